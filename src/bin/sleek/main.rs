@@ -1,0 +1,3 @@
+//! The `sleek` command.
+
+fn main() {}

@@ -1,0 +1,192 @@
+//! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in `docs/adding-a-codec.md`.
+
+pub mod sleek;
+
+use crate::dtype::DType;
+use crate::error::{Error, Kind, Result, fail};
+use crate::format::{Header, Index, Kind as ChunkKind, Layout, constants::CODEC_SLEEK};
+use crate::params::{Mode, Params, Profile};
+
+/// A method of compression. It owns the chunk bodies; header, index and checksums are the container's.
+pub trait Codec: Sync {
+    /// The id in the stream header.
+    fn id(&self) -> u8;
+    /// The name, as the command shows it.
+    fn name(&self) -> &'static str;
+    /// Compresses `src` into `dst`; returns the bytes of the stream.
+    fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8]) -> Result<usize>;
+    /// Restores elements `first .. first + dst.len() / size` of a verified header's stream.
+    fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], threads: u32) -> Result<()>;
+    /// Adds what the codec knows of its chunks to `info`.
+    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
+}
+
+/// Every codec, in the order of their ids.
+pub static REGISTRY: [&dyn Codec; 1] = [&sleek::Sleek];
+
+fn codec(id: u8) -> Result<&'static dyn Codec> {
+    match REGISTRY.iter().find(|c| c.id() == id) {
+        Some(c) => Ok(*c),
+        None => fail!(UnsupportedFormat, "codec {id} is not known to this library"),
+    }
+}
+
+fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
+    params.check()?;
+    if src.len() % params.dtype.size() != 0 {
+        return fail!(
+            InvalidArgument,
+            "{} bytes are not a whole number of {} elements",
+            src.len(),
+            params.dtype.name()
+        );
+    }
+    Layout::new(params.dtype, (src.len() / params.dtype.size()) as u64)
+}
+
+/// See [`crate::compress_into`].
+pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    let layout = layout_of(params, src)?;
+    if dst.len() < layout.bodies_at() {
+        return fail!(
+            BufferTooSmall,
+            "{} bytes; header and index take {}, {} are always enough",
+            dst.len(),
+            layout.bodies_at(),
+            layout.max_stream_bytes()?
+        );
+    }
+    codec(CODEC_SLEEK)?.compress(params, layout, src, dst)
+}
+
+/// See [`crate::compress`].
+pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
+    let mut dst = buffer(layout_of(params, src)?.max_stream_bytes()?)?;
+    let n = compress_into(params, src, &mut dst)?;
+    dst.truncate(n);
+    dst.shrink_to_fit();
+    Ok(dst)
+}
+
+/// A zeroed buffer, or an error where `vec!` would abort.
+fn buffer(bytes: usize) -> Result<Vec<u8>> {
+    let mut v = Vec::new();
+    if v.try_reserve_exact(bytes).is_err() {
+        return fail!(OutOfMemory, "{bytes} bytes");
+    }
+    v.resize(bytes, 0);
+    Ok(v)
+}
+
+fn open(src: &[u8]) -> Result<(Header, Index<'_>)> {
+    let header = Header::read(src)?;
+    if (src.len() as u64) > header.stream_bytes {
+        return fail!(Corrupt, "{} bytes follow the end of the stream", src.len() as u64 - header.stream_bytes);
+    }
+    let index = Index::new(&header, src)?;
+    Ok((header, index))
+}
+
+/// See [`crate::decompress_into`].
+pub fn decompress_into(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
+    let (header, index) = open(src)?;
+    let need = header.layout.raw_bytes as usize;
+    if dst.len() < need {
+        return fail!(BufferTooSmall, "{} bytes; the array takes {need}", dst.len());
+    }
+    codec(header.codec)?.decompress(&header, &index, 0, &mut dst[..need], threads)?;
+    Ok(need)
+}
+
+/// See [`crate::decompress`].
+pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
+    let (header, _) = open(src)?;
+    let mut dst = buffer(header.layout.raw_bytes as usize)?;
+    decompress_into(src, &mut dst, 0)?;
+    Ok(dst)
+}
+
+/// See [`crate::decompress_range_into`].
+pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
+    let (header, index) = open(src)?;
+    let size = header.layout.dtype.size();
+    let end = first.checked_add(count as u64).filter(|end| *end <= header.layout.count);
+    let (Some(_), Some(bytes)) = (end, count.checked_mul(size)) else {
+        return fail!(OutOfRange, "{count} elements from {first} on; the array has {}", header.layout.count);
+    };
+    if dst.len() < bytes {
+        return fail!(BufferTooSmall, "{} bytes; {count} elements take {bytes}", dst.len());
+    }
+    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], 0)
+}
+
+/// What is known of a stream without decoding it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Format version.
+    pub version: u16,
+    /// Codec id.
+    pub codec: u8,
+    /// Element type.
+    pub dtype: DType,
+    /// What the user asked for.
+    pub mode: Mode,
+    /// The profile of the encoder.
+    pub profile: Profile,
+    /// Elements are big-endian in the restored array.
+    pub big_endian: bool,
+    /// Elements.
+    pub count: u64,
+    /// Bytes of the array.
+    pub raw_bytes: u64,
+    /// Bytes of the stream.
+    pub stream_bytes: u64,
+    /// The bound as given.
+    pub bound: f64,
+    /// The value range that `Noa` used.
+    pub range: f64,
+    /// The guaranteed absolute bound; 0 when none is in force.
+    pub abs_bound: f64,
+    /// Distance of neighbouring quantized values; 0 when not quantized.
+    pub step: f64,
+    /// Chunks by kind: packed, raw, constant.
+    pub chunks: [u64; 3],
+    /// Subchunks of packed chunks by mode: offset, zigzag, delta, exponent map, second difference, constant.
+    pub subchunks: [u64; 6],
+    /// Subchunks with exceptions.
+    pub patched: u64,
+}
+
+/// See [`crate::inspect`].
+pub fn inspect(src: &[u8]) -> Result<Info> {
+    let header = Header::read(src)?;
+    let index = Index::new(&header, src)?;
+    let layout = header.layout;
+    let mut info = Info {
+        version: crate::format::constants::VERSION,
+        codec: header.codec,
+        dtype: layout.dtype,
+        mode: header.mode,
+        profile: header.profile,
+        big_endian: header.big_endian,
+        count: layout.count,
+        raw_bytes: layout.raw_bytes,
+        stream_bytes: header.stream_bytes,
+        bound: header.bound,
+        range: header.range,
+        abs_bound: header.abs_bound,
+        step: f64::from(header.step_w) * 2f64.powi(header.step_j.into()),
+        chunks: [0; 3],
+        subchunks: [0; 6],
+        patched: 0,
+    };
+    for c in 0..layout.chunks {
+        match index.kind(c) {
+            Some(kind) => info.chunks[kind as usize] += 1,
+            None => return Err(Error::new(Kind::Corrupt, format!("chunk {c} is of no known kind"))),
+        }
+    }
+    debug_assert_eq!(ChunkKind::Constant as usize, 2);
+    codec(header.codec)?.inspect(&header, &index, &mut info)?;
+    Ok(info)
+}

@@ -1,0 +1,323 @@
+//! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::error::{Result, fail};
+use crate::format::constants::*;
+use crate::format::{Header, Index, IndexMut, Kind, Layout};
+use crate::pool;
+use crate::stage::checksum;
+
+/// Chunks that a thread takes at once. A group is a whole number of units.
+const UNIT_CHUNKS: usize = 16;
+/// Bytes of data per thread below which another thread does not pay.
+const BYTES_PER_THREAD: usize = 256 << 10;
+/// Room that an encoder may use behind the end of a body while it writes.
+pub const SLACK: usize = 128;
+
+const _: () = assert!(GROUP_CHUNKS % UNIT_CHUNKS == 0);
+
+/// A codec whose chunks are independent of each other.
+pub trait ChunkCodec: Sync {
+    /// Buffers that a thread reuses from chunk to chunk.
+    type State;
+    /// A thread's buffers.
+    fn state(&self) -> Self::State;
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
+    fn encode(&self, state: &mut Self::State, src: &[u8], out: &mut [u8]) -> (Kind, usize);
+    /// Decodes a verified body into `out`, the bytes of the chunk.
+    fn decode(&self, state: &mut Self::State, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()>;
+}
+
+/// Threads that pay for `bytes` of data.
+fn tasks(requested: u32, bytes: usize) -> usize {
+    pool::threads(requested).min(bytes / BYTES_PER_THREAD).max(1)
+}
+
+/// A buffer of which disjoint parts are written by several threads.
+struct Shared {
+    start: *mut u8,
+    len: usize,
+}
+
+// SAFETY: `part` hands out disjoint ranges only (its contract), so threads never share a byte.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new(buffer: &mut [u8]) -> Shared {
+        Shared { start: buffer.as_mut_ptr(), len: buffer.len() }
+    }
+
+    /// # Safety
+    /// Ranges that are alive at the same time must be disjoint, and the buffer must outlive them.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, range: Range<usize>) -> &mut [u8] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: in range by the assertion; exclusive by the contract.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
+    }
+}
+
+/// Encodes every chunk of `src` and completes `header`; returns the bytes of the stream.
+pub fn compress<C: ChunkCodec>(
+    codec: &C,
+    mut header: Header,
+    threads: u32,
+    src: &[u8],
+    dst: &mut [u8],
+) -> Result<usize> {
+    let layout = header.layout;
+    let bodies_at = layout.bodies_at();
+    let (head, bodies) = dst.split_at_mut(bodies_at);
+    let tasks = tasks(threads, src.len());
+    let index = IndexMut::new(layout, head);
+    let end = if tasks > 1 {
+        compress_parallel(codec, index, tasks, src, bodies)?
+    } else {
+        compress_serial(codec, index, src, bodies)?
+    };
+    header.stream_bytes = (bodies_at + end) as u64;
+    header.write(dst);
+    Ok(bodies_at + end)
+}
+
+fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
+    fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
+}
+
+fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bodies: &mut [u8]) -> Result<usize> {
+    let layout = index.layout();
+    let mut state = codec.state();
+    let mut spare = [0u8; CHUNK_BYTES + SLACK];
+    let mut at = 0;
+    for g in 0..layout.groups {
+        let (start, mut sum) = (at, 0u64);
+        for c in layout.group_chunks(g) {
+            let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+            // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare.
+            let direct = bodies.len() - at >= spare.len();
+            let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
+            let (kind, bytes) = codec.encode(&mut state, data, out);
+            sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
+            if !direct {
+                match bodies.get_mut(at..at + bytes) {
+                    Some(place) => place.copy_from_slice(&spare[..bytes]),
+                    None => return too_small(&layout, bodies.len()),
+                }
+            }
+            index.set_chunk(c, kind, bytes);
+            at += bytes;
+        }
+        index.set_group(g, (layout.bodies_at() + start) as u64, sum);
+    }
+    Ok(at)
+}
+
+/// What a unit of chunks came to.
+#[derive(Clone, Copy)]
+struct Unit {
+    bytes: [(Kind, u16); UNIT_CHUNKS],
+    checksum: u64,
+    end: usize,
+}
+
+/// Threads take units in order, encode into a buffer of their own, learn their place from the unit before and copy.
+fn compress_parallel<C: ChunkCodec>(
+    codec: &C,
+    mut index: IndexMut,
+    tasks: usize,
+    src: &[u8],
+    bodies: &mut [u8],
+) -> Result<usize> {
+    let layout = index.layout();
+    let n = layout.chunks.div_ceil(UNIT_CHUNKS);
+    let units = Mutex::new(vec![Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 }; n]);
+    // placed = (units placed, bytes they take): the one thing that units wait for each other for.
+    let (next, placed, end) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let failed = AtomicBool::new(false);
+    let capacity = bodies.len();
+    let shared = Shared::new(bodies);
+    pool::run(tasks, &|| {
+        let _alarm = Alarm(&failed);
+        let mut state = codec.state();
+        let mut scratch = vec![0u8; UNIT_CHUNKS * CHUNK_BYTES + SLACK];
+        loop {
+            let u = next.fetch_add(1, Ordering::Relaxed);
+            if u >= n {
+                return;
+            }
+            let mut unit = Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 };
+            let mut used = 0;
+            for c in u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(layout.chunks) {
+                let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+                let out = &mut scratch[used..];
+                let (kind, bytes) = codec.encode(&mut state, data, out);
+                let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
+                unit.checksum = unit.checksum.wrapping_add(sum);
+                unit.bytes[c % UNIT_CHUNKS] = (kind, bytes as u16);
+                used += bytes;
+            }
+            if !wait_until(&placed, u, &failed) {
+                return;
+            }
+            let start = end.load(Ordering::Relaxed);
+            unit.end = start + used;
+            end.store(unit.end, Ordering::Relaxed);
+            placed.store(u + 1, Ordering::Release);
+            if unit.end <= capacity {
+                // SAFETY: units take consecutive ranges, so no two overlap; `bodies` outlives the pool's scope.
+                unsafe { shared.part(start..unit.end) }.copy_from_slice(&scratch[..used]);
+            }
+            units.lock().unwrap_or_else(|e| e.into_inner())[u] = unit;
+        }
+    });
+    if end.load(Ordering::Relaxed) > capacity {
+        return too_small(&layout, capacity);
+    }
+    let units = units.into_inner().unwrap_or_else(|e| e.into_inner());
+    enter(&mut index, &units);
+    Ok(end.into_inner())
+}
+
+/// Enters the units' chunks and groups into the index.
+fn enter(index: &mut IndexMut, units: &[Unit]) {
+    let layout = index.layout();
+    let per_group = GROUP_CHUNKS / UNIT_CHUNKS;
+    let mut start = 0;
+    for (g, members) in units.chunks(per_group).enumerate() {
+        let sum = members.iter().fold(0u64, |s, u| s.wrapping_add(u.checksum));
+        index.set_group(g, (layout.bodies_at() + start) as u64, sum);
+        for c in layout.group_chunks(g) {
+            let (kind, bytes) = members[c / UNIT_CHUNKS % per_group].bytes[c % UNIT_CHUNKS];
+            index.set_chunk(c, kind, bytes as usize);
+        }
+        start = members.last().map_or(start, |u| u.end);
+    }
+}
+
+/// Tells the other threads when this one panics, so that none waits for it for ever.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Waits for the thread that has the unit before; it took it earlier, so it is at work. False if a thread failed.
+fn wait_until(placed: &AtomicUsize, u: usize, failed: &AtomicBool) -> bool {
+    let mut turns = 0;
+    while placed.load(Ordering::Acquire) != u {
+        if failed.load(Ordering::Relaxed) {
+            return false;
+        }
+        turns += 1;
+        if turns < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    }
+    true
+}
+
+/// Decodes elements from `first` on into `dst`. Each group is verified before any of its chunks is decoded.
+pub fn decompress<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    index: &Index,
+    first: u64,
+    dst: &mut [u8],
+    threads: u32,
+) -> Result<()> {
+    if dst.is_empty() {
+        return Ok(());
+    }
+    let layout = header.layout;
+    let first_byte = first as usize * layout.dtype.size();
+    let bytes = first_byte..first_byte + dst.len();
+    let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
+    let tasks = tasks(threads, dst.len());
+    let mut places = Vec::new();
+    // With few groups a thread's share is less than one: verify here, then share out units.
+    let unit = if groups.len() < 2 * tasks { UNIT_CHUNKS } else { GROUP_CHUNKS };
+    if unit < GROUP_CHUNKS {
+        for g in groups.clone() {
+            verify(index, g)?;
+            places.extend(index.bodies(g));
+        }
+    }
+    let units = if unit < GROUP_CHUNKS { places.len().div_ceil(unit) } else { groups.len() };
+    let next = AtomicUsize::new(0);
+    let failure = Mutex::new(None);
+    let shared = Shared::new(dst);
+    pool::run(tasks, &|| {
+        let mut state = codec.state();
+        loop {
+            let u = next.fetch_add(1, Ordering::Relaxed);
+            if u >= units {
+                return;
+            }
+            // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
+            let mut decode =
+                |c, body| unsafe { decode_chunk(codec, &mut state, index, &layout, c, body, &bytes, &shared) };
+            let done = if unit < GROUP_CHUNKS {
+                places[u * unit..].iter().take(unit).try_for_each(|(c, body)| decode(*c, *body))
+            } else {
+                let g = groups.start + u;
+                verify(index, g).and_then(|()| index.bodies(g).try_for_each(|(c, body)| decode(c, body)))
+            };
+            if let Err(e) = done {
+                next.store(units, Ordering::Relaxed);
+                failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
+                return;
+            }
+        }
+    });
+    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// Compares the bodies of group `g` with their checksum.
+fn verify(index: &Index, g: usize) -> Result<()> {
+    let sum = index.bodies(g).fold(0u64, |s, (c, body)| s.wrapping_add(checksum::of_chunk(body, c % GROUP_CHUNKS)));
+    if sum != index.group_checksum(g) {
+        return fail!(
+            Corrupt,
+            "checksum of chunk group {g} is {sum:016x}, the index says {:016x}",
+            index.group_checksum(g)
+        );
+    }
+    Ok(())
+}
+
+/// Decodes the part of chunk `c` that lies in `bytes`.
+///
+/// # Safety
+/// No other thread works on chunk `c`.
+#[allow(clippy::too_many_arguments)]
+unsafe fn decode_chunk<C: ChunkCodec>(
+    codec: &C,
+    state: &mut C::State,
+    index: &Index,
+    layout: &Layout,
+    c: usize,
+    body: &[u8],
+    bytes: &Range<usize>,
+    shared: &Shared,
+) -> Result<()> {
+    let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + layout.chunk_raw_bytes(c);
+    let wanted = chunk.start.max(bytes.start)..chunk.end.min(bytes.end);
+    let Some(kind) = index.kind(c) else { return fail!(Corrupt, "chunk {c} is of no known kind") };
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: within this chunk's bytes, which are this thread's alone.
+    let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
+    if wanted == chunk {
+        return codec.decode(state, kind, body, out);
+    }
+    let mut whole = [0u8; CHUNK_BYTES];
+    codec.decode(state, kind, body, &mut whole[..chunk.len()])?;
+    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! The container: its constants, and the only reader and writer of headers and index. `docs/format.md` says the same in prose.
+
+mod chunk;
+pub mod constants;
+mod container;
+
+pub use chunk::{ChunkHeader, Special, SubMode};
+pub use container::{Header, Index, IndexMut, Kind, Layout};

@@ -1,0 +1,75 @@
+//! Sleek compresses arrays of floating-point numbers losslessly or within a guaranteed error bound.
+//!
+//! This crate is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The stream it writes is
+//! described byte by byte in `docs/format.md`; the method is SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26).
+//!
+//! ```
+//! use sleek::{DType, Mode, Params};
+//! let values: Vec<u8> = (0..1000).flat_map(|i| (i as f32 * 0.01).sin().to_le_bytes()).collect();
+//! let params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+//! let stream = sleek::compress(&params, &values).unwrap();
+//! let back = sleek::decompress(&stream).unwrap();
+//! assert_eq!(back.len(), values.len());
+//! ```
+
+pub mod bound;
+#[cfg(unix)]
+mod capi;
+pub mod codec;
+mod cpu;
+mod dtype;
+mod error;
+pub mod format;
+#[cfg(unix)]
+pub mod hdf5;
+mod params;
+pub mod pool;
+#[doc(hidden)]
+pub mod stage;
+
+pub use codec::Info;
+pub use dtype::DType;
+pub use error::{Error, Kind, Result};
+pub use params::{Device, Mode, Params, Profile};
+
+/// The library's version, as in `Cargo.toml`.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The most bytes a stream of `count` elements can take.
+pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
+    format::Layout::new(params.dtype, count as u64)?.max_stream_bytes()
+}
+
+/// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes written.
+///
+/// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
+pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    codec::compress_into(params, src, dst)
+}
+
+/// [`compress_into`] a new buffer of the right size.
+pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
+    codec::compress(params, src)
+}
+
+/// Restores the whole array into `dst`; returns the bytes written.
+///
+/// Every checksum is verified before the bytes that it covers are decoded. After an error `dst` holds nothing of use.
+pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    codec::decompress_into(src, dst, 0)
+}
+
+/// [`decompress_into`] a new buffer of the right size.
+pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
+    codec::decompress(src)
+}
+
+/// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
+pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
+    codec::decompress_range_into(src, first, count, dst)
+}
+
+/// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.
+pub fn inspect(src: &[u8]) -> Result<Info> {
+    codec::inspect(src)
+}

@@ -1,0 +1,92 @@
+//! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use rayon::ThreadPool;
+
+struct Pool {
+    pid: u32,
+    size: usize,
+    pool: ThreadPool,
+}
+
+/// The current pool. Pools are never freed: a caller may still be inside one, and in a forked child its threads do not exist.
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Variables that MPI launchers set in every rank, each with the number of ranks or the rank itself.
+const MPI_VARIABLES: [&str; 6] =
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PALS_RANKID"];
+
+/// Threads to use when a caller asks for `requested`: that many, or for 0 `SLEEK_NUM_THREADS`, one under MPI, else all cores.
+pub fn threads(requested: u32) -> usize {
+    static DEFAULT: OnceLock<usize> = OnceLock::new();
+    if requested > 0 {
+        return (requested as usize).min(MAX_THREADS);
+    }
+    *DEFAULT.get_or_init(|| {
+        let set = std::env::var("SLEEK_NUM_THREADS").ok().and_then(|v| v.trim().parse::<usize>().ok());
+        match set {
+            Some(n) if n > 0 => n.min(MAX_THREADS),
+            _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
+            _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
+        }
+    })
+}
+
+const MAX_THREADS: usize = 256;
+
+/// Runs `work` `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by itself.
+pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
+    let pool = if tasks > 1 { pool_of(tasks) } else { None };
+    match pool {
+        // The scope itself runs in the pool, so it takes one task too.
+        Some(pool) => pool.scope(|s| {
+            for _ in 1..tasks {
+                s.spawn(|_| work());
+            }
+            work();
+        }),
+        None => work(),
+    }
+}
+
+/// A pool of at least `size` threads that belongs to this process.
+fn pool_of(size: usize) -> Option<&'static ThreadPool> {
+    let pid = std::process::id();
+    let current = POOL.load(Ordering::Acquire);
+    // SAFETY: pointers in POOL come from Box::leak below and are never freed.
+    if let Some(p) = unsafe { current.as_ref() } {
+        if p.pid == pid && p.size >= size {
+            return Some(&p.pool);
+        }
+    }
+    let size = size.max(threads(0));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(size)
+        .thread_name(|i| format!("sleek-{i}"))
+        .start_handler(|_| block_signals())
+        .build()
+        .ok()?;
+    let fresh = Box::into_raw(Box::new(Pool { pid, size, pool }));
+    match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: `fresh` was leaked just now and is never freed from here on.
+        Ok(_) => Some(unsafe { &(*fresh).pool }),
+        Err(_) => {
+            // SAFETY: the exchange failed, so nobody else has seen `fresh`.
+            drop(unsafe { Box::from_raw(fresh) });
+            pool_of(size)
+        }
+    }
+}
+
+/// The host's signal handlers must run on the host's threads.
+fn block_signals() {
+    #[cfg(unix)]
+    // SAFETY: plain libc calls on a local set.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,53 @@
+//! The stream's checksums: a keyed sum that any device computes in any order.
+//!
+//! h = Σ w_i · k_i modulo 2^64 over the little-endian 32-bit words w_i, with k_i = (2i + 1) · KEY32 modulo 2^32. Each k_i is
+//! odd, so a change of one word always changes h; so does every pair of flipped bits (docs/format.md §6).
+
+use crate::format::constants::{KEY32, KEY64};
+
+/// Keyed sum of whole 32-bit words.
+#[inline(always)]
+pub fn keyed_sum(bytes: &[u8]) -> u64 {
+    debug_assert!(bytes.len() % 4 == 0);
+    // 16 words a step let the compiler keep the sum in vector lanes.
+    let mut lanes = [0u64; 16];
+    let mut keys = [0u32; 16];
+    for (i, k) in keys.iter_mut().enumerate() {
+        *k = (2 * i as u32 + 1).wrapping_mul(KEY32);
+    }
+    let mut steps = bytes.chunks_exact(64);
+    for step in &mut steps {
+        for i in 0..16 {
+            let w = u32::from_le_bytes([step[4 * i], step[4 * i + 1], step[4 * i + 2], step[4 * i + 3]]);
+            lanes[i] = lanes[i].wrapping_add(u64::from(w) * u64::from(keys[i]));
+            keys[i] = keys[i].wrapping_add(KEY32.wrapping_mul(32));
+        }
+    }
+    for (i, w) in steps.remainder().chunks_exact(4).enumerate() {
+        lanes[i] = lanes[i].wrapping_add(u64::from(u32::from_le_bytes([w[0], w[1], w[2], w[3]])) * u64::from(keys[i]));
+    }
+    lanes.iter().fold(0, |a, b| a.wrapping_add(*b))
+}
+
+/// A bijection that spreads every bit (the finalizer of SplitMix64).
+#[inline]
+pub fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ x >> 31
+}
+
+/// What the body of a chunk adds to its group's checksum; `k` is the chunk's place in the group.
+#[inline(always)]
+pub fn of_chunk(body: &[u8], k: usize) -> u64 {
+    mix(keyed_sum(body).wrapping_add((k as u64 + 1).wrapping_mul(KEY64)))
+}
+
+/// Checksum of header and index, with the checksum field itself taken as zero.
+pub fn of_index(head: &[u8]) -> u64 {
+    let field = u64::from_le_bytes([head[56], head[57], head[58], head[59], head[60], head[61], head[62], head[63]]);
+    // The field is words 14 and 15: taking their share off again avoids a copy of the index.
+    let share = |w: u64, i: u32| (w & 0xffff_ffff) * u64::from((2 * i + 1).wrapping_mul(KEY32));
+    let sum = keyed_sum(head).wrapping_sub(share(field, 14)).wrapping_sub(share(field >> 32, 15));
+    mix(sum.wrapping_add(KEY64.wrapping_mul(head.len() as u64)))
+}
