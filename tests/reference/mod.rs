@@ -214,7 +214,10 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
 fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
     let size = header.elem_bytes;
     let mut bytes = match kind {
-        0 => packed(header, body)?.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect(),
+        0 => {
+            ensure(body.len() <= 16384, || format!("a packed body of {} bytes, above 16384", body.len()))?;
+            packed(header, body)?.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect()
+        }
         1 => {
             let right = ceil16(len as u64);
             ensure(body.len() as u64 == right, || format!("a raw body of {} bytes, not {right}", body.len()))?;
