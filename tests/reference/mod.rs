@@ -453,3 +453,57 @@ fn float_bits(n: u64, j: i32, float: Float) -> u64 {
         n << (j - (1 - float.bias - float.mantissa as i32))
     }
 }
+
+// ---- what a stream makes use of ----
+
+/// The features of the format that a valid stream uses, by name.
+pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static str>> {
+    decode(stream)?;
+    let header = header(stream)?;
+    let mut found = std::collections::BTreeSet::new();
+    if header.big_endian {
+        found.insert("big-endian");
+    }
+    found.insert(if header.step_w == 0 { "exact" } else { "quantized" });
+    if header.groups > 1 {
+        found.insert("groups");
+    }
+    let mut at = header.bodies_at;
+    for chunk in 0..header.chunks {
+        let entry = number(stream, header.entries_at + 2 * chunk, 2)?;
+        let body = slice(stream, at, (entry & 0x7FF) * 16)?;
+        at += body.len() as u64;
+        match entry >> 14 {
+            0 => packed_features(&header, body, &mut found)?,
+            1 => _ = found.insert("raw"),
+            _ => _ = found.insert("constant"),
+        }
+    }
+    Ok(found)
+}
+
+fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::BTreeSet<&'static str>) -> Outcome<()> {
+    let active = number(body, 0, 4)?;
+    let base_width = number(body, 10, 1)?;
+    let special = body[11] >> 6;
+    let high_half = if header.bits() == 64 { 4 } else { 0 };
+    let descriptors_at = 16 + 16 * number(body, 8, 2)? + high_half + 4 * base_width;
+    for &descriptor in slice(body, descriptors_at, active.count_ones().into())? {
+        found.insert(match (descriptor >> 6, special) {
+            (0, _) => "offset",
+            (1, _) => "zigzag",
+            (2, _) => "delta",
+            (_, 0) => "exponent map",
+            _ => "second difference",
+        });
+    }
+    let used = [
+        (active != 0xFFFF_FFFF, "inactive"),
+        (number(body, 4, 4)? != 0, "patched"),
+        (body[11] & 63 != 0, "shift"),
+        (base_width == 0, "no bases"),
+        (base_width != 0, "bases"),
+    ];
+    found.extend(used.iter().filter(|(holds, _)| *holds).map(|&(_, name)| name));
+    Ok(())
+}

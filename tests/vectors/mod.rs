@@ -1,6 +1,10 @@
-//! Deterministic input data for the tests.
+//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same bytes.
 
 #![allow(dead_code)]
+
+pub mod exact;
+
+use sleek::DType;
 
 /// SplitMix64: the same numbers on every machine.
 #[derive(Clone, Debug)]
@@ -19,4 +23,163 @@ impl Random {
     pub fn below(&mut self, end: u64) -> u64 {
         (u128::from(self.next()) * u128::from(end) >> 64) as u64
     }
+
+    /// A number from −`reach` to `reach`.
+    pub fn around(&mut self, reach: u64) -> i64 {
+        self.below(2 * reach + 1) as i64 - reach as i64
+    }
+}
+
+/// Mantissa bits and exponent bias of a float type, `None` for integers.
+pub fn float_layout(dtype: DType) -> Option<(u32, i32)> {
+    match dtype {
+        DType::F32 => Some((23, 127)),
+        DType::F64 => Some((52, 1023)),
+        DType::F16 => Some((10, 15)),
+        DType::BF16 => Some((7, 127)),
+        _ => None,
+    }
+}
+
+/// The word of n · 2^j cut off towards zero, for a result that is normal or zero; of integers n itself, wrapped.
+pub fn word(dtype: DType, n: i64, j: i32) -> u64 {
+    let Some((mantissa, bias)) = float_layout(dtype) else { return n as u64 & mask(dtype) };
+    if n == 0 {
+        return 0;
+    }
+    let magnitude = n.unsigned_abs();
+    let top = magnitude.ilog2();
+    let fraction = magnitude << (63 - top) << 1 >> (64 - mantissa);
+    let exponent = top as i32 + j + bias;
+    let max = (mask(dtype) >> 1 >> mantissa) as i32;
+    assert!((1..max).contains(&exponent), "{n} * 2^{j} is outside the normal numbers of {dtype:?}");
+    u64::from(n < 0) << (8 * dtype.size() - 1) | (exponent as u64) << mantissa | fraction
+}
+
+pub fn mask(dtype: DType) -> u64 {
+    u64::MAX >> (64 - 8 * dtype.size())
+}
+
+/// Zeros, subnormal numbers, extreme numbers, infinities and NaN of a float type; extreme integers.
+pub fn specials(dtype: DType) -> Vec<u64> {
+    let all = mask(dtype);
+    let sign = all ^ all >> 1;
+    let positive = match float_layout(dtype) {
+        Some((m, _)) => {
+            let infinity = all >> 1 >> m << m;
+            let smallest = 1 << m;
+            vec![
+                0,
+                1,
+                smallest - 1,
+                smallest,
+                infinity - 1,
+                infinity,
+                infinity + 1,
+                infinity + (1 << (m - 1)) + 5,
+                all >> 1,
+            ]
+        }
+        None => vec![0, 1, 2, all >> 1],
+    };
+    positive.iter().flat_map(|&v| [v, v | sign]).collect()
+}
+
+/// Every generator by its name in the manifest.
+pub const GENERATORS: [&str; 11] =
+    ["constant", "wave", "walk", "noise", "spiky", "steps", "specials", "signed", "decades", "coarse", "parabola"];
+
+/// `count` words of a kind of data.
+pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64> {
+    let random = &mut Random(seed);
+    let bits = 8 * dtype.size() as u32;
+    // Numbers of about 11 to 20 bits, fewer where the type has fewer, and an exponent that makes them about 1.
+    let wide = (bits * 5 / 8).min(20);
+    let j = -(wide as i32 - 2);
+    let reach = 1i64 << (wide - 2);
+    let number = |n: i64| word(dtype, n, j);
+    match generator {
+        "constant" => vec![number(random.around(reach as u64)); count],
+        "wave" => wave(random, reach, count).into_iter().map(number).collect(),
+        "walk" => walk(random, reach, 3, count).into_iter().map(number).collect(),
+        "noise" => (0..count).map(|_| random.next() & mask(dtype)).collect(),
+        "spiky" => {
+            let smooth = walk(random, reach >> 3, 1, count);
+            smooth.into_iter().map(|n| if random.below(97) == 0 { number(n ^ reach) } else { number(n) }).collect()
+        }
+        "steps" => steps(random, reach, count).into_iter().map(number).collect(),
+        "specials" => {
+            let specials = specials(dtype);
+            let smooth = wave(random, reach, count);
+            let mut pick = |n| match random.below(6) {
+                0 => specials[random.below(specials.len() as u64) as usize],
+                _ => number(n),
+            };
+            smooth.into_iter().map(&mut pick).collect()
+        }
+        "signed" => (0..count).map(|_| number(random.around(9))).collect(),
+        "decades" => (0..count)
+            .map(|_| {
+                let n = (1 << 20 | random.below(1 << 20)) as i64;
+                word(dtype, if random.below(2) == 0 { n } else { -n }, random.around(3) as i32 - 20)
+            })
+            .collect(),
+        "coarse" => {
+            let drop = bits / 4;
+            walk(random, reach, 1 + (reach as u64 >> 2), count).into_iter().map(|n| number(n) >> drop << drop).collect()
+        }
+        "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
+        _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
+    }
+}
+
+/// [`words`] as the bytes of an array.
+pub fn bytes(generator: &str, dtype: DType, seed: u64, count: usize, big_endian: bool) -> Vec<u8> {
+    to_bytes(dtype, &words(generator, dtype, seed, count), big_endian)
+}
+
+pub fn to_bytes(dtype: DType, words: &[u64], big_endian: bool) -> Vec<u8> {
+    let size = dtype.size();
+    let pick =
+        |w: &u64| if big_endian { w.to_be_bytes()[8 - size..].to_vec() } else { w.to_le_bytes()[..size].to_vec() };
+    words.iter().flat_map(pick).collect()
+}
+
+pub fn to_words(dtype: DType, bytes: &[u8]) -> Vec<u64> {
+    let word = |b: &[u8]| b.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
+    bytes.chunks_exact(dtype.size()).map(word).collect()
+}
+
+/// A harmonic oscillation by shifts and additions.
+fn wave(random: &mut Random, reach: i64, count: usize) -> Vec<i64> {
+    let (mut x, mut y) = (random.around(reach as u64) << 8, reach << 7);
+    (0..count)
+        .map(|_| {
+            x += y >> 6;
+            y -= x >> 6;
+            x >> 10
+        })
+        .collect()
+}
+
+/// A random walk that turns back at the ends of its range.
+fn walk(random: &mut Random, reach: i64, stride: u64, count: usize) -> Vec<i64> {
+    let mut at = random.around(reach as u64);
+    (0..count)
+        .map(|_| {
+            at += random.around(stride);
+            at = at.clamp(-reach, reach);
+            at
+        })
+        .collect()
+}
+
+/// Values that stay for 300 to 2300 elements.
+fn steps(random: &mut Random, reach: i64, count: usize) -> Vec<i64> {
+    let mut values = Vec::new();
+    while values.len() < count {
+        let (value, run) = (random.around(reach as u64), 300 + random.below(2000) as usize);
+        values.resize(count.min(values.len() + run), value);
+    }
+    values
 }
