@@ -110,20 +110,21 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
         "steps" => steps(random, reach, count).into_iter().map(number).collect(),
         "specials" => {
             let specials = specials(dtype);
+            let mut next = specials.iter().cycle();
             let smooth = wave(random, reach, count);
             let mut pick = |n| match random.below(6) {
-                0 => specials[random.below(specials.len() as u64) as usize],
+                0 => *next.next().unwrap(),
                 _ => number(n),
             };
             smooth.into_iter().map(&mut pick).collect()
         }
         "signed" => (0..count).map(|_| number(random.around(9))).collect(),
-        "decades" => (0..count)
-            .map(|_| {
-                let n = (1 << 20 | random.below(1 << 20)) as i64;
-                word(dtype, if random.below(2) == 0 { n } else { -n }, random.around(3) as i32 - 20)
-            })
-            .collect(),
+        "decades" => {
+            let m = float_layout(dtype).map_or(bits / 2, |(m, _)| m);
+            let mut one = || (1 << m | random.below(1 << m)) as i64 * (1 - 2 * random.below(2) as i64);
+            let numbers: Vec<i64> = (0..count).map(|_| one()).collect();
+            numbers.into_iter().map(|n| word(dtype, n, random.around(3) as i32 - m as i32)).collect()
+        }
         "coarse" => {
             let drop = bits / 4;
             walk(random, reach, 1 + (reach as u64 >> 2), count).into_iter().map(|n| number(n) >> drop << drop).collect()
