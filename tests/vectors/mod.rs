@@ -41,19 +41,24 @@ pub fn float_layout(dtype: DType) -> Option<(u32, i32)> {
     }
 }
 
-/// The word of n · 2^j cut off towards zero, for a result that is normal or zero; of integers n itself, wrapped.
-pub fn word(dtype: DType, n: i64, j: i32) -> u64 {
-    let Some((mantissa, bias)) = float_layout(dtype) else { return n as u64 & mask(dtype) };
+/// The word of n · 2^j cut off towards zero, `None` if that is neither normal nor zero; of integers n itself, wrapped.
+pub fn try_word(dtype: DType, n: i64, j: i32) -> Option<u64> {
+    let Some((mantissa, bias)) = float_layout(dtype) else { return Some(n as u64 & mask(dtype)) };
     if n == 0 {
-        return 0;
+        return Some(0);
     }
     let magnitude = n.unsigned_abs();
     let top = magnitude.ilog2();
     let fraction = magnitude << (63 - top) << 1 >> (64 - mantissa);
     let exponent = top as i32 + j + bias;
-    let max = (mask(dtype) >> 1 >> mantissa) as i32;
-    assert!((1..max).contains(&exponent), "{n} * 2^{j} is outside the normal numbers of {dtype:?}");
-    u64::from(n < 0) << (8 * dtype.size() - 1) | (exponent as u64) << mantissa | fraction
+    let infinite = (mask(dtype) >> 1 >> mantissa) as i32;
+    let sign = u64::from(n < 0) << (8 * dtype.size() - 1);
+    (1..infinite).contains(&exponent).then(|| sign | (exponent as u64) << mantissa | fraction)
+}
+
+/// [`try_word`] of a number that is normal or zero.
+pub fn word(dtype: DType, n: i64, j: i32) -> u64 {
+    try_word(dtype, n, j).unwrap_or_else(|| panic!("{n} * 2^{j} is outside the normal numbers of {dtype:?}"))
 }
 
 pub fn mask(dtype: DType) -> u64 {
