@@ -99,9 +99,9 @@ fn block(params: &Params, start: u64, count: u64, buffers: &mut Buffers) -> Tota
         assert!(exact::within_range(abs, params.bound, 0.0, range));
     }
 
-    let mut totals =
-        Totals { patterns: count, stream_bytes: bytes as u64, raw_chunks: info.chunks[1], ..Totals::default() };
-    for (pattern, word) in (start..).zip(back.chunks_exact(4)) {
+    let mut totals = Totals { patterns: count, raw_chunks: info.chunks[1], ..Totals::default() };
+    let words = back.chunks(512).step_by(stride).flat_map(|subchunk| subchunk.chunks_exact(4));
+    for (pattern, word) in (start..start + count).zip(words) {
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]).into();
         if word != pattern {
             assert!(
