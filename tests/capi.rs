@@ -67,14 +67,14 @@ fn examples() {
 
 /// The same programs, with every access watched: destinations begin uninitialised and end where they are promised to.
 #[test]
-#[ignore = "needs valgrind and minutes; make memcheck runs it"]
+#[ignore = "needs valgrind; make memcheck runs it"]
 fn memory_is_used_as_promised() {
     for source in ["tests/c/hostile.c", "tests/c/roundtrip.c", "tests/c/threads.c"] {
         let dir = tempfile::tempdir().unwrap();
         common::run(
             Command::new("valgrind")
                 .args(["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"])
-                .arg("--trace-children=no")
+                .arg(format!("--suppressions={}", common::root().join("tests/c/valgrind.supp").display()))
                 .arg(compile(&dir, source)),
         );
     }

@@ -330,7 +330,7 @@ impl From<&Info> for sleek_info {
 }
 
 fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
-    if size < min || size > MAX_STRUCT || size % 8 != 0 {
+    if size < min || size > MAX_STRUCT || !size.is_multiple_of(8) {
         return fail!(InvalidArgument, "struct_size {size} of {name}; sizeof({name}) is meant");
     }
     Ok(())
