@@ -1,6 +1,6 @@
 //! The border to foreign code: no panic crosses it, nothing is printed, and the text of the last error can be asked for.
 //!
-//! A panic is a bug of ours, but it happens in somebody else's process: it becomes [`Kind::Internal`] with its message and
+//! A panic is a bug of ours, but it happens in somebody else's process: it becomes [`Internal`](crate::Kind::Internal) with its message and
 //! place in the error text. Rust's panic hook would print them to stderr first, and a hook is global to all code that
 //! shares a copy of the standard library. So the first call across the border wraps the hook that it finds: panics on
 //! threads that are inside the library are recorded, all others go to the hook that was there. `libsleek.so` has a copy
