@@ -189,8 +189,6 @@ typedef struct sleek_info {
     double range;
     // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
     double abs_bound;
-    // Distance of neighbouring restored values; 0 if values are not quantized.
-    double step;
     // Chunks (16 KiB of data) that were compressed.
     uint64_t chunks_packed;
     // Chunks that are stored as they are.
@@ -198,7 +196,7 @@ typedef struct sleek_info {
     // Chunks of one repeated value.
     uint64_t chunks_constant;
     // Zero.
-    uint64_t reserved[5];
+    uint64_t reserved[6];
 } sleek_info;
 
 #ifdef __cplusplus
@@ -290,7 +288,7 @@ int32_t sleek_decompress_range(const void *src,
 // - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 //   does not know are set to 0. After an error only struct_size is defined.
 //
-// Header and index are verified by their checksum; the data is not.
+// Header and index are verified by their checksum; the data is not looked at.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
 // SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.

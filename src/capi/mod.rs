@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use crate::device;
 use crate::error::{Kind, fail};
+use crate::format::{Header, Index};
 use crate::guard::{self, guard, status};
 use crate::params::Device;
 use types::{sleek_info, sleek_params};
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn sleek_decompress_range(
 /// - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 ///   does not know are set to 0. After an error only struct_size is defined.
 ///
-/// Header and index are verified by their checksum; the data is not.
+/// Header and index are verified by their checksum; the data is not looked at.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
 /// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
@@ -177,7 +178,8 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
         let src = unsafe { memory::source("src", src, src_bytes) }?;
-        let known = sleek_info::from(&crate::inspect(src)?);
+        let header = Header::read(src)?;
+        let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
         // SAFETY: as above.
         unsafe { known.write(info, size) };
         Ok(())
