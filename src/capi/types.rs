@@ -1,5 +1,5 @@
-//! The enumerators and structs of the header, pinned to the library's own types at compile time. Their documentation is that
-//! of the header, hence without markup.
+//! The enumerators and structs of the header, pinned to the library's own types at compile time. Their documentation is
+//! that of the header, hence without markup.
 #![allow(non_camel_case_types)] // the names are those of the header
 
 use std::mem::{MaybeUninit, offset_of, size_of};
@@ -241,7 +241,7 @@ impl sleek_params {
             if unsafe { params.cast::<u8>().add(at).read() } != 0 {
                 return fail!(
                     InvalidArgument,
-                    "byte {at} of sleek_params is set, but this library ({}) knows {ours} bytes: it is older than the header",
+                    "byte {at} of sleek_params is set; this library ({}) is older than the header and knows {ours} bytes",
                     crate::VERSION
                 );
             }
@@ -368,7 +368,8 @@ macro_rules! pin {
 }
 
 pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF16 = SLEEK_BF16, I8 = SLEEK_I8,
-    I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32, U64 = SLEEK_U64);
+    I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32,
+    U64 = SLEEK_U64);
 pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL);
 pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST);
 pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
@@ -376,6 +377,6 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
     InvalidBound = SLEEK_E_INVALID_BOUND, UnsupportedType = SLEEK_E_UNSUPPORTED_TYPE,
     BufferTooSmall = SLEEK_E_BUFFER_TOO_SMALL, NotSleek = SLEEK_E_NOT_SLEEK,
     UnsupportedFormat = SLEEK_E_UNSUPPORTED_FORMAT, Truncated = SLEEK_E_TRUNCATED, Corrupt = SLEEK_E_CORRUPT,
-    OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE, Hdf5 = SLEEK_E_HDF5,
-    Internal = SLEEK_E_INTERNAL);
+    OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE,
+    Hdf5 = SLEEK_E_HDF5, Internal = SLEEK_E_INTERNAL);
 const _: () = assert!(sleek_status::SLEEK_OK as i32 == 0 && sleek_codec::SLEEK_CODEC_SLEEK as u8 == CODEC_SLEEK);
