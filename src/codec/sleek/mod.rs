@@ -1,16 +1,22 @@
 //! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values into
 //! small integers, and pack each 512-byte subchunk with the fewest bits.
 
+mod choose;
+mod decode;
+mod encode;
+mod level;
 mod plan;
 
+pub use level::Level;
 pub use plan::Plan;
 
 use super::{Codec, Info};
 use crate::cpu::{self, ChunkCodec};
 use crate::error::Result;
 use crate::format::constants::CODEC_SLEEK;
-use crate::format::{Header, Index, Kind, Layout};
+use crate::format::{Header, Index, Kind, Layout, Special, SubMode};
 use crate::params::Params;
+use crate::stage::fpu;
 
 /// The codec of this module.
 pub struct Sleek;
@@ -26,29 +32,60 @@ impl Codec for Sleek {
 
     fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8]) -> Result<usize> {
         let (plan, header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&plan, header, params.threads, src, dst)
+        cpu::compress(&Chunks { plan, level: Level::best() }, header, params.threads, src, dst)
     }
 
     fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], threads: u32) -> Result<()> {
-        cpu::decompress(&Plan::for_decoding(header)?, header, index, first, dst, threads)
+        let chunks = Chunks { plan: Plan::for_decoding(header)?, level: Level::best() };
+        cpu::decompress(&chunks, header, index, first, dst, threads)
     }
 
-    fn inspect(&self, _header: &Header, _index: &Index, _info: &mut Info) -> Result<()> {
+    fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
+        let plan = Plan::for_decoding(header)?;
+        for g in 0..header.layout.groups {
+            for (c, body) in index.bodies(g) {
+                if index.kind(c) == Some(Kind::Packed) {
+                    count_modes(&plan, body, info)?;
+                }
+            }
+        }
         Ok(())
     }
 }
 
-impl ChunkCodec for Plan {
-    type State = ();
-    fn state(&self) {}
-    fn encode(&self, _: &mut (), src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        let n = src.len().next_multiple_of(16);
-        out[..src.len()].copy_from_slice(src);
-        out[src.len()..n].fill(0);
-        (Kind::Raw, n)
+/// The chunk coder of one stream at one SIMD level.
+struct Chunks {
+    plan: Plan,
+    level: Level,
+}
+
+impl ChunkCodec for Chunks {
+    type State = fpu::Guard;
+
+    fn state(&self) -> fpu::Guard {
+        fpu::Guard::standard()
     }
-    fn decode(&self, _: &mut (), _kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
-        out.copy_from_slice(&body[..out.len()]);
-        Ok(())
+
+    fn encode(&self, _: &mut fpu::Guard, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, src, out)
     }
+
+    fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
+        level::decode(self.level, &self.plan, kind, body, out)
+    }
+}
+
+/// Adds the subchunks of a packed chunk to the counts by mode.
+fn count_modes(plan: &Plan, body: &[u8], info: &mut Info) -> Result<()> {
+    let (header, descriptors) = level::describe(plan, body)?;
+    for (s, d) in descriptors.iter().enumerate() {
+        let place = match (header.active >> s & 1, SubMode::of(*d), header.special) {
+            (0, ..) => 5,
+            (_, SubMode::Special, Special::Delta2) => 4,
+            (_, mode, _) => mode as usize,
+        };
+        info.subchunks[place] += 1;
+    }
+    info.patched += u64::from(header.patched.count_ones());
+    Ok(())
 }

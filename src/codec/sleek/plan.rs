@@ -1,34 +1,81 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
-use crate::error::Result;
+use crate::bound::{self, Step};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
 use crate::format::constants::CODEC_SLEEK;
 use crate::format::{Header, Layout};
-use crate::params::Params;
+use crate::params::{Mode, Params, Profile};
+use crate::stage::fpu;
+use crate::stage::quantize::{Quantizer, mantissa_and_bias};
+use crate::stage::range::value_range;
 
 /// Parameters of every chunk of a stream.
-pub struct Plan {}
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Element type.
+    pub dtype: DType,
+    /// Source and restored elements are big-endian.
+    pub big_endian: bool,
+    /// Floats become bins of this quantizer; without one, words are coded as they are.
+    pub quantizer: Option<Quantizer>,
+    /// Mantissa bits to round to before the words are coded (`Rel`).
+    pub keep_bits: Option<u32>,
+    /// Speed or ratio.
+    pub profile: Profile,
+}
 
 impl Plan {
-    /// From what the user asks for, and the data where a range is measured.
-    pub fn for_encoding(params: &Params, layout: Layout, _src: &[u8]) -> (Plan, Header) {
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its length.
+    pub fn for_encoding(params: &Params, layout: Layout, src: &[u8]) -> (Plan, Header) {
+        let _fpu = fpu::Guard::standard();
+        let dtype = params.dtype;
+        let (abs, range) = match params.mode {
+            Mode::Abs => (params.bound, 0.0),
+            Mode::Noa => bound::noa(params, || value_range(dtype, params.big_endian, params.fill_value, src)),
+            Mode::Lossless | Mode::Rel => (0.0, 0.0),
+        };
+        let step = Step::for_bound(dtype, abs, params.profile);
+        let mantissa = mantissa_and_bias(dtype).0;
+        let keep_bits = (params.mode == Mode::Rel)
+            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
+            .filter(|keep| *keep < mantissa);
         let header = Header {
             layout,
             codec: CODEC_SLEEK,
             mode: params.mode,
             profile: params.profile,
             big_endian: params.big_endian,
-            step_w: 0,
-            step_j: 0,
-            bound: params.bound,
-            range: 0.0,
-            abs_bound: 0.0,
+            step_w: step.map_or(0, |s| s.w),
+            step_j: step.map_or(0, |s| s.j),
+            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
+            range,
+            abs_bound: if step.is_some() { abs } else { 0.0 },
             stream_bytes: 0,
         };
-        (Plan {}, header)
+        let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
+        (Plan { dtype, big_endian: params.big_endian, quantizer, keep_bits, profile: params.profile }, header)
     }
 
-    /// From a stream's header.
-    pub fn for_decoding(_header: &Header) -> Result<Plan> {
-        Ok(Plan {})
+    /// From a stream's verified header.
+    pub fn for_decoding(header: &Header) -> Result<Plan> {
+        let _fpu = fpu::Guard::standard();
+        let dtype = header.layout.dtype;
+        let step = Step { w: header.step_w, j: header.step_j };
+        let legal = match step.w {
+            0 => step.j == 0,
+            4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),
+            _ => false,
+        };
+        if !legal {
+            return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
+        }
+        Ok(Plan {
+            dtype,
+            big_endian: header.big_endian,
+            quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
+            keep_bits: None,
+            profile: header.profile,
+        })
     }
 }

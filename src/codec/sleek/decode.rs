@@ -1,0 +1,267 @@
+//! A chunk's body back to its data. Everything is checked before it is used: a body that passed its checksum may still be hostile.
+
+use super::plan::Plan;
+use crate::error::{Result, fail};
+use crate::format::constants::*;
+use crate::format::{ChunkHeader, Kind, Special, SubMode};
+use crate::stage::bitpack::scalar::bits_at;
+use crate::stage::bitpack::{Packer, READ_SLACK};
+use crate::stage::quantize::{self, Element};
+use crate::stage::{exponent, word::Word};
+
+/// Decodes `body` into `out`, the whole bytes of the chunk.
+#[inline(always)]
+pub fn chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+    plan: &Plan,
+    kind: Kind,
+    body: &[u8],
+    out: &mut [u8],
+) -> Result<()> {
+    let size = size_of::<E::Word>();
+    match kind {
+        Kind::Raw => {
+            let Some((data, padding)) = body.split_at_checked(out.len()) else {
+                return fail!(Corrupt, "a raw body of {} bytes for {} bytes of data", body.len(), out.len());
+            };
+            zero(padding)?;
+            out.copy_from_slice(data);
+        }
+        Kind::Constant => {
+            let Some((element, padding)) = body.split_at_checked(size) else {
+                return fail!(Corrupt, "a constant body of {} bytes", body.len());
+            };
+            zero(padding)?;
+            out.chunks_exact_mut(size).for_each(|o| o.copy_from_slice(element));
+        }
+        Kind::Packed => {
+            let parts = Parts::<E::Word>::read::<S>(plan, body)?;
+            parts.check_domain::<E>(plan)?;
+            unpack_chunk::<E, S, P>(plan, &parts, body, out);
+        }
+    }
+    if plan.big_endian {
+        out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
+    Ok(())
+}
+
+fn zero(padding: &[u8]) -> Result<()> {
+    if padding.iter().any(|b| *b != 0) {
+        return fail!(Corrupt, "padding bytes are not zero");
+    }
+    Ok(())
+}
+
+/// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
+pub struct Parts<'a, W> {
+    /// The chunk's header.
+    pub header: ChunkHeader,
+    /// Descriptors, 0 where a subchunk has none.
+    pub descriptors: [u8; SUBCHUNKS],
+    bases: [W; SUBCHUNKS],
+    payload_at: [u16; SUBCHUNKS],
+    exceptions: [Exceptions<'a>; SUBCHUNKS],
+}
+
+#[derive(Clone, Copy)]
+struct Exceptions<'a> {
+    positions: &'a [u8],
+    high_width: u32,
+    highs: &'a [u8],
+}
+
+impl<'a, W: Word> Parts<'a, W> {
+    /// Reads and checks header and tail of `body` for subchunks of `s_elements`.
+    pub fn read<const S: usize>(plan: &Plan, body: &'a [u8]) -> Result<Parts<'a, W>> {
+        let header = ChunkHeader::read(body, W::BITS)?;
+        if header.patched != 0 && W::BITS == 8 {
+            return fail!(Corrupt, "exceptions in a chunk of {} elements", plan.dtype.name());
+        }
+        let mut tail = &body[CHUNK_HEADER_BYTES + header.payload_units as usize * ALIGN..];
+        let mut parts = Parts {
+            header,
+            descriptors: [0; SUBCHUNKS],
+            bases: [W::ZERO; SUBCHUNKS],
+            payload_at: [0; SUBCHUNKS],
+            exceptions: [Exceptions { positions: &[], high_width: 0, highs: &[] }; SUBCHUNKS],
+        };
+        parts.read_bases(&mut tail)?;
+        parts.read_descriptors::<S>(&mut tail, body)?;
+        parts.read_exceptions::<S>(&mut tail)?;
+        if tail.len() >= ALIGN {
+            return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
+        }
+        zero(tail)?;
+        Ok(parts)
+    }
+
+    fn read_bases(&mut self, tail: &mut &'a [u8]) -> Result<()> {
+        let low = u64::from(self.header.base_ref_low);
+        let reference = if W::BITS == 64 {
+            let high = take(tail, 4)?;
+            low | u64::from(u32::from_le_bytes([high[0], high[1], high[2], high[3]])) << 32
+        } else {
+            low
+        };
+        if W::from_u64(reference).to_u64() != reference {
+            return fail!(Corrupt, "reference base {reference:#x} is wider than an element");
+        }
+        let width = u32::from(self.header.base_width);
+        let packed = take(tail, 4 * width as usize)?;
+        for s in 0..SUBCHUNKS {
+            let offset = if width == 0 { 0 } else { bits_at(packed, s * width as usize, width) };
+            self.bases[s] = W::from_u64(reference).add(W::from_u64(offset));
+        }
+        Ok(())
+    }
+
+    fn read_descriptors<const S: usize>(&mut self, tail: &mut &'a [u8], body: &[u8]) -> Result<()> {
+        let descriptors = take(tail, self.header.active.count_ones() as usize)?;
+        let mut payload = 0;
+        for (s, d) in self.active().zip(descriptors) {
+            self.descriptors[s] = *d;
+            let width = self.width(s);
+            if width > W::BITS {
+                return fail!(Corrupt, "width {width} of a {}-bit element", W::BITS);
+            }
+            self.payload_at[s] = (CHUNK_HEADER_BYTES + payload).min(CHUNK_BYTES) as u16;
+            payload += S * width as usize / 8;
+        }
+        let room = self.header.payload_units as usize * ALIGN;
+        if payload.next_multiple_of(ALIGN) != room {
+            return fail!(Corrupt, "payload of {payload} bytes, the chunk has {room}");
+        }
+        zero(&body[CHUNK_HEADER_BYTES + payload..CHUNK_HEADER_BYTES + room])
+    }
+
+    fn read_exceptions<const S: usize>(&mut self, tail: &mut &'a [u8]) -> Result<()> {
+        let n = self.header.patched.count_ones() as usize;
+        let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);
+        for (i, s) in (0..SUBCHUNKS).filter(|s| self.header.patched >> s & 1 == 1).enumerate() {
+            let (count, high_width) = (counts[i] as usize, u32::from(high_widths[i]));
+            if count == 0 || count > S || high_width == 0 || high_width + self.width(s) > W::BITS {
+                return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
+            }
+            let positions = take(tail, count)?;
+            let highs = take(tail, (count * high_width as usize).div_ceil(8))?;
+            let ascending = positions.windows(2).all(|p| p[0] < p[1]);
+            let unused = highs.len() * 8 - count * high_width as usize;
+            if !ascending
+                || positions[count - 1] as usize >= S
+                || highs[highs.len() - 1].leading_zeros() < unused as u32
+            {
+                return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
+            }
+            self.exceptions[s] = Exceptions { positions, high_width, highs };
+        }
+        Ok(())
+    }
+
+    fn active(&self) -> impl Iterator<Item = usize> + use<W> {
+        let active = self.header.active;
+        (0..SUBCHUNKS).filter(move |s| active >> s & 1 == 1)
+    }
+
+    /// Bits of a code in the payload of active subchunk `s`.
+    #[inline(always)]
+    fn width(&self, s: usize) -> u32 {
+        u32::from(self.descriptors[s] & 63) + (self.header.patched >> s & 1 ^ 1)
+    }
+
+    /// Refuses combinations of mode, quantizer and shift that the format does not define.
+    fn check_domain<E: Element>(&self, plan: &Plan) -> Result<()> {
+        let quantized = plan.quantizer.is_some();
+        let by_exponent = self.header.special == Special::Exponent
+            && self.active().any(|s| SubMode::of(self.descriptors[s]) == SubMode::Special);
+        if quantized && self.header.shift != 0
+            || by_exponent && (quantized || self.header.shift != 0 || E::EXPONENT_BITS == 0)
+        {
+            return fail!(Corrupt, "chunk header {:?} does not go with the stream's header", self.header);
+        }
+        Ok(())
+    }
+}
+
+/// The first `n` bytes of `tail`, which shrinks by them.
+fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
+    match tail.split_at_checked(n) {
+        Some((head, rest)) => {
+            *tail = rest;
+            Ok(head)
+        }
+        None => fail!(Corrupt, "a chunk's tail ends {} bytes early", n - tail.len()),
+    }
+}
+
+#[inline(always)]
+fn unpack_chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+    plan: &Plan,
+    parts: &Parts<E::Word>,
+    body: &[u8],
+    out: &mut [u8],
+) {
+    for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+        let mut x = [parts.bases[s]; S];
+        if parts.header.active >> s & 1 == 1 {
+            let codes = unpack::<E::Word, S, P>(parts, s, body);
+            match (SubMode::of(parts.descriptors[s]), parts.header.special) {
+                (SubMode::Offset, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i])),
+                (SubMode::ZigZag, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i].unzigzag())),
+                (SubMode::Delta, _) => undo_delta(&codes, &mut x),
+                (SubMode::Special, Special::Delta2) => undo_delta2(&codes, &mut x),
+                (SubMode::Special, Special::Exponent) => {
+                    (0..S).for_each(|i| x[i] = exponent::decode(codes[i], E::EXPONENT_BITS));
+                }
+            }
+        }
+        match &plan.quantizer {
+            Some(q) => x.iter_mut().for_each(|x| *x = quantize::decode::<E>(q, *x)),
+            None => x.iter_mut().for_each(|x| *x = *x << u32::from(parts.header.shift)),
+        }
+        out.chunks_exact_mut(size_of::<E::Word>()).zip(x).for_each(|(o, x)| x.store(o));
+    }
+}
+
+/// The codes of active subchunk `s`, exceptions included.
+#[inline(always)]
+fn unpack<W: Word, const S: usize, P: Packer<W, S>>(parts: &Parts<W>, s: usize, body: &[u8]) -> [W; S] {
+    let mut codes = [W::ZERO; S];
+    let width = parts.width(s);
+    let (at, len) = (parts.payload_at[s] as usize, S * width as usize / 8);
+    if width > 0 {
+        match body.get(at..at + len + READ_SLACK) {
+            Some(packed) => P::unpack(packed, width, &mut codes),
+            // The unpacker may read behind the packed bytes: near the end of the stream it gets a copy.
+            None => {
+                let mut copy = [0; SUBCHUNK_BYTES + READ_SLACK];
+                copy[..len].copy_from_slice(&body[at..at + len]);
+                P::unpack(&copy, width, &mut codes);
+            }
+        }
+    }
+    let e = &parts.exceptions[s];
+    for (i, p) in e.positions.iter().enumerate() {
+        let high = W::from_u64(bits_at(e.highs, i * e.high_width as usize, e.high_width));
+        codes[*p as usize] = codes[*p as usize] | high << width;
+    }
+    codes
+}
+
+#[inline(always)]
+fn undo_delta<W: Word, const S: usize>(codes: &[W; S], x: &mut [W; S]) {
+    let mut last = x[0];
+    for i in 0..S {
+        last = last.add(codes[i].unzigzag());
+        x[i] = last;
+    }
+}
+
+#[inline(always)]
+fn undo_delta2<W: Word, const S: usize>(codes: &[W; S], x: &mut [W; S]) {
+    let (mut last, mut slope) = (x[0], W::ZERO);
+    for i in 0..S {
+        slope = slope.add(codes[i].unzigzag());
+        last = last.add(slope);
+        x[i] = last;
+    }
+}

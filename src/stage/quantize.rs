@@ -1,0 +1,221 @@
+//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/format.md §3.4).
+//!
+//! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits), and q moves
+//! by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of a bin, so one move is
+//! enough (research: SLEEK §III with the corrections of docs/design.md). Elements from 2^(j + m) on, infinities and NaN keep their
+//! bits: their code is K + the distance of their bits from those of 2^(j + m).
+//!
+//! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered.
+
+use super::word::Word;
+use crate::bound::Step;
+use crate::dtype::DType;
+
+/// Parameters for one stream, in both widths of arithmetic.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantizer {
+    /// The step.
+    pub step: Step,
+    /// Bits of 2^(step_j + m): the first magnitude that is coded by its bits.
+    pub threshold: u64,
+    /// Code of that magnitude.
+    pub k: u64,
+    /// For f32, and f16 and bf16 which are widened to it.
+    single: Constants<f32>,
+    /// For f64.
+    double: Constants<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Constants<F> {
+    step: F,
+    inverse: F,
+    bound: F,
+}
+
+/// Mantissa bits and exponent bias of a float type.
+pub fn mantissa_and_bias(dtype: DType) -> (u32, i32) {
+    match dtype {
+        DType::F64 => (52, 1023),
+        DType::F16 => (10, 15),
+        DType::BF16 => (7, 127),
+        _ => (23, 127),
+    }
+}
+
+/// `x` ≥ 0 as f32, rounded toward zero.
+fn f32_down(x: f64) -> f32 {
+    let y = x as f32;
+    if f64::from(y) > x { f32::from_bits(y.to_bits() - 1) } else { y }
+}
+
+impl Quantizer {
+    /// For elements of `dtype`, a step and the absolute bound that it serves (≥ step / 2).
+    pub fn new(dtype: DType, step: Step, abs_bound: f64) -> Quantizer {
+        let (m, bias) = mantissa_and_bias(dtype);
+        let exponent = i64::from(step.j) + i64::from(m) + i64::from(bias);
+        let value = step.value();
+        Quantizer {
+            step,
+            threshold: (exponent as u64) << m,
+            k: ((1u64 << m) + 3) / u64::from(step.w) + 1,
+            single: Constants {
+                step: value as f32,
+                inverse: 1.0 / value as f32,
+                bound: f32_down(abs_bound.min(f64::from(f32::MAX))),
+            },
+            double: Constants { step: value, inverse: 1.0 / value, bound: abs_bound },
+        }
+    }
+}
+
+/// A float type that can be quantized: how its bits become arithmetic.
+macro_rules! arithmetic {
+    ($encode:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
+        /// The bin of `v`, |v| below the threshold.
+        #[inline(always)]
+        fn $encode(q: &Quantizer, v: $f) -> $u {
+            let c = &q.$constants;
+            // Adding 1.5 · 2^m rounds to a whole number, ties to even, and leaves it in the low bits.
+            let biased = v * c.inverse + $magic;
+            let error = v - (biased - $magic) * c.step;
+            biased
+                .to_bits()
+                .wrapping_sub(<$f>::to_bits($magic))
+                .wrapping_add((error > c.bound) as $u)
+                .wrapping_sub((error < -c.bound) as $u)
+        }
+
+        /// The value of bin `x`.
+        #[inline(always)]
+        fn $decode(q: &Quantizer, x: $u) -> $f {
+            (<$f>::from_bits(x.wrapping_add(<$f>::to_bits($magic))) - $magic) * q.$constants.step
+        }
+    };
+}
+
+arithmetic!(bin_f32, value_f32, f32, u32, single, 12582912.0);
+arithmetic!(bin_f64, value_f64, f64, u64, double, 6755399441055744.0);
+
+/// What the codec needs of an element type.
+pub trait Element: Send + Sync + 'static {
+    /// The word of the element's width.
+    type Word: Word;
+    /// Exponent bits; 0 for integers.
+    const EXPONENT_BITS: u32;
+    /// Bin of an element's bits, for magnitudes below the threshold; anything for others.
+    fn bin(q: &Quantizer, bits: Self::Word) -> Self::Word;
+    /// Bits of a bin's value.
+    fn value(q: &Quantizer, x: Self::Word) -> Self::Word;
+}
+
+/// x of docs/format.md §3.4 for an element's bits.
+#[inline(always)]
+pub fn encode<E: Element>(q: &Quantizer, bits: E::Word) -> E::Word {
+    let magnitude = bits & !E::Word::SIGN;
+    let sign = bits.sar(E::Word::BITS - 1);
+    let far = magnitude.sub(E::Word::from_u64(q.threshold)).add(E::Word::from_u64(q.k));
+    let far = (far ^ sign).sub(sign);
+    if magnitude >= E::Word::from_u64(q.threshold) { far } else { E::bin(q, bits) }
+}
+
+/// The element's bits for x: Q⁻¹.
+#[inline(always)]
+pub fn decode<E: Element>(q: &Quantizer, x: E::Word) -> E::Word {
+    let sign = x.sar(E::Word::BITS - 1);
+    let magnitude = (x ^ sign).sub(sign);
+    let far = magnitude.sub(E::Word::from_u64(q.k)).add(E::Word::from_u64(q.threshold));
+    let far = far | (sign & E::Word::SIGN);
+    if magnitude >= E::Word::from_u64(q.k) { far } else { E::value(q, x) }
+}
+
+/// f32.
+pub struct F32;
+/// f64.
+pub struct F64;
+/// IEEE binary16.
+pub struct F16;
+/// bfloat16.
+pub struct BF16;
+/// Integers of a word's width.
+pub struct Int<W>(std::marker::PhantomData<W>);
+
+impl Element for F32 {
+    type Word = u32;
+    const EXPONENT_BITS: u32 = 8;
+    #[inline(always)]
+    fn bin(q: &Quantizer, bits: u32) -> u32 {
+        bin_f32(q, f32::from_bits(bits))
+    }
+    #[inline(always)]
+    fn value(q: &Quantizer, x: u32) -> u32 {
+        value_f32(q, x).to_bits()
+    }
+}
+
+impl Element for F64 {
+    type Word = u64;
+    const EXPONENT_BITS: u32 = 11;
+    #[inline(always)]
+    fn bin(q: &Quantizer, bits: u64) -> u64 {
+        bin_f64(q, f64::from_bits(bits))
+    }
+    #[inline(always)]
+    fn value(q: &Quantizer, x: u64) -> u64 {
+        value_f64(q, x).to_bits()
+    }
+}
+
+impl Element for BF16 {
+    type Word = u16;
+    const EXPONENT_BITS: u32 = 8;
+    #[inline(always)]
+    fn bin(q: &Quantizer, bits: u16) -> u16 {
+        bin_f32(q, f32::from_bits(u32::from(bits) << 16)) as u16
+    }
+    #[inline(always)]
+    fn value(q: &Quantizer, x: u16) -> u16 {
+        // The product is a bf16 number, so its low half is zero.
+        (value_f32(q, x as i16 as u32).to_bits() >> 16) as u16
+    }
+}
+
+impl Element for F16 {
+    type Word = u16;
+    const EXPONENT_BITS: u32 = 5;
+    #[inline(always)]
+    fn bin(q: &Quantizer, bits: u16) -> u16 {
+        bin_f32(q, widen_f16(bits)) as u16
+    }
+    #[inline(always)]
+    fn value(q: &Quantizer, x: u16) -> u16 {
+        narrow_f16(value_f32(q, x as i16 as u32))
+    }
+}
+
+impl<W: Word> Element for Int<W> {
+    type Word = W;
+    const EXPONENT_BITS: u32 = 0;
+    #[inline(always)]
+    fn bin(_: &Quantizer, bits: W) -> W {
+        bits
+    }
+    #[inline(always)]
+    fn value(_: &Quantizer, x: W) -> W {
+        x
+    }
+}
+
+/// A finite binary16 number as f32, exact. Rescaling by 2^112 turns its exponent and its subnormals into f32's.
+#[inline(always)]
+pub fn widen_f16(bits: u16) -> f32 {
+    let magnitude = f32::from_bits(u32::from(bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
+    f32::from_bits(magnitude.to_bits() | u32::from(bits & 0x8000) << 16)
+}
+
+/// An f32 that is a binary16 number, as such; the inverse of [`widen_f16`].
+#[inline(always)]
+fn narrow_f16(x: f32) -> u16 {
+    let magnitude = f32::from_bits(x.to_bits() & 0x7fff_ffff) * f32::from_bits(0x0780_0000);
+    (magnitude.to_bits() >> 13) as u16 | (x.to_bits() >> 16) as u16 & 0x8000
+}

@@ -1,0 +1,33 @@
+//! Rounding off mantissa bits: the point-wise relative bound.
+//!
+//! Keeping k mantissa bits, rounded to nearest with ties to even, changes a normal number by at most 2^−(k+1) of itself.
+
+use super::word::Word;
+
+/// Rounds every word of a chunk to `keep` of its `mantissa` bits, or none: a chunk with a subnormal number, with a NaN whose low
+/// bits would be lost, or with a number that would round up to infinity stays exact.
+pub fn encode<W: Word>(words: &mut [W], mantissa: u32, keep: u32) {
+    let drop = mantissa - keep.min(mantissa);
+    if drop == 0 {
+        return;
+    }
+    let low = (W::ONE << drop).sub(W::ONE);
+    let infinity = (!W::ZERO & !W::SIGN) >> mantissa << mantissa;
+    let smallest = W::ONE << mantissa;
+    let half = W::ONE << (drop - 1);
+    let round = |v: W| {
+        let a = v & !W::SIGN;
+        a.add(half.sub(W::ONE)).add(a >> drop & W::ONE) & !low
+    };
+    let exact = words.iter().any(|v| {
+        let a = *v & !W::SIGN;
+        let special = a >= infinity;
+        (special && a & low != W::ZERO) || (!special && round(*v) >= infinity) || (a < smallest && a != W::ZERO)
+    });
+    if !exact {
+        for v in words {
+            // Infinities, NaN and zeros have no bits to lose here, and rounding leaves them as they are.
+            *v = round(*v) | *v & W::SIGN;
+        }
+    }
+}
