@@ -1,0 +1,29 @@
+//! Where errors of the call-backs go: HDF5 drops what a filter pushes on its error stack, so they are kept for
+//! `sleek_last_error`, and written to `SLEEK_LOG` if that is set (`stderr`, or the path of a file to append to).
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use crate::error::Error;
+
+/// Keeps and logs an error.
+pub fn error(error: &Error) {
+    log(format_args!("error: {error}"));
+}
+
+/// Writes a line to the log, if there is one.
+pub fn log(line: std::fmt::Arguments) {
+    static TARGET: OnceLock<Option<std::ffi::OsString>> = OnceLock::new();
+    let Some(target) = TARGET.get_or_init(|| std::env::var_os("SLEEK_LOG").filter(|t| !t.is_empty())) else { return };
+    // One write for each line, so that lines of several processes do not mix. A log that cannot be written is no error.
+    let line = format!("sleek[{}]: {line}\n", std::process::id());
+    let _ = if target == "stderr" {
+        std::io::stderr().write_all(line.as_bytes())
+    } else {
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(target)
+            .and_then(|mut f| f.write_all(line.as_bytes()))
+    };
+}
