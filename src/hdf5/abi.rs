@@ -17,33 +17,6 @@ pub const FLAG_REVERSE: c_uint = 0x0100;
 /// `H5S_MAX_RANK`.
 pub const MAX_RANK: usize = 32;
 
-/// `H5T_class_t`.
-pub mod class {
-    #![allow(missing_docs)]
-    use super::c_int;
-    pub const INTEGER: c_int = 0;
-    pub const FLOAT: c_int = 1;
-    pub const TIME: c_int = 2;
-    pub const STRING: c_int = 3;
-    pub const BITFIELD: c_int = 4;
-    pub const OPAQUE: c_int = 5;
-    pub const COMPOUND: c_int = 6;
-    pub const REFERENCE: c_int = 7;
-    pub const ENUM: c_int = 8;
-    pub const VLEN: c_int = 9;
-    pub const ARRAY: c_int = 10;
-    /// Since 2.0.
-    pub const COMPLEX: c_int = 11;
-}
-
-/// `H5T_ORDER_LE`.
-pub const ORDER_LE: c_int = 0;
-/// `H5T_ORDER_BE`.
-pub const ORDER_BE: c_int = 1;
-/// `H5T_SGN_2`.
-pub const SIGN_TWOS_COMPLEMENT: c_int = 1;
-/// `H5T_NORM_IMPLIED`.
-pub const NORM_IMPLIED: c_int = 0;
 /// `H5D_FILL_VALUE_UNDEFINED`.
 pub const FILL_UNDEFINED: c_int = 0;
 /// `H5D_FILL_VALUE_USER_DEFINED`.
@@ -108,16 +81,8 @@ macro_rules! functions {
 
 functions! {
     H5get_libversion: fn(*mut c_uint, *mut c_uint, *mut c_uint) -> Herr;
-    H5Tget_class: fn(Hid) -> c_int;
-    H5Tget_size: fn(Hid) -> usize;
-    H5Tget_order: fn(Hid) -> c_int;
-    H5Tget_sign: fn(Hid) -> c_int;
-    H5Tget_norm: fn(Hid) -> c_int;
-    H5Tget_ebias: fn(Hid) -> usize;
-    /// Positions and sizes: sign, exponent, its size, mantissa, its size.
-    H5Tget_fields: fn(Hid, *mut usize, *mut usize, *mut usize, *mut usize, *mut usize) -> Herr;
-    H5Tget_super: fn(Hid) -> Hid;
-    H5Tclose: fn(Hid) -> Herr;
+    /// Datatype, buffer or null, its size.
+    H5Tencode: fn(Hid, *mut c_void, *mut usize) -> Herr;
     H5Pget_nfilters: fn(Hid) -> c_int;
     /// Property list, index, flags, number of words, words, length of name, name, configuration.
     H5Pget_filter2: fn(Hid, c_uint, *mut c_uint, *mut usize, *mut c_uint, usize, *mut c_char, *mut c_uint) -> c_int;

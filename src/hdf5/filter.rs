@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::resolve::{Hdf5, Object};
-use super::{CLASS, FILTER_ID, element, report, text};
+use super::{CLASS, FILTER_ID, dataset, report, text};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::format::Header;
@@ -51,7 +51,7 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
         _ => CdValues::decode(&ours.words)?.request,
     };
     // SAFETY: as above.
-    let stored = unsafe { element::stored(hdf5, type_id)? };
+    let stored = unsafe { dataset::stored(hdf5, type_id)? };
     let lossy = request.mode != Mode::Lossless;
     if lossy && ours.preceded {
         return fail!(
@@ -74,9 +74,9 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
         dtype: if ours.preceded { DType::U8 } else { stored.dtype },
         big_endian: stored.big_endian && !ours.preceded,
         // SAFETY: as above.
-        fill_value: if needs_fill { unsafe { element::fill_value(hdf5, dcpl, type_id, &stored)? } } else { None },
+        fill_value: if needs_fill { unsafe { dataset::fill_value(hdf5, dcpl, type_id, &stored)? } } else { None },
         // SAFETY: as above.
-        chunk: unsafe { element::chunk(hdf5, dcpl)? },
+        chunk: unsafe { dataset::chunk(hdf5, dcpl)? },
     };
     report::log(format_args!(
         "dataset of {} in chunks of {:?}: {}",

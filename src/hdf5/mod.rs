@@ -4,10 +4,13 @@
 #[doc(hidden)]
 pub mod abi;
 pub mod cd_values;
-mod element;
+mod dataset;
+mod datatype;
 mod filter;
 mod report;
 mod resolve;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod symtab;
 pub mod text;
 
 use std::ffi::c_void;

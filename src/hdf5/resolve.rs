@@ -18,7 +18,11 @@ impl Object {
     /// The object that holds the code at `address`.
     pub fn at(address: *const c_void) -> Option<Object> {
         let info = lookup(address)?;
-        Object::open(info.dli_fname).or_else(|| Object::open(null())).map(|o| Object { base: info.dli_fbase, ..o })
+        let object = Object::open(info.dli_fname).or_else(|| Object::open(null()));
+        object.map(|mut o| {
+            o.base = info.dli_fbase;
+            o
+        })
     }
 
     /// The one loaded object that defines `symbol`; `None` if there are several.
@@ -26,13 +30,16 @@ impl Object {
     pub fn only_with(symbol: &CStr) -> Option<Object> {
         let mut found = None;
         for name in loaded_objects() {
-            let Some(object) = Object::open(if name.is_empty() { null() } else { name.as_ptr() }) else { continue };
-            let Some(info) = object.find(symbol).and_then(|p| lookup(p.as_ptr())) else { continue };
+            let Some(mut object) = Object::open(if name.is_empty() { null() } else { name.as_ptr() }) else { continue };
+            let Some(own_base) = object.find(symbol).and_then(|p| base_of(p.as_ptr())) else { continue };
             match &found {
                 // A handle also finds what the object's dependencies define: the same object may come up again.
-                Some(Object { base, .. }) if *base == info.dli_fbase => {}
+                Some(Object { base, .. }) if *base == own_base => {}
                 Some(_) => return None,
-                None => found = Some(Object { base: info.dli_fbase, ..object }),
+                None => {
+                    object.base = own_base;
+                    found = Some(object);
+                }
             }
         }
         found
@@ -52,7 +59,7 @@ impl Object {
 
     /// The address of `symbol` if the object itself defines it: a dependency's would be of another HDF5.
     fn find_own(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
-        self.find(symbol).filter(|p| lookup(p.as_ptr()).is_some_and(|info| info.dli_fbase == self.base))
+        self.find(symbol).filter(|p| base_of(p.as_ptr()) == Some(self.base))
     }
 
     /// Opens what is loaded already; null is the main program.
@@ -69,6 +76,11 @@ impl Drop for Object {
         // SAFETY: opened once in `open`, closed once here.
         unsafe { libc::dlclose(self.handle.as_ptr()) };
     }
+}
+
+/// Where the object that holds `address` begins.
+pub fn base_of(address: *const c_void) -> Option<*mut c_void> {
+    lookup(address).map(|info| info.dli_fbase)
 }
 
 fn lookup(address: *const c_void) -> Option<libc::Dl_info> {
@@ -95,10 +107,10 @@ fn loaded_objects() -> Vec<CString> {
     names
 }
 
-/// The functions of one libhdf5, which stays loaded meanwhile.
+/// The functions of one HDF5, which stays loaded meanwhile.
 pub struct Hdf5 {
     functions: Functions,
-    _object: Object,
+    _object: Option<Object>,
 }
 
 impl std::ops::Deref for Hdf5 {
@@ -109,14 +121,17 @@ impl std::ops::Deref for Hdf5 {
 }
 
 impl Hdf5 {
-    /// The libhdf5 whose code is at `caller`; null stands for a machine where the return address cannot be had.
+    /// The HDF5 whose code is at `caller`; null stands for a machine where the return address cannot be had.
     ///
-    /// `None` if it hides its functions, as in a program that holds HDF5 by static linking.
+    /// `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
     pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
         let object = if caller.is_null() { Object::only_with(c"H5Pmodify_filter") } else { Object::at(caller) };
-        let Some(object) = object else { return Ok(None) };
-        // SAFETY: `object` has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is checked below.
-        let Ok(functions) = (unsafe { Functions::load(|name| object.find_own(name)) }) else { return Ok(None) };
+        // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is checked below.
+        let loaded =
+            object.and_then(|o| unsafe { Functions::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
+        let Some((functions, object)) = loaded.or_else(|| in_program(caller).map(|f| (f, None))) else {
+            return Ok(None);
+        };
         let (mut major, mut minor, mut release) = (0, 0, 0);
         // SAFETY: three pointers to integers, as the function wants.
         unsafe { (functions.H5get_libversion)(&mut major, &mut minor, &mut release) };
@@ -125,6 +140,14 @@ impl Hdf5 {
         }
         Ok(Some(Hdf5 { functions, _object: object }))
     }
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use super::symtab::functions as in_program;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn in_program(_caller: *const c_void) -> Option<Functions> {
+    None
 }
 
 /// Defines an `extern "C"` function that passes its arguments and then its own return address on to another.
