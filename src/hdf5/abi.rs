@@ -14,8 +14,6 @@ pub const CLASS_VERSION: c_int = 1;
 pub const PLUGIN_TYPE_FILTER: c_int = 0;
 /// `H5Z_FLAG_REVERSE`: the chunk is being read.
 pub const FLAG_REVERSE: c_uint = 0x0100;
-/// `H5S_MAX_RANK`.
-pub const MAX_RANK: usize = 32;
 
 /// `H5D_FILL_VALUE_UNDEFINED`.
 pub const FILL_UNDEFINED: c_int = 0;

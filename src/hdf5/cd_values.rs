@@ -8,7 +8,7 @@ use crate::error::{Result, fail};
 use crate::params::{Mode, Params, Profile};
 
 /// The first word: the version of this layout.
-pub const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 1;
 /// Words of a request without range and fill value.
 const REQUEST_WORDS: usize = 5;
 /// Option bits: the profile, and what follows the request.
@@ -20,9 +20,9 @@ const DTYPE_MASK: u32 = 0xff;
 const BIG_ENDIAN: u32 = 1 << 8;
 const DATASET_FILL: u32 = 1 << 9;
 /// HDF5's H5S_MAX_RANK.
-pub const MAX_RANK: usize = 32;
+pub(super) const MAX_RANK: usize = 32;
 /// The most words that `encode` writes.
-pub const MAX_WORDS: usize = REQUEST_WORDS + 4 + 4 + 2 * MAX_RANK;
+pub(super) const MAX_WORDS: usize = REQUEST_WORDS + 4 + 4 + 2 * MAX_RANK;
 
 /// What `set_local` learns from the dataset.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use super::abi::{self, Functions, Hid};
+use super::cd_values::MAX_RANK;
 use super::datatype::{self, Stored};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
@@ -30,9 +31,9 @@ pub unsafe fn stored(hdf5: &Functions, type_id: Hid) -> Result<Stored> {
 /// # Safety
 /// `dcpl` is a dataset creation property list of the library of `hdf5`.
 pub unsafe fn chunk(hdf5: &Functions, dcpl: Hid) -> Result<Vec<u64>> {
-    let mut dims = [0; abi::MAX_RANK];
+    let mut dims = [0; MAX_RANK];
     // SAFETY: the contract, and room for as many dimensions as there can be.
-    let rank = unsafe { (hdf5.H5Pget_chunk)(dcpl, abi::MAX_RANK as c_int, dims.as_mut_ptr()) };
+    let rank = unsafe { (hdf5.H5Pget_chunk)(dcpl, MAX_RANK as c_int, dims.as_mut_ptr()) };
     match usize::try_from(rank) {
         Ok(rank) if rank <= dims.len() => Ok(dims[..rank].to_vec()),
         _ => fail!(Hdf5, "H5Pget_chunk failed; filters need a chunked dataset"),

@@ -1,7 +1,6 @@
 //! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
@@ -13,14 +12,9 @@ use crate::error::{Error, Kind, Result, fail};
 use crate::format::Header;
 use crate::params::{Mode, Params};
 
-/// Runs a call-back's work: nothing unwinds into HDF5, and errors are reported.
+/// Runs a call-back's work: nothing unwinds into HDF5, and errors are kept and logged.
 fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
-    let result = catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::new(Kind::Internal, "a panic in the filter; please report it")));
-    result.unwrap_or_else(|e| {
-        report::error(&e);
-        failed
-    })
+    crate::guard::guard(failed, || work().inspect_err(|e| report::log(format_args!("error: {e}"))))
 }
 
 /// `H5Z_set_local_func_t` with the caller's return address: completes the `cd_values` with what the dataset holds.

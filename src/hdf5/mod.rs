@@ -1,6 +1,7 @@
 //! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of the library
 //! that calls it (`resolve`).
 
+/// cbindgen:ignore
 #[doc(hidden)]
 pub mod abi;
 pub mod cd_values;
@@ -17,8 +18,8 @@ use std::ffi::c_void;
 
 pub use cd_values::cd_values_of;
 
-/// The filter's id, from the range that HDF5 leaves to private use; the one place where it is defined.
-pub const FILTER_ID: i32 = 47474;
+/// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
+pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use
 
 static CLASS: abi::FilterClass = abi::FilterClass {
     version: abi::CLASS_VERSION,
@@ -32,7 +33,7 @@ static CLASS: abi::FilterClass = abi::FilterClass {
     filter: Some(filter::filter),
 };
 
-/// The filter's `H5Z_class2_t`, for `H5Zregister` or h5py's `register_filter`.
+/// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_h5_class() -> *const c_void {
     (&raw const CLASS).cast()

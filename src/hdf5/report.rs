@@ -1,15 +1,8 @@
-//! Where errors of the call-backs go: HDF5 drops what a filter pushes on its error stack, so they are kept for
-//! `sleek_last_error`, and written to `SLEEK_LOG` if that is set (`stderr`, or the path of a file to append to).
+//! The log: HDF5 drops what a filter pushes on its error stack, and under an optional filter even the failure. So besides
+//! `sleek_last_error` there is `SLEEK_LOG`: `stderr`, or the path of a file to append to. Without it nothing is written.
 
 use std::io::Write;
 use std::sync::OnceLock;
-
-use crate::error::Error;
-
-/// Keeps and logs an error.
-pub fn error(error: &Error) {
-    log(format_args!("error: {error}"));
-}
 
 /// Writes a line to the log, if there is one.
 pub fn log(line: std::fmt::Arguments) {
