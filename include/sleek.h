@@ -203,6 +203,9 @@ typedef struct sleek_info {
 extern "C" {
 #endif // __cplusplus
 
+// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.
+const void *sleek_h5_class(void);
+
 // Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 // no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
 //
