@@ -12,7 +12,7 @@ pub struct Bound {
     abs: Option<f64>,
     /// Bound relative to the value range: |v − r| ≤ E · (max − min) of the whole array
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    pub noa: Option<f64>,
+    noa: Option<f64>,
     /// Bound relative to each value: |v − r| ≤ E · |v|
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     rel: Option<f64>,
@@ -33,22 +33,27 @@ impl Bound {
 #[derive(clap::Args)]
 pub struct Quality {
     #[command(flatten)]
-    pub bound: Bound,
+    bound: Bound,
     /// adaptive: the best ratio; fast: the fewest instructions
     #[arg(long, default_value = "adaptive", value_parser = PossibleValuesParser::new(["adaptive", "fast"]))]
     profile: String,
     /// With --noa: the value range to use instead of measuring it
-    #[arg(long, value_name = "R", requires = "noa", allow_negative_numbers = true)]
-    pub range: Option<f64>,
-    /// With --noa: a fill value, left out when the value range is measured (NaN and infinities always are)
-    #[arg(long, value_name = "V", requires = "noa", allow_negative_numbers = true)]
-    pub fill: Option<f64>,
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    range: Option<f64>,
+    /// With --noa: a fill value, which like NaN and infinities does not count for the value range
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    fill: Option<f64>,
 }
 
 impl Quality {
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
+        for (name, value) in [("range", self.range), ("fill", self.fill)] {
+            if let (Some(v), true) = (value, mode != Mode::Noa) {
+                return Err(format!("--{name} {v} goes with --noa, not with --{}", mode.name()));
+            }
+        }
         let mut params = Params::new(dtype).with_bound(mode, bound);
         params.profile = if self.profile == Profile::Fast.name() { Profile::Fast } else { Profile::Adaptive };
         params.range = self.range;

@@ -133,7 +133,9 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
         |data| output.write(data),
     )?;
     match promised {
-        Some(n) if n != bytes_in => return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read")),
+        Some(n) if n != bytes_in => {
+            return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read"));
+        }
         _ => check_size(args, &from, bytes_in)?,
     }
     output.finish()?;

@@ -3,13 +3,7 @@
 use sleek::DType;
 
 /// Calls `each` with the bits and the value of every element, from two arrays at once.
-pub fn for_each_pair(
-    dtype: DType,
-    big_endian: bool,
-    a: &[u8],
-    b: &[u8],
-    each: impl FnMut((u64, f64), (u64, f64)),
-) {
+pub fn for_each_pair(dtype: DType, big_endian: bool, a: &[u8], b: &[u8], each: impl FnMut((u64, f64), (u64, f64))) {
     use DType::*;
     match dtype {
         F32 => pairs::<4>(big_endian, a, b, |w| f32::from_bits(w as u32).into(), each),
@@ -67,7 +61,9 @@ mod tests {
 
     #[test]
     fn halves() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 2f64.powi(-24)), (0x7bff, 65504.0), (0x7c00, f64::INFINITY)] {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 2f64.powi(-24)), (0x7bff, 65504.0), (0x7c00, f64::INFINITY)]
+        {
             assert_eq!(half(bits), value, "{bits:#x}");
         }
         assert!(half(0x7e00).is_nan());

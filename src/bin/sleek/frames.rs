@@ -26,8 +26,9 @@ impl FrameReader {
 
     /// Reads the next frame into `block` and verifies its header and index; false at the end of the file.
     pub fn next(&mut self, block: &mut Block) -> Result<bool, String> {
-        if self.input.fill(block, HEADER_BYTES)? == 0 && self.first.is_some() {
-            return Ok(false);
+        if self.input.fill(block, HEADER_BYTES)? == 0 {
+            let name = &self.input.name;
+            return if self.first.is_some() { Ok(false) } else { Err(format!("{name}: is empty, not a SLEEK stream")) };
         }
         if let Some(rest) = stream_bytes(block.data()).map(|n| n.saturating_sub(HEADER_BYTES as u64)) {
             self.input.append(block, rest)?;

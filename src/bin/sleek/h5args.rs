@@ -38,7 +38,9 @@ fn print(params: &Params, words: &[u32]) {
     // Fortran's integers are signed.
     let signed: Vec<i32> = words.iter().map(|w| *w as i32).collect();
     let signed = joined(&signed, ", ");
-    println!("# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor");
+    println!(
+        "# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor"
+    );
     section("h5repack (append -l CHUNK=... for a dataset that is not chunked)");
     println!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
     section("nccopy (name a variable for * and its chunks, if it has none)");

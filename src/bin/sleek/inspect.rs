@@ -102,9 +102,7 @@ fn print(info: &Info, frames: u64) {
     row("frames", &frames.to_string());
     shares("chunks", &CHUNKS, &info.chunks);
     shares("subchunks", &SUBCHUNKS, &info.subchunks);
-    if info.patched > 0 {
-        row("patched", &format!("{} subchunks with exceptions", info.patched));
-    }
+    println!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
 }
 
 fn row(label: &str, value: &str) {
@@ -120,7 +118,7 @@ fn bound(info: &Info) -> String {
     };
     match info.mode {
         Mode::Rel => asked,
-        _ if info.step > 0.0 => format!("{asked}: every error at most {:e}, step {:e}", info.abs_bound, info.step),
+        _ if info.step > 0.0 => format!("{asked}: every error at most {:.4e}, step {:.4e}", info.abs_bound, info.step),
         _ => format!("{asked}: too small for {}, so stored losslessly", info.dtype.name()),
     }
 }
@@ -128,11 +126,9 @@ fn bound(info: &Info) -> String {
 /// A count and a share for each kind that occurs.
 fn shares(label: &str, names: &[&str], counts: &[u64]) {
     let total: u64 = counts.iter().sum();
-    let mut label = label;
     row(label, &total.to_string());
-    label = "";
     for (name, n) in names.iter().zip(counts).filter(|(_, n)| **n > 0) {
         let share = 100.0 * *n as f64 / total as f64;
-        println!("{label:<11}{name:<18}{n:>12}{share:>8.1} %");
+        println!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
     }
 }

@@ -17,8 +17,9 @@ use crate::{Outcome, element, pipeline};
 /// Exit code when the bound does not hold.
 const BROKEN: u8 = 1;
 
-/// Compare an array with its compressed file: does the bound hold? Exit code 0 says yes, 1 no, 2 an error
+/// Compare an array with its compressed file: is the bound kept?
 #[derive(clap::Args)]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
 pub struct Args {
     /// Print JSON
     #[arg(long)]
@@ -37,7 +38,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply();
     if args.original == args.compressed {
-        return Err(format!("{}: is named twice; the original and the compressed file are needed", args.original.display()));
+        return Err(format!(
+            "{}: is named twice; the original and the compressed file are needed",
+            args.original.display()
+        ));
     }
     let original = Input::open(&args.original)?;
     let compressed = Input::open(&args.compressed)?;
@@ -230,21 +234,21 @@ impl Report {
         row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
         row("ratio", ratio(self.original_bytes, self.compressed_bytes));
         row("bound", self.bound());
-        row("max error", format!("{:e}{}", self.max_error, self.share(Mode::Rel)));
+        row("max error", format!("{:.4e}{}", self.max_error, self.share()));
         if self.header.mode == Mode::Rel {
-            row("max rel. error", format!("{:e}, {:.4} of the bound", self.max_relative, self.of_bound));
+            row("max rel. error", format!("{:.4e}, {:.4} of the bound", self.max_relative, self.of_bound));
         }
-        row("RMS error", format!("{:e}", self.rms()));
+        row("RMS error", format!("{:.4e}", self.rms()));
         row("PSNR", if self.squares == 0.0 { "infinite".into() } else { format!("{:.2} dB", self.psnr()) });
         row("NaN and infinite", self.special.to_string());
         row("verdict", self.verdict());
     }
 
-    /// The share of the bound that the largest error takes, unless the mode is `other`.
-    fn share(&self, other: Mode) -> String {
+    /// The share of an absolute bound that the largest error takes.
+    fn share(&self) -> String {
         match self.header.mode {
-            mode if mode == other || limit(&self.header) == 0.0 => String::new(),
-            _ => format!(", {:.4} of the bound", self.of_bound),
+            Mode::Abs | Mode::Noa if limit(&self.header) > 0.0 => format!(", {:.4} of the bound", self.of_bound),
+            _ => String::new(),
         }
     }
 
@@ -263,8 +267,8 @@ impl Report {
                 self.original_bytes, self.restored_bytes
             ),
             Some(v) => format!(
-                "BROKEN by {} elements, first element {}: {:e} became {:e}",
-                self.violations, v.index, v.original, v.restored
+                "BROKEN in {} of {} elements; the first is element {}: {:e} became {:e}",
+                self.violations, self.count, v.index, v.original, v.restored
             ),
             None => "kept".into(),
         }

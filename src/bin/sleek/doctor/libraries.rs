@@ -49,8 +49,10 @@ fn in_python() -> Vec<(PathBuf, String)> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut found = Vec::new();
     for (module, dir) in text.lines().filter_map(|line| line.split_once(' ')) {
-        for place in [dir.into(), format!("{dir}.libs"), format!("{dir}/.libs"), format!("{dir}/.dylibs")] {
-            let files = libraries_in(Path::new(&place));
+        // A wheel's libraries lie in a directory beside the module, under its name or its name in lower case.
+        let beside = Path::new(dir).with_file_name(format!("{}.libs", module.to_lowercase()));
+        for place in [PathBuf::from(dir), format!("{dir}.libs").into(), beside, format!("{dir}/.dylibs").into()] {
+            let files = libraries_in(&place);
             found.extend(files.into_iter().map(|f| (f, format!("of {module} in python3"))));
         }
     }
@@ -67,7 +69,8 @@ fn usual_directories() -> Vec<(PathBuf, String)> {
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     dirs.extend(std::env::split_paths(&path).map(|p| (p, "by LD_LIBRARY_PATH".into())));
     let arch = std::env::consts::ARCH;
-    let system = ["/usr/lib".into(), "/usr/lib64".into(), format!("/usr/lib/{arch}-linux-gnu"), "/usr/local/lib".into()];
+    let system =
+        ["/usr/lib".into(), "/usr/lib64".into(), format!("/usr/lib/{arch}-linux-gnu"), "/usr/local/lib".into()];
     let more = ["/usr/local/hdf5/lib", "/opt/homebrew/lib", "/opt/local/lib"].map(String::from);
     dirs.extend(system.into_iter().chain(more).map(|p| (p.into(), "system directory".into())));
     dirs
@@ -97,7 +100,9 @@ mod tests {
         for name in ["libhdf5.so", "libhdf5_serial.so.103.3.1", "libhdf5-3ed3a5c1.so.310.5.1", "libhdf5.310.dylib"] {
             assert!(is_core_library(Path::new(name)), "{name}");
         }
-        for name in ["libhdf5_hl.so", "libhdf5_serialhl_fortran.so.100", "libhdf5_cpp-12.so", "libhdf5.a", "libnetcdf.so"] {
+        for name in
+            ["libhdf5_hl.so", "libhdf5_serialhl_fortran.so.100", "libhdf5_cpp-12.so", "libhdf5.a", "libnetcdf.so"]
+        {
             assert!(!is_core_library(Path::new(name)), "{name}");
         }
     }

@@ -53,13 +53,21 @@ struct Doctor {
     /// Versions of the plugin files that were seen.
     versions: BTreeMap<PathBuf, Result<String, String>>,
     advice: BTreeSet<String>,
+    /// Directories of the libraries that would find the plugin there without a variable.
+    defaults: BTreeSet<PathBuf>,
 }
 
 impl Doctor {
     fn new() -> Doctor {
         let variable = std::env::var_os(sandbox::PATH_VARIABLE).filter(|v| !v.is_empty());
         let variable = variable.map(|v| std::env::split_paths(&v).filter(|p| !p.as_os_str().is_empty()).collect());
-        Doctor { variable, own: own_plugin(), versions: BTreeMap::new(), advice: BTreeSet::new() }
+        Doctor {
+            variable,
+            own: own_plugin(),
+            versions: BTreeMap::new(),
+            advice: BTreeSet::new(),
+            defaults: BTreeSet::new(),
+        }
     }
 
     fn look_at_environment(&mut self) {
@@ -145,8 +153,8 @@ impl Doctor {
             }
         }
         println!("    filter: {}", verdict(&findings));
-        findings.complaints.iter().for_each(|line| println!("      {line}"));
         if !findings.works() {
+            findings.complaints.iter().for_each(|line| println!("      {line}"));
             self.treat(library, &findings);
         }
     }
@@ -154,7 +162,13 @@ impl Doctor {
     /// Finds out what would help, by trying it.
     fn treat(&mut self, library: &Library, findings: &Findings) {
         let file = library.file.display();
-        let mut say = |advice: String| self.advice.insert(advice);
+        let mut say = |advice: String| {
+            self.advice.insert(advice);
+        };
+        if findings.version.is_none() {
+            say(format!("{file}: cannot be loaded, see above; repair or remove it if you need it"));
+            return;
+        }
         if findings.too_old() {
             say(format!("{file}: this HDF5 is older than 1.10, which the filter needs; use a newer one"));
             return;
@@ -172,14 +186,13 @@ impl Doctor {
             return;
         }
         println!("    with HDF5_PLUGIN_PATH={} it works", dir.display());
-        match findings.directories.first().filter(|_| self.variable.is_none()) {
-            Some(default) => say(format!(
-                "export HDF5_PLUGIN_PATH={}, or copy libsleek.so to where HDF5 looks by itself: {}",
-                dir.display(),
-                default.display()
-            )),
-            None => say(format!("export HDF5_PLUGIN_PATH={}:$HDF5_PLUGIN_PATH", dir.display())),
-        };
+        match self.variable {
+            None => {
+                say(format!("export HDF5_PLUGIN_PATH={}", dir.display()));
+                self.defaults.extend(findings.directories.first().cloned());
+            }
+            Some(_) => say(format!("export HDF5_PLUGIN_PATH={}:$HDF5_PLUGIN_PATH", dir.display())),
+        }
     }
 
     fn advise(&self) -> ExitCode {
@@ -189,14 +202,23 @@ impl Doctor {
         }
         println!("\nWhat to fix");
         self.advice.iter().for_each(|line| println!("  - {line}"));
+        if !self.defaults.is_empty() {
+            println!("  - or, for all users, copy libsleek.so to where the libraries look by themselves:");
+            self.defaults.iter().for_each(|dir| println!("      {}", dir.display()));
+        }
         ExitCode::from(AILING)
     }
 }
 
 fn verdict(findings: &Findings) -> String {
+    if findings.version.is_none() && findings.ended.is_none() {
+        return "FAILS: the library cannot be loaded".into();
+    }
     match (findings.available, findings.stored, &findings.ended) {
         (_, _, Some(how)) => format!("FAILS: {how}"),
-        (true, Some((raw, stored)), _) => format!("works; {raw} bytes written as {stored} and read back within the bound"),
+        (true, Some((raw, stored)), _) => {
+            format!("works; {raw} bytes written as {stored} and read back within the bound")
+        }
         (true, None, _) => "FAILS: it loads, but a dataset cannot be written and read".into(),
         (false, _, _) => "NOT FOUND by this library".into(),
     }
