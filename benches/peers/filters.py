@@ -49,7 +49,7 @@ class Unfiltered:
     """Chunks as they are."""
 
     name, library = "no filter", None
-    bounded = lossless = True
+    bounded, lossless = False, True
 
     def options(self, _bound):
         return {}

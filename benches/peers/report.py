@@ -129,9 +129,10 @@ class Report:
     def library_table(self):
         head = ["profile", "field", "bound", "threads", "compress ×memcpy", "GB/s", "decompress ×memcpy", "GB/s"]
         rows = []
-        for (profile, f, bound, threads), (there, again) in self.library.items():
-            gbs = [there * self.memcpy / 1e9, again * self.memcpy / 1e9]
-            rows.append([profile, f, bound_name(bound), str(threads), number(there), number(gbs[0]), number(again), number(gbs[1])])
+        for (profile, f, bound, threads), answer in self.library.items():
+            there, again = (np.nan, np.nan) if isinstance(answer, str) else answer
+            figures = [there, there * self.memcpy / 1e9, again, again * self.memcpy / 1e9]
+            rows.append([profile, f, bound_name(bound), str(threads), *map(number, figures)])
         return self.table(head, rows)
 
     def detail_table(self):
