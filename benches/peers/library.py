@@ -34,7 +34,7 @@ def checked(library, status):
 
 
 def speed(path, data, profile, bound, threads, runs=3):
-    """(compress, decompress) as multiples of one core's memcpy, in wall time; to be run in a child of its own."""
+    """Compress, then decompress: multiple of one core's memcpy, GB/s; in wall time. To be run in a child of its own."""
     os.environ["SLEEK_NUM_THREADS"] = str(threads)
     library = ctypes.CDLL(path)
     params = Params()
@@ -67,4 +67,4 @@ def speed(path, data, profile, bound, threads, runs=3):
     decompress()
     taken = np.array([[seconds(w) for w in (lambda: np.copyto(target, data), compress, decompress)] for _ in range(runs)])
     copy, there, again = np.median(taken, axis=0)
-    return copy / there, copy / again
+    return copy / there, data.nbytes / there / 1e9, copy / again, data.nbytes / again / 1e9

@@ -62,7 +62,7 @@ class Report:
         self.ratios = {}  # (codec, field, bound): (ratio, error / bound) or a reason
         self.speeds = {}  # (codec, field, bound): (compress, decompress, …) × memcpy or a reason
         self.hdf5 = {}  # (codec, field, bound, chunk bytes): (write, read) × no filter or a reason
-        self.library = {}  # (profile, field, bound, threads): (compress, decompress) GB/s
+        self.library = {}  # (profile, field, bound, threads): (compress × memcpy, GB/s, decompress × memcpy, GB/s)
 
     def classes(self):
         """The real fields by element type, and each synthetic one alone."""
@@ -130,8 +130,7 @@ class Report:
         head = ["profile", "field", "bound", "threads", "compress ×memcpy", "GB/s", "decompress ×memcpy", "GB/s"]
         rows = []
         for (profile, f, bound, threads), answer in self.library.items():
-            there, again = (np.nan, np.nan) if isinstance(answer, str) else answer
-            figures = [there, there * self.memcpy / 1e9, again, again * self.memcpy / 1e9]
+            figures = [np.nan] * 4 if isinstance(answer, str) else answer
             rows.append([profile, f, bound_name(bound), str(threads), *map(number, figures)])
         return self.table(head, rows)
 
@@ -198,23 +197,24 @@ class Report:
         import matplotlib.pyplot as plt
 
         groups = self.classes()
-        figure, axes = plt.subplots(len(groups), 2, figsize=(11, 4 * len(groups)), squeeze=False)
+        columns = [(bound, place) for bound in (self.speed_bound, LOSSLESS) for place in (0, 1)]
+        figure, axes = plt.subplots(len(groups), len(columns), figsize=(16, 3.6 * len(groups)), squeeze=False)
         for row, (name, fields) in zip(axes, groups.items()):
-            for place, (axis, way) in enumerate(zip(row, ("compress", "decompress"))):
-                for bound, marker in ((self.speed_bound, "o"), (LOSSLESS, "s")):
-                    for codec in self.codecs(bound):
-                        x = self.mean(self.speeds, codec, fields, bound, place)[0]
-                        y = self.mean(self.ratios, codec, fields, bound, 0)[0]
-                        if not (np.isfinite(x) and np.isfinite(y)):
-                            continue
-                        ours = codec.startswith("SLEEK")
-                        colour = "#c0392b" if ours else "#5d6d7e"
-                        axis.scatter(x, y, marker=marker, s=50, color=colour, facecolors=colour if marker == "o" else "none")
-                        axis.annotate(codec, (x, y), (4, 4), textcoords="offset points", fontsize=7, color=colour)
-                axis.set(xscale="log", yscale="log", xlabel=f"{way} speed / memcpy, one thread", ylabel="ratio")
-                axis.set_title(f"{name}: {way}", fontsize=9)
+            for axis, (bound, place) in zip(row, columns):
+                for codec in self.codecs(bound):
+                    x = self.mean(self.speeds, codec, fields, bound, place)[0]
+                    y = self.mean(self.ratios, codec, fields, bound, 0)[0]
+                    if np.isfinite(x) and np.isfinite(y):
+                        colour = "#c0392b" if codec.startswith("SLEEK") else "#5d6d7e"
+                        axis.scatter(x, y, color=colour)
+                        axis.annotate(codec, (x, y), (5, 5), textcoords="offset points", fontsize=7, color=colour)
+                way = ("compress", "decompress")[place]
+                kind = "lossless" if bound == LOSSLESS else f"bound {bound_name(bound)} × range"
+                axis.set_xscale("log")
+                axis.set_title(f"{name}, {kind}", fontsize=9)
+                axis.set_xlabel(f"{way} speed / memcpy, one thread", fontsize=8)
+                axis.set_ylabel("ratio", fontsize=8)
                 axis.grid(alpha=0.3, which="both")
-                axis.margins(0.15)
-        figure.suptitle(f"filled: bound {bound_name(self.speed_bound)} × value range;  hollow squares: lossless", fontsize=9)
+                axis.margins(0.2)
         figure.tight_layout()
-        figure.savefig(path, dpi=90)
+        figure.savefig(path, dpi=80)
