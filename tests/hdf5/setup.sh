@@ -40,4 +40,4 @@ venv() { # name, what to import, packages...
 mkdir -p "$venvs"
 venv venv-h5py-1.14 'h5py, hdf5plugin' 'h5py==3.15.*' hdf5plugin   # its wheel brings HDF5 1.14.6
 venv venv-h5py-2 'h5py, hdf5plugin' 'h5py==3.16.*' hdf5plugin      # HDF5 2.0.0
-venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
+venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
