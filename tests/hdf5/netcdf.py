@@ -59,6 +59,21 @@ def lossless_big_endian():
         assert same_bits(a.astype("<f8"), np.asarray(f["a"][:]).astype("<f8"))
 
 
+def make_sample():
+    """sample.nc: a float variable with a fill value and room to grow, and others."""
+    with netCDF4.Dataset("sample.nc", "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("x", 170)
+        t = f.createVariable("t", "f4", ("time", "x"), chunksizes=(40, 60), fill_value=1e20)
+        a = field((130, 170))
+        a[10:30, 20:50] = 1e20
+        t[:] = a
+        t.units = "K"
+        f.createVariable("time", "i4", ("time",))[:] = np.arange(130)
+        f.createVariable("x", "f8", ("x",))[:] = np.arange(170)
+        f.createVariable("name", str, ("x",))[0] = "text"
+
+
 def read_file():
     """Compares sys.argv[3] with the original sys.argv[2] by netCDF4, within the absolute bound sys.argv[4]."""
     original, packed, bound = sys.argv[2], sys.argv[3], Fraction(float(sys.argv[4]))

@@ -101,8 +101,9 @@ fn existing_dataset_after_registering() {
     let library = common::libsleek();
     // The program looks for libsleek under its ABI's name.
     let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
-    std::os::unix::fs::symlink(&library, place.path(&soname)).unwrap();
-    let rpath = format!("-Wl,-rpath,{}", place.work.path().display());
+    std::fs::create_dir(place.path("lib")).unwrap();
+    std::os::unix::fs::symlink(&library, place.path("lib").join(soname)).unwrap();
+    let rpath = format!("-Wl,-rpath,{}", place.path("lib").display());
     for way in WAYS {
         let sources = [&source("existing.c"), library.to_str().unwrap(), &rpath];
         compile(&place, "h5cc", way, &sources, "existing");

@@ -29,7 +29,7 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 2] = ["libnetcdf", "read_file"];
+const HELPERS: [&str; 3] = ["libnetcdf", "make_sample", "read_file"];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {
