@@ -25,7 +25,7 @@ def make_sample(path):
         compound = np.array([(i, i / 7) for i in range(5000)], [("i", "i4"), ("x", "f8")])
         f.create_dataset("compound", data=compound, chunks=(700,))
         f.create_dataset("text", data=[f"line {i}" for i in range(10)])
-        f.create_dataset("contiguous", data=a[:5, :5])
+        f.create_dataset("contiguous", data=a[:50, :50])
 
 
 def compare(original, packed, request):

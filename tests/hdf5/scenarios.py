@@ -47,7 +47,7 @@ def worst_error(a, b):
     if a.size == 0:
         return Fraction(0)
     error = np.abs(a.astype(np.longdouble) - b.astype(np.longdouble))
-    candidates = np.argsort(error)[-20:]
+    candidates = np.argpartition(error, -min(20, error.size))[-20:]
     return max(abs(Fraction(float(a[i])) - Fraction(float(b[i]))) for i in candidates)
 
 
