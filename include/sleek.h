@@ -189,8 +189,6 @@ typedef struct sleek_info {
     double range;
     // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
     double abs_bound;
-    // Distance of neighbouring restored values; 0 if values are not quantized.
-    double step;
     // Chunks (16 KiB of data) that were compressed.
     uint64_t chunks_packed;
     // Chunks that are stored as they are.
@@ -198,7 +196,7 @@ typedef struct sleek_info {
     // Chunks of one repeated value.
     uint64_t chunks_constant;
     // Zero.
-    uint64_t reserved[5];
+    uint64_t reserved[6];
 } sleek_info;
 
 #ifdef __cplusplus
@@ -211,8 +209,8 @@ const void *sleek_h5_class(void);
 // Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 // no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
 //
-// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is safe for
-// a program that was compiled with an older header.
+// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
+// safe for a program that was compiled with an older header.
 //
 // Errors: SLEEK_E_NULL_POINTER.
 int32_t sleek_params_init(struct sleek_params *params);
@@ -257,8 +255,8 @@ int32_t sleek_compress(const struct sleek_params *params,
 // - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 // - stream: must be NULL.
 //
-// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the function read
-// or write outside the two buffers.
+// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
+// function read or write outside the two buffers.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 // SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
@@ -293,25 +291,25 @@ int32_t sleek_decompress_range(const void *src,
 // - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 //   does not know are set to 0. After an error only struct_size is defined.
 //
-// Header and index are verified by their checksum; the data is not.
+// Header and index are verified by their checksum; the data is not looked at.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
 // SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
 int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info);
 
-// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at fault
-// and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
+// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
 //
-// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the next
-// error on this thread.
+// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
+// next error on this thread.
 const char *sleek_last_error(void);
 
-// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never NULL;
-// belongs to the library and stays valid.
+// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never
+// NULL; belongs to the library and stays valid.
 const char *sleek_strerror(int32_t code);
 
-// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header. Never
-// NULL; belongs to the library and stays valid.
+// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
+// Never NULL; belongs to the library and stays valid.
 const char *sleek_version(void);
 
 #ifdef __cplusplus

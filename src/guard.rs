@@ -1,10 +1,11 @@
-//! The border to foreign code: no panic crosses it, nothing is printed, and the text of the last error can be asked for.
+//! The border to foreign code: no panic crosses it, nothing is printed, and the last error's text can be asked for.
 //!
-//! A panic is a bug of ours, but it happens in somebody else's process: it becomes [`Internal`](crate::Kind::Internal) with its message and
-//! place in the error text. Rust's panic hook would print them to stderr first, and a hook is global to all code that
-//! shares a copy of the standard library. So the first call across the border wraps the hook that it finds: panics on
-//! threads that are inside the library are recorded, all others go to the hook that was there. `libsleek.so` has a copy
-//! of the standard library of its own, so there the hook of a host written in Rust is not even touched.
+//! A panic is a bug of ours, but it happens in somebody else's process: it becomes [`Internal`](crate::Kind::Internal)
+//! with its message and place in the error text. Rust's panic hook would print them to stderr first, and a hook is
+//! global to all code that shares a copy of the standard library. So the first call across the border wraps the hook
+//! that it finds: panics on threads that are inside the library are recorded, all others go to the hook that was there.
+//! `libsleek.so` has a copy of the standard library of its own, so there the hook of a host written in Rust is not even
+//! touched.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -48,8 +48,8 @@ pub unsafe fn source<'a>(name: &str, pointer: *const c_void, bytes: usize) -> Re
 /// Source and destination of a call.
 ///
 /// # Safety
-/// `src_bytes` at `src` may be read and `dst_bytes` at `dst` written, by nobody else, for as long as the slices are used. The
-/// destination may be uninitialised, so it may only be written, or read where it was written.
+/// `src_bytes` at `src` may be read and `dst_bytes` at `dst` written, by nobody else, for as long as the slices are
+/// used. The destination may be uninitialised, so it may only be written, or read where it was written.
 pub unsafe fn pair<'a>(
     src: *const c_void,
     src_bytes: usize,

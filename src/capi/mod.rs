@@ -1,7 +1,7 @@
-//! The C interface of `include/sleek.h`, which cbindgen writes from this folder (`SLEEK_UPDATE=1 cargo test --test header`).
+//! The C interface of `include/sleek.h`, which cbindgen writes from this folder.
 //!
-//! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside the
-//! guard, and the rest of the library does the work.
+//! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
+//! the guard, and the rest of the library does the work.
 
 mod memory;
 mod types;
@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use crate::device;
 use crate::error::{Kind, fail};
+use crate::format::{Header, Index};
 use crate::guard::{self, guard, status};
 use crate::params::Device;
 use types::{sleek_info, sleek_params};
@@ -18,8 +19,8 @@ use types::{sleek_info, sleek_params};
 /// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
 /// no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
 ///
-/// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is safe for
-/// a program that was compiled with an older header.
+/// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
+/// safe for a program that was compiled with an older header.
 ///
 /// Errors: SLEEK_E_NULL_POINTER.
 #[unsafe(no_mangle)]
@@ -100,8 +101,8 @@ pub unsafe extern "C" fn sleek_compress(
 /// - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 /// - stream: must be NULL.
 ///
-/// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the function read
-/// or write outside the two buffers.
+/// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
+/// function read or write outside the two buffers.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 /// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn sleek_decompress_range(
 /// - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 ///   does not know are set to 0. After an error only struct_size is defined.
 ///
-/// Header and index are verified by their checksum; the data is not.
+/// Header and index are verified by their checksum; the data is not looked at.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
 /// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
@@ -177,25 +178,26 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
         let src = unsafe { memory::source("src", src, src_bytes) }?;
-        let known = sleek_info::from(&crate::inspect(src)?);
+        let header = Header::read(src)?;
+        let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
         // SAFETY: as above.
         unsafe { known.write(info, size) };
         Ok(())
     })
 }
 
-/// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at fault
-/// and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+/// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
+/// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
 ///
-/// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the next
-/// error on this thread.
+/// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
+/// next error on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_last_error() -> *const c_char {
     guard::last_error()
 }
 
-/// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never NULL;
-/// belongs to the library and stays valid.
+/// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never
+/// NULL; belongs to the library and stays valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_strerror(code: i32) -> *const c_char {
     static TEXTS: OnceLock<Vec<(i32, CString)>> = OnceLock::new();
@@ -208,8 +210,8 @@ pub extern "C" fn sleek_strerror(code: i32) -> *const c_char {
     })
 }
 
-/// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header. Never
-/// NULL; belongs to the library and stays valid.
+/// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
+/// Never NULL; belongs to the library and stays valid.
 #[unsafe(no_mangle)]
 pub extern "C" fn sleek_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()

@@ -1,14 +1,14 @@
-//! The enumerators and structs of the header, pinned to the library's own types at compile time. Their documentation is that
-//! of the header, hence without markup.
+//! The enumerators and structs of the header, pinned to the library's own types at compile time. Their documentation is
+//! that of the header, hence without markup.
 #![allow(non_camel_case_types)] // the names are those of the header
 
 use std::mem::{MaybeUninit, offset_of, size_of};
 
 use super::memory::not_null;
-use crate::codec::Info;
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
-use crate::format::constants::CODEC_SLEEK;
+use crate::format::constants::{CODEC_SLEEK, VERSION};
+use crate::format::{Header, Index, Kind as Chunk};
 use crate::params::{Device, Mode, Params, Profile};
 
 /// Status codes: what a function returns. A number is never reused.
@@ -187,8 +187,6 @@ pub struct sleek_info {
     pub range: f64,
     /// The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
     pub abs_bound: f64,
-    /// Distance of neighbouring restored values; 0 if values are not quantized.
-    pub step: f64,
     /// Chunks (16 KiB of data) that were compressed.
     pub chunks_packed: u64,
     /// Chunks that are stored as they are.
@@ -196,7 +194,7 @@ pub struct sleek_info {
     /// Chunks of one repeated value.
     pub chunks_constant: u64,
     /// Zero.
-    pub reserved: [u64; 5],
+    pub reserved: [u64; 6],
 }
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
@@ -243,7 +241,7 @@ impl sleek_params {
             if unsafe { params.cast::<u8>().add(at).read() } != 0 {
                 return fail!(
                     InvalidArgument,
-                    "byte {at} of sleek_params is set, but this library ({}) knows {ours} bytes: it is older than the header",
+                    "byte {at} of sleek_params is set; this library ({}) is older than the header and knows {ours} bytes",
                     crate::VERSION
                 );
             }
@@ -274,6 +272,39 @@ impl sleek_params {
 }
 
 impl sleek_info {
+    /// What header and index say. [`crate::inspect`] tells more, but has to visit every chunk.
+    pub fn new(header: &Header, index: &Index) -> Result<sleek_info> {
+        let layout = header.layout;
+        let mut chunks = [0; 3];
+        for c in 0..layout.chunks {
+            match index.kind(c) {
+                Some(kind) => chunks[kind as usize] += 1,
+                None => return fail!(Corrupt, "chunk {c} is of no known kind"),
+            }
+        }
+        Ok(sleek_info {
+            struct_size: size_of::<sleek_info>(),
+            format_version: VERSION.into(),
+            codec: header.codec.into(),
+            dtype: layout.dtype as i32,
+            element_bytes: layout.dtype.size() as i32,
+            mode: header.mode as i32,
+            profile: header.profile as i32,
+            big_endian: header.big_endian.into(),
+            reserved0: 0,
+            count: layout.count,
+            raw_bytes: layout.raw_bytes,
+            stream_bytes: header.stream_bytes,
+            bound: header.bound,
+            range: header.range,
+            abs_bound: header.abs_bound,
+            chunks_packed: chunks[Chunk::Packed as usize],
+            chunks_raw: chunks[Chunk::Raw as usize],
+            chunks_constant: chunks[Chunk::Constant as usize],
+            reserved: [0; 6],
+        })
+    }
+
     /// The caller's `struct_size`.
     ///
     /// # Safety
@@ -297,34 +328,6 @@ impl sleek_info {
         unsafe {
             to.copy_from_nonoverlapping((&raw const self).cast(), ours);
             to.add(ours).write_bytes(0, size - ours);
-        }
-    }
-}
-
-impl From<&Info> for sleek_info {
-    fn from(info: &Info) -> sleek_info {
-        let [chunks_packed, chunks_raw, chunks_constant] = info.chunks;
-        sleek_info {
-            struct_size: size_of::<sleek_info>(),
-            format_version: info.version.into(),
-            codec: info.codec.into(),
-            dtype: info.dtype as i32,
-            element_bytes: info.dtype.size() as i32,
-            mode: info.mode as i32,
-            profile: info.profile as i32,
-            big_endian: info.big_endian.into(),
-            reserved0: 0,
-            count: info.count,
-            raw_bytes: info.raw_bytes,
-            stream_bytes: info.stream_bytes,
-            bound: info.bound,
-            range: info.range,
-            abs_bound: info.abs_bound,
-            step: info.step,
-            chunks_packed,
-            chunks_raw,
-            chunks_constant,
-            reserved: [0; 5],
         }
     }
 }
@@ -365,7 +368,8 @@ macro_rules! pin {
 }
 
 pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF16 = SLEEK_BF16, I8 = SLEEK_I8,
-    I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32, U64 = SLEEK_U64);
+    I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32,
+    U64 = SLEEK_U64);
 pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL);
 pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST);
 pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
@@ -373,6 +377,6 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
     InvalidBound = SLEEK_E_INVALID_BOUND, UnsupportedType = SLEEK_E_UNSUPPORTED_TYPE,
     BufferTooSmall = SLEEK_E_BUFFER_TOO_SMALL, NotSleek = SLEEK_E_NOT_SLEEK,
     UnsupportedFormat = SLEEK_E_UNSUPPORTED_FORMAT, Truncated = SLEEK_E_TRUNCATED, Corrupt = SLEEK_E_CORRUPT,
-    OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE, Hdf5 = SLEEK_E_HDF5,
-    Internal = SLEEK_E_INTERNAL);
+    OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE,
+    Hdf5 = SLEEK_E_HDF5, Internal = SLEEK_E_INTERNAL);
 const _: () = assert!(sleek_status::SLEEK_OK as i32 == 0 && sleek_codec::SLEEK_CODEC_SLEEK as u8 == CODEC_SLEEK);

@@ -92,7 +92,7 @@ static void struct_sizes(void) {
     newer.known.struct_size = sizeof newer;
     CHECK(compress(&newer.known, COUNT) == SLEEK_OK);
     newer.unknown[1] = 1ull << 40;
-    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "older than the header", compress(&newer.known, COUNT));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "is older than the header", compress(&newer.known, COUNT));
 
     sleek_params older = defaults(SLEEK_F32);
     older.struct_size = offsetof(sleek_params, codec);
