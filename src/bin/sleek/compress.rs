@@ -73,7 +73,7 @@ fn check_frame(args: &Args) -> Result<(), String> {
 fn check_size(args: &Args, name: &str, n: u64) -> Result<(), String> {
     let size = args.dtype.size() as u64;
     let dtype = args.dtype.name();
-    if n % size != 0 {
+    if !n.is_multiple_of(size) {
         return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
     }
     let Some(dims) = &args.dims else { return Ok(()) };
