@@ -17,9 +17,11 @@ pub mod bound;
 mod capi;
 pub mod codec;
 mod cpu;
+pub mod device;
 mod dtype;
 mod error;
 pub mod format;
+mod guard;
 #[cfg(unix)]
 pub mod hdf5;
 mod params;
@@ -57,6 +59,11 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
 /// Every checksum is verified before the bytes that it covers are decoded. After an error `dst` holds nothing of use.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     codec::decompress_into(src, dst, 0)
+}
+
+/// [`decompress_into`] on `threads` threads; 0 lets the library choose.
+pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
+    codec::decompress_into(src, dst, threads)
 }
 
 /// [`decompress_into`] a new buffer of the right size.

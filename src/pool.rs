@@ -56,16 +56,17 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let pid = std::process::id();
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: pointers in POOL come from Box::leak below and are never freed.
-    if let Some(p) = unsafe { current.as_ref() } {
-        if p.pid == pid && p.size >= size {
-            return Some(&p.pool);
-        }
+    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.pid == pid && p.size >= size) {
+        return Some(&p.pool);
     }
     let size = size.max(threads(0));
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
-        .start_handler(|_| block_signals())
+        .start_handler(|_| {
+            block_signals();
+            crate::guard::enter_for_good();
+        })
         .build()
         .ok()?;
     let fresh = Box::into_raw(Box::new(Pool { pid, size, pool }));

@@ -1,0 +1,112 @@
+//! Portable code, for every width and element type. Packing goes through 64-bit words.
+
+use super::Simd;
+use crate::stage::word::Word;
+
+/// The portable implementation.
+pub struct Scalar;
+
+impl<W: Word, const S: usize> Simd<W, S> for Scalar {
+    #[inline(always)]
+    fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
+        // S·n is a multiple of 64, so the last word is full.
+        let mut words = out.chunks_exact_mut(8);
+        let (mut acc, mut fill) = (0u64, 0);
+        for c in codes {
+            let c = c.to_u64();
+            acc |= c << fill;
+            fill += n;
+            if fill >= 64 {
+                if let Some(w) = words.next() {
+                    w.copy_from_slice(&acc.to_le_bytes());
+                }
+                fill -= 64;
+                acc = if fill == 0 { 0 } else { c >> (n - fill) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]) {
+        for (i, c) in codes.iter_mut().enumerate() {
+            *c = W::from_u64(bits_at(packed, i * n as usize, n));
+        }
+    }
+
+    #[inline(always)]
+    fn running_sum(start: W, values: &mut [W; S]) {
+        let mut last = start;
+        for v in values {
+            last = last.add(*v);
+            *v = last;
+        }
+    }
+
+    #[inline(always)]
+    fn above(codes: &[W; S], limit: W) -> (u32, W) {
+        codes.iter().fold((0, W::ZERO), |(n, rest), c| if *c >= limit { (n + 1, rest) } else { (n, rest | *c) })
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[W; S], limit: W, f: impl FnMut(usize)) {
+        (0..S).filter(|i| codes[*i] >= limit).for_each(f);
+    }
+}
+
+/// `n` ≤ 64 bits from bit `at` on; zeros follow the end.
+#[inline(always)]
+pub fn bits_at(packed: &[u8], at: usize, n: u32) -> u64 {
+    let (byte, bit) = (at / 8, (at % 8) as u32);
+    let rest = packed.get(byte..).unwrap_or(&[]);
+    let (low, high) = match rest.first_chunk::<9>() {
+        Some([window @ .., next]) => (u64::from_le_bytes(*window), *next),
+        None => near_end(rest),
+    };
+    let word = low >> bit | if bit > 0 { u64::from(high) << (64 - bit) } else { 0 };
+    word & (u64::MAX >> (64 - n))
+}
+
+/// The first eight bytes and the ninth, zeros where there are fewer.
+#[cold]
+fn near_end(rest: &[u8]) -> (u64, u8) {
+    let mut window = [0; 8];
+    let len = rest.len().min(8);
+    window[..len].copy_from_slice(&rest[..len]);
+    (u64::from_le_bytes(window), rest.get(8).copied().unwrap_or(0))
+}
+
+/// Writes numbers of any widths one behind the other, LSB first.
+pub struct BitWriter<'a> {
+    out: &'a mut [u8],
+    at: usize,
+    word: u64,
+    fill: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    /// Writes from the start of `out`.
+    pub fn new(out: &'a mut [u8]) -> Self {
+        BitWriter { out, at: 0, word: 0, fill: 0 }
+    }
+
+    /// Appends `value` < 2^n, n ≤ 64.
+    #[inline(always)]
+    pub fn push(&mut self, value: u64, n: u32) {
+        self.word |= value << self.fill;
+        self.fill += n;
+        if self.fill >= 64 {
+            self.out[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+            self.at += 8;
+            self.fill -= 64;
+            self.word = if self.fill == 0 { 0 } else { value >> (n - self.fill) };
+        }
+    }
+
+    /// Completes the last byte with zeros; returns the bytes written.
+    #[inline(always)]
+    pub fn finish(self) -> usize {
+        let rest = self.fill.div_ceil(8) as usize;
+        self.out[self.at..self.at + rest].copy_from_slice(&self.word.to_le_bytes()[..rest]);
+        self.at + rest
+    }
+}
