@@ -96,15 +96,19 @@ fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Opti
         ));
     };
     let mut progress = Progress::new("measuring", Some(total), args.verbosity.quiet);
-    let mut block = Block::default();
     let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
-    while input.fill(&mut block, args.frame_bytes)? > 0 {
-        let data = block.data();
-        if let Some((l, h)) = value_range(params.dtype, params.big_endian, params.fill_value, data) {
-            (lo, hi) = (lo.min(l), hi.max(h));
-        }
-        progress.add(data.len() as u64);
-    }
+    pipeline::run(
+        |block| Ok(input.fill(block, args.frame_bytes)? > 0),
+        |block, _| {
+            let data = block.data();
+            if let Some((l, h)) = value_range(params.dtype, params.big_endian, params.fill_value, data) {
+                (lo, hi) = (lo.min(l), hi.max(h));
+            }
+            progress.add(data.len() as u64);
+            Ok(())
+        },
+        |_| Ok(()),
+    )?;
     input.rewind()?;
     Ok((hi > lo).then(|| sleek::bound::sub_down(hi, lo)))
 }
