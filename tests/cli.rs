@@ -353,6 +353,16 @@ fn what_a_failure_leaves_of_an_old_result() {
     assert_eq!(bench.get("out"), b"precious");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_to_not_replaced() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(10_000)));
+    bench.ok("compress --dtype f32 --abs 1e-3 in /dev/null");
+    bench.fails("compress --dtype f32 --abs 1e-3 in /dev/full", "/dev/full: No space left");
+    assert!(Path::new("/dev/null").metadata().is_ok_and(|m| !m.is_file()));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_nothing() {
