@@ -390,3 +390,8 @@ fn what_cannot_be_promised_is_refused() {
     let odd = sleek::compress(&Params::new(DType::F64), &[0; 9]).unwrap_err();
     assert_eq!(odd.kind, Kind::InvalidArgument);
 }
+
+#[test]
+fn every_simd_level_keeps_the_bound() {
+    vectors::levels::at_lower_levels(&["delicate_f", "every_half_lossless", "integers_come_back"]);
+}

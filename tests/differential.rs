@@ -332,3 +332,8 @@ fn arbitrary_bytes_are_refused_by_both() {
         agreed(&stream, "arbitrary bytes");
     }
 }
+
+#[test]
+fn every_simd_level_decodes_alike() {
+    vectors::levels::at_lower_levels(&["random_legal_streams", "every_bin_of", "features_our_encoder"]);
+}

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod exact;
+pub mod levels;
 
 use sleek::DType;
 
