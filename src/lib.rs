@@ -17,9 +17,11 @@ pub mod bound;
 mod capi;
 pub mod codec;
 mod cpu;
+pub mod device;
 mod dtype;
 mod error;
 pub mod format;
+mod guard;
 #[cfg(unix)]
 pub mod hdf5;
 mod params;
