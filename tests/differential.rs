@@ -141,7 +141,7 @@ fn features_our_encoder_does_not_use() {
     flat.special = 1;
     flat.subchunks[3] = Some(sub(3, 2, vec![1; 128]));
     stream.bodies.push(Body::Packed(flat.body()));
-    stream.bodies.push(Body::Raw((0..16384u32).map(|i| (i * 37 >> 3) as u8).collect()));
+    stream.bodies.push(Body::Raw((0..16384u32).map(|i| ((i * 37) >> 3) as u8).collect()));
     stream.bodies.push(Body::Constant(0x8000_0000u32.to_le_bytes().to_vec()));
     stream.bodies.push(Body::Raw(0x7fc0_1234u32.to_le_bytes().to_vec()));
     let restored = agreed(&stream.bytes(), "kinds").unwrap();

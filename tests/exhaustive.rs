@@ -9,7 +9,6 @@
 //! prints a row for each mode and bound, and keeps it; `SLEEK_EXHAUSTIVE=resume` goes on behind the rows of a run that was
 //! interrupted. `SLEEK_EXHAUSTIVE_THREADS` sets the threads (default: all cores).
 
-#[allow(dead_code)]
 mod vectors;
 
 use sleek::{DType, Mode, Params, Profile};

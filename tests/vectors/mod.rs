@@ -22,7 +22,7 @@ impl Random {
 
     /// A number below `end`, which is small against 2^64.
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// A number from −`reach` to `reach`.
