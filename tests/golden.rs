@@ -151,5 +151,8 @@ fn every_file_is_in_the_manifest() {
 
 #[test]
 fn every_simd_level_writes_and_reads_them() {
-    vectors::levels::at_lower_levels(&["our_encoder_writes", "both_decoders_restore"]);
+    // While the files are being rewritten no other process may judge them.
+    if !updating() {
+        vectors::levels::at_lower_levels(&["our_encoder_writes", "both_decoders_restore"]);
+    }
 }
