@@ -7,7 +7,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check exhaustive bench peers install clean
+.PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers install clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -36,10 +36,15 @@ doc: ## the Rust documentation
 header-check: ## include/sleek.h is what the sources say
 	$(CARGO) test --test header
 
+memcheck: ## the C tests under valgrind
+	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
+	$(CARGO) test --test capi -- --ignored
+
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture
 
-bench: ## our own speed against memcpy
+bench: ## our own ratio, and speed against memcpy
+	$(CARGO) bench --bench ratio
 	$(CARGO) bench --bench cpu
 
 peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; minutes (PEERS=--quick for a short run)
