@@ -274,9 +274,8 @@ fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, bo
         }
     }
     let e = &parts.exceptions[s];
-    for (i, p) in e.positions.iter().enumerate() {
-        let high = W::from_u64(bits_at(e.highs, i * e.high_width as usize, e.high_width));
-        codes[*p as usize] = codes[*p as usize] | high << width;
+    if !e.positions.is_empty() {
+        P::merge(&mut codes, width, e.positions, e.highs, e.high_width);
     }
     codes
 }
