@@ -17,9 +17,22 @@ fn include() -> String {
 
 /// Compiles to `program` in the test's folder.
 fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
-    let strict = if wrapper == "h5fc" { &["-Wall"][..] } else { &["-std=gnu11", "-Wall", "-Wextra", "-Werror"][..] };
+    let strict = if wrapper != "h5cc" && wrapper != "h5pcc" {
+        &["-Wall"][..]
+    } else {
+        &["-std=gnu11", "-Wall", "-Wextra", "-Werror"][..]
+    };
     let mut command = place.command(wrapper);
     common::run(command.args(options).args(strict).arg(include()).args(sources).args(["-o", program, "-lm"]));
+}
+
+/// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the linker.
+fn library_folder(place: &Place) -> String {
+    let folder = place.path("lib");
+    std::fs::create_dir(&folder).unwrap();
+    let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
+    std::os::unix::fs::symlink(common::libsleek(), folder.join(soname)).unwrap();
+    format!("-Wl,-rpath,{}", folder.display())
 }
 
 #[test]
@@ -35,7 +48,7 @@ fn example_in_c() {
 #[test]
 fn example_in_fortran() {
     let Some(place) = Place::with(&["h5fc", "gfortran"]) else { return };
-    let module = common::root().join("include/sleek.f90");
+    let module = common::root().join("include/sleek_hdf5.f90");
     for way in WAYS {
         compile(&place, "h5fc", way, &[module.to_str().unwrap(), &example("fortran/hdf5_write.f90")], "example");
         let said = place.run("./example", &[]);
@@ -49,6 +62,17 @@ fn example_in_fortran() {
         dump.lines().find(|l| l.contains("PARAMS")).unwrap_or_else(|| panic!("{dump}")).to_string()
     };
     assert_eq!(words("hdf5_write_c.h5"), words("hdf5_write_f.h5"));
+}
+
+#[test]
+fn example_in_fortran_without_hdf5() {
+    let Some(place) = Place::with(&["gfortran"]) else { return };
+    let (module, library) = (common::root().join("include/sleek.f90"), common::libsleek());
+    let rpath = library_folder(&place);
+    let sources = [module.to_str().unwrap(), &example("fortran/compress.f90"), library.to_str().unwrap(), &rpath];
+    compile(&place, "gfortran", &[], &sources, "example");
+    let said = place.run("./example", &[]);
+    assert!(said.contains("largest error") && said.contains("mode abs on i32"), "{said}");
 }
 
 /// A stripped program that holds HDF5 cannot be asked for the element type: it reads, and refuses to write with a loss.
@@ -98,12 +122,7 @@ fn hdf5_closed_and_opened_again() {
 #[test]
 fn existing_dataset_after_registering() {
     let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
-    let library = common::libsleek();
-    // The program looks for libsleek under its ABI's name.
-    let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
-    std::fs::create_dir(place.path("lib")).unwrap();
-    std::os::unix::fs::symlink(&library, place.path("lib").join(soname)).unwrap();
-    let rpath = format!("-Wl,-rpath,{}", place.path("lib").display());
+    let (library, rpath) = (common::libsleek(), library_folder(&place));
     for way in WAYS {
         let sources = [&source("existing.c"), library.to_str().unwrap(), &rpath];
         compile(&place, "h5cc", way, &sources, "existing");
@@ -136,4 +155,13 @@ fn collective_writes_of_two_ranks() {
         // A serial HDF5 reads what the parallel one wrote.
         place.run("h5dump", &["-d", "/t", "-o", "m.txt", "m.h5"]);
     }
+}
+
+/// The id stands in one place in Rust, and in the C and Fortran files that programs are compiled with.
+#[test]
+fn one_id_everywhere() {
+    let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
+    let id = sleek::hdf5::FILTER_ID;
+    assert!(read("include/sleek_hdf5.h").contains(&format!("#define SLEEK_ID {id}\n")));
+    assert!(read("include/sleek_hdf5.f90").contains(&format!("SLEEK_ID = {id}\n")));
 }

@@ -38,6 +38,7 @@ macro_rules! h5py {
             bfloat16_elements
             lossy_modes_are_for_floats
             lossless_takes_every_type
+            complex_numbers_of_hdf5
             property_list_is_used_again
             edges_and_fill_values
             special_values

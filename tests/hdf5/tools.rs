@@ -54,7 +54,7 @@ fn h5repack_keeps_an_absolute_bound() {
         place.run("h5diff", &[sample, "packed.h5", other]);
     }
     let sizes = [sample, "packed.h5"].map(|f| std::fs::metadata(place.path(f)).unwrap().len());
-    assert!(sizes[1] * 2 < sizes[0], "{sizes:?}");
+    assert!(sizes[1] * 3 < sizes[0] * 2, "{sizes:?}");
 }
 
 #[test]
