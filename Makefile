@@ -20,6 +20,7 @@ demo: ## real fields through h5repack with the filter and back through h5dump an
 
 test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI; installs what they need
 	bash tests/hdf5/setup.sh
+	$(CARGO) build --all-features
 	$(CARGO) test --all-features
 
 fmt: ## format the Rust sources
