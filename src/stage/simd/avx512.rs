@@ -10,7 +10,7 @@
 use std::arch::x86_64::*;
 
 use super::scalar::Scalar;
-use super::{Exceptions, READ_SLACK, Simd};
+use super::{Exceptions, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::stage::word::Word;
 
@@ -191,17 +191,26 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     }
 }
 
-/// Bits 0 … 127 for the positions.
+/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions.
 #[inline(always)]
 fn position_masks(positions: &[u8]) -> [u64; 2] {
-    // Two words in registers: an indexed array would make each step wait for the store of the one before.
-    let (mut low, mut high) = (0u64, 0u64);
-    for p in positions {
-        let bit = 1u64 << (p & 63);
-        low |= if *p < 64 { bit } else { 0 };
-        high |= if *p < 64 { 0 } else { bit };
+    let mut masks = [0u64; 2];
+    // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+    unsafe {
+        let one = _mm512_set1_epi64(1);
+        let none = _mm_set1_epi8(-1);
+        let (mut low, mut high) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        for eight in positions.chunks(8) {
+            // A shift by 64 or more leaves no bit, also where the last chunk has less than eight positions.
+            let present = 0xff >> (8 - eight.len());
+            let p = _mm512_cvtepu8_epi64(_mm_mask_loadu_epi8(none, present, eight.as_ptr().cast()));
+            low = _mm512_or_si512(low, _mm512_sllv_epi64(one, p));
+            high = _mm512_or_si512(high, _mm512_sllv_epi64(one, _mm512_sub_epi64(p, _mm512_set1_epi64(64))));
+        }
+        masks[0] = _mm512_reduce_or_epi64(low) as u64;
+        masks[1] = _mm512_reduce_or_epi64(high) as u64;
     }
-    [low, high]
+    masks
 }
 
 /// The values of `n` bits that are packed at `packed`, as many as lanes.
@@ -267,7 +276,7 @@ fn position_of(start: usize) -> __m512i {
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
 fn room(packed: usize, out: &[u8]) {
-    assert!(out.len() >= packed + super::WRITE_SLACK);
+    assert!(out.len() >= packed + 64);
 }
 
 impl Simd<u32, 128> for Avx512 {
@@ -373,15 +382,7 @@ impl Simd<u32, 128> for Avx512 {
         if positions.len() > MAX_EXCEPTIONS {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        // Vectors of high parts are read whole, so near the end of the body they are read from a copy.
-        let mut copy = [0; MAX_EXCEPTIONS * 4 + READ_SLACK];
-        let used = (positions.len() * high_width as usize).div_ceil(8);
-        let highs = if highs.len() >= copy.len() {
-            highs
-        } else {
-            copy[..used].copy_from_slice(&highs[..used]);
-            &copy
-        };
+        room(MAX_EXCEPTIONS * 4, highs);
         let mut parts = [0u32; MAX_EXCEPTIONS + 16];
         for i in (0..positions.len()).step_by(16) {
             // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 128 on are in `highs`.
@@ -534,15 +535,7 @@ impl Simd<u64, 64> for Avx512 {
         if positions.len() > MAX_EXCEPTIONS {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        // Vectors of high parts are read whole, so near the end of the body they are read from a copy.
-        let mut copy = [0; MAX_EXCEPTIONS * 8 + READ_SLACK];
-        let used = (positions.len() * high_width as usize).div_ceil(8);
-        let highs = if highs.len() >= copy.len() {
-            highs
-        } else {
-            copy[..used].copy_from_slice(&highs[..used]);
-            &copy
-        };
+        room(MAX_EXCEPTIONS * 8, highs);
         let mut parts = [0u64; MAX_EXCEPTIONS + 8];
         for i in (0..positions.len()).step_by(8) {
             // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 256 on are in `highs`.

@@ -9,8 +9,8 @@ pub mod scalar;
 use super::word::Word;
 use crate::format::constants::MAX_EXCEPTIONS;
 
-/// Bytes that `Simd::unpack` may read behind the packed ones.
-pub const READ_SLACK: usize = 64;
+/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` up to 32 high parts of 64 bits.
+pub const READ_SLACK: usize = 64 + 8 * MAX_EXCEPTIONS;
 /// Bytes that `Simd::pack` may write behind the packed ones.
 pub const WRITE_SLACK: usize = 64;
 
