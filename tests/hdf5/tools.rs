@@ -95,10 +95,11 @@ fn h5dump_reads_values() {
 }
 
 #[test]
-fn real_files_through_h5repack() {
+fn every_request_through_h5repack() {
     let Some(place) = Place::with(&["h5repack", "h5dump", "h5diff", &venv_python(PYTHON)]) else { return };
-    for file in data_files(&["h5", "hdf5", "nc", "nc4"]) {
-        let file = text(&file);
+    let generated = place.path(sample(&place));
+    for file in data_files(&["h5", "hdf5", "nc", "nc4"]).iter().chain([&generated]) {
+        let file = text(file);
         for request in ["noa=1e-3", "noa=1e-5", "lossless", "rel=1e-3"] {
             let mut repack = place.command("h5repack");
             common::run(repack.env("SLEEK_PARAMS", request).args(["-f", "UD=47474,0,0", file, "packed.h5"]));
