@@ -24,6 +24,8 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	bash tests/hdf5/setup.sh
 	$(CARGO) build --all-features
 	$(CARGO) test --all-features
+	bash tests/install.sh
+	bash tests/python.sh
 
 fmt: ## format the Rust sources
 	$(CARGO) fmt
@@ -62,11 +64,12 @@ wheel: build ## the Python package, in build/wheel
 	SLEEK_LIBRARY=$(abspath $(TARGET)/release/libsleek.so) bash python/wheel.sh build/wheel
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
-	@PREFIX=$(abspath $(PREFIX)) LIBDIR=$(abspath $(LIBDIR)) HDF5_PLUGIN_DIR=$(abspath $(HDF5_PLUGIN_DIR)) DESTDIR=$(DESTDIR) \
-		VERSION=$(VERSION) RELEASE=$(TARGET)/release STATIC=$(TARGET)/static/release/libsleek.a bash packaging/install.sh
+	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" HDF5_PLUGIN_DIR="$(abspath $(HDF5_PLUGIN_DIR))" \
+		DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
+		bash packaging/install.sh
 
 uninstall: ## what make install put into PREFIX
-	@PREFIX=$(abspath $(PREFIX)) DESTDIR=$(DESTDIR) bash packaging/uninstall.sh
+	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh
 
 clean: ## remove everything that was built
 	$(CARGO) clean

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Removes the files that install.sh listed under $PREFIX (behind $DESTDIR), and the folders that are empty then.
+# Removes the files that install.sh listed under $PREFIX (behind $DESTDIR), and the folders that are SLEEK's alone.
 set -euo pipefail
 
 list=$DESTDIR$PREFIX/share/sleek/installed.txt
@@ -10,6 +10,8 @@ for file in "${installed[@]}"; do
     rm -f "$DESTDIR$file"
 done
 for file in "${installed[@]}"; do
-    (cd "$DESTDIR/" && rmdir -p --ignore-fail-on-non-empty ".$(dirname "$file")" 2> /dev/null) || true
+    case $file in
+    */sleek/*) rmdir --ignore-fail-on-non-empty "$DESTDIR$(dirname "$file")" 2> /dev/null || true ;;
+    esac
 done
 echo "removed ${#installed[@]} files from $DESTDIR$PREFIX"

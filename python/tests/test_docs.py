@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name, examples", [("sleek", 1), ("_library", 1), ("_array", 4), ("_hdf5", 1), ("numcodecs", 1)])
+@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 4), ("_hdf5", 1), ("numcodecs", 1), ("zarr", 1)])
 def test_docstrings(name, examples):
-    if name == "numcodecs":
-        pytest.importorskip("numcodecs")
+    if name in ("numcodecs", "zarr"):
+        pytest.importorskip(name)
     module = sleek if name == "sleek" else importlib.import_module(f"sleek.{name}")
     tests = [t for t in doctest.DocTestFinder().find(module, module.__name__) if t.examples]
     assert len(tests) == examples

@@ -17,8 +17,10 @@ class SleekError(Exception):
     >>> sleek.decompress(b"no stream of ours")
     Traceback (most recent call last):
     ...
-    sleek._library.SleekError: not a SLEEK stream: ...
+    sleek.SleekError: not a SLEEK stream: ...
     """
+
+    __module__ = "sleek"
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)

@@ -72,6 +72,26 @@ def refuse_if_wrong(p: Params) -> None:
     check(lib.sleek_compress(ctypes.byref(p), None, 0, stream, len(stream), ctypes.byref(written), None))
 
 
+def request(
+    abs: float | None,
+    noa: float | None,
+    rel: float | None,
+    lossless: bool,
+    range: float | None,
+    fill: float | None,
+    profile: str,
+) -> dict[str, Any]:
+    """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
+    refuse_if_wrong(params(np.dtype("f4"), abs, noa, rel, lossless, range, fill, profile))
+    numbers = {"abs": abs, "noa": noa, "rel": rel, "range": range, "fill": fill}
+    given: dict[str, Any] = {name: float(value) for name, value in numbers.items() if value is not None}
+    if lossless:
+        given["lossless"] = True
+    if profile != PROFILES[0]:
+        given["profile"] = profile
+    return given
+
+
 def capacity(p: Params, count: int) -> int:
     """The most bytes that a stream of `count` elements takes; raises what is wrong with the parameters."""
     size: int = lib.sleek_compress_bound(ctypes.byref(p), count)
@@ -99,6 +119,7 @@ def numpy_dtype(code: int, big_endian: bool) -> np.dtype[Any]:
             import ml_dtypes
         except ImportError:
             raise SleekError("bfloat16 elements need the package ml_dtypes", UNSUPPORTED_TYPE) from None
-        return np.dtype(ml_dtypes.bfloat16)
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
     dtype = np.dtype(name)
     return dtype if big_endian == (sys.byteorder == "big") else dtype.newbyteorder()

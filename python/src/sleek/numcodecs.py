@@ -1,15 +1,14 @@
-"""The codec for numcodecs, and by it for Zarr arrays of format 2 and all else that takes a numcodecs codec."""
+"""The codec for numcodecs, and by it for Zarr arrays of format 2 and all else that takes a numcodecs codec. For format 3: `sleek.zarr`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from ._array import compress, decompress
-from ._params import params, refuse_if_wrong
+from ._params import request
 
 
 class Sleek(Codec):  # type: ignore[misc]
@@ -38,16 +37,10 @@ class Sleek(Codec):  # type: ignore[misc]
         fill: float | None = None,
         profile: str = "adaptive",
     ) -> None:
-        refuse_if_wrong(params(np.dtype("f4"), abs, noa, rel, lossless, range, fill, profile))
-        self.abs, self.noa, self.rel, self.lossless = abs, noa, rel, lossless
-        self.range, self.fill, self.profile = range, fill, profile
+        self.request = request(abs, noa, rel, lossless, range, fill, profile)
 
     def get_config(self) -> dict[str, Any]:
-        config = {name: getattr(self, name) for name in ("abs", "noa", "rel", "range", "fill")}
-        config = {name: value for name, value in config.items() if value is not None}
-        if self.lossless:
-            config["lossless"] = True
-        return {"id": self.codec_id, **config, "profile": self.profile}
+        return {"id": self.codec_id, **self.request}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Sleek:
@@ -55,10 +48,7 @@ class Sleek(Codec):  # type: ignore[misc]
 
     def encode(self, buf: Any) -> bytes:
         """The stream of an array of numbers, in the order of its memory."""
-        a = ensure_contiguous_ndarray(buf)
-        config = self.get_config()
-        del config["id"]
-        return compress(a, **config)
+        return compress(ensure_contiguous_ndarray(buf), **self.request)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The array, of one dimension, or `out` with its memory filled."""

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# make install as packagers and users call it: the commands of docs/install.md as they are printed, then what they do not show.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+step() { echo "install: $*"; }
+fail() {
+    echo "install: FAILED: $*" >&2
+    [ ! -s "$log" ] || tail -n 40 "$log" >&2
+    exit 1
+}
+quiet() { "$@" > "$log" 2>&1 || fail "$*"; }
+blocks() { # language: the page's blocks of it
+    awk -v begin="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/install.md
+}
+files() { (cd "$1" && find . ! -type d | sort); }
+
+# Rust's tools stay where they are when HOME moves; whatever else the user has set up is not to be found.
+export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} HOME=$work/home
+unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH HDF5_PLUGIN_PATH HDF5_PLUGIN_DIR MAKEFLAGS MAKELEVEL
+mkdir "$HOME"
+prefix=$HOME/sleek
+
+step "docs/install.md, as printed"
+blocks sh > "$work/printed.sh"
+[ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
+quiet bash -euo pipefail "$work/printed.sh"
+tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
+[ "$tests" = 7 ] || fail "7 examples were to be built and run by CMake, not '$tests'"
+[ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
+
+step "nothing but the prefix: its own CMake project, moved, static"
+mkdir "$work/project"
+blocks cmake > "$work/project/CMakeLists.txt"
+cp examples/c/compress.c "$work/project"
+mv "$prefix" "$work/moved"
+sed 's/sleek::sleek/sleek::static/' "$work/project/CMakeLists.txt" > "$work/static.txt"
+for kind in shared static; do
+    [ $kind = shared ] || cp "$work/static.txt" "$work/project/CMakeLists.txt"
+    quiet cmake -S "$work/project" -B "$work/$kind" -DCMAKE_PREFIX_PATH="$work/moved"
+    quiet cmake --build "$work/$kind"
+    quiet "$work/$kind/program"
+    needs=$(readelf -d "$work/$kind/program" | grep -c 'NEEDED.*\[libsleek.so.0\]' || true)
+    [ "$needs" = "$([ $kind = shared ] && echo 1 || echo 0)" ] || fail "$kind program: $needs times libsleek.so.0"
+done
+sed 's/find_package(sleek/& 7.0/' "$work/static.txt" > "$work/project/CMakeLists.txt"
+if cmake -S "$work/project" -B "$work/newer" -DCMAKE_PREFIX_PATH="$work/moved" > "$log" 2>&1; then fail "version 7.0 was found"; fi
+grep -q "$version" "$log" || fail "the refusal does not name $version"
+mv "$work/moved" "$prefix"
+
+step "names and symbols"
+[ "$(readlink -f "$prefix/lib/libsleek.so")" = "$prefix/lib/libsleek.so.$version" ] || fail "links of libsleek.so"
+readelf -d "$prefix/lib/libsleek.so" | grep -q 'SONAME.*\[libsleek.so.0\]' || fail "soname"
+nm "$prefix/lib/libsleek.a" > "$work/symbols" 2> /dev/null
+grep -q ' T sleek_compress$' "$work/symbols" || fail "libsleek.a lacks sleek_compress"
+if grep ' T H5PL' "$work/symbols"; then fail "libsleek.a would be a second plugin"; fi
+[ "$(ls "$prefix/lib/hdf5/plugin")" = libsleek.so ] || fail "the plugin's folder"
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --exact-version="$version" sleek || fail "pkg-config's version"
+[ "$("$prefix/bin/sleek" --version)" = "sleek $version" ] || fail "the command"
+files "$prefix" | sed 's/^\.//' | sort > "$work/there"
+sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
+diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"
+
+step "DESTDIR, LIBDIR and HDF5_PLUGIN_DIR"
+stage=$work/stage
+plugins=/usr/lib/hdf5/serial/plugins
+quiet make install PREFIX=/usr LIBDIR=/usr/lib64 HDF5_PLUGIN_DIR=$plugins DESTDIR="$stage"
+[ -f "$stage/usr/lib64/libsleek.a" ] && [ -f "$stage$plugins/libsleek.so" ] || fail "$(files "$stage")"
+if grep -rIl "$stage" "$stage"; then fail "DESTDIR is written into a file"; fi
+grep -q '^libdir=/usr/lib64$' "$stage/usr/lib64/pkgconfig/sleek.pc" || fail "libdir of sleek.pc"
+grep -q "\"$plugins\"" "$stage/usr/lib64/cmake/sleek/sleekConfig.cmake" || fail "plugin folder of sleekConfig.cmake"
+quiet cmake -S examples -B "$work/staged" -DCMAKE_PREFIX_PATH="$stage/usr" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF
+quiet cmake --build "$work/staged" --target compress_c
+quiet "$work/staged/compress_c"
+
+step "uninstall"
+mkdir -p "$prefix/lib/other"
+touch "$prefix/lib/other/file"
+quiet make uninstall PREFIX="$prefix"
+quiet make uninstall PREFIX=/usr DESTDIR="$stage"
+[ "$(files "$prefix")" = ./lib/other/file ] || fail "left behind: $(files "$prefix")"
+[ -z "$(files "$stage")" ] || fail "left behind: $(files "$stage")"
+if make uninstall PREFIX="$prefix" > "$log" 2>&1; then fail "uninstalled twice"; fi
+grep -q 'not installed' "$log" || fail "the reason of a second uninstall"
+if make install PREFIX="$work/a b" > "$log" 2>&1; then fail "a prefix with a space was taken"; fi
+step "passed"
