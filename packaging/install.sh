@@ -47,6 +47,7 @@ under_prefix() {
 }
 
 put 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
+put 644 packaging/sleek.1 "$PREFIX/share/man/man1/sleek.1"
 for header in include/*; do
     put 644 "$header" "$PREFIX/$header"
 done

@@ -33,6 +33,27 @@ tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
 [ "$tests" = 7 ] || fail "7 examples were to be built and run by CMake, not '$tests'"
 [ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
 
+step "README.md, as printed"
+mkdir "$work/readme"
+ln -s sleek "$HOME/.local" # where README.md installs to
+grep -E '^(export HDF5_PLUGIN_PATH|h5repack |sleek )' README.md > "$work/readme.sh"
+[ "$(wc -l < "$work/readme.sh")" = 4 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
+HDF5_PLUGIN_PATH=$prefix/lib/hdf5/plugin quiet h5repack -f NONE "$HOME/sleek-examples/hdf5_write.h5" "$work/readme/old.h5"
+(cd "$work/readme" && PATH=$prefix/bin:$PATH quiet bash -euo pipefail "$work/readme.sh")
+h5dump -pH "$work/readme/new.h5" | grep -q 'FILTER_ID 47474' || fail "h5repack stored the dataset without the filter"
+program() { # number of README's block of C, what stands before its statements, what stands after them
+    local source=$work/readme/$1.c
+    awk -v n="$1" '$0 == "```" { on = 0 } on { print } $0 == "```c" { on = ++block == n }' README.md > "$work/block"
+    grep -q . "$work/block" || fail "README.md lacks a block of C"
+    { echo '#include <stdio.h>' && grep '^#' "$work/block" && echo "int main(void) { $2" && grep -v '^#' "$work/block" && echo "$3 }"; } > "$source"
+    shift 3
+    quiet "$@" -Wall -Werror "$source" -I"$prefix/include" -L"$prefix/lib" -lsleek -o "$work/readme/program"
+    LD_LIBRARY_PATH=$prefix/lib quiet "$work/readme/program"
+}
+program 1 'hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE); hsize_t chunk[2] = {9, 9};' 'return H5Pget_nfilters(dcpl) != 1;' h5cc
+program 2 'static float values[999]; static char stream[9000]; size_t count = 999;' 'return bytes == 0 || bytes > 999;' cc
+
 step "nothing but the prefix: its own CMake project, moved, static"
 mkdir "$work/project"
 blocks cmake > "$work/project/CMakeLists.txt"
@@ -61,6 +82,12 @@ if grep ' T H5PL' "$work/symbols"; then fail "libsleek.a would be a second plugi
 [ "$(ls "$prefix/lib/hdf5/plugin")" = libsleek.so ] || fail "the plugin's folder"
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --exact-version="$version" sleek || fail "pkg-config's version"
 [ "$("$prefix/bin/sleek" --version)" = "sleek $version" ] || fail "the command"
+man=$prefix/share/man/man1/sleek.1
+"$prefix/bin/sleek" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' | grep -vx help > "$work/commands"
+[ "$(wc -l < "$work/commands")" -ge 6 ] || fail "sleek --help names $(wc -l < "$work/commands") commands"
+while read -r command; do
+    grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
+done < "$work/commands"
 files "$prefix" | sed 's/^\.//' | sort > "$work/there"
 sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
 diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"
