@@ -412,6 +412,7 @@ fn h5args_agree_with_each_other() {
     let joined = |separator: &str| words.iter().map(u32::to_string).collect::<Vec<_>>().join(separator);
     let n = words.len();
     assert!(text.contains(&format!("UD={id},0,{n},{}", joined(","))), "{text}");
+    assert_eq!(text.matches("UD=").count(), 1, "grep takes the argument of h5repack out of {text}");
     assert!(text.contains(&format!("'VAR,{id},{}'", joined(","))), "{text}");
     assert!(text.contains(&format!("compression={id}, compression_opts=({})", joined(", "))), "{text}");
     assert!(text.contains(&format!("cd_values({n}) = ")) && !text.contains(&format!("[{}]", joined(", "))), "{text}");

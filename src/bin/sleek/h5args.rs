@@ -44,7 +44,10 @@ fn print(params: &Params, words: &[u32]) {
     println!(
         "# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor"
     );
-    section("h5repack, all datasets of floats (some only: -f /a,/b:UD=...; not chunked yet: add -l CHUNK=...)");
+    // The letters of the filter stand in the command alone, so that `grep -o 'UD=[0-9,]*'` takes it out.
+    section(
+        "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l CHUNK=...)",
+    );
     println!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
     section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
     println!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
