@@ -100,7 +100,7 @@ quiet make install PREFIX=/usr LIBDIR=/usr/lib64 HDF5_PLUGIN_DIR=$plugins DESTDI
 if grep -rIl "$stage" "$stage"; then fail "DESTDIR is written into a file"; fi
 grep -q '^libdir=/usr/lib64$' "$stage/usr/lib64/pkgconfig/sleek.pc" || fail "libdir of sleek.pc"
 grep -q "\"$plugins\"" "$stage/usr/lib64/cmake/sleek/sleekConfig.cmake" || fail "plugin folder of sleekConfig.cmake"
-quiet cmake -S examples -B "$work/staged" -DCMAKE_PREFIX_PATH="$stage/usr" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF
+quiet cmake -S examples -B "$work/staged" -Dsleek_DIR="$stage/usr/lib64/cmake/sleek"
 quiet cmake --build "$work/staged" --target compress_c
 quiet "$work/staged/compress_c"
 
