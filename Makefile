@@ -20,7 +20,7 @@ build: ## the library, plugin and command, optimized
 demo: ## real fields through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
 
-test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI; installs what they need
+test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI, make install; installs what they need
 	bash tests/hdf5/setup.sh
 	$(CARGO) build --all-features
 	$(CARGO) test --all-features

@@ -87,11 +87,13 @@ def test_ranges():
     whole = sleek.decompress(stream)
     for first, count in ((0, 1), (99_999, 1), (2047, 2), (12_345, 30_000), (5, 0), (100_000, 0)):
         assert same_bits(whole[first : first + count], sleek.decompress_range(stream, first, count))
-    for first, count in ((100_000, 1), (0, 100_001), (0, 10**18), (2**63, 1)):
+    assert same_bits(whole[5:7], sleek.decompress_range(stream, np.int64(5), np.uint8(2)))
+    for first, count in ((100_000, 1), (0, 100_001), (0, 10**18), (2**63 - 1, 1)):
         with pytest.raises(sleek.SleekError, match="outside the array"):
             sleek.decompress_range(stream, first, count)
-    with pytest.raises(ValueError, match="negative"):
-        sleek.decompress_range(stream, -1, 1)
+    for first, count in ((-1, 1), (1, -1), (2**64, 1), (0, 2**64 + 1)):
+        with pytest.raises(ValueError, match="from 0 to"):
+            sleek.decompress_range(stream, first, count)
 
 
 def test_streams_may_lie_in_any_buffer():

@@ -30,7 +30,7 @@ def test_numcodecs_knows_the_codec_by_its_name():
 
 
 def test_zarr_format_2(tmp_path):
-    zarr = pytest.importorskip("zarr")
+    zarr = pytest.importorskip("zarr", minversion="3")
     from sleek.numcodecs import Sleek
 
     z = zarr.create_array(
@@ -44,7 +44,7 @@ def test_zarr_format_2(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", ">f4", "f2"])
 def test_zarr_format_3(tmp_path, dtype):
-    zarr = pytest.importorskip("zarr")
+    zarr = pytest.importorskip("zarr", minversion="3")
     from sleek.zarr import Sleek
 
     a = (field() - 280).astype(dtype)
@@ -60,7 +60,7 @@ def test_zarr_format_3(tmp_path, dtype):
 
 
 def test_zarr_shards_and_integers(tmp_path):
-    zarr = pytest.importorskip("zarr")
+    zarr = pytest.importorskip("zarr", minversion="3")
     import sleek
     from sleek.zarr import Sleek
 

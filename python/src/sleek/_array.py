@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -131,8 +132,9 @@ def decompress_range(stream: Buffer, first: int, count: int) -> np.ndarray[Any, 
     """
     source = _bytes(stream)
     info = inspect(source)
-    if first < 0 or count < 0:
-        raise ValueError(f"first is {first} and count {count}; neither may be negative")
+    first, count = operator.index(first), operator.index(count)
+    if not (0 <= first < 2**63 and 0 <= count < 2**63):
+        raise ValueError(f"first is {first} and count {count}; both must be from 0 to 2**63 - 1")
     # No more than the array has, plus one for the library to refuse: a wild count is not a wild allocation.
     array = np.empty(min(count, info.count + 1), info.dtype)
     check(

@@ -55,7 +55,7 @@ def register() -> None:
     """Registers the filter with the HDF5 of h5py, if h5py can be imported."""
     try:
         import h5py
-    except ImportError:
+    except Exception:  # not there, or broken, which whoever imports it is going to see
         return
     try:
         done = h5py.h5z.register_filter(lib.sleek_h5_class())
