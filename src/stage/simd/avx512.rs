@@ -392,13 +392,13 @@ impl Simd<u32, 128> for Avx512 {
         if positions.len() > 32 {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        room(16 / 8 * 64, highs);
+        room(2 * 64, highs);
         let masks = position_masks(positions);
-        // SAFETY: only code of this level calls this; 64 bytes from 16 / 8 · high_width ≤ 64 on are in `highs`; codes are accessed
+        // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
         // 16 at a time.
         unsafe {
             let first = unpack32(highs.as_ptr(), high_width);
-            let second = unpack32(highs.as_ptr().add(16 / 8 * high_width as usize), high_width);
+            let second = unpack32(highs.as_ptr().add(2 * high_width as usize), high_width);
             let lanes = LANES32.load();
             let shift = _mm_cvtsi32_si128(width as i32);
             let mut next = 0;
@@ -525,13 +525,13 @@ impl Simd<u64, 64> for Avx512 {
         if positions.len() > 16 {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        room(8 / 8 * 64, highs);
+        room(64, highs);
         let masks = position_masks(positions);
-        // SAFETY: only code of this level calls this; 64 bytes from 8 / 8 · high_width ≤ 64 on are in `highs`; codes are accessed
+        // SAFETY: only code of this level calls this; 64 bytes from high_width ≤ 64 on are in `highs`; codes are accessed
         // 8 at a time.
         unsafe {
             let first = unpack64(highs.as_ptr(), high_width);
-            let second = unpack64(highs.as_ptr().add(8 / 8 * high_width as usize), high_width);
+            let second = unpack64(highs.as_ptr().add(high_width as usize), high_width);
             let lanes = LANES64.load();
             let shift = _mm_cvtsi32_si128(width as i32);
             let mut next = 0;
