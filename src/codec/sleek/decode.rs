@@ -35,7 +35,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
             out.chunks_exact_mut(size).for_each(|o| o.copy_from_slice(element));
         }
         Kind::Packed => {
-            let parts = Parts::<E::Word>::read::<S>(plan, body)?;
+            let parts = Parts::<E::Word>::read::<S, P>(plan, body)?;
             parts.check_domain::<E>(plan)?;
             if readable.len() >= body.len() + READ_SLACK {
                 unpack_chunk::<E, S, P>(plan, &parts, readable, out);
@@ -81,7 +81,7 @@ struct Exceptions {
 
 impl<W: Word> Parts<W> {
     /// Reads and checks header and tail of `body` for subchunks of `s_elements`.
-    pub fn read<const S: usize>(plan: &Plan, body: &[u8]) -> Result<Parts<W>> {
+    pub fn read<const S: usize, P: Simd<W, S>>(plan: &Plan, body: &[u8]) -> Result<Parts<W>> {
         let header = ChunkHeader::read(body, W::BITS)?;
         if header.patched != 0 && W::BITS == 8 {
             return fail!(Corrupt, "exceptions in a chunk of {} elements", plan.dtype.name());
@@ -96,7 +96,7 @@ impl<W: Word> Parts<W> {
         };
         parts.read_bases(&mut tail)?;
         parts.read_descriptors::<S>(&mut tail, body)?;
-        parts.read_exceptions::<S>(&mut tail, body)?;
+        parts.read_exceptions::<S, P>(&mut tail, body)?;
         if tail.len() >= ALIGN {
             return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
         }
@@ -143,7 +143,7 @@ impl<W: Word> Parts<W> {
         zero(&body[CHUNK_HEADER_BYTES + payload..CHUNK_HEADER_BYTES + room])
     }
 
-    fn read_exceptions<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
+    fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let n = self.header.patched.count_ones() as usize;
         let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);
         for (i, s) in (0..SUBCHUNKS).filter(|s| self.header.patched >> s & 1 == 1).enumerate() {
@@ -154,9 +154,8 @@ impl<W: Word> Parts<W> {
             let at = body.len() - tail.len();
             let positions = take(tail, count)?;
             let highs = take(tail, (count * high_width as usize).div_ceil(8))?;
-            let ascending = positions.iter().zip(&positions[1..]).fold(true, |all, (p, next)| all & (p < next));
             let unused = highs.len() * 8 - count * high_width as usize;
-            if !ascending
+            if !P::ascend(positions)
                 || positions[count - 1] as usize >= S
                 || highs[highs.len() - 1].leading_zeros() < unused as u32
             {

@@ -166,7 +166,7 @@ pub fn decode(level: Level, plan: &Plan, kind: Kind, body: Body, out: &mut [u8])
 pub fn describe(plan: &Plan, body: &[u8]) -> Result<(ChunkHeader, [u8; SUBCHUNKS])> {
     macro_rules! of {
         ($w:ty, $s:literal) => {
-            decode::Parts::<$w>::read::<$s>(plan, body).map(|p| (p.header, p.descriptors))
+            decode::Parts::<$w>::read::<$s, Scalar>(plan, body).map(|p| (p.header, p.descriptors))
         };
     }
     match plan.dtype.size() {

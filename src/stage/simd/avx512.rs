@@ -215,6 +215,22 @@ fn position_masks(positions: &[u8]) -> [u64; 2] {
     }
 }
 
+/// See `Simd::ascend`: for up to 64 positions one comparison with the positions one place on.
+#[inline(always)]
+fn ascend(positions: &[u8]) -> bool {
+    let pairs = positions.len() - 1;
+    if !(1..=64).contains(&pairs) {
+        return positions.windows(2).all(|p| p[0] < p[1]);
+    }
+    let present = u64::MAX >> (64 - pairs);
+    // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+    unsafe {
+        let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
+        let next = _mm512_maskz_loadu_epi8(present, positions.as_ptr().add(1).cast());
+        _mm512_mask_cmplt_epu8_mask(present, this, next) == present
+    }
+}
+
 /// The values of `n` bits that are packed at `packed`, as many as lanes.
 ///
 /// # Safety
@@ -387,6 +403,11 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
+
+    #[inline(always)]
     fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         // Two vectors hold the high parts; more are rare.
         if positions.len() > 32 {
@@ -520,6 +541,11 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
+
+    #[inline(always)]
     fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         // Two vectors hold the high parts; more are rare.
         if positions.len() > 16 {
@@ -601,6 +627,11 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
+
+    #[inline(always)]
     fn merge(codes: &mut [u16; 256], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         Scalar::merge(codes, width, positions, highs, high_width);
     }
@@ -655,6 +686,11 @@ impl Simd<u8, 512> for Avx512 {
     #[inline(always)]
     fn positions(widths: &[u8; 512], width: u32, out: &mut [u8]) -> usize {
         <Scalar as Simd<u8, 512>>::positions(widths, width, out)
+    }
+
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
     }
 
     #[inline(always)]

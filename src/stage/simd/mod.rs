@@ -31,6 +31,8 @@ pub trait Simd<W: Word, const S: usize> {
     /// Lists at the start of `out`, which has `POSITIONS_SLACK` bytes to spare, the positions of the widths that exceed `width`,
     /// at most `MAX_EXCEPTIONS`; returns how many.
     fn positions(widths: &[u8; S], width: u32, out: &mut [u8]) -> usize;
+    /// Whether each of the positions, at least one, is greater than the one before it.
+    fn ascend(positions: &[u8]) -> bool;
     /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
     fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32);
 }

@@ -65,6 +65,11 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        positions.windows(2).all(|p| p[0] < p[1])
+    }
+
+    #[inline(always)]
     fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         for (i, p) in positions.iter().enumerate() {
             let high = W::from_u64(bits_at(highs, i * high_width as usize, high_width));
