@@ -1,0 +1,157 @@
+// The choice of mode and width for a subchunk, by the rules of src/codec/sleek/choose.rs.
+#pragma once
+#include "element.cuh"
+
+#define SUBCHUNK_VALUES(T) (32 * T::VALUES)
+
+// How a subchunk is to be packed; the same on every lane.
+template <class T> struct Choice {
+    u32 mode;
+    u32 width;     // bits in the payload
+    u32 high;      // bits of an exception's high part
+    u32 count;     // exceptions
+    u32 based;     // whether the base counts
+    typename T::Word base;
+};
+
+DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high + 7) / 8; }
+
+template <class T> struct Fit {
+    u32 bytes, width, full, count;
+};
+
+// The least bytes that `codes` take, with or without exceptions, if that is fewer than `limit`; else some number not below it.
+template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u32 limit) {
+    typedef typename T::Word Word;
+    Word any = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) any |= codes[i];
+    const u32 full = width_of(warp_or(any));
+    Fit<T> best = {SUBCHUNK_VALUES(T) / 8 * full, full, full, 0};
+    if (T::BITS == 8) return best;
+    // A width above this takes `limit` bytes or more whatever its exceptions.
+    u32 width = min_of(full, (limit - 1) / (SUBCHUNK_VALUES(T) / 8) + 1);
+    while (width > 0) {
+        const u32 cut = width - 1;
+        u32 above = 0;
+        Word rest = 0;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            const bool over = codes[i] >> cut != 0;
+            above += over;
+            rest |= over ? 0 : codes[i];
+        }
+        above = __reduce_add_sync(FULL, above);
+        if (above > MAX_EXCEPTIONS) break;
+        width = width_of(warp_or(rest));
+        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + (above ? exception_bytes(above, full - width) : 0);
+        if (bytes < best.bytes) {
+            best.bytes = bytes;
+            best.width = width;
+            best.count = above;
+        }
+    }
+    return best;
+}
+
+// The word before each of this lane's, `first` before the subchunk's first.
+template <class T> DEV typename T::Word word_before(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane) {
+    const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
+    return lane ? before : first;
+}
+
+template <class T> DEV void take(Choice<T>& choice, u32& best, const Fit<T>& f, u32 mode, bool based, typename T::Word base,
+                                 const typename T::Word (&trial)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
+    if (f.bytes >= best) return;
+    best = f.bytes;
+    choice.mode = mode;
+    choice.width = f.width;
+    choice.high = f.count ? f.full - f.width : 0;
+    choice.count = f.count;
+    choice.based = based;
+    choice.base = base;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) codes[i] = trial[i];
+}
+
+// Chooses for the integers in `x` and leaves the codes there.
+template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename T::Word (&x)[T::VALUES]) {
+    typedef typename T::Word Word;
+    const Word first = __shfl_sync(FULL, x[0], 0);
+    Word low = biased<T>(x[0]), high = low;
+#pragma unroll
+    for (int i = 1; i < T::VALUES; i++) {
+        const Word b = biased<T>(x[i]);
+        low = b < low ? b : low;
+        high = b > high ? b : high;
+    }
+    const Word all = ones<T>(T::BITS);
+    const Word least = biased<T>(warp_min(low)), most = biased<T>(warp_min((Word)(all - high)) ^ all);
+    Choice<T> choice = {MODE_OFFSET, 0, 0, 0, 1, first};
+    if (least == most) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = 0;
+        return choice;
+    }
+    Word codes[T::VALUES], trial[T::VALUES];
+    u32 best = ~0u;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) trial[i] = wrap<T>(x[i] - least);
+    take<T>(choice, best, fit<T>(trial, SUBCHUNK_BYTES + 1), MODE_OFFSET, true, least, trial, codes);
+    const u32 offset_bytes = best;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(x[i] - first));
+    take<T>(choice, best, fit<T>(trial, best), MODE_ZIGZAG, true, first, trial, codes);
+    const Word before = word_before<T>(x, first, lane);
+    trial[0] = to_zigzag<T>(wrap<T>(x[0] - before));
+#pragma unroll
+    for (int i = 1; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(x[i] - x[i - 1]));
+    const Fit<T> delta = fit<T>(trial, special == SPECIAL_DELTA2 ? offset_bytes : best);
+    take<T>(choice, best, delta, MODE_DELTA, true, first, trial, codes);
+    if (special == SPECIAL_EXPONENT) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) trial[i] = to_exponent_code<T>(x[i]);
+        take<T>(choice, best, fit<T>(trial, best), MODE_SPECIAL, false, 0, trial, codes);
+    } else if (delta.bytes < offset_bytes) {
+        Word slope[T::VALUES];
+        slope[0] = wrap<T>(x[0] - before);
+#pragma unroll
+        for (int i = 1; i < T::VALUES; i++) slope[i] = wrap<T>(x[i] - x[i - 1]);
+        const Word slope_before = word_before<T>(slope, 0, lane);
+        trial[0] = to_zigzag<T>(wrap<T>(slope[0] - slope_before));
+#pragma unroll
+        for (int i = 1; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(slope[i] - slope[i - 1]));
+        take<T>(choice, best, fit<T>(trial, best), MODE_SPECIAL, true, first, trial, codes);
+    }
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) x[i] = codes[i];
+    return choice;
+}
+
+// The paper's transform alone.
+template <class T> DEV Choice<T> choose_fast(bool quantized, u32 special, typename T::Word (&x)[T::VALUES]) {
+    typedef typename T::Word Word;
+    Choice<T> choice = {MODE_OFFSET, 0, 0, 0, 0, 0};
+    if (quantized) {
+        choice.mode = MODE_ZIGZAG;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(x[i]);
+    } else if (special == SPECIAL_EXPONENT) {
+        choice.mode = MODE_SPECIAL;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
+    } else {
+        Word low = biased<T>(x[0]);
+#pragma unroll
+        for (int i = 1; i < T::VALUES; i++) low = biased<T>(x[i]) < low ? biased<T>(x[i]) : low;
+        choice.base = biased<T>(warp_min(low));
+        choice.based = 1;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - choice.base);
+    }
+    Word any = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) any |= x[i];
+    choice.width = width_of(warp_or(any));
+    return choice;
+}
