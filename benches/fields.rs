@@ -6,8 +6,11 @@ use sleek::DType;
 
 /// A raw field.
 pub struct Field {
+    /// File name.
     pub name: String,
+    /// Element type.
     pub dtype: DType,
+    /// Little-endian elements.
     pub bytes: Vec<u8>,
     /// A value that does not count for the range.
     pub fill: Option<f64>,

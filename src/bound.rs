@@ -27,7 +27,7 @@ impl Step {
     /// With abs = f · 2^k, 1 ≤ f < 2, it is floor(4f) · 2^(k−1). `Fast` takes the power of two below, 4 · 2^(k−1).
     pub fn for_bound(dtype: DType, abs: f64, profile: Profile) -> Option<Step> {
         let range = step_range(dtype);
-        if !(abs >= f64::MIN_POSITIVE) {
+        if abs.is_nan() || abs < f64::MIN_POSITIVE {
             return None;
         }
         let k = (abs.to_bits() >> 52) as i32 - 1023;

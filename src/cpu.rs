@@ -17,7 +17,7 @@ const BYTES_PER_THREAD: usize = 256 << 10;
 /// Room that an encoder may use behind the end of a body while it writes.
 pub const SLACK: usize = 128;
 
-const _: () = assert!(GROUP_CHUNKS % UNIT_CHUNKS == 0);
+const _: () = assert!(GROUP_CHUNKS.is_multiple_of(UNIT_CHUNKS));
 
 /// A codec whose chunks are independent of each other.
 pub trait ChunkCodec: Sync {

@@ -59,6 +59,11 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     codec::decompress_into(src, dst, 0)
 }
 
+/// [`decompress_into`] on `threads` threads; 0 lets the library choose.
+pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
+    codec::decompress_into(src, dst, threads)
+}
+
 /// [`decompress_into`] a new buffer of the right size.
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     codec::decompress(src)

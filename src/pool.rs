@@ -56,10 +56,8 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let pid = std::process::id();
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: pointers in POOL come from Box::leak below and are never freed.
-    if let Some(p) = unsafe { current.as_ref() } {
-        if p.pid == pid && p.size >= size {
-            return Some(&p.pool);
-        }
+    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.pid == pid && p.size >= size) {
+        return Some(&p.pool);
     }
     let size = size.max(threads(0));
     let pool = rayon::ThreadPoolBuilder::new()

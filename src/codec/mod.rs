@@ -33,7 +33,7 @@ fn codec(id: u8) -> Result<&'static dyn Codec> {
 
 fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
     params.check()?;
-    if src.len() % params.dtype.size() != 0 {
+    if !src.len().is_multiple_of(params.dtype.size()) {
         return fail!(
             InvalidArgument,
             "{} bytes are not a whole number of {} elements",

@@ -6,9 +6,37 @@
 use crate::format::constants::{KEY32, KEY64};
 
 /// Keyed sum of whole 32-bit words.
-#[inline(always)]
 pub fn keyed_sum(bytes: &[u8]) -> u64 {
-    debug_assert!(bytes.len() % 4 == 0);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { keyed_sum_avx512(bytes) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { keyed_sum_avx2(bytes) };
+        }
+    }
+    portable_sum(bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn keyed_sum_avx512(bytes: &[u8]) -> u64 {
+    portable_sum(bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn keyed_sum_avx2(bytes: &[u8]) -> u64 {
+    portable_sum(bytes)
+}
+
+/// The sum as the compiler vectorises it for the function that it is inlined into.
+#[inline(always)]
+fn portable_sum(bytes: &[u8]) -> u64 {
+    debug_assert!(bytes.len().is_multiple_of(4));
     // 16 words a step let the compiler keep the sum in vector lanes.
     let mut lanes = [0u64; 16];
     let mut keys = [0u32; 16];
@@ -38,7 +66,6 @@ pub fn mix(x: u64) -> u64 {
 }
 
 /// What the body of a chunk adds to its group's checksum; `k` is the chunk's place in the group.
-#[inline(always)]
 pub fn of_chunk(body: &[u8], k: usize) -> u64 {
     mix(keyed_sum(body).wrapping_add((k as u64 + 1).wrapping_mul(KEY64)))
 }

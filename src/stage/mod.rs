@@ -1,10 +1,10 @@
 //! The transforms that codecs are made of, one file each.
 
-pub mod bitpack;
 pub mod checksum;
 pub mod exponent;
 pub mod fpu;
 pub mod quantize;
 pub mod range;
 pub mod round;
+pub mod simd;
 pub mod word;

@@ -7,9 +7,7 @@ use crate::dtype::DType;
 /// Smallest and largest finite element other than `fill`; `None` if there is no such element or the type is no float.
 pub fn value_range(dtype: DType, big_endian: bool, fill: Option<f64>, bytes: &[u8]) -> Option<(f64, f64)> {
     match dtype {
-        DType::F32 => {
-            scan::<u32, _>(bytes, big_endian, f32::NEG_INFINITY, |b| f32::from_bits(b), fill.map(|f| f as f32))
-        }
+        DType::F32 => scan::<u32, _>(bytes, big_endian, f32::NEG_INFINITY, f32::from_bits, fill.map(|f| f as f32)),
         DType::F64 => scan::<u64, _>(bytes, big_endian, f64::NEG_INFINITY, f64::from_bits, fill),
         DType::F16 => {
             let finite = |b: u16| if b & 0x7c00 == 0x7c00 { f32::NAN } else { widen_f16(b) };

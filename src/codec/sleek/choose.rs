@@ -1,16 +1,21 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
-//! Candidates are looked at in the order offset, zigzag, delta, special; in each mode first the full width, then, with
-//! exceptions, ever smaller widths; a candidate replaces the best so far only if it takes fewer bytes.
-//! Second difference is looked at only where delta took fewer bytes than offset.
-//! Exceptions are looked at while at most `MAX_EXCEPTIONS` codes exceed the width; 8-bit words have none.
+//! 1. If all values are equal, the subchunk needs no codes.
+//! 2. The mode is the one whose codes have the least total of widths, each code counted with its own; on a tie the first of offset,
+//!    zigzag, delta, special. The second difference takes part only where delta's total is below offset's.
+//! 3. The width is the one that takes the fewest bytes, exceptions included; on a tie the larger. At most `MAX_EXCEPTIONS` codes may
+//!    exceed it; 8-bit words have no exceptions.
+//! 4. Offset without exceptions replaces any other mode if it takes no more bytes than that.
+//!
+//! The total in step 2 stands for the size that a mode reaches with exceptions; computing that size for every mode gains
+//! 0.3–1 % and costs three more searches (docs/experiments.md).
 
 use super::plan::Plan;
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::format::{Special, SubMode};
-use crate::stage::bitpack::scalar::put_bits;
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
+use crate::stage::simd::scalar::put_bits;
 use crate::stage::word::Word;
 
 /// How a subchunk is to be packed.
@@ -130,30 +135,40 @@ pub fn adaptive<E: Element, const S: usize>(
         return Choice { mode: SubMode::Offset, width: 0, base: Some(first) };
     }
     let mut trial = [E::Word::ZERO; S];
-    let mut best = offset(x, least, codes);
-    let offset_bytes = best.bytes;
+    offset(x, least, codes);
+    let mut total = total_width(codes);
     let mut choice = Choice { mode: SubMode::Offset, width: 0, base: Some(least) };
-    let mut consider = |fit: Fit, mode, base, trial: &[E::Word; S], codes: &mut [E::Word; S]| {
-        if fit.bytes < best.bytes {
-            best = fit;
+    let mut consider = |mode, base, trial: &[E::Word; S], codes: &mut [E::Word; S]| {
+        let t = total_width(trial);
+        if t < total {
+            total = t;
             choice = Choice { mode, width: 0, base };
             *codes = *trial;
         }
+        t
     };
-    let zigzag_fit = zigzag(x, first, &mut trial);
-    consider(zigzag_fit, SubMode::ZigZag, Some(first), &trial, codes);
-    let delta_fit = delta(x, &mut trial);
-    consider(delta_fit, SubMode::Delta, Some(first), &trial, codes);
+    let offset_total = total_width(codes);
+    zigzag(x, first, &mut trial);
+    consider(SubMode::ZigZag, Some(first), &trial, codes);
+    delta(x, &mut trial);
+    let dt = consider(SubMode::Delta, Some(first), &trial, codes);
     match special {
         Special::Exponent => {
-            let fit = exponent_map::<E, S>(x, &mut trial);
-            consider(fit, SubMode::Special, None, &trial, codes);
+            exponent_map::<E, S>(x, &mut trial);
+            consider(SubMode::Special, None, &trial, codes);
         }
-        Special::Delta2 if delta_fit.bytes < offset_bytes => {
-            let fit = delta2(x, &mut trial);
-            consider(fit, SubMode::Special, Some(first), &trial, codes);
+        Special::Delta2 if dt < offset_total => {
+            delta2(x, &mut trial);
+            consider(SubMode::Special, Some(first), &trial, codes);
         }
         Special::Delta2 => {}
+    }
+    let mut best = fit(codes);
+    let plain = most.sub(least).width();
+    if choice.mode != SubMode::Offset && S * plain as usize / 8 <= best.bytes {
+        offset(x, least, codes);
+        best = Fit { bytes: 0, width: plain, full: plain };
+        choice = Choice { mode: SubMode::Offset, width: 0, base: Some(least) };
     }
     choice.width = best.width;
     if best.width < best.full {
@@ -162,47 +177,48 @@ pub fn adaptive<E: Element, const S: usize>(
     choice
 }
 
+/// Bits that the codes would take if each had its own width: a measure that a few large codes do not move.
 #[inline(always)]
-fn offset<W: Word, const S: usize>(x: &[W; S], least: W, codes: &mut [W; S]) -> Fit {
+fn total_width<W: Word, const S: usize>(codes: &[W; S]) -> u32 {
+    codes.iter().map(|c| c.width()).sum()
+}
+
+#[inline(always)]
+fn offset<W: Word, const S: usize>(x: &[W; S], least: W, codes: &mut [W; S]) {
     for i in 0..S {
         codes[i] = x[i].sub(least);
     }
-    fit(codes)
 }
 
 #[inline(always)]
-fn zigzag<W: Word, const S: usize>(x: &[W; S], base: W, codes: &mut [W; S]) -> Fit {
+fn zigzag<W: Word, const S: usize>(x: &[W; S], base: W, codes: &mut [W; S]) {
     for i in 0..S {
         codes[i] = x[i].sub(base).zigzag();
     }
-    fit(codes)
 }
 
 #[inline(always)]
-fn delta<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) -> Fit {
+fn delta<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) {
     codes[0] = W::ZERO;
     for i in 1..S {
         codes[i] = x[i].sub(x[i - 1]).zigzag();
     }
-    fit(codes)
 }
 
 #[inline(always)]
-fn delta2<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) -> Fit {
+fn delta2<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) {
     codes[0] = W::ZERO;
     codes[1] = x[1].sub(x[0]).zigzag();
     for i in 2..S {
         codes[i] = x[i].sub(x[i - 1]).sub(x[i - 1].sub(x[i - 2])).zigzag();
     }
-    fit(codes)
 }
 
 #[inline(always)]
-fn exponent_map<E: Element, const S: usize>(x: &[E::Word; S], codes: &mut [E::Word; S]) -> Fit {
+fn exponent_map<E: Element, const S: usize>(x: &[E::Word; S], codes: &mut [E::Word; S]) {
     for i in 0..S {
         codes[i] = exponent::encode(x[i], E::EXPONENT_BITS);
     }
-    fit(codes)
 }
 
 /// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.

@@ -4,14 +4,14 @@ use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special, SubMode};
-use crate::stage::bitpack::scalar::bits_at;
-use crate::stage::bitpack::{Packer, READ_SLACK};
 use crate::stage::quantize::{self, Element};
+use crate::stage::simd::scalar::bits_at;
+use crate::stage::simd::{READ_SLACK, Simd};
 use crate::stage::{exponent, word::Word};
 
 /// Decodes `body` into `out`, the whole bytes of the chunk.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     kind: Kind,
     body: &[u8],
@@ -143,6 +143,8 @@ impl<'a, W: Word> Parts<'a, W> {
                 return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
             }
             let positions = take(tail, count)?;
+            // Bits are read fastest where bytes follow, so the high parts keep what stands behind them.
+            let and_rest = *tail;
             let highs = take(tail, (count * high_width as usize).div_ceil(8))?;
             let ascending = positions.windows(2).all(|p| p[0] < p[1]);
             let unused = highs.len() * 8 - count * high_width as usize;
@@ -152,7 +154,7 @@ impl<'a, W: Word> Parts<'a, W> {
             {
                 return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
             }
-            self.exceptions[s] = Exceptions { positions, high_width, highs };
+            self.exceptions[s] = Exceptions { positions, high_width, highs: and_rest };
         }
         Ok(())
     }
@@ -194,7 +196,7 @@ fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
 }
 
 #[inline(always)]
-fn unpack_chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+fn unpack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     parts: &Parts<E::Word>,
     body: &[u8],
@@ -207,8 +209,15 @@ fn unpack_chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
             match (SubMode::of(parts.descriptors[s]), parts.header.special) {
                 (SubMode::Offset, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i])),
                 (SubMode::ZigZag, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i].unzigzag())),
-                (SubMode::Delta, _) => undo_delta(&codes, &mut x),
-                (SubMode::Special, Special::Delta2) => undo_delta2(&codes, &mut x),
+                (SubMode::Delta, _) => {
+                    (0..S).for_each(|i| x[i] = codes[i].unzigzag());
+                    P::running_sum(parts.bases[s], &mut x);
+                }
+                (SubMode::Special, Special::Delta2) => {
+                    (0..S).for_each(|i| x[i] = codes[i].unzigzag());
+                    P::running_sum(E::Word::ZERO, &mut x);
+                    P::running_sum(parts.bases[s], &mut x);
+                }
                 (SubMode::Special, Special::Exponent) => {
                     (0..S).for_each(|i| x[i] = exponent::decode(codes[i], E::EXPONENT_BITS));
                 }
@@ -218,13 +227,13 @@ fn unpack_chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
             Some(q) => x.iter_mut().for_each(|x| *x = quantize::decode::<E>(q, *x)),
             None => x.iter_mut().for_each(|x| *x = *x << u32::from(parts.header.shift)),
         }
-        out.chunks_exact_mut(size_of::<E::Word>()).zip(x).for_each(|(o, x)| x.store(o));
+        store(&x, out);
     }
 }
 
 /// The codes of active subchunk `s`, exceptions included.
 #[inline(always)]
-fn unpack<W: Word, const S: usize, P: Packer<W, S>>(parts: &Parts<W>, s: usize, body: &[u8]) -> [W; S] {
+fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8]) -> [W; S] {
     let mut codes = [W::ZERO; S];
     let width = parts.width(s);
     let (at, len) = (parts.payload_at[s] as usize, S * width as usize / 8);
@@ -247,21 +256,13 @@ fn unpack<W: Word, const S: usize, P: Packer<W, S>>(parts: &Parts<W>, s: usize, 
     codes
 }
 
+/// Writes words as little-endian bytes, as many as `out` takes.
 #[inline(always)]
-fn undo_delta<W: Word, const S: usize>(codes: &[W; S], x: &mut [W; S]) {
-    let mut last = x[0];
-    for i in 0..S {
-        last = last.add(codes[i].unzigzag());
-        x[i] = last;
-    }
-}
-
-#[inline(always)]
-fn undo_delta2<W: Word, const S: usize>(codes: &[W; S], x: &mut [W; S]) {
-    let (mut last, mut slope) = (x[0], W::ZERO);
-    for i in 0..S {
-        slope = slope.add(codes[i].unzigzag());
-        last = last.add(slope);
-        x[i] = last;
+fn store<W: Word, const S: usize>(x: &[W; S], out: &mut [u8]) {
+    let size = size_of::<W>();
+    // A whole subchunk, the common case, has a length that the compiler knows.
+    match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
+        Ok(out) => (0..S).for_each(|i| x[i].store(&mut out[i * size..(i + 1) * size])),
+        Err(_) => out.chunks_exact_mut(size).zip(x).for_each(|(o, x)| x.store(o)),
     }
 }

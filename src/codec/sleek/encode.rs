@@ -5,10 +5,10 @@ use super::plan::Plan;
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special};
 use crate::params::Profile;
-use crate::stage::bitpack::Packer;
-use crate::stage::bitpack::scalar::put_bits;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
+use crate::stage::simd::Simd;
+use crate::stage::simd::scalar::put_bits;
 use crate::stage::word::Word;
 
 /// How the words of a chunk become integers, the same for all its subchunks.
@@ -19,7 +19,7 @@ struct Domain {
 
 /// Encodes the chunk `src` into `out`, which has `cpu::SLACK` bytes to spare; returns the kind and size of the body.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     src: &[u8],
     out: &mut [u8],
@@ -134,7 +134,7 @@ struct Tail<W> {
 }
 
 #[inline(always)]
-fn pack_chunk<E: Element, const S: usize, P: Packer<E::Word, S>>(
+fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     domain: &Domain,
     words: &[[E::Word; S]; SUBCHUNKS],

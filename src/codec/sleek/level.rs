@@ -1,29 +1,82 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
+use std::sync::OnceLock;
+
 use super::plan::Plan;
 use super::{decode, encode};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::format::constants::SUBCHUNKS;
 use crate::format::{ChunkHeader, Kind};
-use crate::stage::bitpack::scalar::Scalar;
-use crate::stage::quantize::{BF16, F16, F32, F64, Int};
+use crate::stage::quantize::{BF16, Element, F16, F32, F64, Int};
+use crate::stage::simd::Simd;
+#[cfg(target_arch = "x86_64")]
+use crate::stage::simd::avx512::Avx512;
+use crate::stage::simd::scalar::Scalar;
 
 /// What instructions a chunk coder may use. Every level gives the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// What every processor of the architecture has.
     Scalar,
+    /// x86-64 with AVX2.
+    Avx2,
+    /// x86-64 with AVX-512 and its VBMI2.
+    Avx512,
 }
 
 impl Level {
-    /// The best level of this processor.
+    /// Every level, lowest first.
+    pub const ALL: [Level; 3] = [Level::Scalar, Level::Avx2, Level::Avx512];
+
+    /// The name, as `SLEEK_SIMD` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Scalar => "scalar",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return match self {
+            Level::Scalar => true,
+            Level::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+            }
+            Level::Avx512 => {
+                Level::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+            }
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        return self == Level::Scalar;
+    }
+
+    /// The best level of this processor, or the one that `SLEEK_SIMD` names if it is lower.
     pub fn best() -> Level {
-        Level::Scalar
+        static BEST: OnceLock<Level> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
+            let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
+            Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar)
+        })
     }
 }
 
-/// Calls `$f::<Element, S, Packer>($args)` for the plan's element type.
+/// Calls `$f::<Element, S, Simd>($args)` for the plan's element type.
 macro_rules! by_dtype {
     ($plan:expr, $packer:ty, $f:path, $($arg:expr),*) => {{
         use $f as f;
@@ -40,17 +93,70 @@ macro_rules! by_dtype {
     }};
 }
 
+/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the compiler
+/// may use the level's instructions.
+#[cfg(target_arch = "x86_64")]
+macro_rules! compiled_for {
+    ($name:ident, $features:literal) => {
+        mod $name {
+            use super::*;
+
+            /// # Safety
+            /// The processor has the features.
+            #[target_feature(enable = $features)]
+            pub unsafe fn encode<E: Element, const S: usize, P: Simd<E::Word, S>>(
+                plan: &Plan,
+                src: &[u8],
+                out: &mut [u8],
+            ) -> (Kind, usize) {
+                encode::chunk::<E, S, P>(plan, src, out)
+            }
+
+            /// # Safety
+            /// The processor has the features.
+            #[target_feature(enable = $features)]
+            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S>>(
+                plan: &Plan,
+                kind: Kind,
+                body: &[u8],
+                out: &mut [u8],
+            ) -> Result<()> {
+                decode::chunk::<E, S, P>(plan, kind, body, out)
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
+#[cfg(target_arch = "x86_64")]
+compiled_for!(avx512, "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
+
 /// Encodes a chunk; see `ChunkCodec::encode`.
 pub fn encode(level: Level, plan: &Plan, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+    debug_assert!(level.is_available());
     match level {
-        Level::Scalar => by_dtype!(plan, Scalar, encode::chunk, plan, src, out),
+        // SAFETY: a level is only chosen where it is available.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, src, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, src, out) },
+        _ => by_dtype!(plan, Scalar, encode::chunk, plan, src, out),
     }
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
 pub fn decode(level: Level, plan: &Plan, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
+    debug_assert!(level.is_available());
     match level {
-        Level::Scalar => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, out),
+        // SAFETY: a level is only chosen where it is available.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, out) },
+        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, out),
     }
 }
 

@@ -1,12 +1,12 @@
-//! Packing with 64-bit words, for every width and element type.
+//! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::Packer;
+use super::Simd;
 use crate::stage::word::Word;
 
 /// The portable implementation.
 pub struct Scalar;
 
-impl<W: Word, const S: usize> Packer<W, S> for Scalar {
+impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     #[inline(always)]
     fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
         // S·n is a multiple of 64, so the last word is full.
@@ -32,33 +32,37 @@ impl<W: Word, const S: usize> Packer<W, S> for Scalar {
             *c = W::from_u64(bits_at(packed, i * n as usize, n));
         }
     }
+
+    #[inline(always)]
+    fn running_sum(start: W, values: &mut [W; S]) {
+        let mut last = start;
+        for v in values {
+            last = last.add(*v);
+            *v = last;
+        }
+    }
 }
 
 /// `n` ≤ 64 bits from bit `at` on; zeros follow the end.
 #[inline(always)]
 pub fn bits_at(packed: &[u8], at: usize, n: u32) -> u64 {
     let (byte, bit) = (at / 8, (at % 8) as u32);
-    let tail;
-    let window = match packed.get(byte..byte + 8) {
-        Some(w) => w,
-        None => {
-            let mut w = [0; 8];
-            let rest = packed.get(byte..).unwrap_or(&[]);
-            let len = rest.len().min(8);
-            w[..len].copy_from_slice(&rest[..len]);
-            tail = w;
-            &tail
-        }
+    let rest = packed.get(byte..).unwrap_or(&[]);
+    let (low, high) = match rest.first_chunk::<9>() {
+        Some([window @ .., next]) => (u64::from_le_bytes(*window), *next),
+        None => near_end(rest),
     };
-    let mut word = 0u64;
-    for (i, b) in window.iter().enumerate() {
-        word |= u64::from(*b) << (8 * i);
-    }
-    word >>= bit;
-    if n + bit > 64 {
-        word |= u64::from(packed.get(byte + 8).copied().unwrap_or(0)) << (64 - bit);
-    }
-    if n == 64 { word } else { word & ((1 << n) - 1) }
+    let word = low >> bit | if bit > 0 { u64::from(high) << (64 - bit) } else { 0 };
+    word & (u64::MAX >> (64 - n))
+}
+
+/// The first eight bytes and the ninth, zeros where there are fewer.
+#[cold]
+fn near_end(rest: &[u8]) -> (u64, u8) {
+    let mut window = [0; 8];
+    let len = rest.len().min(8);
+    window[..len].copy_from_slice(&rest[..len]);
+    (u64::from_le_bytes(window), rest.get(8).copied().unwrap_or(0))
 }
 
 /// ORs `value` of `n` bits into zeroed bytes from bit `at` on.

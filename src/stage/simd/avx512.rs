@@ -1,0 +1,398 @@
+//! AVX-512 with VBMI and VBMI2: byte permutes gather what a lane needs, variable shifts align it.
+//!
+//! Unpacking a vector of L-bit lanes: lane i wants the bits from i·n on. One permute fetches its L/8 bytes from byte ⌊i·n/8⌋ on,
+//! a second one the L/8 bytes behind, and a funnel shift by i·n mod 8 joins them.
+//!
+//! Packing 32-bit lanes: pairs become 2n bits in a 64-bit lane, pairs of pairs 4n bits in a 128-bit lane (pre-shifted by four bits
+//! where n is odd and the lane odd, so that every lane's string starts at a bit that is right within its byte), and two permutes
+//! put the bytes of even and odd lanes in place. 64-bit lanes of more than 32 bits: output word t is made of at most three values.
+
+use std::arch::x86_64::*;
+
+use super::Simd;
+use super::scalar::Scalar;
+
+/// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
+pub struct Avx512;
+
+/// One 64-byte vector of constants.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+struct Lanes<T, const N: usize>([T; N]);
+
+impl<T, const N: usize> Lanes<T, N> {
+    #[inline(always)]
+    fn load(&self) -> __m512i {
+        const { assert!(size_of::<Self>() == 64) };
+        // SAFETY: `self` is 64 bytes, aligned to 64.
+        unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
+    }
+}
+
+/// Constants of unpacking n-bit values into lanes of `B` bytes.
+#[derive(Clone, Copy)]
+struct Unpack {
+    low: Lanes<u8, 64>,
+    high: Lanes<u8, 64>,
+    shift: Lanes<u8, 64>,
+}
+
+const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpack; ROWS] {
+    let mut table = [Unpack { low: Lanes([0; 64]), high: Lanes([0; 64]), shift: Lanes([0; 64]) }; ROWS];
+    let mut n = 1;
+    while n < ROWS {
+        let mut i = 0;
+        while i < 64 / lane_bytes {
+            let bit = i * n;
+            let mut k = 0;
+            while k < lane_bytes {
+                table[n].low.0[i * lane_bytes + k] = ((bit / 8 + k) & 63) as u8;
+                table[n].high.0[i * lane_bytes + k] = ((bit / 8 + lane_bytes + k) & 63) as u8;
+                k += 1;
+            }
+            table[n].shift.0[i * lane_bytes] = (bit & 7) as u8;
+            i += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static UNPACK16: [Unpack; 17] = unpack_table(2);
+static UNPACK32: [Unpack; 33] = unpack_table(4);
+static UNPACK64: [Unpack; 65] = unpack_table(8);
+
+/// Constants of packing 32-bit lanes.
+#[derive(Clone, Copy)]
+struct Pack32 {
+    even: Lanes<u8, 64>,
+    odd: Lanes<u8, 64>,
+    own_left: Lanes<u64, 8>,
+    swapped_left: Lanes<u64, 8>,
+    own_right: Lanes<u64, 8>,
+    swapped_right: Lanes<u64, 8>,
+    even_mask: u64,
+    odd_mask: u64,
+}
+
+const fn pack32_table() -> [Pack32; 33] {
+    let off = Lanes([64; 8]);
+    let mut table = [Pack32 {
+        even: Lanes([0; 64]),
+        odd: Lanes([0; 64]),
+        own_left: Lanes([0; 8]),
+        swapped_left: off,
+        own_right: off,
+        swapped_right: off,
+        even_mask: 0,
+        odd_mask: 0,
+    }; 33];
+    let mut n = 1;
+    while n <= 32 {
+        let row = &mut table[n];
+        let pair = 2 * n as u64;
+        let mut lane = 0;
+        while lane < 4 {
+            let ahead = if lane % 2 == 1 && n % 2 == 1 { 4 } else { 0 };
+            // Low word: own pair ahead by 0 or 4 bits, the other pair behind it; high word: what is left of both.
+            row.own_left.0[2 * lane] = ahead;
+            row.own_left.0[2 * lane + 1] = 64;
+            row.swapped_left.0[2 * lane] = pair + ahead;
+            if pair + ahead <= 64 {
+                row.own_right.0[2 * lane + 1] = 64 - pair - ahead;
+            } else {
+                row.own_left.0[2 * lane + 1] = pair + ahead - 64;
+            }
+            row.swapped_right.0[2 * lane + 1] = 64 - ahead;
+            let start = 4 * n * lane / 8;
+            let len = (4 * n + ahead as usize).div_ceil(8);
+            let mut k = 0;
+            while k < len && start + k < 64 {
+                let from = (16 * lane + k) as u8;
+                if lane % 2 == 0 {
+                    row.even.0[start + k] = from;
+                    row.even_mask |= 1 << (start + k);
+                } else {
+                    row.odd.0[start + k] = from;
+                    row.odd_mask |= 1 << (start + k);
+                }
+                k += 1;
+            }
+            lane += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static PACK32: [Pack32; 33] = pack32_table();
+
+/// Constants of packing 64-bit lanes of 33 to 64 bits: which values word t is made of, and how they are shifted.
+#[derive(Clone, Copy)]
+struct Pack64 {
+    first: Lanes<u64, 8>,
+    right: Lanes<u64, 8>,
+    left: Lanes<u64, 8>,
+    left2: Lanes<u64, 8>,
+}
+
+const fn pack64_table() -> [Pack64; 65] {
+    let zero = Lanes([0; 8]);
+    let mut table = [Pack64 { first: zero, right: zero, left: zero, left2: zero }; 65];
+    let mut n = 33;
+    while n <= 64 {
+        let mut t = 0;
+        while t < 8 {
+            let first = (64 * t / n) as u64;
+            let skip = 64 * t as u64 - first * n as u64;
+            table[n].first.0[t] = first;
+            table[n].right.0[t] = skip;
+            // Values beyond the eighth do not exist; a shift by 64 leaves nothing of the lane that stands in for them.
+            table[n].left.0[t] = if first + 1 < 8 { n as u64 - skip } else { 64 };
+            table[n].left2.0[t] = if first + 2 < 8 { 2 * n as u64 - skip } else { 64 };
+            t += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static PACK64: [Pack64; 65] = pack64_table();
+
+/// Packs 16 values of `n` ≤ 32 bits a call into `out`.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `out` are writable.
+#[inline(always)]
+unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let keep = _mm512_set1_epi64(((1u64 << n) - 1) as i64);
+        let shifted = _mm512_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
+        // Bit by bit: the low value where `keep` is set, the high one, moved down to n, elsewhere.
+        let pairs = _mm512_ternarylogic_epi64::<0xD8>(shifted, v, keep);
+        let swapped = _mm512_permutex_epi64::<0b10_11_00_01>(pairs);
+        let left = _mm512_or_si512(
+            _mm512_sllv_epi64(pairs, row.own_left.load()),
+            _mm512_sllv_epi64(swapped, row.swapped_left.load()),
+        );
+        let right = _mm512_or_si512(
+            _mm512_srlv_epi64(pairs, row.own_right.load()),
+            _mm512_srlv_epi64(swapped, row.swapped_right.load()),
+        );
+        let strings = _mm512_or_si512(left, right);
+        let bytes = _mm512_or_si512(
+            _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), strings),
+            _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), strings),
+        );
+        _mm512_storeu_si512(out.cast(), bytes);
+    }
+}
+
+/// Checks that `out` has room for the packed bytes and the slack.
+#[inline(always)]
+fn room(packed: usize, out: &[u8]) {
+    assert!(out.len() >= packed + super::WRITE_SLACK);
+}
+
+impl Simd<u32, 128> for Avx512 {
+    #[inline(always)]
+    fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        room(16 * n as usize, out);
+        let row = &PACK32[n as usize];
+        for i in 0..8 {
+            // SAFETY: only code of this level calls this; 16 codes are read, and 64 bytes from 2n·i ≤ 14n on are in `out`.
+            unsafe {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
+                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+        room(16 * n as usize, packed);
+        let row = &UNPACK32[n as usize];
+        // SAFETY: as above; 64 bytes from 2n·i on are in `packed`.
+        unsafe {
+            let keep = _mm512_set1_epi32(((1u64 << n) - 1) as i32);
+            for i in 0..8 {
+                let x = _mm512_loadu_si512(packed.as_ptr().add(2 * n as usize * i).cast());
+                let low = _mm512_permutexvar_epi8(row.low.load(), x);
+                let high = _mm512_permutexvar_epi8(row.high.load(), x);
+                let v = _mm512_and_si512(_mm512_shrdv_epi32(low, high, row.shift.load()), keep);
+                _mm512_storeu_si512(codes.as_mut_ptr().add(16 * i).cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn running_sum(start: u32, values: &mut [u32; 128]) {
+        // SAFETY: only code of this level calls this; each access is to 16 of the values.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let last = _mm512_set1_epi32(15);
+            let mut carry = _mm512_set1_epi32(start as i32);
+            for i in 0..8 {
+                let at = values.as_mut_ptr().add(16 * i).cast();
+                let mut v = _mm512_loadu_si512(at);
+                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+                // The carry waits for one addition a vector, not for the vector's own sums.
+                let total = _mm512_permutexvar_epi32(last, v);
+                _mm512_storeu_si512(at, _mm512_add_epi32(v, carry));
+                carry = _mm512_add_epi32(carry, total);
+            }
+        }
+    }
+}
+
+impl Simd<u64, 64> for Avx512 {
+    #[inline(always)]
+    fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        room(8 * n as usize, out);
+        if n <= 32 {
+            let row = &PACK32[n as usize];
+            for i in 0..4 {
+                // SAFETY: as for 32-bit words; 16 codes of at most 32 bits are read and narrowed.
+                unsafe {
+                    let low = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.as_ptr().add(16 * i).cast()));
+                    let high = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.as_ptr().add(16 * i + 8).cast()));
+                    let v = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+                    pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+                }
+            }
+            return;
+        }
+        let row = &PACK64[n as usize];
+        // SAFETY: as above; eight codes are read, and 64 bytes from n·i on are in `out`.
+        unsafe {
+            let one = _mm512_set1_epi64(1);
+            let first = row.first.load();
+            let second = _mm512_add_epi64(first, one);
+            let third = _mm512_add_epi64(second, one);
+            for i in 0..8 {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
+                let a = _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, v), row.right.load());
+                let b = _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, v), row.left.load());
+                let c = _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, v), row.left2.load());
+                let words = _mm512_or_si512(_mm512_or_si512(a, b), c);
+                _mm512_storeu_si512(out.as_mut_ptr().add(n as usize * i).cast(), words);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+        room(8 * n as usize, packed);
+        let row = &UNPACK64[n as usize];
+        // SAFETY: as above; 64 bytes from n·i on are in `packed`.
+        unsafe {
+            let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
+            for i in 0..8 {
+                let x = _mm512_loadu_si512(packed.as_ptr().add(n as usize * i).cast());
+                let low = _mm512_permutexvar_epi8(row.low.load(), x);
+                let high = _mm512_permutexvar_epi8(row.high.load(), x);
+                let v = _mm512_and_si512(_mm512_shrdv_epi64(low, high, row.shift.load()), keep);
+                _mm512_storeu_si512(codes.as_mut_ptr().add(8 * i).cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn running_sum(start: u64, values: &mut [u64; 64]) {
+        // SAFETY: only code of this level calls this; each access is to 8 of the values.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            let last = _mm512_set1_epi64(7);
+            let mut carry = _mm512_set1_epi64(start as i64);
+            for i in 0..8 {
+                let at = values.as_mut_ptr().add(8 * i).cast();
+                let mut v = _mm512_loadu_si512(at);
+                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+                // The carry waits for one addition a vector, not for the vector's own sums.
+                let total = _mm512_permutexvar_epi64(last, v);
+                _mm512_storeu_si512(at, _mm512_add_epi64(v, carry));
+                carry = _mm512_add_epi64(carry, total);
+            }
+        }
+    }
+}
+
+impl Simd<u16, 256> for Avx512 {
+    #[inline(always)]
+    fn pack(codes: &[u16; 256], n: u32, out: &mut [u8]) {
+        room(32 * n as usize, out);
+        let row = &PACK32[n as usize];
+        for i in 0..16 {
+            // SAFETY: as for 32-bit words; 16 codes are read and widened.
+            unsafe {
+                let v = _mm512_cvtepu16_epi32(_mm256_loadu_si256(codes.as_ptr().add(16 * i).cast()));
+                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; 256]) {
+        room(32 * n as usize, packed);
+        let row = &UNPACK16[n as usize];
+        // SAFETY: as above; 64 bytes from 4n·i on are in `packed`.
+        unsafe {
+            let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
+            for i in 0..8 {
+                let x = _mm512_loadu_si512(packed.as_ptr().add(4 * n as usize * i).cast());
+                let low = _mm512_permutexvar_epi8(row.low.load(), x);
+                let high = _mm512_permutexvar_epi8(row.high.load(), x);
+                let v = _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep);
+                _mm512_storeu_si512(codes.as_mut_ptr().add(32 * i).cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn running_sum(start: u16, values: &mut [u16; 256]) {
+        Scalar::running_sum(start, values);
+    }
+}
+
+impl Simd<u8, 512> for Avx512 {
+    #[inline(always)]
+    fn pack(codes: &[u8; 512], n: u32, out: &mut [u8]) {
+        room(64 * n as usize, out);
+        let row = &PACK32[n as usize];
+        for i in 0..32 {
+            // SAFETY: as for 32-bit words; 16 codes are read and widened.
+            unsafe {
+                let v = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().add(16 * i).cast()));
+                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u8; 512]) {
+        room(64 * n as usize, packed);
+        let row = &UNPACK16[n as usize];
+        // SAFETY: as above; 64 bytes from 4n·i on are in `packed`; 32 lanes are narrowed and stored.
+        unsafe {
+            let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
+            for i in 0..16 {
+                let x = _mm512_loadu_si512(packed.as_ptr().add(4 * n as usize * i).cast());
+                let low = _mm512_permutexvar_epi8(row.low.load(), x);
+                let high = _mm512_permutexvar_epi8(row.high.load(), x);
+                let v = _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep);
+                _mm256_storeu_si256(codes.as_mut_ptr().add(32 * i).cast(), _mm512_cvtepi16_epi8(v));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn running_sum(start: u8, values: &mut [u8; 512]) {
+        Scalar::running_sum(start, values);
+    }
+}
