@@ -17,11 +17,11 @@ template <class T> struct Choice {
 DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high + 7) / 8; }
 
 template <class T> struct Fit {
-    u32 bytes, width, full, count;
+    u32 bytes, width, full, count;    // bytes of payload and exceptions; bits in the payload, of the largest code; exceptions
 };
 
-// The least bytes that `codes` take, with or without exceptions, if that is fewer than `limit`; else some number not below it.
-template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u32 limit) {
+// The least bytes that `codes` take, with or without exceptions.
+template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES]) {
     typedef typename T::Word Word;
     Word any = 0;
 #pragma unroll
@@ -29,8 +29,8 @@ template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u3
     const u32 full = width_of(warp_or(any));
     Fit<T> best = {SUBCHUNK_VALUES(T) / 8 * full, full, full, 0};
     if (T::BITS == 8) return best;
-    // A width above this takes `limit` bytes or more whatever its exceptions.
-    u32 width = min_of(full, (limit - 1) / (SUBCHUNK_VALUES(T) / 8) + 1);
+    // Only widths that occur among the codes are looked at.
+    u32 width = full;
     while (width > 0) {
         const u32 cut = width - 1;
         u32 above = 0;
@@ -44,7 +44,7 @@ template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u3
         above = __reduce_add_sync(FULL, above);
         if (above > MAX_EXCEPTIONS) break;
         width = width_of(warp_or(rest));
-        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + (above ? exception_bytes(above, full - width) : 0);
+        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(above, full - width);
         if (bytes < best.bytes) {
             best.bytes = bytes;
             best.width = width;
@@ -54,24 +54,32 @@ template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u3
     return best;
 }
 
+// Σ of the codes' own widths: a measure that a few large codes do not move.
+template <class T> DEV u32 total_width(const typename T::Word (&codes)[T::VALUES]) {
+    u32 sum = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) sum += width_of(codes[i]);
+    return __reduce_add_sync(FULL, sum);
+}
+
 // The word before each of this lane's, `first` before the subchunk's first.
 template <class T> DEV typename T::Word word_before(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane) {
     const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
     return lane ? before : first;
 }
 
-template <class T> DEV void take(Choice<T>& choice, u32& best, const Fit<T>& f, u32 mode, bool based, typename T::Word base,
-                                 const typename T::Word (&trial)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
-    if (f.bytes >= best) return;
-    best = f.bytes;
+// Takes `trial` for the codes if its total of widths is the least so far; that total.
+template <class T> DEV u32 consider(Choice<T>& choice, u32& best, u32 mode, bool based, typename T::Word base,
+                                    const typename T::Word (&trial)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
+    const u32 total = total_width<T>(trial);
+    if (total >= best) return total;
+    best = total;
     choice.mode = mode;
-    choice.width = f.width;
-    choice.high = f.count ? f.full - f.width : 0;
-    choice.count = f.count;
     choice.based = based;
     choice.base = base;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) codes[i] = trial[i];
+    return total;
 }
 
 // Chooses for the integers in `x` and leaves the codes there.
@@ -97,32 +105,38 @@ template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename
     u32 best = ~0u;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) trial[i] = wrap<T>(x[i] - least);
-    take<T>(choice, best, fit<T>(trial, SUBCHUNK_BYTES + 1), MODE_OFFSET, true, least, trial, codes);
-    const u32 offset_bytes = best;
+    const u32 offset_total = consider<T>(choice, best, MODE_OFFSET, true, least, trial, codes);
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(x[i] - first));
-    take<T>(choice, best, fit<T>(trial, best), MODE_ZIGZAG, true, first, trial, codes);
-    const Word before = word_before<T>(x, first, lane);
-    trial[0] = to_zigzag<T>(wrap<T>(x[0] - before));
+    consider<T>(choice, best, MODE_ZIGZAG, true, first, trial, codes);
+    Word slope[T::VALUES];
+    slope[0] = wrap<T>(x[0] - word_before<T>(x, first, lane));
 #pragma unroll
-    for (int i = 1; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(x[i] - x[i - 1]));
-    const Fit<T> delta = fit<T>(trial, special == SPECIAL_DELTA2 ? offset_bytes : best);
-    take<T>(choice, best, delta, MODE_DELTA, true, first, trial, codes);
+    for (int i = 1; i < T::VALUES; i++) slope[i] = wrap<T>(x[i] - x[i - 1]);
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) trial[i] = to_zigzag<T>(slope[i]);
+    const u32 delta_total = consider<T>(choice, best, MODE_DELTA, true, first, trial, codes);
     if (special == SPECIAL_EXPONENT) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) trial[i] = to_exponent_code<T>(x[i]);
-        take<T>(choice, best, fit<T>(trial, best), MODE_SPECIAL, false, 0, trial, codes);
-    } else if (delta.bytes < offset_bytes) {
-        Word slope[T::VALUES];
-        slope[0] = wrap<T>(x[0] - before);
-#pragma unroll
-        for (int i = 1; i < T::VALUES; i++) slope[i] = wrap<T>(x[i] - x[i - 1]);
-        const Word slope_before = word_before<T>(slope, 0, lane);
-        trial[0] = to_zigzag<T>(wrap<T>(slope[0] - slope_before));
+        consider<T>(choice, best, MODE_SPECIAL, false, 0, trial, codes);
+    } else if (delta_total < offset_total) {
+        trial[0] = to_zigzag<T>(wrap<T>(slope[0] - word_before<T>(slope, 0, lane)));
 #pragma unroll
         for (int i = 1; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(slope[i] - slope[i - 1]));
-        take<T>(choice, best, fit<T>(trial, best), MODE_SPECIAL, true, first, trial, codes);
+        consider<T>(choice, best, MODE_SPECIAL, true, first, trial, codes);
     }
+    const Fit<T> f = fit<T>(codes);
+    const u32 plain = width_of(wrap<T>(most - least));
+    if (choice.mode != MODE_OFFSET && SUBCHUNK_VALUES(T) / 8 * plain <= f.bytes) {
+        choice = {MODE_OFFSET, plain, 0, 0, 1, least};
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - least);
+        return choice;
+    }
+    choice.width = f.width;
+    choice.count = f.count;
+    choice.high = f.full - f.width;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) x[i] = codes[i];
     return choice;

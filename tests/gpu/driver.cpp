@@ -1,12 +1,10 @@
 // A libcuda.so.1 for tests: a driver of two small devices whose kernels are the library's own sources, run on the CPU by the shim.
 // Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also counts what the library
-// must leave balanced, and takes the number of multiprocessors and the fibers' order from the environment.
+// must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
 #include "../../kernels/sleek.cu"
 #include <map>
 #include <mutex>
-#include <string>
-#include <vector>
 
 namespace {
 typedef int Status;
@@ -16,15 +14,12 @@ const int DEVICES = 2;
 struct Memory { size_t bytes; int device; bool managed; };
 std::mutex lock;
 std::map<uintptr_t, Memory> memory;
-std::vector<uintptr_t> freed;
 thread_local void* current;
 int retained[DEVICES], launches, initialised, synchronised;
 void* last_stream;
 
-u32 number(const char* name, u32 otherwise) {
-    const char* v = getenv(name);
-    return v ? (u32)atoi(v) : otherwise;
-}
+u32 blocks_at_once = 4, fiber_seed = 0;
+
 void* context_of(int device) { return (void*)(uintptr_t)(0x1000 + device); }
 int device_of(void* context) { return (int)(uintptr_t)context - 0x1000; }
 
@@ -75,7 +70,7 @@ Status cuDeviceGetCount(int* n) { *n = DEVICES; return SUCCESS; }
 Status cuDeviceGet(int* d, int ordinal) { if (ordinal < 0 || ordinal >= DEVICES) return INVALID_DEVICE; *d = ordinal; return SUCCESS; }
 Status cuDeviceGetName(char* name, int bytes, int) { snprintf(name, bytes, "shim"); return SUCCESS; }
 Status cuDeviceGetAttribute(int* v, int attribute, int) {
-    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? (int)number("SHIM_MULTIPROCESSORS", 2) : 1;
+    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : 1;
     return SUCCESS;
 }
 Status cuDevicePrimaryCtxRetain(void** c, int d) { retained[d]++; *c = context_of(d); return SUCCESS; }
@@ -118,23 +113,27 @@ Status cuFuncGetAttribute(int* v, int attribute, void* f) {
     *v = ((const Kernel*)f)->threads;
     return SUCCESS;
 }
-Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) { *n = (int)number("SHIM_BLOCKS", 2); return SUCCESS; }
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) { *n = 2; return SUCCESS; }
 Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned, void* stream, void** args, void**) {
     const Kernel& k = *(const Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx != k.threads) return INVALID_VALUE;
     launches++;
     last_stream = stream;
     void* a = args[0];
-    shim::launch(gx, bx, [=] { k.run(a); }, number("SHIM_SEED", 0));
+    shim::launch(gx < blocks_at_once ? gx : blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
     return SUCCESS;
 }
+Status cuCtxGetId(void* c, u64* id) { *id = (u64)c; return SUCCESS; }
+Status cuStreamGetCtx(void* stream, void** c) { *c = context_of((int)((uintptr_t)stream >> 8 & 1)); return SUCCESS; }
 Status cuGetErrorName(int, const char** s) { *s = "SHIM"; return SUCCESS; }
 Status cuGetErrorString(int, const char** s) { *s = "an error of the shim"; return SUCCESS; }
 
-// What tests ask.
+// What tests set and ask. A stream is any number above 2; its bit 8 is its device.
+void shim_set(u32 blocks, u32 seed) { blocks_at_once = blocks; fiber_seed = seed; }
+int shim_waits() { return synchronised; }
 int shim_launches() { return launches; }
 int shim_initialised() { return initialised; }
 int shim_retained(int d) { return retained[d]; }
 void* shim_last_stream() { return last_stream; }
-size_t shim_live_allocations() { std::lock_guard<std::mutex> g(lock); return memory.size(); }
+int shim_live_allocations() { std::lock_guard<std::mutex> g(lock); return (int)memory.size(); }
 }
