@@ -75,7 +75,7 @@ fn main() {
                 m.push(seconds(o.cpu_time, || copy.copy_from_slice(&src)));
                 c.push(seconds(o.cpu_time, || n = sleek::compress_into(&params, &src, &mut dst).expect("compress")));
                 d.push(seconds(o.cpu_time, || {
-                    drop(sleek::decompress_into_with(&dst[..n], &mut copy, o.threads).expect("decompress"))
+                    sleek::decompress_into_with(&dst[..n], &mut copy, o.threads).expect("decompress");
                 }));
             }
             // The first round warms up.

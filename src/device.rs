@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use crate::codec;
 use crate::error::{Result, fail};
 use crate::params::{Device, Params};
-use crate::{Info, inspect};
 
 /// Where a pointer leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,19 +123,18 @@ pub unsafe fn decompress(asked: Device, src: *const u8, src_bytes: usize, range:
     }
 }
 
-/// What is known of a stream, wherever it lies.
+/// A copy of bytes that the host cannot reach; `None` for those it can.
 ///
 /// # Safety
-/// `src` is readable for `src_bytes`.
-pub unsafe fn inspect_at(src: *const u8, src_bytes: usize) -> Result<Info> {
+/// `src` is readable for `bytes` where it lies.
+pub unsafe fn host_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>> {
     match place(src.cast()) {
-        // SAFETY: host memory, or managed memory which the host reaches.
-        Place::Host | Place::Managed(_) => inspect(unsafe { slice(src, src_bytes) }),
+        Place::Host | Place::Managed(_) => Ok(None),
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
-        Place::Device(d) => inspect(&unsafe { crate::cuda::download(src, src_bytes, d, std::ptr::null_mut()) }?),
+        Place::Device(d) => unsafe { crate::cuda::download(src, bytes, d, std::ptr::null_mut()) }.map(Some),
         #[cfg(not(feature = "cuda"))]
-        Place::Device(_) => fail!(Internal, "device memory in a library without the feature cuda"),
+        Place::Device(_) => fail!(Internal, "device memory in a library without the feature cuda, {bytes} bytes"),
     }
 }
 

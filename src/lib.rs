@@ -23,6 +23,7 @@ pub mod device;
 mod dtype;
 mod error;
 pub mod format;
+mod guard;
 #[cfg(unix)]
 pub mod hdf5;
 mod params;

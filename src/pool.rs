@@ -63,7 +63,10 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
-        .start_handler(|_| block_signals())
+        .start_handler(|_| {
+            block_signals();
+            crate::guard::enter_for_good();
+        })
         .build()
         .ok()?;
     let fresh = Box::into_raw(Box::new(Pool { pid, size, pool }));

@@ -263,6 +263,10 @@ unsafe fn read_head(session: &Session, src: *const u8, bytes: usize) -> Result<H
     let dtype = DType::from_code(h[9].into()).map_err(corrupt)?;
     let count = u64::from_le_bytes([h[16], h[17], h[18], h[19], h[20], h[21], h[22], h[23]]);
     Layout::new(dtype, count).map_err(corrupt)?;
+    let stream_bytes = u64::from_le_bytes([h[24], h[25], h[26], h[27], h[28], h[29], h[30], h[31]]);
+    if bytes as u64 > stream_bytes {
+        return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - stream_bytes);
+    }
     Ok(Head { dtype, count })
 }
 

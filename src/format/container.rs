@@ -219,6 +219,10 @@ impl<'a> Index<'a> {
         if at != header.stream_bytes {
             return fail!(Corrupt, "the chunks end at byte {at}, the stream at {}", header.stream_bytes);
         }
+        let entries_end = index.layout.entries_at() + index.layout.chunks * ENTRY_BYTES;
+        if index.stream[entries_end..index.layout.bodies_at()].iter().any(|b| *b != 0) {
+            return fail!(Corrupt, "the padding behind the chunk entries is not zero");
+        }
         Ok(index)
     }
 

@@ -1,1 +1,56 @@
-//! The HDF5 filter.
+//! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of the library
+//! that calls it (`resolve`).
+
+/// cbindgen:ignore
+#[doc(hidden)]
+pub mod abi;
+pub mod cd_values;
+mod dataset;
+mod datatype;
+mod filter;
+mod report;
+mod resolve;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod symtab;
+pub mod text;
+
+use std::ffi::c_void;
+
+pub use cd_values::cd_values_of;
+
+/// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
+pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use
+
+static CLASS: abi::FilterClass = abi::FilterClass {
+    version: abi::CLASS_VERSION,
+    id: FILTER_ID,
+    encoder_present: 1,
+    decoder_present: 1,
+    name: c"SLEEK".as_ptr(),
+    // Zero would be ignored for an optional filter, and drop a mandatory one without a word: set_local refuses instead.
+    can_apply: None,
+    set_local: Some(resolve::set_local),
+    filter: Some(filter::filter),
+};
+
+/// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_h5_class() -> *const c_void {
+    (&raw const CLASS).cast()
+}
+
+/// The two functions by which HDF5 knows a plugin.
+#[cfg(feature = "plugin")]
+mod plugin {
+    use super::{abi, c_void, sleek_h5_class};
+
+    #[unsafe(no_mangle)]
+    extern "C" fn H5PLget_plugin_type() -> std::ffi::c_int {
+        abi::PLUGIN_TYPE_FILTER
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn H5PLget_plugin_info() -> *const c_void {
+        sleek_h5_class()
+    }
+}

@@ -37,24 +37,33 @@ fn keyed_sum_avx2(bytes: &[u8]) -> u64 {
 #[inline(always)]
 fn portable_sum(bytes: &[u8]) -> u64 {
     debug_assert!(bytes.len().is_multiple_of(4));
-    // 16 words a step let the compiler keep the sum in vector lanes.
-    let mut lanes = [0u64; 16];
-    let mut keys = [0u32; 16];
-    for (i, k) in keys.iter_mut().enumerate() {
-        *k = (2 * i as u32 + 1).wrapping_mul(KEY32);
+    const LOW: u64 = 0xffff_ffff;
+    // Even and odd words apart, in 64-bit lanes that hold 32-bit numbers: one multiplication a word on every SIMD level.
+    const LANES: usize = 16;
+    let (mut even, mut odd) = ([0u64; LANES], [0u64; LANES]);
+    let mut key = [0u64; LANES];
+    for (i, k) in key.iter_mut().enumerate() {
+        *k = u64::from((4 * i as u32 + 1).wrapping_mul(KEY32));
     }
-    let mut steps = bytes.chunks_exact(64);
+    let next = u64::from(KEY32.wrapping_mul(2));
+    let advance = u64::from(KEY32.wrapping_mul(4 * LANES as u32));
+    let mut steps = bytes.chunks_exact(8 * LANES);
     for step in &mut steps {
-        for i in 0..16 {
-            let w = u32::from_le_bytes([step[4 * i], step[4 * i + 1], step[4 * i + 2], step[4 * i + 3]]);
-            lanes[i] = lanes[i].wrapping_add(u64::from(w) * u64::from(keys[i]));
-            keys[i] = keys[i].wrapping_add(KEY32.wrapping_mul(32));
+        for i in 0..LANES {
+            let w = &step[8 * i..8 * i + 8];
+            let w = u64::from_le_bytes([w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]]);
+            even[i] = even[i].wrapping_add((w & LOW) * (key[i] & LOW));
+            odd[i] = odd[i].wrapping_add((w >> 32) * (key[i].wrapping_add(next) & LOW));
+            key[i] = key[i].wrapping_add(advance);
         }
     }
-    for (i, w) in steps.remainder().chunks_exact(4).enumerate() {
-        lanes[i] = lanes[i].wrapping_add(u64::from(u32::from_le_bytes([w[0], w[1], w[2], w[3]])) * u64::from(keys[i]));
+    let mut sum = even.iter().chain(&odd).fold(0u64, |a, b| a.wrapping_add(*b));
+    let mut key = key[0] as u32;
+    for w in steps.remainder().chunks_exact(4) {
+        sum = sum.wrapping_add(u64::from(u32::from_le_bytes([w[0], w[1], w[2], w[3]])) * u64::from(key));
+        key = key.wrapping_add(KEY32.wrapping_mul(2));
     }
-    lanes.iter().fold(0, |a, b| a.wrapping_add(*b))
+    sum
 }
 
 /// A bijection that spreads every bit (the finalizer of SplitMix64).
@@ -77,4 +86,26 @@ pub fn of_index(head: &[u8]) -> u64 {
     let share = |w: u64, i: u32| (w & 0xffff_ffff) * u64::from((2 * i + 1).wrapping_mul(KEY32));
     let sum = keyed_sum(head).wrapping_sub(share(field, 14)).wrapping_sub(share(field >> 32, 15));
     mix(sum.wrapping_add(KEY64.wrapping_mul(head.len() as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum as docs/format.md §6 has it.
+    fn plain(bytes: &[u8]) -> u64 {
+        bytes.chunks_exact(4).enumerate().fold(0, |sum, (i, w)| {
+            let key = (2 * i as u32 + 1).wrapping_mul(0x9E37_79B1);
+            sum.wrapping_add(u64::from(u32::from_le_bytes([w[0], w[1], w[2], w[3]])) * u64::from(key))
+        })
+    }
+
+    #[test]
+    fn every_level_sums_as_the_format_says() {
+        let bytes: Vec<u8> = (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        for len in (0..700).step_by(4).chain([4096, 16384, 20_000]) {
+            assert_eq!(keyed_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
+            assert_eq!(portable_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
+        }
+    }
 }

@@ -69,7 +69,7 @@ impl Quantizer {
     }
 }
 
-/// A float type that can be quantized: how its bits become arithmetic.
+/// The arithmetic of a float type.
 macro_rules! arithmetic {
     ($encode:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
         /// The bin of `v`, |v| below the threshold.
@@ -109,14 +109,22 @@ pub trait Element: Send + Sync + 'static {
     fn value(q: &Quantizer, x: Self::Word) -> Self::Word;
 }
 
-/// x of docs/format.md §3.4 for an element's bits.
+/// Elements' bits to x of docs/format.md §3.4, in place.
 #[inline(always)]
-pub fn encode<E: Element>(q: &Quantizer, bits: E::Word) -> E::Word {
-    let magnitude = bits & !E::Word::SIGN;
-    let sign = bits.sar(E::Word::BITS - 1);
-    let far = magnitude.sub(E::Word::from_u64(q.threshold)).add(E::Word::from_u64(q.k));
-    let far = (far ^ sign).sub(sign);
-    if magnitude >= E::Word::from_u64(q.threshold) { far } else { E::bin(q, bits) }
+pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
+    let threshold = E::Word::from_u64(q.threshold);
+    let largest = words.iter().fold(E::Word::ZERO, |m, w| m.max(*w & !E::Word::SIGN));
+    if largest < threshold {
+        words.iter_mut().for_each(|w| *w = E::bin(q, *w));
+        return;
+    }
+    for w in words {
+        let magnitude = *w & !E::Word::SIGN;
+        let sign = w.sar(E::Word::BITS - 1);
+        let far = magnitude.sub(threshold).add(E::Word::from_u64(q.k));
+        let far = (far ^ sign).sub(sign);
+        *w = if magnitude >= threshold { far } else { E::bin(q, *w) };
+    }
 }
 
 /// The element's bits for x: Q⁻¹.

@@ -1,3 +1,80 @@
-//! The `sleek` command.
+//! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
 
-fn main() {}
+mod args;
+mod compress;
+mod decompress;
+#[cfg(unix)]
+mod doctor;
+mod element;
+mod frames;
+mod h5args;
+mod inspect;
+mod io;
+mod pipeline;
+mod progress;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+/// Error-bounded and lossless compression of floating-point arrays.
+#[derive(Parser)]
+#[command(name = "sleek", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Compress(compress::Args),
+    Decompress(decompress::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    H5args(h5args::Args),
+    #[cfg(unix)]
+    Doctor(doctor::Args),
+}
+
+/// Exit code of every error: of usage, of input and output, of data that cannot be read.
+const ERROR: u8 = 2;
+
+/// A message for a person, or how the command ends.
+type Outcome = Result<ExitCode, String>;
+
+fn main() -> ExitCode {
+    io::die_quietly_of_broken_pipes();
+    let outcome = match Cli::try_parse() {
+        Ok(cli) => run(cli.command),
+        Err(e) => return usage(&e),
+    };
+    outcome.unwrap_or_else(|message| {
+        eprintln!("sleek: error: {message}");
+        ExitCode::from(ERROR)
+    })
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Compress(args) => compress::run(&args),
+        Command::Decompress(args) => decompress::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::H5args(args) => h5args::run(&args),
+        #[cfg(unix)]
+        Command::Doctor(args) => doctor::run(&args),
+    }
+}
+
+/// Prints what clap has to say: help and version as they are, errors in the form of all others.
+fn usage(e: &clap::Error) -> ExitCode {
+    let is_error = e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_error {
+        eprint!("sleek: {}", e.render());
+    } else {
+        let _ = e.print(); // nobody is left to be told that printing failed
+    }
+    if e.use_stderr() { ExitCode::from(ERROR) } else { ExitCode::SUCCESS }
+}

@@ -15,7 +15,7 @@ use crate::format::constants::MAX_EXCEPTIONS;
 use crate::format::{Special, SubMode};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
-use crate::stage::simd::scalar::put_bits;
+use crate::stage::simd::Simd;
 use crate::stage::word::Word;
 
 /// How a subchunk is to be packed.
@@ -23,202 +23,178 @@ use crate::stage::word::Word;
 pub struct Choice<W> {
     /// The mode.
     pub mode: SubMode,
-    /// Bits of a code in the payload.
-    pub width: u32,
     /// The base, where the mode has one.
     pub base: Option<W>,
+    /// Bits of a code in the payload.
+    pub width: u32,
+    /// Bits of the largest code; above `width` where there are exceptions.
+    pub full: u32,
 }
 
-/// Codes that exceed the width of their subchunk.
-#[derive(Clone, Copy, Debug)]
-pub struct Exceptions<W> {
-    /// How many.
-    pub count: usize,
-    /// Bits of a high part.
-    pub high_width: u32,
-    positions: [u8; MAX_EXCEPTIONS],
-    highs: [W; MAX_EXCEPTIONS],
-}
+/// A subchunk's integers with the two before it, which are somebody else's and only there to be read.
+#[derive(Clone, Copy)]
+pub struct Window<'a, W>(pub &'a [W]);
 
-impl<W: Word> Exceptions<W> {
-    /// No exceptions.
-    pub const NONE: Self =
-        Exceptions { count: 0, high_width: 0, positions: [0; MAX_EXCEPTIONS], highs: [W::ZERO; MAX_EXCEPTIONS] };
-
-    /// Bytes that they take in a chunk's tail.
-    pub fn bytes(&self) -> usize {
-        exception_bytes(self.count, self.high_width)
+impl<'a, W: Word> Window<'a, W> {
+    /// The value `back` places before value i; for i < `back` one that does not belong to the subchunk.
+    #[inline(always)]
+    fn at(self, i: usize, back: usize) -> W {
+        self.0[i + 2 - back]
     }
 
-    /// Writes positions and high parts into zeroed bytes; returns how many bytes.
-    pub fn write(&self, out: &mut [u8]) -> usize {
-        out[..self.count].copy_from_slice(&self.positions[..self.count]);
-        for i in 0..self.count {
-            put_bits(&mut out[self.count..], i * self.high_width as usize, self.high_width, self.highs[i].to_u64());
-        }
-        self.bytes() - 2
-    }
-
-    /// Takes the high parts of the codes from `width` bits on.
-    fn split<const S: usize>(&mut self, codes: &mut [W; S], width: u32, full: u32) {
-        let low = (W::ONE << width).sub(W::ONE);
-        self.high_width = full - width;
-        for (i, c) in codes.iter_mut().enumerate() {
-            if *c > low {
-                self.positions[self.count] = i as u8;
-                self.highs[self.count] = *c >> width;
-                self.count += 1;
-                *c = *c & low;
-            }
-        }
+    /// Tells the compiler that the window holds S values and two more.
+    #[inline(always)]
+    fn check<const S: usize>(self) -> Self {
+        assert!(self.0.len() == S + 2);
+        self
     }
 }
 
-/// Count, high width, positions, high parts.
-fn exception_bytes(count: usize, high_width: u32) -> usize {
+/// Count, high width, positions, high parts of a subchunk's exceptions.
+pub fn exception_bytes(count: usize, high_width: u32) -> usize {
     2 + count + (count * high_width as usize).div_ceil(8)
 }
 
-/// The best way found so far to pack a subchunk in one mode.
-#[derive(Clone, Copy)]
-struct Fit {
-    /// Bytes of payload and exceptions.
-    bytes: usize,
-    /// Bits in the payload.
-    width: u32,
-    /// Bits of the largest code.
-    full: u32,
+/// Total widths of a subchunk's codes in each mode.
+struct Totals {
+    offset: u32,
+    zigzag: u32,
+    delta: u32,
+    special: u32,
 }
 
-/// The least bytes that `codes` take in one mode, with or without exceptions.
 #[inline(always)]
-fn fit<W: Word, const S: usize>(codes: &[W; S]) -> Fit {
+fn totals<E: Element, const S: usize>(special: Special, x: Window<E::Word>, least: E::Word) -> Totals {
+    let x = x.check::<S>();
+    let first = x.at(0, 0);
+    let mut t = Totals { offset: 0, zigzag: 0, delta: 0, special: 0 };
+    // Without the first values in delta and second difference: those have neighbours of another subchunk.
+    for i in 0..S {
+        let d = x.at(i, 0).sub(x.at(i, 1));
+        t.offset += x.at(i, 0).sub(least).width();
+        t.zigzag += x.at(i, 0).sub(first).zigzag().width();
+        t.delta += d.zigzag().width();
+        t.special += match special {
+            Special::Exponent => exponent::encode(x.at(i, 0), E::EXPONENT_BITS).width(),
+            Special::Delta2 => d.sub(x.at(i, 1).sub(x.at(i, 2))).zigzag().width(),
+        };
+    }
+    let d = |i: usize| x.at(i, 0).sub(x.at(i, 1));
+    t.delta -= d(0).zigzag().width();
+    if special == Special::Delta2 {
+        let d2 = |i: usize| d(i).sub(x.at(i, 1).sub(x.at(i, 2)));
+        t.special -= d2(0).zigzag().width() + d2(1).zigzag().width();
+        t.special += d(1).zigzag().width();
+    }
+    t
+}
+
+/// The subchunk's codes in `mode`.
+#[inline(always)]
+fn encode<E: Element, const S: usize>(
+    mode: SubMode,
+    special: Special,
+    x: Window<E::Word>,
+    base: E::Word,
+    codes: &mut [E::Word; S],
+) {
+    let x = x.check::<S>();
+    match (mode, special) {
+        (SubMode::Offset, _) => (0..S).for_each(|i| codes[i] = x.at(i, 0).sub(base)),
+        (SubMode::ZigZag, _) => (0..S).for_each(|i| codes[i] = x.at(i, 0).sub(base).zigzag()),
+        (SubMode::Delta, _) => {
+            (0..S).for_each(|i| codes[i] = x.at(i, 0).sub(x.at(i, 1)).zigzag());
+            codes[0] = E::Word::ZERO;
+        }
+        (SubMode::Special, Special::Exponent) => {
+            (0..S).for_each(|i| codes[i] = exponent::encode(x.at(i, 0), E::EXPONENT_BITS));
+        }
+        (SubMode::Special, Special::Delta2) => {
+            (0..S).for_each(|i| {
+                let d = x.at(i, 0).sub(x.at(i, 1));
+                codes[i] = d.sub(x.at(i, 1).sub(x.at(i, 2))).zigzag();
+            });
+            codes[0] = E::Word::ZERO;
+            codes[1] = x.at(1, 0).sub(x.at(0, 0)).zigzag();
+        }
+    }
+}
+
+/// Least and largest value, as signed numbers.
+#[inline(always)]
+fn extremes<W: Word, const S: usize>(x: Window<W>) -> (W, W) {
+    let x = x.check::<S>();
+    let (mut least, mut most) = (!W::ZERO, W::ZERO);
+    for i in 0..S {
+        least = least.min(x.at(i, 0).biased());
+        most = most.max(x.at(i, 0).biased());
+    }
+    (least.biased(), most.biased())
+}
+
+/// The mode of step 2 and its base.
+#[inline(always)]
+fn mode_of<W: Word>(t: &Totals, special: Special, first: W, least: W) -> (SubMode, Option<W>) {
+    let (mut total, mut best) = (t.offset, (SubMode::Offset, Some(least)));
+    if t.zigzag < total {
+        (total, best) = (t.zigzag, (SubMode::ZigZag, Some(first)));
+    }
+    if t.delta < total {
+        (total, best) = (t.delta, (SubMode::Delta, Some(first)));
+    }
+    match special {
+        Special::Exponent if t.special < total => best = (SubMode::Special, None),
+        Special::Delta2 if t.special < total && t.delta < t.offset => best = (SubMode::Special, Some(first)),
+        _ => {}
+    }
+    best
+}
+
+/// The width of step 3, the bits of the largest code, and the bytes of payload and exceptions.
+#[inline(always)]
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S]) -> (u32, u32, usize) {
     let full = codes.iter().fold(W::ZERO, |a, c| a | *c).width();
-    let mut best = Fit { bytes: S * full as usize / 8, width: full, full };
+    let mut best = (full, full, S * full as usize / 8);
     if W::BITS == 8 {
         return best;
     }
     // Between two widths that occur among the codes a smaller width only saves, so only widths that occur are looked at.
     let mut width = full;
     while width > 0 {
-        let limit = W::ONE << (width - 1);
-        let mut above = 0u32;
-        let mut rest = W::ZERO;
-        for c in codes {
-            above += (*c >= limit) as u32;
-            rest = rest.max(if *c >= limit { W::ZERO } else { *c });
-        }
+        let (above, rest) = P::above(codes, W::ONE << (width - 1));
         if above as usize > MAX_EXCEPTIONS {
             break;
         }
         width = rest.width();
         let bytes = S * width as usize / 8 + exception_bytes(above as usize, full - width);
-        if bytes < best.bytes {
-            best = Fit { bytes, width, full };
+        if bytes < best.2 {
+            best = (width, full, bytes);
         }
     }
     best
 }
 
-/// Chooses for the integers `x`; leaves the codes to be packed in `codes` and what exceeds them in `exceptions`.
+/// Chooses for the integers `x`; leaves the codes, exceptions not yet split off, in `codes`.
 #[inline(always)]
-pub fn adaptive<E: Element, const S: usize>(
+pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
-    x: &[E::Word; S],
+    x: Window<E::Word>,
     codes: &mut [E::Word; S],
-    exceptions: &mut Exceptions<E::Word>,
 ) -> Choice<E::Word> {
-    let first = x[0];
-    let least = x.iter().map(|w| w.biased()).fold(!E::Word::ZERO, Ord::min).biased();
-    let most = x.iter().map(|w| w.biased()).fold(E::Word::ZERO, Ord::max).biased();
+    let first = x.at(0, 0);
+    let (least, most) = extremes::<E::Word, S>(x);
     if least == most {
-        return Choice { mode: SubMode::Offset, width: 0, base: Some(first) };
+        return Choice { mode: SubMode::Offset, base: Some(first), width: 0, full: 0 };
     }
-    let mut trial = [E::Word::ZERO; S];
-    offset(x, least, codes);
-    let mut total = total_width(codes);
-    let mut choice = Choice { mode: SubMode::Offset, width: 0, base: Some(least) };
-    let mut consider = |mode, base, trial: &[E::Word; S], codes: &mut [E::Word; S]| {
-        let t = total_width(trial);
-        if t < total {
-            total = t;
-            choice = Choice { mode, width: 0, base };
-            *codes = *trial;
-        }
-        t
-    };
-    let offset_total = total_width(codes);
-    zigzag(x, first, &mut trial);
-    consider(SubMode::ZigZag, Some(first), &trial, codes);
-    delta(x, &mut trial);
-    let dt = consider(SubMode::Delta, Some(first), &trial, codes);
-    match special {
-        Special::Exponent => {
-            exponent_map::<E, S>(x, &mut trial);
-            consider(SubMode::Special, None, &trial, codes);
-        }
-        Special::Delta2 if dt < offset_total => {
-            delta2(x, &mut trial);
-            consider(SubMode::Special, Some(first), &trial, codes);
-        }
-        Special::Delta2 => {}
-    }
-    let mut best = fit(codes);
+    let (mode, base) = mode_of(&totals::<E, S>(special, x, least), special, first, least);
+    encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
+    let (width, full, bytes) = fit::<E::Word, S, P>(codes);
     let plain = most.sub(least).width();
-    if choice.mode != SubMode::Offset && S * plain as usize / 8 <= best.bytes {
-        offset(x, least, codes);
-        best = Fit { bytes: 0, width: plain, full: plain };
-        choice = Choice { mode: SubMode::Offset, width: 0, base: Some(least) };
+    if mode != SubMode::Offset && S * plain as usize / 8 <= bytes {
+        encode::<E, S>(SubMode::Offset, special, x, least, codes);
+        return Choice { mode: SubMode::Offset, base: Some(least), width: plain, full: plain };
     }
-    choice.width = best.width;
-    if best.width < best.full {
-        exceptions.split(codes, best.width, best.full);
-    }
-    choice
-}
-
-/// Bits that the codes would take if each had its own width: a measure that a few large codes do not move.
-#[inline(always)]
-fn total_width<W: Word, const S: usize>(codes: &[W; S]) -> u32 {
-    codes.iter().map(|c| c.width()).sum()
-}
-
-#[inline(always)]
-fn offset<W: Word, const S: usize>(x: &[W; S], least: W, codes: &mut [W; S]) {
-    for i in 0..S {
-        codes[i] = x[i].sub(least);
-    }
-}
-
-#[inline(always)]
-fn zigzag<W: Word, const S: usize>(x: &[W; S], base: W, codes: &mut [W; S]) {
-    for i in 0..S {
-        codes[i] = x[i].sub(base).zigzag();
-    }
-}
-
-#[inline(always)]
-fn delta<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) {
-    codes[0] = W::ZERO;
-    for i in 1..S {
-        codes[i] = x[i].sub(x[i - 1]).zigzag();
-    }
-}
-
-#[inline(always)]
-fn delta2<W: Word, const S: usize>(x: &[W; S], codes: &mut [W; S]) {
-    codes[0] = W::ZERO;
-    codes[1] = x[1].sub(x[0]).zigzag();
-    for i in 2..S {
-        codes[i] = x[i].sub(x[i - 1]).sub(x[i - 1].sub(x[i - 2])).zigzag();
-    }
-}
-
-#[inline(always)]
-fn exponent_map<E: Element, const S: usize>(x: &[E::Word; S], codes: &mut [E::Word; S]) {
-    for i in 0..S {
-        codes[i] = exponent::encode(x[i], E::EXPONENT_BITS);
-    }
+    Choice { mode, base, width, full }
 }
 
 /// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.
@@ -226,26 +202,17 @@ fn exponent_map<E: Element, const S: usize>(x: &[E::Word; S], codes: &mut [E::Wo
 pub fn fast<E: Element, const S: usize>(
     plan: &Plan,
     special: Special,
-    x: &[E::Word; S],
+    x: Window<E::Word>,
     codes: &mut [E::Word; S],
 ) -> Choice<E::Word> {
     let (mode, base) = if plan.quantizer.is_some() {
-        for i in 0..S {
-            codes[i] = x[i].zigzag();
-        }
         (SubMode::ZigZag, None)
     } else if special == Special::Exponent {
-        for i in 0..S {
-            codes[i] = exponent::encode(x[i], E::EXPONENT_BITS);
-        }
         (SubMode::Special, None)
     } else {
-        let least = x.iter().map(|w| w.biased()).fold(!E::Word::ZERO, Ord::min).biased();
-        for i in 0..S {
-            codes[i] = x[i].sub(least);
-        }
-        (SubMode::Offset, Some(least))
+        (SubMode::Offset, Some(extremes::<E::Word, S>(x).0))
     };
-    let width = codes.iter().fold(E::Word::ZERO, |a, c| a | *c).width();
-    Choice { mode, width, base }
+    encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
+    let full = codes.iter().fold(E::Word::ZERO, |a, c| a | *c).width();
+    Choice { mode, base, width: full, full }
 }

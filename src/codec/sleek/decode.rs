@@ -203,31 +203,56 @@ fn unpack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     out: &mut [u8],
 ) {
     for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
-        let mut x = [parts.bases[s]; S];
-        if parts.header.active >> s & 1 == 1 {
-            let codes = unpack::<E::Word, S, P>(parts, s, body);
-            match (SubMode::of(parts.descriptors[s]), parts.header.special) {
-                (SubMode::Offset, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i])),
-                (SubMode::ZigZag, _) => (0..S).for_each(|i| x[i] = x[i].add(codes[i].unzigzag())),
-                (SubMode::Delta, _) => {
-                    (0..S).for_each(|i| x[i] = codes[i].unzigzag());
-                    P::running_sum(parts.bases[s], &mut x);
+        let base = parts.bases[s];
+        if parts.header.active >> s & 1 == 0 {
+            finish::<E, S>(plan, parts, &[E::Word::ZERO; S], out, |_| base);
+            continue;
+        }
+        let mut codes = unpack::<E::Word, S, P>(parts, s, body);
+        match (SubMode::of(parts.descriptors[s]), parts.header.special) {
+            (SubMode::Offset, _) => finish::<E, S>(plan, parts, &codes, out, |c| c.add(base)),
+            (SubMode::ZigZag, _) => finish::<E, S>(plan, parts, &codes, out, |c| c.unzigzag().add(base)),
+            (SubMode::Special, Special::Exponent) => {
+                finish::<E, S>(plan, parts, &codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
+            }
+            (mode, _) => {
+                codes.iter_mut().for_each(|c| *c = c.unzigzag());
+                if mode == SubMode::Special {
+                    P::running_sum(E::Word::ZERO, &mut codes);
                 }
-                (SubMode::Special, Special::Delta2) => {
-                    (0..S).for_each(|i| x[i] = codes[i].unzigzag());
-                    P::running_sum(E::Word::ZERO, &mut x);
-                    P::running_sum(parts.bases[s], &mut x);
-                }
-                (SubMode::Special, Special::Exponent) => {
-                    (0..S).for_each(|i| x[i] = exponent::decode(codes[i], E::EXPONENT_BITS));
-                }
+                P::running_sum(base, &mut codes);
+                finish::<E, S>(plan, parts, &codes, out, |x| x);
             }
         }
-        match &plan.quantizer {
-            Some(q) => x.iter_mut().for_each(|x| *x = quantize::decode::<E>(q, *x)),
-            None => x.iter_mut().for_each(|x| *x = *x << u32::from(parts.header.shift)),
+    }
+}
+
+/// Turns codes into integers by `integer`, these into elements, and writes them: one pass.
+#[inline(always)]
+fn finish<E: Element, const S: usize>(
+    plan: &Plan,
+    parts: &Parts<E::Word>,
+    codes: &[E::Word; S],
+    out: &mut [u8],
+    integer: impl Fn(E::Word) -> E::Word,
+) {
+    match &plan.quantizer {
+        Some(q) => store(codes, out, |c| quantize::decode::<E>(q, integer(c))),
+        None => {
+            let shift = u32::from(parts.header.shift);
+            store(codes, out, |c| integer(c) << shift);
         }
-        store(&x, out);
+    }
+}
+
+/// Writes the elements as little-endian bytes, as many as `out` takes.
+#[inline(always)]
+fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl Fn(W) -> W) {
+    let size = size_of::<W>();
+    // A whole subchunk, the common case, has a length that the compiler knows.
+    match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
+        Ok(out) => (0..S).for_each(|i| element(codes[i]).store(&mut out[i * size..(i + 1) * size])),
+        Err(_) => out.chunks_exact_mut(size).zip(codes).for_each(|(o, c)| element(*c).store(o)),
     }
 }
 
@@ -254,15 +279,4 @@ fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, bo
         codes[*p as usize] = codes[*p as usize] | high << width;
     }
     codes
-}
-
-/// Writes words as little-endian bytes, as many as `out` takes.
-#[inline(always)]
-fn store<W: Word, const S: usize>(x: &[W; S], out: &mut [u8]) {
-    let size = size_of::<W>();
-    // A whole subchunk, the common case, has a length that the compiler knows.
-    match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
-        Ok(out) => (0..S).for_each(|i| x[i].store(&mut out[i * size..(i + 1) * size])),
-        Err(_) => out.chunks_exact_mut(size).zip(x).for_each(|(o, x)| x.store(o)),
-    }
 }

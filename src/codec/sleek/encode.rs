@@ -1,6 +1,6 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Exceptions};
+use super::choose::{self, Choice, Window, exception_bytes};
 use super::plan::Plan;
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special};
@@ -8,8 +8,38 @@ use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::Simd;
-use crate::stage::simd::scalar::put_bits;
+use crate::stage::simd::scalar::BitWriter;
 use crate::stage::word::Word;
+
+/// Buffers that an encoder reuses from chunk to chunk.
+pub struct Buffers {
+    /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
+    words: Box<[u64]>,
+    /// Positions and high parts of the chunk's exceptions.
+    exceptions: Box<[u8]>,
+}
+
+/// The most that the exceptions of a chunk take: positions and full words, and a word that a `BitWriter` may reach behind them.
+const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + 8;
+
+impl Buffers {
+    /// Allocates them.
+    pub fn new() -> Buffers {
+        Buffers {
+            words: vec![0; (SUBCHUNK_BYTES + CHUNK_BYTES) / 8].into(),
+            exceptions: vec![0; EXCEPTIONS_BYTES].into(),
+        }
+    }
+}
+
+/// A subchunk of padding, then the subchunks of the chunk.
+type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
+
+fn words<W: Word, const S: usize>(buffer: &mut [u64]) -> &mut Words<W, S> {
+    assert!(size_of_val(buffer) >= size_of::<Words<W, S>>());
+    // SAFETY: large enough by the assertion; u64 is aligned for every word, and every bit pattern is a word.
+    unsafe { &mut *buffer.as_mut_ptr().cast() }
+}
 
 /// How the words of a chunk become integers, the same for all its subchunks.
 struct Domain {
@@ -21,42 +51,33 @@ struct Domain {
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
+    buffers: &mut Buffers,
     src: &[u8],
     out: &mut [u8],
 ) -> (Kind, usize) {
     let raw_bytes = src.len().next_multiple_of(ALIGN);
-    let mut words = [[E::Word::ZERO; S]; SUBCHUNKS];
-    load::<E::Word, S>(plan, src, &mut words);
-    let domain = to_integers::<E, S>(plan, &mut words);
-    let body = if is_constant(&words) {
-        Body { kind: Kind::Constant, bytes: ALIGN }
-    } else {
-        pack_chunk::<E, S, P>(plan, &domain, &words, out)
-    };
-    match body.kind {
-        Kind::Constant => {
-            out[..ALIGN].fill(0);
-            to_element::<E>(plan, &domain, words[0][0]).store(out);
-        }
-        Kind::Packed if body.bytes < raw_bytes => {}
+    let words = words::<E::Word, S>(&mut buffers.words);
+    load::<E::Word, S>(plan, src, words);
+    let domain = to_integers::<E, S>(plan, words);
+    if is_constant(words) {
+        out[..ALIGN].fill(0);
+        to_element::<E>(plan, &domain, words[1][0]).store(out);
+        return (Kind::Constant, ALIGN);
+    }
+    match pack_chunk::<E, S, P>(plan, &domain, words, &mut buffers.exceptions, out) {
+        Some(bytes) if bytes < raw_bytes => (Kind::Packed, bytes),
         _ => {
             raw::<E::Word>(plan, src, &mut out[..raw_bytes]);
-            return (Kind::Raw, raw_bytes);
+            (Kind::Raw, raw_bytes)
         }
     }
-    (body.kind, body.bytes)
-}
-
-struct Body {
-    kind: Kind,
-    bytes: usize,
 }
 
 /// Reads the chunk's words, extended by its last one.
 #[inline(always)]
-fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], words: &mut [[W; S]; SUBCHUNKS]) {
+fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], words: &mut Words<W, S>) {
     let size = size_of::<W>();
-    let words = words.as_flattened_mut();
+    let words = words[1..].as_flattened_mut();
     let n = src.len() / size;
     for (w, b) in words.iter_mut().zip(src.chunks_exact(size)) {
         *w = W::load(b);
@@ -79,16 +100,12 @@ fn raw<W: Word>(plan: &Plan, src: &[u8], out: &mut [u8]) {
 
 /// Words to the integers x of docs/format.md §3.2, in place.
 #[inline(always)]
-fn to_integers<E: Element, const S: usize>(plan: &Plan, words: &mut [[E::Word; S]; SUBCHUNKS]) -> Domain {
+fn to_integers<E: Element, const S: usize>(plan: &Plan, words: &mut Words<E::Word, S>) -> Domain {
     if let Some(q) = &plan.quantizer {
-        for subchunk in words.iter_mut() {
-            for w in subchunk {
-                *w = quantize::encode::<E>(q, *w);
-            }
-        }
+        words[1..].iter_mut().for_each(|subchunk| quantize::encode::<E, S>(q, subchunk));
         return Domain { shift: 0, special: Special::Delta2 };
     }
-    let words = words.as_flattened_mut();
+    let words = words[1..].as_flattened_mut();
     if let Some(keep) = plan.keep_bits {
         round::encode(words, mantissa_and_bias(plan.dtype).0, keep);
     }
@@ -108,9 +125,9 @@ fn common_zeros<W: Word>(words: &[W]) -> u32 {
 }
 
 #[inline(always)]
-fn is_constant<W: Word, const S: usize>(words: &[[W; S]; SUBCHUNKS]) -> bool {
-    let first = words[0][0];
-    words.iter().all(|s| s.iter().fold(W::ZERO, |d, w| d | (*w ^ first)) == W::ZERO)
+fn is_constant<W: Word, const S: usize>(words: &Words<W, S>) -> bool {
+    let first = words[1][0];
+    words[1..].iter().all(|s| s.iter().fold(W::ZERO, |d, w| d | (*w ^ first)) == W::ZERO)
 }
 
 /// The element's bits for its integer.
@@ -122,66 +139,109 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain, x: E::Word) -> E::Word {
     }
 }
 
-/// What the tail of a chunk is made of.
-struct Tail<W> {
+/// What the tail of a chunk is made of, lists as long as subchunks were entered.
+struct Tail<'a, W> {
     active: u32,
     patched: u32,
     descriptors: [u8; SUBCHUNKS],
+    /// Bases, and bit s set where subchunk s has one.
     bases: [W; SUBCHUNKS],
-    /// Subchunks whose base counts.
     based: u32,
-    exceptions: [Exceptions<W>; SUBCHUNKS],
+    counts: [u8; SUBCHUNKS],
+    high_widths: [u8; SUBCHUNKS],
+    exceptions: &'a mut [u8],
+    exceptions_len: usize,
 }
 
+/// Packs the chunk; `None` if its payload alone is no smaller than the data.
 #[inline(always)]
 fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     domain: &Domain,
-    words: &[[E::Word; S]; SUBCHUNKS],
+    words: &Words<E::Word, S>,
+    exceptions: &mut [u8],
     out: &mut [u8],
-) -> Body {
+) -> Option<usize> {
     let mut tail = Tail {
         active: 0,
         patched: 0,
         descriptors: [0; SUBCHUNKS],
         bases: [E::Word::ZERO; SUBCHUNKS],
         based: 0,
-        exceptions: [const { Exceptions::NONE }; SUBCHUNKS],
+        counts: [0; SUBCHUNKS],
+        high_widths: [0; SUBCHUNKS],
+        exceptions,
+        exceptions_len: 0,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    for (s, x) in words.iter().enumerate() {
-        let mut codes = [E::Word::ZERO; S];
-        let choice: Choice<E::Word> = match plan.profile {
-            Profile::Adaptive => choose::adaptive::<E, S>(domain.special, x, &mut codes, &mut tail.exceptions[s]),
+    let mut codes = [E::Word::ZERO; S];
+    for s in 0..SUBCHUNKS {
+        let x = Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
+        let choice = match plan.profile {
+            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, &mut codes),
             Profile::Fast => choose::fast::<E, S>(plan, domain.special, x, &mut codes),
         };
-        let patched = tail.exceptions[s].count > 0;
+        tail.enter::<S, P>(s, &choice, &mut codes);
         let packed_bytes = S * choice.width as usize / 8;
-        if choice.width > 0 || patched {
-            // No width leaves room for the tail beside a full payload: such a chunk is stored raw.
-            if at + packed_bytes > CHUNK_BYTES {
-                return Body { kind: Kind::Raw, bytes: 0 };
-            }
-            tail.active |= 1 << s;
-            tail.patched |= (patched as u32) << s;
-            tail.descriptors[s] = (choice.mode as u8) << 6 | (choice.width - !patched as u32) as u8;
-            if choice.width > 0 {
-                P::pack(&codes, choice.width, &mut out[at..]);
-            }
-            at += packed_bytes;
+        if at + packed_bytes > CHUNK_BYTES {
+            return None;
         }
-        tail.bases[s] = choice.base.unwrap_or(E::Word::ZERO);
-        tail.based |= (choice.base.is_some() as u32) << s;
+        if choice.width > 0 {
+            P::pack(&codes, choice.width, &mut out[at..]);
+        }
+        at += packed_bytes;
     }
     let payload = at - CHUNK_HEADER_BYTES;
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
-    let bytes = tail.write(domain, padded, out);
-    Body { kind: Kind::Packed, bytes }
+    Some(tail.write(domain, padded, out))
 }
 
-impl<W: Word> Tail<W> {
+impl<W: Word> Tail<'_, W> {
+    /// Enters the choice for subchunk `s`; takes the high parts of its exceptions off `codes`.
+    #[inline(always)]
+    fn enter<const S: usize, P: Simd<W, S>>(&mut self, s: usize, choice: &Choice<W>, codes: &mut [W; S]) {
+        let is_patched = choice.width < choice.full;
+        if choice.full > 0 {
+            self.descriptors[self.active.count_ones() as usize] =
+                (choice.mode as u8) << 6 | (choice.width - !is_patched as u32) as u8;
+            self.active |= 1 << s;
+        }
+        if is_patched {
+            self.split::<S, P>(choice.width, choice.full, codes);
+            self.patched |= 1 << s;
+        }
+        self.bases[s] = choice.base.unwrap_or(W::ZERO);
+        self.based |= (choice.base.is_some() as u32) << s;
+    }
+
+    /// Lists the positions and high parts of the codes from `width` bits on, and leaves their low parts.
+    #[inline(always)]
+    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &mut [W; S]) {
+        let mut positions = [0u8; MAX_EXCEPTIONS];
+        let mut count = 0;
+        let limit = W::ONE << width;
+        P::each_above(codes, limit, |i| {
+            positions[count] = i as u8;
+            count += 1;
+        });
+        let place = &mut self.exceptions[self.exceptions_len..];
+        place[..count].copy_from_slice(&positions[..count]);
+        let mut highs = BitWriter::new(&mut place[count..]);
+        for p in &positions[..count] {
+            let code = &mut codes[*p as usize];
+            highs.push((*code >> width).to_u64(), full - width);
+            *code = *code & limit.sub(W::ONE);
+        }
+        let i = self.patched.count_ones() as usize;
+        self.counts[i] = count as u8;
+        self.high_widths[i] = (full - width) as u8;
+        self.exceptions_len += count + highs.finish();
+        debug_assert!(exception_bytes(count, full - width) >= 2 + count);
+    }
+
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
+    #[inline(always)]
     fn write(&mut self, domain: &Domain, payload: usize, out: &mut [u8]) -> usize {
         let (reference, width) = self.rebase();
         let header = ChunkHeader {
@@ -193,50 +253,55 @@ impl<W: Word> Tail<W> {
             special: domain.special,
             base_ref_low: reference.to_u64() as u32,
         };
-        let start = CHUNK_HEADER_BYTES + payload;
+        let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
         let high_bytes = if W::BITS == 64 { 4 } else { 0 };
-        let bases_bytes = 4 * width as usize;
-        let patched = (0..SUBCHUNKS).filter(|s| self.patched >> s & 1 == 1);
-        let blobs: usize = patched.clone().map(|s| self.exceptions[s].bytes()).sum();
-        let used = high_bytes + bases_bytes + self.active.count_ones() as usize + blobs;
+        let used = high_bytes + 4 * width as usize + active + 2 * patched + self.exceptions_len;
+        let start = CHUNK_HEADER_BYTES + payload;
         let end = (start + used).next_multiple_of(ALIGN);
         if end > CHUNK_BYTES {
             return end;
         }
         out[..CHUNK_HEADER_BYTES].copy_from_slice(&header.to_bytes());
-        let tail = &mut out[start..end];
-        tail.fill(0);
-        tail[..high_bytes].copy_from_slice(&((reference.to_u64() >> 32) as u32).to_le_bytes()[..high_bytes]);
-        let mut at = high_bytes;
-        if width > 0 {
-            for (s, b) in self.bases.iter().enumerate() {
-                put_bits(&mut tail[at..], s * width as usize, width, b.to_u64());
-            }
-        }
-        at += bases_bytes;
-        for s in (0..SUBCHUNKS).filter(|s| self.active >> s & 1 == 1) {
-            tail[at] = self.descriptors[s];
-            at += 1;
-        }
-        let n = self.patched.count_ones() as usize;
-        for (i, s) in patched.clone().enumerate() {
-            tail[at + i] = self.exceptions[s].count as u8;
-            tail[at + n + i] = self.exceptions[s].high_width as u8;
-        }
-        at += 2 * n;
-        for s in patched {
-            at += self.exceptions[s].write(&mut tail[at..]);
-        }
+        let mut rest = &mut out[start..end];
+        let mut put = |bytes: &[u8]| {
+            let (place, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            place.copy_from_slice(bytes);
+            rest = behind;
+        };
+        put(&((reference.to_u64() >> 32) as u32).to_le_bytes()[..high_bytes]);
+        put(self.pack_bases(width, &mut [0; 4 * 64]));
+        put(&self.descriptors[..active]);
+        put(&self.counts[..patched]);
+        put(&self.high_widths[..patched]);
+        put(&self.exceptions[..self.exceptions_len]);
+        rest.fill(0);
         end
     }
 
+    /// The offsets of the bases, packed.
+    #[inline(always)]
+    fn pack_bases<'b>(&self, width: u32, place: &'b mut [u8; 4 * 64]) -> &'b [u8] {
+        if width > 0 {
+            let mut packed = BitWriter::new(place);
+            self.bases.iter().for_each(|b| packed.push(b.to_u64(), width));
+            packed.finish();
+        }
+        &place[..4 * width as usize]
+    }
+
     /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of the offsets.
+    #[inline(always)]
     fn rebase(&mut self) -> (W, u32) {
-        let based = |s: &usize| self.based >> s & 1 == 1;
-        let reference = (0..SUBCHUNKS).filter(based).map(|s| self.bases[s].biased()).min().map_or(W::ZERO, W::biased);
+        let mut least = !W::ZERO;
+        for s in 0..SUBCHUNKS {
+            let counts = self.based >> s & 1 == 1;
+            least = least.min(if counts { self.bases[s].biased() } else { !W::ZERO });
+        }
+        let reference = if self.based == 0 { W::ZERO } else { least.biased() };
         let mut any = W::ZERO;
         for s in 0..SUBCHUNKS {
-            self.bases[s] = if self.based >> s & 1 == 1 { self.bases[s].sub(reference) } else { W::ZERO };
+            let counts = self.based >> s & 1 == 1;
+            self.bases[s] = if counts { self.bases[s].sub(reference) } else { W::ZERO };
             any = any | self.bases[s];
         }
         (reference, any.width())

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::encode::Buffers;
 use super::plan::Plan;
 use super::{decode, encode};
 use crate::dtype::DType;
@@ -106,10 +107,11 @@ macro_rules! compiled_for {
             #[target_feature(enable = $features)]
             pub unsafe fn encode<E: Element, const S: usize, P: Simd<E::Word, S>>(
                 plan: &Plan,
+                buffers: &mut Buffers,
                 src: &[u8],
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, src, out)
+                encode::chunk::<E, S, P>(plan, buffers, src, out)
             }
 
             /// # Safety
@@ -133,16 +135,16 @@ compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
 compiled_for!(avx512, "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
-pub fn encode(level: Level, plan: &Plan, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, src, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, src, out) },
-        _ => by_dtype!(plan, Scalar, encode::chunk, plan, src, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, out) },
+        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, out),
     }
 }
 

@@ -59,18 +59,25 @@ struct Chunks {
     level: Level,
 }
 
+/// What a thread keeps from chunk to chunk. Decoding needs no buffers.
+struct State {
+    _fpu: fpu::Guard,
+    buffers: Option<encode::Buffers>,
+}
+
 impl ChunkCodec for Chunks {
-    type State = fpu::Guard;
+    type State = State;
 
-    fn state(&self) -> fpu::Guard {
-        fpu::Guard::standard()
+    fn state(&self) -> State {
+        State { _fpu: fpu::Guard::standard(), buffers: None }
     }
 
-    fn encode(&self, _: &mut fpu::Guard, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, src, out)
+    fn encode(&self, state: &mut State, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        let buffers = state.buffers.get_or_insert_with(encode::Buffers::new);
+        level::encode(self.level, &self.plan, buffers, src, out)
     }
 
-    fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
+    fn decode(&self, _: &mut State, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
         level::decode(self.level, &self.plan, kind, body, out)
     }
 }

@@ -247,6 +247,39 @@ impl Simd<u32, 128> for Avx512 {
             }
         }
     }
+
+    #[inline(always)]
+    fn above(codes: &[u32; 128], limit: u32) -> (u32, u32) {
+        let (mut count, mut rest) = (0, [0; 16]);
+        // SAFETY: only code of this level calls this; each load is of 16 codes.
+        unsafe {
+            let limit = _mm512_set1_epi32(limit as i32);
+            let mut below = _mm512_setzero_si512();
+            for i in 0..8 {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
+                let is_above = _mm512_cmpge_epu32_mask(v, limit);
+                count += is_above.count_ones();
+                below = _mm512_mask_or_epi32(below, !is_above, below, v);
+            }
+            _mm512_storeu_si512(rest.as_mut_ptr().cast(), below);
+        }
+        (count, rest.into_iter().fold(0, |a, b| a | b))
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[u32; 128], limit: u32, mut f: impl FnMut(usize)) {
+        for i in 0..8 {
+            // SAFETY: as above.
+            let mut is_above = unsafe {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
+                _mm512_cmpge_epu32_mask(v, _mm512_set1_epi32(limit as i32))
+            };
+            while is_above != 0 {
+                f(16 * i + is_above.trailing_zeros() as usize);
+                is_above &= is_above - 1;
+            }
+        }
+    }
 }
 
 impl Simd<u64, 64> for Avx512 {
@@ -321,6 +354,39 @@ impl Simd<u64, 64> for Avx512 {
             }
         }
     }
+
+    #[inline(always)]
+    fn above(codes: &[u64; 64], limit: u64) -> (u32, u64) {
+        let (mut count, mut rest) = (0, [0; 8]);
+        // SAFETY: only code of this level calls this; each load is of 8 codes.
+        unsafe {
+            let limit = _mm512_set1_epi64(limit as i64);
+            let mut below = _mm512_setzero_si512();
+            for i in 0..8 {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
+                let is_above = _mm512_cmpge_epu64_mask(v, limit);
+                count += is_above.count_ones();
+                below = _mm512_mask_or_epi64(below, !is_above, below, v);
+            }
+            _mm512_storeu_si512(rest.as_mut_ptr().cast(), below);
+        }
+        (count, rest.into_iter().fold(0, |a, b| a | b))
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[u64; 64], limit: u64, mut f: impl FnMut(usize)) {
+        for i in 0..8 {
+            // SAFETY: as above.
+            let mut is_above = unsafe {
+                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
+                _mm512_cmpge_epu64_mask(v, _mm512_set1_epi64(limit as i64))
+            };
+            while is_above != 0 {
+                f(8 * i + is_above.trailing_zeros() as usize);
+                is_above &= is_above - 1;
+            }
+        }
+    }
 }
 
 impl Simd<u16, 256> for Avx512 {
@@ -358,6 +424,16 @@ impl Simd<u16, 256> for Avx512 {
     fn running_sum(start: u16, values: &mut [u16; 256]) {
         Scalar::running_sum(start, values);
     }
+
+    #[inline(always)]
+    fn above(codes: &[u16; 256], limit: u16) -> (u32, u16) {
+        Scalar::above(codes, limit)
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[u16; 256], limit: u16, f: impl FnMut(usize)) {
+        Scalar::each_above(codes, limit, f);
+    }
 }
 
 impl Simd<u8, 512> for Avx512 {
@@ -394,5 +470,15 @@ impl Simd<u8, 512> for Avx512 {
     #[inline(always)]
     fn running_sum(start: u8, values: &mut [u8; 512]) {
         Scalar::running_sum(start, values);
+    }
+
+    #[inline(always)]
+    fn above(codes: &[u8; 512], limit: u8) -> (u32, u8) {
+        Scalar::above(codes, limit)
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[u8; 512], limit: u8, f: impl FnMut(usize)) {
+        Scalar::each_above(codes, limit, f);
     }
 }

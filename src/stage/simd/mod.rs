@@ -21,4 +21,8 @@ pub trait Simd<W: Word, const S: usize> {
     fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]);
     /// Replaces every value by the sum of `start` and the values up to it.
     fn running_sum(start: W, values: &mut [W; S]);
+    /// How many codes are at least `limit`, and the others ORed together.
+    fn above(codes: &[W; S], limit: W) -> (u32, W);
+    /// Calls `f` with the position of each code that is at least `limit`, in order.
+    fn each_above(codes: &[W; S], limit: W, f: impl FnMut(usize));
 }

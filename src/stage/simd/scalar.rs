@@ -41,6 +41,16 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
             *v = last;
         }
     }
+
+    #[inline(always)]
+    fn above(codes: &[W; S], limit: W) -> (u32, W) {
+        codes.iter().fold((0, W::ZERO), |(n, rest), c| if *c >= limit { (n + 1, rest) } else { (n, rest | *c) })
+    }
+
+    #[inline(always)]
+    fn each_above(codes: &[W; S], limit: W, f: impl FnMut(usize)) {
+        (0..S).filter(|i| codes[*i] >= limit).for_each(f);
+    }
 }
 
 /// `n` ≤ 64 bits from bit `at` on; zeros follow the end.
@@ -65,12 +75,38 @@ fn near_end(rest: &[u8]) -> (u64, u8) {
     (u64::from_le_bytes(window), rest.get(8).copied().unwrap_or(0))
 }
 
-/// ORs `value` of `n` bits into zeroed bytes from bit `at` on.
-#[inline]
-pub fn put_bits(out: &mut [u8], at: usize, n: u32, value: u64) {
-    let mut wide = u128::from(value) << (at % 8);
-    for b in out[at / 8..].iter_mut().take((at % 8 + n as usize).div_ceil(8)) {
-        *b |= wide as u8;
-        wide >>= 8;
+/// Writes numbers of any widths one behind the other, LSB first.
+pub struct BitWriter<'a> {
+    out: &'a mut [u8],
+    at: usize,
+    word: u64,
+    fill: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    /// Writes from the start of `out`.
+    pub fn new(out: &'a mut [u8]) -> Self {
+        BitWriter { out, at: 0, word: 0, fill: 0 }
+    }
+
+    /// Appends `value` < 2^n, n ≤ 64.
+    #[inline(always)]
+    pub fn push(&mut self, value: u64, n: u32) {
+        self.word |= value << self.fill;
+        self.fill += n;
+        if self.fill >= 64 {
+            self.out[self.at..self.at + 8].copy_from_slice(&self.word.to_le_bytes());
+            self.at += 8;
+            self.fill -= 64;
+            self.word = if self.fill == 0 { 0 } else { value >> (n - self.fill) };
+        }
+    }
+
+    /// Completes the last byte with zeros; returns the bytes written.
+    #[inline(always)]
+    pub fn finish(self) -> usize {
+        let rest = self.fill.div_ceil(8) as usize;
+        self.out[self.at..self.at + rest].copy_from_slice(&self.word.to_le_bytes()[..rest]);
+        self.at + rest
     }
 }

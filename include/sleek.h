@@ -1,0 +1,319 @@
+// SLEEK: compression of arrays of floating-point numbers, lossless or with a guaranteed error bound.
+//
+// A function that can fail returns a status code, SLEEK_OK (0) or SLEEK_E_...; sleek_last_error() then explains it. No
+// function prints, exits, raises a signal, or lets an exception or a Rust panic out. Sizes are in bytes, and called
+// ..._bytes, ..._size or ..._capacity; counts are in elements.
+//
+// Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
+// that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
+// a child after fork().
+//
+// This file is written by cbindgen from src/capi and src/hdf5; do not edit it.
+
+
+#ifndef SLEEK_H
+#define SLEEK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The version of this header; sleek_version() tells that of the library.
+#define SLEEK_VERSION "0.1.0"
+
+// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
+#define SLEEK_ID 47474
+
+// Status codes: what a function returns. A number is never reused.
+typedef enum sleek_status {
+    // Success.
+    SLEEK_OK = 0,
+    // A pointer that must not be NULL was NULL.
+    SLEEK_E_NULL_POINTER = 1,
+    // An argument or a field of sleek_params has a value outside its documented range.
+    SLEEK_E_INVALID_ARGUMENT = 2,
+    // The error bound is not a number, negative or infinite.
+    SLEEK_E_INVALID_BOUND = 3,
+    // The mode cannot be applied to this element type (a lossy mode on integers).
+    SLEEK_E_UNSUPPORTED_TYPE = 4,
+    // The destination is too small.
+    SLEEK_E_BUFFER_TOO_SMALL = 5,
+    // The bytes are not a SLEEK stream.
+    SLEEK_E_NOT_SLEEK = 6,
+    // The stream's format version or codec is not known to this library.
+    SLEEK_E_UNSUPPORTED_FORMAT = 7,
+    // The stream ends before its stated length.
+    SLEEK_E_TRUNCATED = 8,
+    // A checksum or a structural check failed.
+    SLEEK_E_CORRUPT = 9,
+    // Memory could not be allocated.
+    SLEEK_E_OUT_OF_MEMORY = 10,
+    // The requested device cannot be used.
+    SLEEK_E_DEVICE = 11,
+    // The requested elements lie outside the array.
+    SLEEK_E_OUT_OF_RANGE = 12,
+    // HDF5 refused a call or is not reachable.
+    SLEEK_E_HDF5 = 13,
+    // A bug in the library; please report it.
+    SLEEK_E_INTERNAL = 99,
+} sleek_status;
+
+// Element types.
+typedef enum sleek_dtype {
+    // IEEE 754 binary32, float.
+    SLEEK_F32 = 1,
+    // IEEE 754 binary64, double.
+    SLEEK_F64 = 2,
+    // IEEE 754 binary16.
+    SLEEK_F16 = 3,
+    // bfloat16: the upper half of a binary32.
+    SLEEK_BF16 = 4,
+    // int8_t; integers are compressed with mode lossless only.
+    SLEEK_I8 = 5,
+    // int16_t
+    SLEEK_I16 = 6,
+    // int32_t
+    SLEEK_I32 = 7,
+    // int64_t
+    SLEEK_I64 = 8,
+    // uint8_t
+    SLEEK_U8 = 9,
+    // uint16_t
+    SLEEK_U16 = 10,
+    // uint32_t
+    SLEEK_U32 = 11,
+    // uint64_t
+    SLEEK_U64 = 12,
+} sleek_dtype;
+
+// How values may change, v being the original and r the restored value. NaN and infinities always come back bit for
+// bit; -0 may come back as +0 with SLEEK_ABS and SLEEK_NOA.
+typedef enum sleek_mode {
+    // Every bit comes back.
+    SLEEK_LOSSLESS = 0,
+    // |v - r| <= bound.
+    SLEEK_ABS = 1,
+    // |v - r| <= bound * value range; see range and fill_value of sleek_params.
+    SLEEK_NOA = 2,
+    // |v - r| <= bound * |v|, zeros exact.
+    SLEEK_REL = 3,
+} sleek_mode;
+
+// Methods of compression.
+typedef enum sleek_codec {
+    // The library chooses; today SLEEK.
+    SLEEK_CODEC_DEFAULT = 0,
+    // SLEEK.
+    SLEEK_CODEC_SLEEK = 1,
+} sleek_codec;
+
+// What the encoder may spend on the ratio. A decoder reads both without being told.
+typedef enum sleek_profile {
+    // The mode with the fewest bits for every 512 bytes, and the bound used in full.
+    SLEEK_ADAPTIVE = 0,
+    // The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
+    SLEEK_FAST = 1,
+} sleek_profile;
+
+// Where the work runs.
+typedef enum sleek_device {
+    // Where the data is.
+    SLEEK_AUTO = 0,
+    // On the CPU.
+    SLEEK_CPU = 1,
+    // On an NVIDIA GPU; SLEEK_E_DEVICE when that is not possible.
+    SLEEK_CUDA = 2,
+} sleek_device;
+
+// What sleek_compress() is to do. Set up with sleek_params_init(), then change fields.
+typedef struct sleek_params {
+    // Bytes of this struct, as sleek_params_init() sets it. A program compiled with a newer header may pass a larger
+    // struct, as long as all fields that this library does not know are 0.
+    size_t struct_size;
+    // SLEEK_F32 ... SLEEK_U64; no default.
+    int32_t dtype;
+    // SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA or SLEEK_REL.
+    int32_t mode;
+    // SLEEK_CODEC_DEFAULT (default) or a codec.
+    int32_t codec;
+    // SLEEK_ADAPTIVE (default) or SLEEK_FAST.
+    int32_t profile;
+    // The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
+    // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
+    double bound;
+    // SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
+    double range;
+    // SLEEK_NOA: with has_fill_value, a value that does not count for the range.
+    double fill_value;
+    // 1 if fill_value is set, 0 (default) if not.
+    int32_t has_fill_value;
+    // 1 if the elements are big-endian in src, whatever the machine; they come back so. 0 (default): little-endian.
+    int32_t big_endian;
+    // SLEEK_AUTO (default), SLEEK_CPU or SLEEK_CUDA.
+    int32_t device;
+    // Threads to use at most; 0 (default) for the environment variable SLEEK_NUM_THREADS, else one under MPI, else one
+    // for each core. Small arrays use fewer.
+    int32_t threads;
+    // Zero.
+    uint64_t reserved[8];
+} sleek_params;
+
+// What a stream holds, as sleek_inspect() tells it.
+typedef struct sleek_info {
+    // Bytes of this struct; the caller sets it to sizeof(sleek_info).
+    size_t struct_size;
+    // Version of the stream format.
+    int32_t format_version;
+    // The codec, SLEEK_CODEC_SLEEK.
+    int32_t codec;
+    // SLEEK_F32 ... SLEEK_U64.
+    int32_t dtype;
+    // Bytes of an element.
+    int32_t element_bytes;
+    // The mode that was asked for.
+    int32_t mode;
+    // The profile of the encoder.
+    int32_t profile;
+    // 1 if the restored elements are big-endian.
+    int32_t big_endian;
+    // Zero.
+    int32_t reserved0;
+    // Elements of the array.
+    uint64_t count;
+    // Bytes of the array: what sleek_decompress() writes.
+    uint64_t raw_bytes;
+    // Bytes of the stream.
+    uint64_t stream_bytes;
+    // The bound that was asked for.
+    double bound;
+    // The value range that SLEEK_NOA used, else 0.
+    double range;
+    // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
+    double abs_bound;
+    // Chunks (16 KiB of data) that were compressed.
+    uint64_t chunks_packed;
+    // Chunks that are stored as they are.
+    uint64_t chunks_raw;
+    // Chunks of one repeated value.
+    uint64_t chunks_constant;
+    // Zero.
+    uint64_t reserved[6];
+} sleek_info;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.
+const void *sleek_h5_class(void);
+
+// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
+// no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
+//
+// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
+// safe for a program that was compiled with an older header.
+//
+// Errors: SLEEK_E_NULL_POINTER.
+int32_t sleek_params_init(struct sleek_params *params);
+
+// The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
+// which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
+//
+// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
+size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
+
+// Compresses an array into a stream that can be decoded without knowing params.
+//
+// - params: what to do; only read.
+// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
+//   An array of several dimensions is passed as the one-dimensional sequence that it is in memory.
+// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
+//   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
+//   The memory need not be initialised. After an error its contents are undefined.
+// - dst_bytes: receives the bytes of the stream, 0 after an error. Not NULL.
+// - stream: the CUDA stream to work on if src or dst is GPU memory (NULL: the default stream); else NULL.
+//
+// The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
+// returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, overlap, count too
+// large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on integers);
+// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+int32_t sleek_compress(const struct sleek_params *params,
+                       const void *src,
+                       size_t count,
+                       void *dst,
+                       size_t dst_capacity,
+                       size_t *dst_bytes,
+                       void *stream);
+
+// Restores the whole array from a stream.
+//
+// - src: the stream, exactly src_bytes bytes of host, GPU or managed memory, of any alignment.
+// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src; at least
+//   raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that they
+//   had. After an error the contents are undefined.
+// - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
+// - stream: as for sleek_compress().
+//
+// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
+// function read or write outside the two buffers.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
+// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
+// SLEEK_E_CORRUPT; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+int32_t sleek_decompress(const void *src,
+                         size_t src_bytes,
+                         void *dst,
+                         size_t dst_capacity,
+                         size_t *dst_bytes,
+                         void *stream);
+
+// Restores the elements first ... first + count - 1 from a stream, and decodes only the chunks (16 KiB of data each)
+// that hold them.
+//
+// src, src_bytes, stream: as for sleek_decompress(). dst receives count times the element's size in bytes, at most
+// dst_capacity; it may be NULL if count is 0. The header, the index, and the groups of 64 chunks that are touched are
+// verified; damage elsewhere in the stream is not noticed.
+//
+// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the array does not have all these elements, or an error as of
+// sleek_decompress().
+int32_t sleek_decompress_range(const void *src,
+                               size_t src_bytes,
+                               uint64_t first,
+                               size_t count,
+                               void *dst,
+                               size_t dst_capacity,
+                               void *stream);
+
+// Tells what a stream holds without decoding it.
+//
+// - src: a stream, at the start of src_bytes bytes of host memory; more may follow it, info->stream_bytes says where.
+// - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
+//   does not know are set to 0. After an error only struct_size is defined.
+//
+// Header and index are verified by their checksum; the data is not looked at.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
+// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
+int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info);
+
+// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
+// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+//
+// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
+// next error on this thread.
+const char *sleek_last_error(void);
+
+// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never
+// NULL; belongs to the library and stays valid.
+const char *sleek_strerror(int32_t code);
+
+// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
+// Never NULL; belongs to the library and stays valid.
+const char *sleek_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* SLEEK_H */

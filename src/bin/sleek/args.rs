@@ -1,0 +1,108 @@
+//! Arguments that several subcommands take, and what becomes of them.
+
+use clap::builder::PossibleValuesParser;
+use sleek::{DType, Mode, Params, Profile};
+
+/// The bound: exactly one of four.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct Bound {
+    /// Absolute bound: |v − r| ≤ E for every value v and its restored r
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    abs: Option<f64>,
+    /// Bound relative to the value range: |v − r| ≤ E · (max − min) of the whole array
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    noa: Option<f64>,
+    /// Bound relative to each value: |v − r| ≤ E · |v|
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    rel: Option<f64>,
+    /// Every bit comes back
+    #[arg(long)]
+    lossless: bool,
+}
+
+impl Bound {
+    fn mode_and_value(&self) -> (Mode, f64) {
+        let given = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
+        let lossy = given.into_iter().find_map(|(mode, bound)| bound.map(|b| (mode, b)));
+        lossy.unwrap_or((Mode::Lossless, 0.0))
+    }
+}
+
+/// What goes with a bound.
+#[derive(clap::Args)]
+pub struct Quality {
+    #[command(flatten)]
+    bound: Bound,
+    /// adaptive: the best ratio; fast: the fewest instructions
+    #[arg(long, default_value = "adaptive", value_parser = PossibleValuesParser::new(["adaptive", "fast"]))]
+    profile: String,
+    /// With --noa: the value range to use instead of measuring it
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    range: Option<f64>,
+    /// With --noa: a fill value, which like NaN and infinities does not count for the value range
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    fill: Option<f64>,
+}
+
+impl Quality {
+    /// Checked parameters for elements of `dtype`.
+    pub fn params(&self, dtype: DType) -> Result<Params, String> {
+        let (mode, bound) = self.bound.mode_and_value();
+        for (name, value) in [("range", self.range), ("fill", self.fill)] {
+            if let (Some(v), true) = (value, mode != Mode::Noa) {
+                return Err(format!("--{name} {v} goes with --noa, not with --{}", mode.name()));
+            }
+        }
+        let mut params = Params::new(dtype).with_bound(mode, bound);
+        params.profile = if self.profile == Profile::Fast.name() { Profile::Fast } else { Profile::Adaptive };
+        params.range = self.range;
+        params.fill_value = self.fill;
+        params.check().map_err(|e| e.to_string())?;
+        Ok(params)
+    }
+}
+
+/// An element type by its name.
+pub fn dtype(name: &str) -> Result<DType, String> {
+    DType::from_name(name).ok_or_else(|| {
+        let names = DType::ALL.map(DType::name).join(", ");
+        format!("known types are {names}")
+    })
+}
+
+/// Lengths separated by commas or `x`: 64,64,128 or 64x64x128.
+pub fn dims(text: &str) -> Result<Vec<u64>, String> {
+    let dims: Option<Vec<u64>> = text.split([',', 'x']).map(|d| d.trim().parse().ok()).collect();
+    let dims = dims.ok_or("lengths such as 64,64,128 or 64x64x128 are needed")?;
+    match dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d)) {
+        Some(_) => Ok(dims),
+        None => Err("the product does not fit 64 bits".into()),
+    }
+}
+
+/// A threads argument: the library's own variable carries it everywhere, to compression and decompression alike.
+#[derive(clap::Args)]
+pub struct Threads {
+    /// Threads to use [default: SLEEK_NUM_THREADS, else one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+}
+
+impl Threads {
+    /// To be called before the library is used and before the command starts a thread.
+    pub fn apply(&self) {
+        if let Some(n) = self.threads {
+            // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
+            unsafe { std::env::set_var("SLEEK_NUM_THREADS", n.to_string()) };
+        }
+    }
+}
+
+/// How much to say.
+#[derive(clap::Args)]
+pub struct Verbosity {
+    /// Neither a progress bar nor a summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,200 @@
+//! What the child process of `sleek doctor` does: load a library, say in one line each what it learns.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::ptr::null;
+
+use sleek::hdf5::{FILTER_ID, cd_values_of};
+use sleek::{DType, Mode, Params};
+
+use crate::Outcome;
+
+/// `hid_t` since HDF5 1.10.
+type Hid = i64;
+
+/// Values of the dataset that is written, and the bound on their errors.
+const VALUES: usize = 1 << 16;
+const BOUND: f64 = 1e-3;
+
+/// `H5F_ACC_TRUNC`.
+const TRUNCATE: c_uint = 2;
+
+/// Loads a plugin as HDF5 would and prints its version.
+pub fn plugin(file: &Path) -> Outcome {
+    let plugin = Object::load(file)?;
+    // SAFETY: the function of this name in any version of our library has this type.
+    let version = unsafe { plugin.function::<unsafe extern "C" fn() -> *const c_char>(c"sleek_version")? };
+    // SAFETY: it returns a constant string.
+    let version = unsafe { CStr::from_ptr(version()) };
+    say(&format!("version {}", version.to_string_lossy()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Loads a libhdf5, and writes and reads a dataset with the filter.
+pub fn library(file: &Path) -> Outcome {
+    let hdf5 = Hdf5(Object::load(file)?);
+    let version = hdf5.version()?;
+    say(&format!("version {}.{}.{}", version.0, version.1, version.2));
+    if version < (1, 10, 0) {
+        return Err("HDF5 is older than 1.10".into());
+    }
+    hdf5.directories()?.iter().for_each(|d| say(&format!("directory {d}")));
+    if !hdf5.filter_is_available()? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    say("available");
+    let stored = hdf5.round_trip()?;
+    say(&format!("stored {} {stored}", VALUES * size_of::<f32>()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// At once: what comes next may crash.
+fn say(line: &str) {
+    println!("{line}");
+    let _ = std::io::stdout().flush();
+}
+
+/// A library that was loaded, and stays so until the process ends.
+struct Object {
+    handle: *mut c_void,
+    name: String,
+}
+
+impl Object {
+    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin.
+    fn load(file: &Path) -> Result<Object, String> {
+        let path = CString::new(file.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+        // SAFETY: initialisers of the library run; this process exists to risk that.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            // SAFETY: after a failure dlerror returns a string.
+            return Err(unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned());
+        }
+        Ok(Object { handle, name: file.display().to_string() })
+    }
+
+    fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
+        // SAFETY: the handle is open.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        if address.is_null() { Err(format!("{} has no {}", self.name, name.to_string_lossy())) } else { Ok(address) }
+    }
+
+    /// # Safety
+    /// The function of this name has type `F`, a function pointer.
+    unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+        let address = self.symbol(name)?;
+        // SAFETY: same size by the assertion, right type by the contract.
+        Ok(unsafe { std::mem::transmute_copy(&address) })
+    }
+}
+
+/// Calls `$name` of the library with arguments of the given types; a negative answer is an error.
+macro_rules! call {
+    ($hdf5:expr, $name:ident($($arg:expr => $type:ty),*) -> $ret:ty) => {{
+        let name = concat!(stringify!($name), "\0").as_bytes();
+        let name = CStr::from_bytes_with_nul(name).map_err(|e| e.to_string())?;
+        // SAFETY: the types are those of HDF5's headers, 1.10 to 2.x; pointers lead to enough memory.
+        let answer = unsafe { $hdf5.0.function::<unsafe extern "C" fn($($type),*) -> $ret>(name)?($($arg),*) };
+        if answer < 0 { Err(format!("{} failed", stringify!($name))) } else { Ok(answer) }
+    }};
+}
+
+struct Hdf5(Object);
+
+impl Hdf5 {
+    /// Starts the library.
+    fn version(&self) -> Result<(c_uint, c_uint, c_uint), String> {
+        call!(self, H5open() -> c_int)?;
+        let mut v = [0; 3];
+        let [major, minor, release] = v.each_mut().map(|x| x as *mut c_uint);
+        call!(self, H5get_libversion(major => *mut c_uint, minor => *mut c_uint, release => *mut c_uint) -> c_int)?;
+        Ok((v[0], v[1], v[2]))
+    }
+
+    /// The plugin directories in force: built in, or from the environment.
+    fn directories(&self) -> Result<Vec<String>, String> {
+        let mut n: c_uint = 0;
+        call!(self, H5PLsize(&raw mut n => *mut c_uint) -> c_int)?;
+        (0..n)
+            .map(|i| {
+                let mut name = [0u8; libc::PATH_MAX as usize];
+                let at = name.as_mut_ptr().cast::<c_char>();
+                call!(self, H5PLget(i => c_uint, at => *mut c_char, name.len() => usize) -> isize)?;
+                let name = CStr::from_bytes_until_nul(&name).map_err(|e| e.to_string())?;
+                Ok(name.to_string_lossy().into_owned())
+            })
+            .collect()
+    }
+
+    fn filter_is_available(&self) -> Result<bool, String> {
+        Ok(call!(self, H5Zfilter_avail(FILTER_ID => c_int) -> c_int)? > 0)
+    }
+
+    /// An id that the library keeps in a variable.
+    fn id(&self, name: &CStr) -> Result<Hid, String> {
+        // SAFETY: H5open has set these variables, which are of type hid_t.
+        Ok(unsafe { self.0.symbol(name)?.cast::<Hid>().read() })
+    }
+
+    /// Writes a dataset in memory through the filter, reads it back and compares; returns the bytes that it took.
+    fn round_trip(&self) -> Result<u64, String> {
+        let values: Vec<f32> = (0..VALUES).map(|i| (i as f32 * 1e-3).sin()).collect();
+        let float = self.id(c"H5T_IEEE_F32LE_g")?;
+        let file = self.file_in_memory()?;
+        let name = c"x".as_ptr();
+        let dataset = self.create(file, float)?;
+        let data = values.as_ptr().cast();
+        call!(self, H5Dwrite(dataset => Hid, float => Hid, 0 => Hid, 0 => Hid, 0 => Hid, data => *const c_void) -> c_int)?;
+        // Closing the dataset runs the filter, and opening it anew reads what the filter wrote.
+        call!(self, H5Dclose(dataset => Hid) -> c_int)?;
+        let dataset = call!(self, H5Dopen2(file => Hid, name => *const c_char, 0 => Hid) -> Hid)?;
+        let mut back = vec![0f32; VALUES];
+        let data = back.as_mut_ptr().cast();
+        call!(self, H5Dread(dataset => Hid, float => Hid, 0 => Hid, 0 => Hid, 0 => Hid, data => *mut c_void) -> c_int)?;
+        let stored = self.stored_bytes(dataset)?;
+        let kept = values.iter().zip(&back).all(|(v, r)| (f64::from(*v) - f64::from(*r)).abs() <= BOUND);
+        if !kept {
+            return Err(format!("what was read differs from what was written by more than {BOUND}"));
+        }
+        Ok(stored)
+    }
+
+    /// A file that lives in memory and is never written to disk.
+    fn file_in_memory(&self) -> Result<Hid, String> {
+        let class = self.id(c"H5P_CLS_FILE_ACCESS_ID_g")?;
+        let access = call!(self, H5Pcreate(class => Hid) -> Hid)?;
+        call!(self, H5Pset_fapl_core(access => Hid, 1 << 20 => usize, 0 => c_int) -> c_int)?;
+        let name = c"sleek-doctor.h5".as_ptr();
+        call!(self, H5Fcreate(name => *const c_char, TRUNCATE => c_uint, 0 => Hid, access => Hid) -> Hid)
+    }
+
+    /// A chunked dataset with the filter.
+    fn create(&self, file: Hid, float: Hid) -> Result<Hid, String> {
+        let dims = [VALUES as u64];
+        let space =
+            call!(self, H5Screate_simple(1 => c_int, dims.as_ptr() => *const u64, null() => *const u64) -> Hid)?;
+        let class = self.id(c"H5P_CLS_DATASET_CREATE_ID_g")?;
+        let creation = call!(self, H5Pcreate(class => Hid) -> Hid)?;
+        call!(self, H5Pset_chunk(creation => Hid, 1 => c_int, dims.as_ptr() => *const u64) -> c_int)?;
+        let words = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, BOUND));
+        let (n, words) = (words.len(), words.as_ptr());
+        call!(self, H5Pset_filter(
+            creation => Hid, FILTER_ID => c_int, 0 => c_uint, n => usize, words => *const c_uint
+        ) -> c_int)?;
+        let name = c"x".as_ptr();
+        call!(self, H5Dcreate2(
+            file => Hid, name => *const c_char, float => Hid, space => Hid, 0 => Hid, creation => Hid, 0 => Hid
+        ) -> Hid)
+    }
+
+    fn stored_bytes(&self, dataset: Hid) -> Result<u64, String> {
+        // SAFETY: the type is that of HDF5's header.
+        let size = unsafe { self.0.function::<unsafe extern "C" fn(Hid) -> u64>(c"H5Dget_storage_size")? };
+        // SAFETY: the dataset is open.
+        Ok(unsafe { size(dataset) })
+    }
+}

@@ -1,0 +1,95 @@
+//! A compressed file is one stream after another (docs/format.md §7); here they are called frames.
+
+use sleek::format::Header;
+use sleek::format::constants::{HEADER_BYTES, MAGIC};
+
+use crate::io::{Block, Input};
+
+/// Bytes of data in a frame that `sleek compress` writes, and the most that is restored at once.
+pub const FRAME_BYTES: usize = 64 << 20;
+
+/// Offset of the stream's length in its header.
+const STREAM_BYTES_AT: usize = 24;
+
+/// Reads a compressed file frame by frame.
+pub struct FrameReader {
+    input: Input,
+    first: Option<Header>,
+    at: u64,
+}
+
+impl FrameReader {
+    /// Starts at the beginning of `input`.
+    pub fn new(input: Input) -> FrameReader {
+        FrameReader { input, first: None, at: 0 }
+    }
+
+    /// Reads the next frame into `block` and verifies its header and index; false at the end of the file.
+    pub fn next(&mut self, block: &mut Block) -> Result<bool, String> {
+        if self.input.fill(block, HEADER_BYTES)? == 0 {
+            let name = &self.input.name;
+            return if self.first.is_some() { Ok(false) } else { Err(format!("{name}: is empty, not a SLEEK stream")) };
+        }
+        if let Some(rest) = stream_bytes(block.data()).map(|n| n.saturating_sub(HEADER_BYTES as u64)) {
+            self.input.append(block, rest)?;
+        }
+        let header = Header::read(block.data()).map_err(|e| self.blame(&e.to_string()))?;
+        self.expect_the_same_kind(&header)?;
+        self.at += header.stream_bytes;
+        Ok(true)
+    }
+
+    fn expect_the_same_kind(&mut self, header: &Header) -> Result<(), String> {
+        let first = self.first.get_or_insert_with(|| header.clone());
+        let kind = |h: &Header| (h.layout.dtype, h.big_endian, h.mode, h.bound.to_bits());
+        if kind(first) == kind(header) {
+            return Ok(());
+        }
+        let say = |h: &Header| format!("{} {} {}", h.layout.dtype.name(), h.mode.name(), h.bound);
+        let (found, expected) = (say(header), say(first));
+        Err(self.blame(&format!("the stream is {found}, the first one of the file {expected}; they must agree")))
+    }
+
+    fn blame(&self, message: &str) -> String {
+        match self.at {
+            0 => format!("{}: {message}", self.input.name),
+            at => format!("{}, stream at byte {at}: {message}", self.input.name),
+        }
+    }
+}
+
+/// The stated length of a stream; `None` if this is no header, which the library will put into words.
+fn stream_bytes(head: &[u8]) -> Option<u64> {
+    if head.len() < HEADER_BYTES || head[..MAGIC.len()] != MAGIC {
+        return None;
+    }
+    let length = head[STREAM_BYTES_AT..].first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*length))
+}
+
+/// The header of a frame that was read.
+pub fn header(frame: &Block) -> Result<Header, String> {
+    Header::read(frame.data()).map_err(|e| e.to_string())
+}
+
+/// A run of a frame's elements.
+pub struct Piece {
+    first: u64,
+    count: usize,
+    size: usize,
+}
+
+/// The pieces in which to restore a frame, so that a small stream of a huge array needs no huge memory.
+pub fn pieces(header: &Header) -> impl Iterator<Item = Piece> + use<> {
+    let (count, size) = (header.layout.count, header.layout.dtype.size());
+    let step = FRAME_BYTES / size;
+    (0..count).step_by(step).map(move |first| Piece { first, count: (count - first).min(step as u64) as usize, size })
+}
+
+impl Piece {
+    /// Restores the piece into `block`.
+    pub fn restore(&self, frame: &Block, block: &mut Block) -> Result<(), String> {
+        let room = block.room(self.count * self.size);
+        sleek::decompress_range_into(frame.data(), self.first, self.count, room).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,134 @@
+//! `sleek inspect`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use sleek::{Info, Mode};
+
+use crate::Outcome;
+use crate::frames::FrameReader;
+use crate::io::{Block, Input};
+use crate::progress::{bytes, ratio};
+
+/// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
+const CHUNKS: [&str; 3] = ["packed", "raw", "constant"];
+const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
+
+/// Show what a compressed file holds and how, without restoring it
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// The compressed file; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    let input = Input::open(&args.input)?;
+    let name = input.name.clone();
+    let mut reader = FrameReader::new(input);
+    let mut frame = Block::default();
+    let mut total: Option<Info> = None;
+    let mut frames = 0;
+    while reader.next(&mut frame)? {
+        let info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
+        frames += 1;
+        total = Some(match total {
+            Some(sum) => add(sum, &info),
+            None => info,
+        });
+    }
+    let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
+    match args.json {
+        true => println!("{:#}", to_json(&info, frames)),
+        false => print(&info, frames),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The sum of two frames; what only one of them can say comes from the first.
+fn add(mut sum: Info, frame: &Info) -> Info {
+    sum.count += frame.count;
+    sum.raw_bytes += frame.raw_bytes;
+    sum.stream_bytes += frame.stream_bytes;
+    sum.patched += frame.patched;
+    sum.chunks.iter_mut().zip(frame.chunks).for_each(|(s, n)| *s += n);
+    sum.subchunks.iter_mut().zip(frame.subchunks).for_each(|(s, n)| *s += n);
+    sum
+}
+
+fn to_json(info: &Info, frames: u64) -> Value {
+    let counts = |names: &[&str], values: &[u64]| -> Value {
+        names.iter().zip(values).map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
+    };
+    json!({
+        "format_version": info.version,
+        "codec": codec_name(info.codec),
+        "dtype": info.dtype.name(),
+        "big_endian": info.big_endian,
+        "count": info.count,
+        "raw_bytes": info.raw_bytes,
+        "compressed_bytes": info.stream_bytes,
+        "ratio": info.raw_bytes as f64 / info.stream_bytes as f64,
+        "mode": info.mode.name(),
+        "bound": info.bound,
+        "range": info.range,
+        "abs_bound": info.abs_bound,
+        "step": info.step,
+        "profile": info.profile.name(),
+        "frames": frames,
+        "chunks": counts(&CHUNKS, &info.chunks),
+        "subchunks": counts(&SUBCHUNKS, &info.subchunks),
+        "patched": info.patched,
+    })
+}
+
+fn codec_name(id: u8) -> &'static str {
+    sleek::codec::REGISTRY.iter().find(|c| c.id() == id).map_or("unknown", |c| c.name())
+}
+
+fn print(info: &Info, frames: u64) {
+    let order = if info.big_endian { ", big-endian" } else { "" };
+    row("elements", &format!("{} {}{order}", info.count, info.dtype.name()));
+    row("size", &format!("{} -> {}", bytes(info.raw_bytes), bytes(info.stream_bytes)));
+    row("ratio", &ratio(info.raw_bytes, info.stream_bytes));
+    row("bound", &bound(info));
+    let codec = format!("{}, profile {}, format version {}", codec_name(info.codec), info.profile.name(), info.version);
+    row("codec", &codec);
+    row("frames", &frames.to_string());
+    shares("chunks", &CHUNKS, &info.chunks);
+    shares("subchunks", &SUBCHUNKS, &info.subchunks);
+    println!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
+}
+
+fn row(label: &str, value: &str) {
+    println!("{label:<11}{value}");
+}
+
+/// What was asked for and what it came to.
+fn bound(info: &Info) -> String {
+    let asked = match info.mode {
+        Mode::Lossless => return "lossless".into(),
+        Mode::Noa => format!("noa {:e} of the value range {}", info.bound, info.range),
+        mode => format!("{} {:e}", mode.name(), info.bound),
+    };
+    match info.mode {
+        Mode::Rel => asked,
+        _ if info.step > 0.0 => format!("{asked}: every error at most {:.4e}, step {:.4e}", info.abs_bound, info.step),
+        _ => format!("{asked}: too small for {}, so stored losslessly", info.dtype.name()),
+    }
+}
+
+/// A count and a share for each kind that occurs.
+fn shares(label: &str, names: &[&str], counts: &[u64]) {
+    let total: u64 = counts.iter().sum();
+    row(label, &total.to_string());
+    for (name, n) in names.iter().zip(counts).filter(|(_, n)| **n > 0) {
+        let share = 100.0 * *n as f64 / total as f64;
+        println!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
+    }
+}

@@ -1,0 +1,261 @@
+//! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A buffer that is filled again and again without being zeroed again.
+#[derive(Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Block {
+    /// Room for `n` bytes, whatever they hold.
+    pub fn room(&mut self, n: usize) -> &mut [u8] {
+        if self.bytes.len() < n {
+            self.bytes.resize(n, 0);
+        }
+        self.used = n;
+        &mut self.bytes[..n]
+    }
+
+    /// Keeps the first `n` bytes of the room.
+    pub fn keep(&mut self, n: usize) {
+        debug_assert!(n <= self.used);
+        self.used = n;
+    }
+
+    /// What was kept.
+    pub fn data(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+}
+
+/// A file or standard input, with the name to call it in messages.
+pub struct Input {
+    pub name: String,
+    file: File,
+    /// Bytes of a regular file; `None` for what can be read only once.
+    pub bytes: Option<u64>,
+}
+
+impl Input {
+    /// Opens `path`; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Input, String> {
+        if path.as_os_str() == "-" {
+            let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
+            return Ok(Input { name: "standard input".into(), file, bytes: None });
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
+        let meta = file.metadata().map_err(|e| format!("{name}: {e}"))?;
+        if meta.is_dir() {
+            return Err(format!("{name}: is a directory; a file or - is needed"));
+        }
+        Ok(Input { name, file, bytes: meta.is_file().then_some(meta.len()) })
+    }
+
+    /// Reads `n` bytes, or as many as are left.
+    pub fn fill(&mut self, block: &mut Block, n: usize) -> Result<usize, String> {
+        let room = block.room(n);
+        let mut got = 0;
+        while got < n {
+            match self.file.read(&mut room[got..]) {
+                Ok(0) => break,
+                Ok(k) => got += k,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("{}: {e}", self.name)),
+            }
+        }
+        block.keep(got);
+        Ok(got)
+    }
+
+    /// Appends up to `n` bytes to what `block` holds; memory grows only as data comes.
+    pub fn append(&mut self, block: &mut Block, n: u64) -> Result<(), String> {
+        block.bytes.truncate(block.used);
+        let mut source = (&mut self.file).take(n);
+        source.read_to_end(&mut block.bytes).map_err(|e| format!("{}: {e}", self.name))?;
+        block.used = block.bytes.len();
+        Ok(())
+    }
+
+    /// Back to the first byte of a regular file.
+    pub fn rewind(&mut self) -> Result<(), String> {
+        self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+    }
+}
+
+#[cfg(unix)]
+fn standard_input() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+fn standard_input() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// Where a result goes.
+pub struct Output {
+    pub name: String,
+    sink: Sink,
+}
+
+enum Sink {
+    /// A pipe, a device or standard output: bytes go out as they come.
+    Direct(Box<dyn Write + Send>),
+    /// A new file beside the target, renamed to it in `finish`.
+    Staged { file: File, staged: Staged, target: PathBuf, force: bool },
+}
+
+impl Output {
+    /// Prepares to write `path`; `-` is standard output. An existing file is refused without `force`.
+    pub fn create(path: &Path, force: bool) -> Result<Output, String> {
+        if path.as_os_str() == "-" {
+            return standard_output();
+        }
+        let name = path.display().to_string();
+        let sink = match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(format!("{name}: is a directory; a file name or - is needed")),
+            Ok(meta) if meta.is_file() && !force => return Err(exists(&name)),
+            // The target of a symbolic link is replaced, not the link.
+            Ok(meta) if meta.is_file() => fs::canonicalize(path).and_then(|target| stage(target, force)),
+            Ok(_) => OpenOptions::new().write(true).open(path).map(|f| Sink::Direct(Box::new(f))),
+            Err(_) => stage(path.to_path_buf(), force),
+        };
+        Ok(Output { sink: sink.map_err(|e| format!("{name}: {e}"))?, name })
+    }
+
+    /// Writes all of `data`.
+    pub fn write(&mut self, data: &[u8]) -> Result<(), String> {
+        let sink: &mut dyn Write = match &mut self.sink {
+            Sink::Direct(w) => w,
+            Sink::Staged { file, .. } => file,
+        };
+        sink.write_all(data).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Puts the result in its place.
+    pub fn finish(self) -> Result<(), String> {
+        let done = match self.sink {
+            Sink::Direct(mut w) => w.flush(),
+            Sink::Staged { staged, target, force, .. } if force => staged.replace(&target),
+            // Linking fails if the name was taken meanwhile; renaming would replace it.
+            Sink::Staged { staged, target, .. } => match fs::hard_link(&staged.path, &target) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&self.name)),
+                Err(_) => staged.replace(&target),
+                Ok(()) => Ok(()),
+            },
+        };
+        done.map_err(|e| format!("{}: {e}", self.name))
+    }
+}
+
+fn exists(name: &str) -> String {
+    format!("{name} exists; --force replaces it")
+}
+
+fn standard_output() -> Result<Output, String> {
+    if io::stdout().is_terminal() {
+        return Err("standard output is a terminal; name a file or send it to a pipe".into());
+    }
+    Ok(Output { name: "standard output".into(), sink: Sink::Direct(Box::new(io::stdout())) })
+}
+
+fn stage(target: PathBuf, force: bool) -> io::Result<Sink> {
+    let Some(name) = target.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
+    };
+    let hidden = format!(".{}.sleek-{}", name.to_string_lossy(), std::process::id());
+    let path = target.with_file_name(hidden);
+    let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+    Ok(Sink::Staged { file, staged: Staged::new(path), target, force })
+}
+
+/// A temporary file that goes away unless it is renamed: on drop, and when a signal ends the process.
+struct Staged {
+    path: PathBuf,
+}
+
+impl Staged {
+    fn new(path: PathBuf) -> Staged {
+        signals::remove_on_signal(Some(&path));
+        Staged { path }
+    }
+
+    fn replace(&self, target: &Path) -> io::Result<()> {
+        fs::rename(&self.path, target)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        signals::remove_on_signal(None);
+        let _ = fs::remove_file(&self.path); // after a rename there is nothing left to remove
+    }
+}
+
+/// Lets a closed pipe end the process as it ends every other tool, rather than fail each print.
+pub fn die_quietly_of_broken_pipes() {
+    #[cfg(unix)]
+    // SAFETY: restores a default disposition, before any thread runs.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::ffi::{CString, c_char, c_int};
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    static DOOMED: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+
+    /// Names the one file that must not survive an interruption.
+    pub fn remove_on_signal(path: Option<&Path>) {
+        let name = path.and_then(|p| CString::new(p.as_os_str().as_bytes()).ok());
+        // The old name is leaked: a handler may be reading it.
+        DOOMED.store(name.map_or(ptr::null_mut(), CString::into_raw), Ordering::SeqCst);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
+            // SAFETY: `remove_and_die` only makes async-signal-safe calls.
+            unsafe { catch(signal) };
+        }
+    }
+
+    /// # Safety
+    /// `remove_and_die` must be async-signal-safe.
+    unsafe fn catch(signal: c_int) {
+        let handler = remove_and_die as extern "C" fn(c_int);
+        // SAFETY: valid signal numbers and a handler of the right type. An ignored signal (nohup) stays ignored.
+        unsafe {
+            if libc::signal(signal, handler as libc::sighandler_t) == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
+
+    extern "C" fn remove_and_die(signal: c_int) {
+        let name = DOOMED.load(Ordering::SeqCst);
+        // SAFETY: unlink, signal and raise are async-signal-safe; `name` is a leaked C string or null.
+        unsafe {
+            if !name.is_null() {
+                libc::unlink(name);
+            }
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    pub fn remove_on_signal(_: Option<&std::path::Path>) {}
+}

@@ -1,0 +1,85 @@
+//! What a person sees while work goes on, and the line at its end. All of it on standard error.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this shows no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A bar that appears once work has taken a second, on a terminal only.
+pub struct Progress {
+    bar: ProgressBar,
+    start: Instant,
+    waiting: bool,
+}
+
+impl Progress {
+    /// `total` in bytes, if it is known.
+    pub fn new(label: &str, total: Option<u64>, quiet: bool) -> Progress {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        let template = match total {
+            Some(_) => "{msg} [{wide_bar:.cyan}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left",
+            None => "{msg} {spinner} {bytes} {bytes_per_sec}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_message(label.to_owned());
+        Progress { bar, start: Instant::now(), waiting: !quiet && std::io::stderr().is_terminal() }
+    }
+
+    /// `bytes` more are done.
+    pub fn add(&mut self, bytes: u64) {
+        if self.waiting && self.start.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.waiting = false;
+        }
+        self.bar.inc(bytes);
+    }
+
+    /// Removes the bar; returns the time since the start.
+    pub fn finish(self) -> Duration {
+        self.bar.finish_and_clear();
+        self.start.elapsed()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line at the end: what went in, what came out, how fast. `raw` is the size of the array, by which speed is measured.
+pub fn summary(from: &str, to: &str, bytes_in: u64, bytes_out: u64, time: Duration) -> String {
+    let raw = bytes_in.max(bytes_out);
+    let packed = bytes_in.min(bytes_out);
+    let seconds = time.as_secs_f64();
+    format!(
+        "{from} -> {to}: {} -> {}, ratio {}, {seconds:.2} s, {:.2} GB/s",
+        bytes(bytes_in),
+        bytes(bytes_out),
+        ratio(raw, packed),
+        raw as f64 / seconds.max(1e-9) / 1e9
+    )
+}
+
+/// `raw / packed` for reading.
+pub fn ratio(raw: u64, packed: u64) -> String {
+    match raw as f64 / packed.max(1) as f64 {
+        r if r < 100.0 => format!("{r:.2}"),
+        r => format!("{r:.0}"),
+    }
+}
+
+/// A size for reading.
+pub fn bytes(n: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let power = (n.checked_ilog10().unwrap_or(0) / 3) as usize;
+    match power {
+        0 => format!("{n} bytes"),
+        _ => format!("{:.*} {}", 2, n as f64 / 1000f64.powi(power as i32), units[power]),
+    }
+}

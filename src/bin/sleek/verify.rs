@@ -1,0 +1,354 @@
+//! `sleek verify`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use sleek::Mode;
+use sleek::bound::mul_down;
+use sleek::format::Header;
+
+use crate::args::{Threads, Verbosity};
+use crate::frames::{self, FrameReader};
+use crate::io::{Block, Input};
+use crate::progress::{Progress, bytes, ratio};
+use crate::{Outcome, element, pipeline};
+
+/// Exit code when the bound does not hold.
+const BROKEN: u8 = 1;
+
+/// Compare an array with its compressed file: is the bound kept?
+#[derive(clap::Args)]
+#[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// The array that was compressed; - is standard input
+    original: PathBuf,
+    /// The compressed file; - is standard input
+    compressed: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply();
+    if args.original == args.compressed {
+        return Err(format!(
+            "{}: is named twice; the original and the compressed file are needed",
+            args.original.display()
+        ));
+    }
+    let original = Input::open(&args.original)?;
+    let compressed = Input::open(&args.compressed)?;
+    let report = compare(original, compressed, args.verbosity.quiet)?;
+    match args.json {
+        true => println!("{:#}", report.to_json()),
+        false => report.print(),
+    }
+    Ok(if report.kept() { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
+}
+
+fn compare(mut original: Input, compressed: Input, quiet: bool) -> Result<Report, String> {
+    let mut progress = Progress::new("comparing", compressed.bytes, quiet);
+    let name = compressed.name.clone();
+    let mut reader = FrameReader::new(compressed);
+    let (mut expected, mut restored) = (Block::default(), Block::default());
+    let mut report: Option<Report> = None;
+    pipeline::run(
+        |frame| reader.next(frame),
+        |frame, _| {
+            let header = frames::header(frame)?;
+            let report = report.get_or_insert_with(|| Report::new(header.clone()));
+            report.compressed_bytes += header.stream_bytes;
+            for piece in frames::pieces(&header) {
+                piece.restore(frame, &mut restored).map_err(|e| format!("{name}: {e}"))?;
+                report.original_bytes += original.fill(&mut expected, restored.data().len())? as u64;
+                report.restored_bytes += restored.data().len() as u64;
+                report.compare(&header, expected.data(), restored.data());
+            }
+            progress.add(frame.data().len() as u64);
+            Ok(())
+        },
+        |_| Ok(()),
+    )?;
+    let mut report = report.ok_or_else(|| format!("{name}: holds no stream"))?;
+    report.original_bytes += rest(&mut original, &mut expected)?;
+    Ok(report)
+}
+
+/// Bytes that are left.
+fn rest(input: &mut Input, block: &mut Block) -> Result<u64, String> {
+    let mut total = 0;
+    loop {
+        match input.fill(block, frames::FRAME_BYTES)? {
+            0 => return Ok(total),
+            n => total += n as u64,
+        }
+    }
+}
+
+/// An element that breaks the bound.
+struct Violation {
+    index: u64,
+    original: f64,
+    restored: f64,
+}
+
+/// What was found.
+struct Report {
+    /// Of the first stream; what was asked for is the same in all of them.
+    header: Header,
+    original_bytes: u64,
+    restored_bytes: u64,
+    compressed_bytes: u64,
+    count: u64,
+    special: u64,
+    violations: u64,
+    first: Option<Violation>,
+    max_error: f64,
+    max_relative: f64,
+    of_bound: f64,
+    squares: f64,
+    lo: f64,
+    hi: f64,
+}
+
+impl Report {
+    fn new(header: Header) -> Report {
+        Report {
+            header,
+            original_bytes: 0,
+            restored_bytes: 0,
+            compressed_bytes: 0,
+            count: 0,
+            special: 0,
+            violations: 0,
+            first: None,
+            max_error: 0.0,
+            max_relative: 0.0,
+            of_bound: 0.0,
+            squares: 0.0,
+            lo: f64::INFINITY,
+            hi: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Compares a piece of a stream.
+    fn compare(&mut self, header: &Header, original: &[u8], restored: &[u8]) {
+        let limit = limit(header);
+        let mut max_error = 0.0f64;
+        element::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
+            if !holds(header.mode, limit, v, r) {
+                self.violate(v.1, r.1);
+            }
+            self.count += 1;
+            if v.1.is_finite() {
+                max_error = max_error.max(self.measure(v.1, r.1));
+            } else {
+                self.special += 1;
+            }
+        });
+        self.max_error = self.max_error.max(max_error);
+        if limit > 0.0 {
+            let error = if header.mode == Mode::Rel { self.max_relative } else { max_error };
+            self.of_bound = self.of_bound.max(error / limit);
+        }
+    }
+
+    /// Takes a finite value into the statistics; returns its error.
+    fn measure(&mut self, v: f64, r: f64) -> f64 {
+        let error = if r.is_nan() { f64::INFINITY } else { (v - r).abs() };
+        self.squares += error * error;
+        self.lo = self.lo.min(v);
+        self.hi = self.hi.max(v);
+        if error > 0.0 {
+            self.max_relative = self.max_relative.max(error / v.abs());
+        }
+        error
+    }
+
+    fn violate(&mut self, original: f64, restored: f64) {
+        self.violations += 1;
+        self.first.get_or_insert(Violation { index: self.count, original, restored });
+    }
+
+    fn same_size(&self) -> bool {
+        self.original_bytes == self.restored_bytes
+    }
+
+    fn kept(&self) -> bool {
+        self.same_size() && self.violations == 0
+    }
+
+    fn rms(&self) -> f64 {
+        (self.squares / (self.count - self.special).max(1) as f64).sqrt()
+    }
+
+    /// The range that noa used, else that of the finite values.
+    fn range(&self) -> f64 {
+        match self.header.range {
+            r if r > 0.0 => r,
+            _ if self.lo <= self.hi => self.hi - self.lo,
+            _ => 0.0,
+        }
+    }
+
+    fn psnr(&self) -> f64 {
+        20.0 * (self.range() / self.rms()).log10()
+    }
+
+    fn to_json(&self) -> Value {
+        let of_bound = (limit(&self.header) > 0.0).then_some(self.of_bound);
+        let first = self.first.as_ref();
+        json!({
+            "kept": self.kept(),
+            "dtype": self.header.layout.dtype.name(),
+            "mode": self.header.mode.name(),
+            "bound": self.header.bound,
+            "count": self.count,
+            "original_bytes": self.original_bytes,
+            "restored_bytes": self.restored_bytes,
+            "compressed_bytes": self.compressed_bytes,
+            "ratio": self.original_bytes as f64 / self.compressed_bytes as f64,
+            "max_error": self.max_error,
+            "max_relative_error": self.max_relative,
+            "rms_error": self.rms(),
+            "error_over_bound": of_bound,
+            "value_range": self.range(),
+            "psnr": self.psnr(),
+            "special_values": self.special,
+            "violations": self.violations,
+            "first_violation": first.map(|v| json!({"index": v.index, "original": v.original, "restored": v.restored})),
+        })
+    }
+
+    fn print(&self) {
+        let dtype = self.header.layout.dtype.name();
+        let row = |label: &str, value: String| println!("{label:<17}{value}");
+        row("elements", format!("{} {dtype}", self.count));
+        row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
+        row("ratio", ratio(self.original_bytes, self.compressed_bytes));
+        row("bound", self.bound());
+        row("max error", format!("{:.4e}{}", self.max_error, self.share()));
+        if self.header.mode == Mode::Rel {
+            row("max rel. error", format!("{:.4e}, {:.4} of the bound", self.max_relative, self.of_bound));
+        }
+        row("RMS error", format!("{:.4e}", self.rms()));
+        row("PSNR", if self.squares == 0.0 { "infinite".into() } else { format!("{:.2} dB", self.psnr()) });
+        row("NaN and infinite", self.special.to_string());
+        row("verdict", self.verdict());
+    }
+
+    /// The share of an absolute bound that the largest error takes.
+    fn share(&self) -> String {
+        match self.header.mode {
+            Mode::Abs | Mode::Noa if limit(&self.header) > 0.0 => format!(", {:.4} of the bound", self.of_bound),
+            _ => String::new(),
+        }
+    }
+
+    fn bound(&self) -> String {
+        match self.header.mode {
+            Mode::Lossless => "lossless".into(),
+            Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, self.header.range),
+            mode => format!("{} {:e}", mode.name(), self.header.bound),
+        }
+    }
+
+    fn verdict(&self) -> String {
+        match &self.first {
+            _ if !self.same_size() => format!(
+                "BROKEN: the original has {} bytes, the compressed file restores {}",
+                self.original_bytes, self.restored_bytes
+            ),
+            Some(v) => format!(
+                "BROKEN in {} of {} elements; the first is element {}: {:e} became {:e}",
+                self.violations, self.count, v.index, v.original, v.restored
+            ),
+            None => "kept".into(),
+        }
+    }
+}
+
+/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come back.
+fn limit(header: &Header) -> f64 {
+    match header.mode {
+        Mode::Lossless => 0.0,
+        Mode::Abs | Mode::Rel => header.bound,
+        Mode::Noa => mul_down(header.bound, header.range),
+    }
+}
+
+/// Whether an element, given by bits and value, came back as promised.
+fn holds(mode: Mode, limit: f64, (v_bits, v): (u64, f64), (r_bits, r): (u64, f64)) -> bool {
+    if v_bits == r_bits {
+        return true;
+    }
+    if mode == Mode::Lossless || !v.is_finite() || !r.is_finite() {
+        return false;
+    }
+    match mode {
+        Mode::Rel => v.is_sign_negative() == r.is_sign_negative() && within_relative(v, r, limit),
+        _ => within(v, r, (limit, 0.0)),
+    }
+}
+
+/// |v − r| ≤ bound · |v|, exactly.
+fn within_relative(v: f64, r: f64, bound: f64) -> bool {
+    // The rounding error of a product near the smallest numbers is no number any more, so they are moved up.
+    let scale = if v.abs() < 1e-150 { 2f64.powi(500) } else { 1.0 };
+    within(v * scale, r * scale, product(bound, v * scale))
+}
+
+/// |v − r| ≤ high + low, exactly, for a limit given as a rounded number and its rounding error.
+fn within(v: f64, r: f64, (high, low): (f64, f64)) -> bool {
+    let d = v - r;
+    let (d, rest) = if d < 0.0 { (-d, -rounding(v, -r, d)) } else { (d, rounding(v, -r, d)) };
+    d < high || (d == high && rest <= low)
+}
+
+/// (a + b) − sum, exactly, for `sum` = a + b rounded.
+fn rounding(a: f64, b: f64, sum: f64) -> f64 {
+    let bb = sum - a;
+    (a - (sum - bb)) + (b - bb)
+}
+
+/// bound · |v| as a rounded number and its rounding error.
+fn product(bound: f64, v: f64) -> (f64, f64) {
+    let v = v.abs();
+    let high = bound * v;
+    (high, bound.mul_add(v, -high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparison_is_exact() {
+        // 1 − 2^-60 is not a double: the difference rounds to the bound, only its rounding error tells.
+        let tiny = 2f64.powi(-60);
+        assert!(within(1.0, tiny, (1.0, 0.0)));
+        assert!(!within(1.0, -tiny, (1.0, 0.0)));
+        assert!(within(-tiny, 1.0, (1.0, tiny)));
+        // 0.1 · 3 is above the double 0.30000000000000004 by nothing and below it in truth.
+        assert!(!within(0.1 * 3.0, 0.0, product(0.1, 3.0)));
+        assert!(within(0.3, 0.0, product(0.1, 3.0)));
+    }
+
+    #[test]
+    fn specials_and_signs() {
+        let bits = |x: f64| (x.to_bits(), x);
+        assert!(!holds(Mode::Abs, 1.0, bits(f64::NAN), bits(0.0)));
+        assert!(!holds(Mode::Abs, 1.0, bits(f64::INFINITY), bits(f64::MAX)));
+        assert!(holds(Mode::Abs, 1.0, bits(-0.0), bits(0.0)));
+        assert!(!holds(Mode::Lossless, 0.0, bits(-0.0), bits(0.0)));
+        assert!(!holds(Mode::Rel, 2.0, bits(-0.0), bits(0.0)));
+        assert!(!holds(Mode::Rel, 3.0, bits(1.0), bits(-1.0)));
+    }
+}

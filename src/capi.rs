@@ -1,1 +1,0 @@
-//! The C interface of `include/sleek.h`.

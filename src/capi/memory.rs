@@ -1,0 +1,61 @@
+//! Pointers of the caller, checked as far as they can be, as slices.
+
+use std::ffi::c_void;
+use std::slice::from_raw_parts;
+
+use crate::error::{Result, fail};
+
+/// Refuses NULL for the argument `name`.
+pub fn not_null<T>(name: &str, pointer: *const T) -> Result<()> {
+    if pointer.is_null() { fail!(NullPointer, "{name} is NULL") } else { Ok(()) }
+}
+
+/// Sets `*bytes` to 0 unless `bytes` is NULL.
+///
+/// # Safety
+/// `bytes` is NULL or may be written.
+pub unsafe fn clear(bytes: *mut usize) {
+    if !bytes.is_null() {
+        // SAFETY: writable by the contract; it may be unaligned.
+        unsafe { bytes.write_unaligned(0) };
+    }
+}
+
+/// Refuses a buffer that no program can have: NULL with a length, or reaching beyond the address space.
+fn check(name: &str, pointer: *const c_void, bytes: usize) -> Result<()> {
+    if pointer.is_null() && bytes > 0 {
+        return fail!(NullPointer, "{name} is NULL, with a size of {bytes} bytes");
+    }
+    if bytes > isize::MAX as usize || (pointer as usize).checked_add(bytes).is_none() {
+        return fail!(InvalidArgument, "{name} of {bytes} bytes does not fit in the address space");
+    }
+    Ok(())
+}
+
+/// The caller's `bytes` at `pointer`.
+///
+/// # Safety
+/// They may be read, and nobody writes them, for as long as the slice is used.
+pub unsafe fn source<'a>(name: &str, pointer: *const c_void, bytes: usize) -> Result<&'a [u8]> {
+    check(name, pointer, bytes)?;
+    if bytes == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: not null, of a possible length; readable by the contract.
+    Ok(unsafe { from_raw_parts(pointer.cast(), bytes) })
+}
+
+/// Refuses a source and a destination that no program can have, and ones that overlap.
+pub fn apart(src: *const c_void, src_bytes: usize, dst: *const c_void, dst_bytes: usize) -> Result<()> {
+    check("src", src, src_bytes)?;
+    check("dst", dst, dst_bytes)?;
+    let (s, d) = (src as usize, dst as usize);
+    if src_bytes > 0 && dst_bytes > 0 && s < d + dst_bytes && d < s + src_bytes {
+        return fail!(
+            InvalidArgument,
+            "src ({src_bytes} bytes at {s:#x}) and dst ({dst_bytes} bytes at {d:#x}) overlap; \
+             the work cannot be done in place"
+        );
+    }
+    Ok(())
+}

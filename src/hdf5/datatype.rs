@@ -1,0 +1,167 @@
+//! Datatypes as `H5Tencode` writes them: the datatype message of the HDF5 file format, section IV.A.2.d. One call thus tells
+//! everything, which matters in a program that holds but the parts of HDF5 that it uses.
+
+use crate::dtype::DType;
+use crate::error::{Error, Kind, Result};
+
+/// What `H5Tencode` puts before the message: the message's number and the encoding's version.
+const PREFIX: [u8; 2] = [3, 0];
+
+/// How the bytes of a dataset are best read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The codec's element type; a float type only if sign, exponent and mantissa are where IEEE (or bfloat16) has them.
+    pub dtype: DType,
+    /// Byte order in the file.
+    pub big_endian: bool,
+    /// An element of the dataset is one of the codec's, not an array of them or a complex number.
+    pub scalar: bool,
+    /// In a person's words.
+    pub what: String,
+}
+
+/// Reads what `H5Tencode` wrote.
+pub fn parse(encoded: &[u8]) -> Result<Stored> {
+    let message = encoded.strip_prefix(&PREFIX);
+    message.and_then(|m| stored(m, true)).ok_or_else(|| {
+        let seen = &encoded[..encoded.len().min(16)];
+        Error::new(Kind::Hdf5, format!("H5Tencode gave {seen:02x?}…, which is no datatype that we can read"))
+    })
+}
+
+fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
+    let size = u32_at(message, 4)?;
+    let (class, version, bits) = (message[0] & 15, message[0] >> 4, u32_at(message, 0)? >> 8);
+    let ordered = |dtype: DType| (dtype, dtype.size() > 1 && bits & 1 == 1);
+    let bytes = (DType::U8, false);
+    let ((dtype, big_endian), name) = match class {
+        0 => (integer(size, bits & 8 != 0).map_or(bytes, ordered), "integers"),
+        1 => match float(message, bits, size) {
+            Some(dtype) => return Some(Stored { dtype, big_endian: bits & 1 == 1, scalar, what: dtype.name().into() }),
+            None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
+        },
+        4 => (integer(size, false).map_or(bytes, ordered), "bit fields"),
+        8 => {
+            let base = stored(message.get(8..)?, scalar)?;
+            ((base.dtype, base.big_endian), "enumerations")
+        }
+        // An array counts as its elements, a complex number as its parts.
+        10 => return stored(message.get(array_base_at(message, version)?..)?, false),
+        11 => return stored(message.get(8..)?, false),
+        3 => (bytes, "strings"),
+        5 => (bytes, "opaque bytes"),
+        6 => (bytes, "compounds"),
+        7 => (bytes, "references"),
+        9 => (bytes, "variable-length sequences"),
+        _ => (bytes, "elements of an unknown class"),
+    };
+    Some(Stored { dtype, big_endian, scalar, what: format!("{name} of {size} bytes") })
+}
+
+fn integer(size: u32, signed: bool) -> Option<DType> {
+    Some(match (size, signed) {
+        (1, false) => DType::U8,
+        (2, false) => DType::U16,
+        (4, false) => DType::U32,
+        (8, false) => DType::U64,
+        (1, true) => DType::I8,
+        (2, true) => DType::I16,
+        (4, true) => DType::I32,
+        (8, true) => DType::I64,
+        _ => return None,
+    })
+}
+
+/// The IEEE type (or bfloat16) of which this float has every field in its place.
+fn float(message: &[u8], bits: u32, size: u32) -> Option<DType> {
+    let exponent_bits = *message.get(13)?;
+    let (dtype, e, m) = match (size, exponent_bits) {
+        (2, 5) => (DType::F16, 5, 10),
+        (2, 8) => (DType::BF16, 8, 7),
+        (4, 8) => (DType::F32, 8, 23),
+        (8, 11) => (DType::F64, 11, 52),
+        _ => return None,
+    };
+    let width = e + m + 1;
+    // Bit offset 0 and precision; places and sizes of exponent and mantissa; bias.
+    let properties = [0, 0, width, 0, m, e, 0, m];
+    // Bit 6 with bit 0 is VAX order; bits 4 and 5 are 2 if the leading bit is implied; then comes the place of the sign.
+    let plain = bits & 0x40 == 0 && bits >> 4 & 3 == 2 && (bits >> 8) as u8 == width - 1;
+    let bias = (1 << (e - 1)) - 1;
+    (plain && message.get(8..16)? == properties && u32_at(message, 16)? == bias).then_some(dtype)
+}
+
+/// Where an array's message has its elements' type.
+fn array_base_at(message: &[u8], version: u8) -> Option<usize> {
+    let rank = usize::from(*message.get(8)?);
+    // Before version 3: three reserved bytes, and a permutation after the dimensions.
+    Some(if version < 3 { 8 + 4 + 8 * rank } else { 8 + 1 + 4 * rank })
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn float(order: u8, size: u8, precision: u8, e: u8, m: u8, bias: u32) -> Vec<u8> {
+        let mut message =
+            vec![3, 0, 0x11, 0x20 | order, precision - 1, 0, size, 0, 0, 0, 0, 0, precision, 0, m, e, 0, m];
+        message.extend(bias.to_le_bytes());
+        message
+    }
+
+    fn integer(class: u8, order: u8, size: u8) -> Vec<u8> {
+        vec![3, 0, 0x10 | class, 8 | order, 0, 0, size, 0, 0, 0, 0, 0, 8 * size, 0]
+    }
+
+    fn seen(encoded: &[u8]) -> (DType, bool, bool) {
+        let s = parse(encoded).unwrap();
+        (s.dtype, s.big_endian, s.scalar)
+    }
+
+    #[test]
+    fn ieee_floats_are_known() {
+        assert_eq!(seen(&float(0, 4, 32, 8, 23, 127)), (DType::F32, false, true));
+        assert_eq!(seen(&float(1, 8, 64, 11, 52, 1023)), (DType::F64, true, true));
+        assert_eq!(seen(&float(0, 2, 16, 5, 10, 15)), (DType::F16, false, true));
+        assert_eq!(seen(&float(1, 2, 16, 8, 7, 127)), (DType::BF16, true, true));
+    }
+
+    #[test]
+    fn other_floats_are_integers() {
+        assert_eq!(seen(&float(0, 4, 32, 8, 23, 126)).0, DType::U32);
+        assert_eq!(seen(&float(0x41, 4, 32, 8, 23, 127)).0, DType::U32);
+        assert_eq!(seen(&float(0, 2, 16, 6, 9, 31)).0, DType::U16);
+        assert_eq!(seen(&float(0, 1, 8, 4, 3, 7)).0, DType::U8);
+        assert_eq!(seen(&float(0, 16, 80, 15, 64, 16383)).0, DType::U8);
+        let mut hidden_bit_stored = float(0, 4, 32, 8, 23, 127);
+        hidden_bit_stored[3] = 0x10;
+        assert_eq!(seen(&hidden_bit_stored).0, DType::U32);
+    }
+
+    #[test]
+    fn integers_and_parts() {
+        assert_eq!(seen(&integer(0, 1, 4)), (DType::I32, true, true));
+        assert_eq!(seen(&integer(0, 1, 1)), (DType::I8, false, true));
+        assert_eq!(seen(&integer(0, 0, 3)), (DType::U8, false, true));
+        assert_eq!(seen(&integer(4, 1, 8)), (DType::U64, true, true));
+        let element = float(1, 4, 32, 8, 23, 127).split_off(2);
+        let old = [&[3, 0, 0x2a, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0][..], &element].concat();
+        let new = [&[3, 0, 0x3a, 0, 0, 0, 12, 0, 0, 0, 1, 3, 0, 0, 0][..], &element].concat();
+        let complex = [&[3, 0, 0x5b, 0, 0, 0, 8, 0, 0, 0][..], &element].concat();
+        for encoded in [old, new, complex] {
+            assert_eq!(seen(&encoded), (DType::F32, true, false));
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let array = [3, 0, 0x3a, 0, 0, 0, 12, 0, 0, 0, 200, 3, 0, 0, 0];
+        for encoded in [&[][..], &[3, 0], &[3, 1, 0x10, 0, 0, 0, 4, 0, 0, 0], &[3, 0, 0x10, 0, 0, 0, 4, 0, 0], &array] {
+            assert!(parse(encoded).is_err(), "{encoded:02x?}");
+        }
+    }
+}

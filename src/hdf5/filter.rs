@@ -1,0 +1,266 @@
+//! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::NonNull;
+
+use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
+use super::cd_values::{CdValues, Element, MAX_WORDS};
+use super::resolve::{Hdf5, Object};
+use super::{CLASS, FILTER_ID, dataset, report, text};
+use crate::dtype::DType;
+use crate::error::{Error, Kind, Result, fail};
+use crate::format::Header;
+use crate::params::{Mode, Params};
+
+/// Runs a call-back's work: nothing unwinds into HDF5, and errors are kept and logged.
+fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
+    crate::guard::guard(failed, || work().inspect_err(|e| report::log(format_args!("error: {e}"))))
+}
+
+/// `H5Z_set_local_func_t` with the caller's return address: completes the `cd_values` with what the dataset holds.
+///
+/// It alone protects the data, since HDF5 ignores `can_apply` for an optional filter: what it refuses is not made.
+///
+/// # Safety
+/// As HDF5 calls it.
+pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
+    guard(-1, || {
+        match Hdf5::of_caller(caller)? {
+            // SAFETY: the ids come from the library of `caller`.
+            Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
+            // The user's words stay as they are: the long form works, and lossless in any form.
+            None => report::log(format_args!("the calling HDF5 hides its functions; cd_values are taken as given")),
+        }
+        Ok(0)
+    })
+}
+
+/// # Safety
+/// The ids belong to the library of `hdf5`.
+unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
+    // SAFETY: the contract, for all calls below.
+    let ours = unsafe { Ours::find(hdf5, dcpl)? };
+    let request = match std::env::var("SLEEK_PARAMS") {
+        Ok(text) if ours.words.is_empty() => text::parse(&text)?,
+        _ => CdValues::decode(&ours.words)?.request,
+    };
+    // SAFETY: as above.
+    let stored = unsafe { dataset::stored(hdf5, type_id)? };
+    let lossy = request.mode != Mode::Lossless;
+    if lossy && ours.preceded {
+        return fail!(
+            InvalidArgument,
+            "mode {} after another filter: SLEEK must come first, before shuffle and the like",
+            request.mode.name()
+        );
+    }
+    if lossy && !stored.dtype.is_float() {
+        return fail!(
+            UnsupportedType,
+            "mode {} on {}; it needs f16, bf16, f32 or f64, and everything else mode lossless",
+            request.mode.name(),
+            stored.what
+        );
+    }
+    let needs_fill = request.mode == Mode::Noa && request.range.is_none() && request.fill_value.is_none();
+    let element = Element {
+        // Behind another filter the bytes are no elements any more.
+        dtype: if ours.preceded { DType::U8 } else { stored.dtype },
+        big_endian: stored.big_endian && !ours.preceded,
+        // SAFETY: as above.
+        fill_value: if needs_fill { unsafe { dataset::fill_value(hdf5, dcpl, type_id, &stored)? } } else { None },
+        // SAFETY: as above.
+        chunk: unsafe { dataset::chunk(hdf5, dcpl)? },
+    };
+    report::log(format_args!(
+        "dataset of {} in chunks of {:?}: {}",
+        stored.what,
+        element.chunk,
+        text::format(&request)
+    ));
+    let words = CdValues { request, element: Some(element) }.encode();
+    // SAFETY: as above; `words` outlives the call.
+    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
+        return fail!(Hdf5, "H5Pmodify_filter failed");
+    }
+    Ok(())
+}
+
+/// The filter's entry in a pipeline.
+struct Ours {
+    flags: c_uint,
+    words: Vec<u32>,
+    /// Another filter comes before.
+    preceded: bool,
+}
+
+impl Ours {
+    /// # Safety
+    /// `dcpl` is a dataset creation property list of the library of `hdf5`.
+    unsafe fn find(hdf5: &Functions, dcpl: Hid) -> Result<Ours> {
+        // SAFETY: the contract.
+        let count = unsafe { (hdf5.H5Pget_nfilters)(dcpl) };
+        let mut found: Option<Ours> = None;
+        for i in 0..c_uint::try_from(count).unwrap_or(0) {
+            let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
+            let mut words = vec![0; MAX_WORDS];
+            // SAFETY: the contract; `words` has room for `len` words, and no name is asked for.
+            let id = unsafe {
+                (hdf5.H5Pget_filter2)(
+                    dcpl,
+                    i,
+                    &mut flags,
+                    &mut len,
+                    words.as_mut_ptr(),
+                    0,
+                    std::ptr::null_mut(),
+                    &mut config,
+                )
+            };
+            if id != FILTER_ID {
+                continue;
+            }
+            if found.is_some() {
+                return fail!(InvalidArgument, "SLEEK is in the pipeline twice; once is right");
+            }
+            if len > MAX_WORDS {
+                return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
+            }
+            words.truncate(len);
+            found = Some(Ours { flags, words, preceded: i > 0 });
+        }
+        found.ok_or_else(|| {
+            Error::new(Kind::Hdf5, format!("filter {FILTER_ID} is not in the pipeline of {count} filters"))
+        })
+    }
+}
+
+/// `H5Z_func_t`. Uses nothing of HDF5. On failure the caller's buffer is as it was.
+///
+/// # Safety
+/// As HDF5 calls it: `*buf` holds `nbytes` bytes and comes from `malloc`.
+pub unsafe extern "C" fn filter(
+    flags: c_uint,
+    cd_nelmts: usize,
+    cd_values: *const c_uint,
+    nbytes: usize,
+    buf_size: *mut usize,
+    buf: *mut *mut c_void,
+) -> usize {
+    guard(0, || {
+        // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
+        let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
+        let out = if flags & FLAG_REVERSE != 0 { decode(src)? } else { encode(words, src)? };
+        // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
+        unsafe {
+            libc::free(*buf);
+            *buf_size = out.len;
+            let len = out.len;
+            *buf = out.release();
+            Ok(len)
+        }
+    })
+}
+
+/// A slice of what C may give as null when it is empty.
+///
+/// # Safety
+/// `len` values at `start`.
+unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
+    // SAFETY: the contract.
+    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
+}
+
+fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
+    let params = encode_params(&CdValues::decode(words)?, src.len())?;
+    let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
+    let len = crate::compress_into(&params, src, out.bytes())?;
+    out.shrink(len);
+    Ok(out)
+}
+
+fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
+    match values.params() {
+        Some(params) if bytes.is_multiple_of(params.dtype.size()) => Ok(params),
+        _ if values.request.mode == Mode::Lossless => Ok(Params { dtype: DType::U8, ..values.request.clone() }),
+        Some(params) => {
+            fail!(InvalidArgument, "a chunk of {bytes} bytes does not hold whole {} elements", params.dtype.name())
+        }
+        None => fail!(
+            InvalidArgument,
+            "cd_values do not say the element type, which this HDF5 did not let us ask for; give the long form"
+        ),
+    }
+}
+
+fn decode(src: &[u8]) -> Result<Buffer> {
+    // The header's checksum covers the index, which grows with the array: sizes beyond about 900 × the stream cannot pass.
+    let mut out = Buffer::new(Header::read(src)?.layout.raw_bytes as usize)?;
+    crate::decompress_into(src, out.bytes())?;
+    Ok(out)
+}
+
+/// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.
+struct Buffer {
+    start: NonNull<c_void>,
+    len: usize,
+}
+
+impl Buffer {
+    fn new(len: usize) -> Result<Buffer> {
+        // SAFETY: malloc of at least a byte, so that null is failure.
+        match NonNull::new(unsafe { libc::malloc(len.max(1)) }) {
+            Some(start) => Ok(Buffer { start, len }),
+            None => fail!(OutOfMemory, "{len} bytes for a chunk"),
+        }
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: `len` bytes are ours. The codec only writes here before it knows what it wrote.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len) }
+    }
+
+    /// Gives the rest back: HDF5 may keep the chunk in its cache for long.
+    fn shrink(&mut self, len: usize) {
+        // SAFETY: the block is ours, and stays valid where it is if realloc fails.
+        if let Some(start) = NonNull::new(unsafe { libc::realloc(self.start.as_ptr(), len.max(1)) }) {
+            self.start = start;
+        }
+        self.len = len;
+    }
+
+    fn release(self) -> *mut c_void {
+        std::mem::ManuallyDrop::new(self).start.as_ptr()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: ours, and freed once: `release` forgets the value.
+        unsafe { libc::free(self.start.as_ptr()) };
+    }
+}
+
+/// The work of `sleek_h5_register`, with the caller's return address.
+///
+/// # Safety
+/// `caller` is an address in a loaded object, or null.
+pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
+    guard(Kind::Hdf5.code(), || {
+        let own = if caller.is_null() { None } else { Object::at(caller) };
+        let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
+        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but one.
+        let found =
+            found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
+        let Some((_object, register)) = found else {
+            return fail!(Hdf5, "no (or more than one) HDF5 is in sight; call H5Zregister(sleek_h5_class()) yourself");
+        };
+        // SAFETY: the function of this name has this type, and CLASS lives for ever.
+        let status = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> Herr>(register.as_ptr())(
+                (&raw const CLASS).cast(),
+            )
+        };
+        if status < 0 { fail!(Hdf5, "H5Zregister refused filter {FILTER_ID}") } else { Ok(0) }
+    })
+}

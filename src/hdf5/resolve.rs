@@ -1,0 +1,188 @@
+//! Which libhdf5 is calling? A process may hold several (a Python with h5py and netCDF4 does), mostly out of sight of the global
+//! symbol scope, and an id from one means nothing, or worse something else, to another. So the filter looks where the call
+//! returns to, and takes the functions of that very object.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::{NonNull, null, null_mut};
+
+use super::abi::{Functions, Hid};
+use crate::error::{Result, fail};
+
+/// An object of this process, kept loaded as long as this value lives.
+pub struct Object {
+    handle: NonNull<c_void>,
+    base: *mut c_void,
+}
+
+impl Object {
+    /// The object that holds the code at `address`.
+    pub fn at(address: *const c_void) -> Option<Object> {
+        let info = lookup(address)?;
+        let object = Object::open(info.dli_fname).or_else(|| Object::open(null()));
+        object.map(|mut o| {
+            o.base = info.dli_fbase;
+            o
+        })
+    }
+
+    /// The one loaded object that defines `symbol`; `None` if there are several.
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+    pub fn only_with(symbol: &CStr) -> Option<Object> {
+        let mut found = None;
+        for name in loaded_objects() {
+            let Some(mut object) = Object::open(if name.is_empty() { null() } else { name.as_ptr() }) else { continue };
+            let Some(own_base) = object.find(symbol).and_then(|p| base_of(p.as_ptr())) else { continue };
+            match &found {
+                // A handle also finds what the object's dependencies define: the same object may come up again.
+                Some(Object { base, .. }) if *base == own_base => {}
+                Some(_) => return None,
+                None => {
+                    object.base = own_base;
+                    found = Some(object);
+                }
+            }
+        }
+        found
+    }
+
+    /// The one loaded object that defines `symbol`: this system cannot list the objects.
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+    pub fn only_with(_symbol: &CStr) -> Option<Object> {
+        None
+    }
+
+    /// The address of `symbol` in the object or its dependencies.
+    pub fn find(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the handle is open.
+        NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) })
+    }
+
+    /// The address of `symbol` if the object itself defines it: a dependency's would be of another HDF5.
+    fn find_own(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
+        self.find(symbol).filter(|p| base_of(p.as_ptr()) == Some(self.base))
+    }
+
+    /// Opens what is loaded already; null is the main program.
+    fn open(name: *const std::ffi::c_char) -> Option<Object> {
+        let load = if name.is_null() { 0 } else { libc::RTLD_NOLOAD };
+        // SAFETY: `name` is null or a C string that the dynamic linker or a CString gave us. Nothing is loaded.
+        let handle = NonNull::new(unsafe { libc::dlopen(name, libc::RTLD_LAZY | load) })?;
+        Some(Object { handle, base: null_mut() })
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // SAFETY: opened once in `open`, closed once here.
+        unsafe { libc::dlclose(self.handle.as_ptr()) };
+    }
+}
+
+/// Where the object that holds `address` begins.
+pub fn base_of(address: *const c_void) -> Option<*mut c_void> {
+    lookup(address).map(|info| info.dli_fbase)
+}
+
+fn lookup(address: *const c_void) -> Option<libc::Dl_info> {
+    let mut info = std::mem::MaybeUninit::uninit();
+    // SAFETY: dladdr takes any address, and fills `info` unless it returns 0.
+    unsafe { if libc::dladdr(address, info.as_mut_ptr()) != 0 { Some(info.assume_init()) } else { None } }
+}
+
+/// The names under which the dynamic linker knows the loaded objects; the main program's is empty.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn loaded_objects() -> Vec<CString> {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> libc::c_int {
+        // SAFETY: `names` is the vector below, and the name is null or a C string.
+        unsafe {
+            if !(*info).dlpi_name.is_null() {
+                (*names.cast::<Vec<CString>>()).push(CStr::from_ptr((*info).dlpi_name).to_owned());
+            }
+        }
+        0
+    }
+    let mut names = Vec::new();
+    // SAFETY: `add` has the required type and the vector outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut names).cast()) };
+    names
+}
+
+/// The functions of one HDF5, which stays loaded meanwhile.
+pub struct Hdf5 {
+    functions: Functions,
+    _object: Option<Object>,
+}
+
+impl std::ops::Deref for Hdf5 {
+    type Target = Functions;
+    fn deref(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+impl Hdf5 {
+    /// The HDF5 whose code is at `caller`; null stands for a machine where the return address cannot be had.
+    ///
+    /// `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
+    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
+        let object = if caller.is_null() { Object::only_with(c"H5Pmodify_filter") } else { Object::at(caller) };
+        // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is checked below.
+        let loaded =
+            object.and_then(|o| unsafe { Functions::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
+        let Some((functions, object)) = loaded.or_else(|| in_program(caller).map(|f| (f, None))) else {
+            return Ok(None);
+        };
+        let (mut major, mut minor, mut release) = (0, 0, 0);
+        // SAFETY: three pointers to integers, as the function wants.
+        unsafe { (functions.H5get_libversion)(&mut major, &mut minor, &mut release) };
+        if (major, minor) < (1, 10) {
+            return fail!(Hdf5, "this is HDF5 {major}.{minor}.{release}; the filter needs 1.10 or newer");
+        }
+        Ok(Some(Hdf5 { functions, _object: object }))
+    }
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use super::symtab::functions as in_program;
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn in_program(_caller: *const c_void) -> Option<Functions> {
+    None
+}
+
+/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another.
+macro_rules! with_return_address {
+    ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty => $to:path, $x86:literal, $arm:literal) => {
+        #[cfg(target_arch = "x86_64")]
+        $(#[$attr])*
+        #[unsafe(naked)]
+        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            std::arch::naked_asm!(concat!("mov ", $x86, ", [rsp]"), "jmp {to}", to = sym $to)
+        }
+        #[cfg(target_arch = "aarch64")]
+        $(#[$attr])*
+        #[unsafe(naked)]
+        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            std::arch::naked_asm!(concat!("mov ", $arm, ", x30"), "b {to}", to = sym $to)
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        $(#[$attr])*
+        $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            // SAFETY: the same contract; null says that the caller is not known.
+            unsafe { $to($($arg,)* std::ptr::null()) }
+        }
+    };
+}
+
+with_return_address! {
+    /// `H5Z_set_local_func_t`. A fourth argument goes into a register that the caller leaves free.
+    pub fn set_local(dcpl: Hid, type_id: Hid, space: Hid) -> i32 => super::filter::set_local, "rcx", "x3"
+}
+
+with_return_address! {
+    /// Registers the filter with the HDF5 that the calling program or library is linked to, as `H5Zregister(sleek_h5_class())`
+    /// would: 0, or `SLEEK_ERR_HDF5` if no HDF5 can be found or it refuses. Needed before writing to an existing dataset, where
+    /// HDF5 loads no plugins, and where no plugin path is set. May be called many times.
+    #[unsafe(no_mangle)]
+    pub fn sleek_h5_register() -> i32 => super::filter::register, "rdi", "x0"
+}

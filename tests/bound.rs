@@ -1,0 +1,392 @@
+//! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of the
+//! quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
+
+mod reference;
+mod vectors;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use sleek::bound::{Step, step_range};
+use sleek::{DType, Kind, Mode, Params, Profile};
+use vectors::{Random, exact, float_layout, mask, to_bytes, word};
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const PROFILES: [Profile; 2] = [Profile::Adaptive, Profile::Fast];
+
+/// Compresses and restores; says what is wrong with what came back. Returns the chunks by kind.
+fn round_trip(params: &Params, words: &[u64]) -> Result<[u64; 3], String> {
+    let data = to_bytes(params.dtype, words, params.big_endian);
+    let stream = sleek::compress(params, &data).map_err(|error| error.to_string())?;
+    let back = sleek::decompress(&stream).map_err(|error| error.to_string())?;
+    let info = sleek::inspect(&stream).map_err(|error| error.to_string())?;
+    if params.mode == Mode::Noa && info.abs_bound != 0.0 {
+        let (lo, hi) = params.range.map_or_else(|| range(params, words), |range| (0.0, range));
+        if !exact::within_range(info.abs_bound, params.bound, lo, hi) {
+            return Err(format!(
+                "the absolute bound {:e} is above {:e} * ({hi:e} - {lo:e})",
+                info.abs_bound, params.bound
+            ));
+        }
+    }
+    exact::judge(params, info.abs_bound, &data, &back)?;
+    Ok(info.chunks)
+}
+
+/// Least and greatest finite value that is not the fill value.
+fn range(params: &Params, words: &[u64]) -> (f64, f64) {
+    let values = words.iter().map(|&w| exact::value(params.dtype, w));
+    let counted = values.filter(|v| v.is_finite() && Some(*v) != params.fill_value);
+    counted.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
+}
+
+/// As many copies of a number behind the words as there are words: then the chunks are packed, whatever the words are, and the
+/// quantizer is tested instead of the raw chunk.
+fn packable(words: &[u64]) -> Vec<u64> {
+    let mut words = words.to_vec();
+    words.resize(2 * words.len() + 300, 0);
+    words
+}
+
+fn params(dtype: DType, mode: Mode, bound: f64, profile: Profile) -> Params {
+    Params { profile, ..Params::new(dtype).with_bound(mode, bound) }
+}
+
+fn next(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() + 1)
+}
+
+fn previous(x: f64) -> f64 {
+    f64::from_bits(x.to_bits() - 1)
+}
+
+/// Bounds at every corner of `Step::for_bound`: the least for a factor and the greatest below the next factor.
+fn corners(j: i16) -> impl Iterator<Item = f64> {
+    (4..=7u32).flat_map(move |w| {
+        // The bound half a step; for the smallest steps it may be a subnormal number and then exact all the same.
+        let bound = f64::from(w) * exact::power(i32::from(j).max(-1020)) / 2.0;
+        [bound, next(bound), previous(f64::from(w + 1) * exact::power(i32::from(j).max(-1020)) / 2.0)]
+    })
+}
+
+// ---- all values of the small types ----
+
+#[test]
+fn every_half_with_every_step() {
+    let words: Vec<u64> = (0..1 << 16).collect();
+    for dtype in [DType::F16, DType::BF16] {
+        let steps = step_range(dtype);
+        for j in (*steps.start() - 2..=*steps.end() + 3).step_by(if dtype == DType::F16 { 1 } else { 9 }) {
+            for bound in corners(j) {
+                for profile in PROFILES {
+                    round_trip(&params(dtype, Mode::Abs, bound, profile), &words).unwrap();
+                }
+            }
+        }
+        for bound in [0.0, 5e-324, f64::MIN_POSITIVE, 1e-45, 0.1, 1e-3, 65504.0, 1e38, f64::MAX] {
+            for profile in PROFILES {
+                for mode in [Mode::Abs, Mode::Noa, Mode::Rel] {
+                    round_trip(&params(dtype, mode, bound, profile), &words).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_half_with_every_relative_bound() {
+    let ordered: Vec<u64> = (0..1 << 16).collect();
+    // The same values in an order that puts numbers of every kind into each chunk.
+    let mixed: Vec<u64> = (0..1 << 16).map(|i| i * 40503 & 0xFFFF).collect();
+    for dtype in [DType::F16, DType::BF16] {
+        for e in -14..2 {
+            for bound in [exact::power(e), next(exact::power(e)), previous(exact::power(e)), 1.37 * exact::power(e)] {
+                for profile in PROFILES {
+                    round_trip(&params(dtype, Mode::Rel, bound, profile), &ordered).unwrap();
+                    round_trip(&params(dtype, Mode::Rel, bound, profile), &mixed).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_half_lossless() {
+    for dtype in [DType::F16, DType::BF16, DType::I16, DType::U16] {
+        for profile in PROFILES {
+            for big_endian in [false, true] {
+                for factor in [1u64, 3, 129, 40503] {
+                    let words: Vec<u64> = (0..1 << 16).map(|i| i * factor & 0xFFFF).collect();
+                    let params = Params { big_endian, ..params(dtype, Mode::Lossless, 0.0, profile) };
+                    round_trip(&params, &words).unwrap();
+                }
+            }
+        }
+    }
+}
+
+// ---- structured values of every type ----
+
+/// Values at which quantizing with `step` can go wrong, each moved by a few units in its last place.
+fn delicate(random: &mut Random, dtype: DType, step: Step, count: usize) -> Vec<u64> {
+    let (m, _) = float_layout(dtype).unwrap();
+    let specials = vectors::specials(dtype);
+    let all = mask(dtype);
+    let sign = all ^ all >> 1;
+    let factor = u64::from(step.w);
+    // Half steps up to the magnitude from which values keep their bits.
+    let limit = (2 << m) / factor;
+    let one = |random: &mut Random| {
+        let half_steps = match random.below(5) {
+            0 => random.below(40),
+            1 => random.next() >> (63 - random.below(u64::from(m))),
+            2 => limit.saturating_sub(3) + random.below(7),
+            _ => random.below(limit),
+        };
+        let base = match random.below(12) {
+            0 => specials[random.below(specials.len() as u64) as usize],
+            1 => random.next(),
+            2 => random.next() & all >> random.below(u64::from(m)),
+            _ => vectors::try_word(dtype, (half_steps * factor) as i64, i32::from(step.j) - 1).unwrap_or(1),
+        };
+        (base.wrapping_add(random.around(3) as u64) ^ sign * random.below(2)) & all
+    };
+    (0..count).map(|_| one(random)).collect()
+}
+
+fn bound_strategy() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        // Any positive finite number; numbers near 1; corners.
+        any::<u64>().prop_map(|bits| f64::from_bits((bits & (u64::MAX >> 1)).min(f64::MAX.to_bits()))),
+        (-40i32..40, any::<u64>()).prop_map(|(e, f)| f64::from_bits(exact::power(e).to_bits() | f >> 12)),
+        (-150i32..130, 0usize..12).prop_map(|(j, i)| corners(j as i16).nth(i).unwrap()),
+        (-1024i32..964, 0usize..12).prop_map(|(j, i)| corners(j as i16).nth(i).unwrap()),
+        (-30i32..10, 0usize..12).prop_map(|(j, i)| corners(j as i16).nth(i).unwrap()),
+    ]
+}
+
+fn length_strategy(chunk: usize) -> impl Strategy<Value = usize> {
+    prop_oneof![
+        1 => prop::sample::select(vec![0, 1, 2]),
+        2 => prop::sample::select(vec![chunk - 1, chunk, chunk + 1]),
+        6 => 1..700usize,
+    ]
+}
+
+fn mode_strategy() -> impl Strategy<Value = Mode> {
+    prop::sample::select(vec![Mode::Abs, Mode::Abs, Mode::Noa, Mode::Rel, Mode::Lossless])
+}
+
+/// The words whose values lie between −1/2 and 1/2 or are not finite, and those two: data of value range 1.
+fn of_range_one(dtype: DType, words: &[u64]) -> Vec<u64> {
+    let ends = [word(dtype, 1, -1), word(dtype, -1, -1)];
+    let fits = |w: &u64| !exact::value(dtype, *w).is_finite() || exact::value(dtype, *w).abs() <= 0.5;
+    words.iter().copied().filter(fits).chain(ends).collect()
+}
+
+/// One case: data for the step that the bound leads to, and the same padded so that it is packed.
+fn delicate_case(params: &Params, seed: u64, count: usize) -> TestCaseResult {
+    let mut random = Random(seed);
+    let mut params = params.clone();
+    let dtype = params.dtype;
+    if params.mode == Mode::Noa && random.below(2) == 0 {
+        params.range = Some(exact::power(random.around(20) as i32) * (1.0 + random.below(1000) as f64 / 1000.0));
+    }
+    let abs = params.bound * params.range.unwrap_or(1.0);
+    let step = Step::for_bound(dtype, abs, params.profile).unwrap_or(Step { w: 5, j: -5 });
+    let mut words = delicate(&mut random, dtype, step, count);
+    if params.mode == Mode::Noa && params.range.is_none() && count > 0 {
+        words = of_range_one(dtype, &words);
+    }
+    for words in [packable(&words), words] {
+        if let Err(error) = round_trip(&params, &words) {
+            return Err(TestCaseError::fail(error));
+        }
+    }
+    Ok(())
+}
+
+macro_rules! delicate_values {
+    ($($name:ident: $dtype:expr;)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+            $(
+                #[test]
+                fn $name(
+                    bound in bound_strategy(), mode in mode_strategy(), fast: bool, big_endian: bool, seed: u64,
+                    count in length_strategy(16384 / $dtype.size()),
+                ) {
+                    let params = params($dtype, mode, bound, PROFILES[usize::from(fast)]);
+                    delicate_case(&Params { big_endian, ..params }, seed, count)?;
+                }
+            )*
+        }
+    };
+}
+
+delicate_values! {
+    delicate_f32: DType::F32;
+    delicate_f64: DType::F64;
+    delicate_f16: DType::F16;
+    delicate_bf16: DType::BF16;
+}
+
+/// Every step that the two large types can have, with values around its ties and its threshold.
+#[test]
+fn every_step_of_the_large_types() {
+    let mut random = Random(4);
+    for dtype in [DType::F32, DType::F64] {
+        let steps = step_range(dtype);
+        for j in *steps.start() - 2..=*steps.end() + 3 {
+            for bound in corners(j) {
+                let Some(step) = Step::for_bound(dtype, bound, Profile::Adaptive) else {
+                    assert!(j < *steps.start() || bound < exact::power(i32::from(j).max(-1020)) * 2.0);
+                    continue;
+                };
+                let words = packable(&delicate(&mut random, dtype, step, 300));
+                for profile in PROFILES {
+                    round_trip(&params(dtype, Mode::Abs, bound, profile), &words).unwrap();
+                }
+            }
+        }
+    }
+}
+
+/// The tests above are about the quantizer, so chunks that are stored raw would prove nothing.
+#[test]
+fn delicate_values_are_packed() {
+    for dtype in FLOATS {
+        for mode in [Mode::Abs, Mode::Rel, Mode::Lossless] {
+            let words = packable(&delicate(&mut Random(9), dtype, Step { w: 7, j: -7 }, 3000));
+            let [packed, raw, constant] =
+                round_trip(&params(dtype, mode, 3.5 / 128.0, Profile::Adaptive), &words).unwrap();
+            assert!(packed > raw, "{dtype:?} {mode:?}: {packed} chunks packed, {raw} raw, {constant} constant");
+        }
+    }
+}
+
+// ---- ranges, fill values, lengths, refusals ----
+
+#[test]
+fn measured_ranges() {
+    let mut random = Random(21);
+    for dtype in FLOATS {
+        let specials = vectors::specials(dtype);
+        for round in 0..120 {
+            let count = 1 + random.below(600) as usize;
+            // Any values at all; a range may overflow, be subnormal, or be nothing.
+            let mut words: Vec<u64> = (0..count).map(|_| random.next() & mask(dtype)).collect();
+            if round % 3 == 0 {
+                words.iter_mut().for_each(|w| *w = specials[random.below(specials.len() as u64) as usize]);
+            }
+            if round % 5 == 0 {
+                let same = words[0];
+                words.fill(same);
+            }
+            for bound in [1e-300, 1e-9, 1e-3, 0.7, 1.0, 3e10, f64::MAX] {
+                let fill_value = (round % 2 == 0).then(|| exact::value(dtype, words[count / 2]));
+                let params = Params { fill_value, ..params(dtype, Mode::Noa, bound, PROFILES[round % 2]) };
+                round_trip(&params, &words).unwrap();
+                round_trip(&params, &packable(&words)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fill_value_does_not_widen_the_range() {
+    for dtype in FLOATS {
+        let fill = word(dtype, 1, 15);
+        let words: Vec<u64> = (0..5000).map(|i| if i % 9 == 0 { fill } else { word(dtype, i % 64, -6) }).collect();
+        let of = |fill_value| {
+            let params = Params { fill_value, ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive) };
+            round_trip(&params, &words).unwrap();
+            let data = to_bytes(dtype, &words, false);
+            sleek::inspect(&sleek::compress(&params, &data).unwrap()).unwrap().range
+        };
+        assert_eq!(of(None), 32768.0);
+        assert_eq!(of(Some(32768.0)), 63.0 / 64.0);
+    }
+}
+
+#[test]
+fn every_length_around_subchunks_and_chunks() {
+    for dtype in DType::ALL {
+        let (chunk, sub) = (16384 / dtype.size(), 512 / dtype.size());
+        let lengths =
+            (0..=2 * sub + 1).step_by(1 + sub / 40).chain(chunk - 2..=chunk + 2).chain(2 * chunk - 1..=2 * chunk + 1);
+        for count in lengths {
+            let modes = if dtype.is_float() {
+                &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][..]
+            } else {
+                &[Mode::Lossless]
+            };
+            for &mode in modes {
+                for generator in ["wave", "specials", "noise"] {
+                    let words = vectors::words(generator, dtype, count as u64, count);
+                    for big_endian in [false, true] {
+                        let params = Params { big_endian, ..params(dtype, mode, 0.01, PROFILES[count % 2]) };
+                        round_trip(&params, &words).unwrap();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Both decoders give the same for what our encoder makes of delicate values.
+#[test]
+fn the_reference_decoder_agrees() {
+    let mut random = Random(31);
+    for round in 0..400 {
+        let dtype = FLOATS[round % 4];
+        let steps = step_range(dtype);
+        let j = *steps.start() + random.below((steps.end() - steps.start()) as u64) as i16;
+        let bound = corners(j).nth(round % 12).unwrap();
+        let mode = [Mode::Abs, Mode::Rel, Mode::Lossless][round % 3];
+        let words = packable(&delicate(&mut random, dtype, Step { w: 4 + (round % 4) as u8, j }, 400));
+        let data = to_bytes(dtype, &words, false);
+        let stream = sleek::compress(&params(dtype, mode, bound, PROFILES[round / 4 % 2]), &data).unwrap();
+        assert!(sleek::decompress(&stream).unwrap() == reference::decode(&stream).unwrap(), "round {round}");
+    }
+}
+
+#[test]
+fn integers_come_back_whatever_they_are() {
+    let mut random = Random(41);
+    for dtype in DType::ALL {
+        for round in 0..200 {
+            let count = random.below(3000) as usize;
+            let keep = random.below(8 * dtype.size() as u64) as u32;
+            let base = random.next();
+            // Any mix of width, sign, base and trailing zeros.
+            let zeros = random.below(u64::from(keep) + 1) as u32;
+            let words: Vec<u64> = (0..count)
+                .map(|_| (base ^ random.next() >> 1 >> (63 - keep)) >> zeros << zeros & mask(dtype))
+                .collect();
+            let params =
+                Params { big_endian: round % 3 == 0, ..params(dtype, Mode::Lossless, 0.0, PROFILES[round % 2]) };
+            round_trip(&params, &words).unwrap();
+            round_trip(&params, &packable(&words)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_promised_is_refused() {
+    for bound in [-1.0, -0.0 - 5e-324, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for mode in [Mode::Abs, Mode::Noa, Mode::Rel] {
+            let error = sleek::compress(&params(DType::F32, mode, bound, Profile::Adaptive), &[0; 8]).unwrap_err();
+            assert_eq!(error.kind, Kind::InvalidBound, "{bound}");
+        }
+    }
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_float()) {
+        let error = sleek::compress(&params(dtype, Mode::Abs, 1.0, Profile::Adaptive), &[0; 8]).unwrap_err();
+        assert_eq!(error.kind, Kind::UnsupportedType);
+    }
+    for range in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let params = Params { range: Some(range), ..params(DType::F64, Mode::Noa, 1e-3, Profile::Adaptive) };
+        assert_eq!(sleek::compress(&params, &[0; 8]).unwrap_err().kind, Kind::InvalidArgument);
+    }
+    let odd = sleek::compress(&Params::new(DType::F64), &[0; 9]).unwrap_err();
+    assert_eq!(odd.kind, Kind::InvalidArgument);
+}

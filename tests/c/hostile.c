@@ -1,0 +1,199 @@
+// Wrong arguments and damaged streams: each is refused with its own code and a text that names the fault.
+#include "check.h"
+
+#include <math.h>
+
+enum { COUNT = 5000 };
+static float field[COUNT], restored[COUNT];
+static unsigned char stream[4 * COUNT + 1000], copy[sizeof stream];
+static size_t stream_bytes;
+
+static int32_t compress(const sleek_params *p, size_t count) {
+    size_t bytes = 1;
+    int32_t code = sleek_compress(p, field, count, copy, sizeof copy, &bytes, NULL);
+    CHECK((code == SLEEK_OK) == (bytes != 0));
+    return code;
+}
+
+static int32_t decompress(const void *src, size_t bytes) {
+    size_t back = 1;
+    int32_t code = sleek_decompress(src, bytes, restored, sizeof restored, &back, NULL);
+    CHECK((code == SLEEK_OK) == (back != 0));
+    return code;
+}
+
+static int32_t range(uint64_t first, size_t count, size_t capacity) {
+    return sleek_decompress_range(stream, stream_bytes, first, count, restored, capacity, NULL);
+}
+
+static void null_pointers(void) {
+    sleek_params p = defaults(SLEEK_F32);
+    sleek_info info = {.struct_size = sizeof info};
+    size_t bytes = 1;
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "params", sleek_params_init(NULL));
+    CHECK(sleek_compress_bound(NULL, 1) == 0 && strstr(sleek_last_error(), "params is NULL"));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "params", sleek_compress(NULL, field, 1, copy, sizeof copy, &bytes, NULL));
+    CHECK(bytes == 0);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_compress(&p, NULL, 1, copy, sizeof copy, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_compress(&p, field, 1, NULL, sizeof copy, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst_bytes", sleek_compress(&p, field, 1, copy, sizeof copy, NULL, NULL));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "0 bytes", sleek_compress(&p, field, 1, NULL, 0, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress(NULL, 0, restored, sizeof restored, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_decompress(stream, stream_bytes, NULL, 9, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "0 bytes", sleek_decompress(stream, stream_bytes, NULL, 0, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress_range(NULL, 9, 0, 1, restored, 4, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_decompress_range(stream, stream_bytes, 0, 1, NULL, 4, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_inspect(NULL, 9, &info));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "info", sleek_inspect(stream, stream_bytes, NULL));
+    // What may be NULL.
+    CHECK(sleek_compress(&p, NULL, 0, copy, 64, &bytes, NULL) == SLEEK_OK && bytes == 64);
+    CHECK(sleek_decompress(copy, 64, NULL, 0, &bytes, NULL) == SLEEK_OK && bytes == 0);
+    CHECK(sleek_decompress_range(copy, 64, 0, 0, NULL, 0, NULL) == SLEEK_OK);
+    CHECK(sleek_decompress(stream, stream_bytes, restored, sizeof restored, NULL, NULL) == SLEEK_OK);
+}
+
+// `field = value` in otherwise good parameters is refused.
+#define REFUSED(code, words, field, value)         \
+    do {                                           \
+        sleek_params bad = defaults(SLEEK_F32);    \
+        bad.mode = SLEEK_NOA;                      \
+        bad.bound = 0.25;                          \
+        bad.field = (value);                       \
+        CHECK_FAILS(code, words, compress(&bad, COUNT)); \
+    } while (0)
+
+static void parameters(void) {
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "dtype code 0", dtype, 0);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "dtype code 13", dtype, 13);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "dtype -1", dtype, -1);
+    REFUSED(SLEEK_E_UNSUPPORTED_TYPE, "i32", dtype, SLEEK_I32);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "mode 4", mode, 4);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 2", codec, 2);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "profile 2", profile, 2);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "device 3", device, 3);
+    REFUSED(SLEEK_E_DEVICE, "cuda", device, SLEEK_CUDA);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "threads -2", threads, -2);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "has_fill_value 2", has_fill_value, 2);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "big_endian -1", big_endian, -1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "reserved", reserved[7], 1);
+    REFUSED(SLEEK_E_INVALID_BOUND, "-1", bound, -1.0);
+    REFUSED(SLEEK_E_INVALID_BOUND, "NaN", bound, (double)NAN);
+    REFUSED(SLEEK_E_INVALID_BOUND, "inf", bound, (double)INFINITY);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "value range -1", range, -1.0);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "value range NaN", range, (double)NAN);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size 0", struct_size, 0);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size 20", struct_size, 20);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size", struct_size, (size_t)-8);
+}
+
+// A struct of an older header has its last fields missing, one of a newer header has more.
+static void struct_sizes(void) {
+    struct { sleek_params known; uint64_t unknown[2]; } newer = {defaults(SLEEK_F32), {0, 0}};
+    newer.known.struct_size = sizeof newer;
+    CHECK(compress(&newer.known, COUNT) == SLEEK_OK);
+    newer.unknown[1] = 1ull << 40;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "is older than the header", compress(&newer.known, COUNT));
+
+    sleek_params older = defaults(SLEEK_F32);
+    older.struct_size = offsetof(sleek_params, codec);
+    memset(&older.codec, 0xff, sizeof older - older.struct_size);
+    CHECK(compress(&older, COUNT) == SLEEK_OK);
+    CHECK(memcmp(copy, stream, stream_bytes) == 0);
+
+    struct { sleek_info known; uint64_t unknown; } info = {.known = {.struct_size = sizeof info}, .unknown = 7};
+    CHECK(sleek_inspect(stream, stream_bytes, &info.known) == SLEEK_OK);
+    CHECK(info.known.count == COUNT && info.known.struct_size == sizeof info && info.unknown == 0);
+    info.known.struct_size = offsetof(sleek_info, bound);
+    info.known.bound = 42;
+    CHECK(sleek_inspect(stream, stream_bytes, &info.known) == SLEEK_OK && info.known.bound == 42);
+    info.known.struct_size = 8;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "struct_size 8", sleek_inspect(stream, stream_bytes, &info.known));
+}
+
+static void buffers(void) {
+    sleek_params p = defaults(SLEEK_F32);
+    size_t bytes = 1;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "elements", compress(&p, SIZE_MAX));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "address space", compress(&p, SIZE_MAX / 4));
+    CHECK(sleek_compress_bound(&p, SIZE_MAX) == 0 && sleek_compress_bound(&p, SIZE_MAX / 4) == 0);
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "address space",
+                sleek_compress(&p, field, COUNT, copy, SIZE_MAX, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "overlap",
+                sleek_compress(&p, field, COUNT, field, sizeof field, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "overlap",
+                sleek_compress(&p, field, COUNT, field + COUNT - 1, 4, &bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "overlap",
+                sleek_decompress(stream, stream_bytes, stream + stream_bytes - 1, 1, &bytes, NULL));
+    CHECK(bytes == 0);
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "stream",
+                sleek_compress(&p, field, COUNT, copy, sizeof copy, &bytes, &bytes));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "stream",
+                sleek_decompress(stream, stream_bytes, restored, sizeof restored, &bytes, &bytes));
+    // Side by side is no overlap.
+    memcpy(copy, stream, stream_bytes);
+    CHECK(sleek_decompress(copy, stream_bytes, restored, sizeof restored, &bytes, NULL) == SLEEK_OK);
+    // One byte less than needed, in either direction; nothing behind the destination changes.
+    for (size_t capacity = 0; capacity < stream_bytes; capacity += 1 + capacity / 3) {
+        memset(copy, 0xa5, sizeof copy);
+        int32_t code = sleek_compress(&p, field, COUNT, copy, capacity, &bytes, NULL);
+        CHECK(code == SLEEK_E_BUFFER_TOO_SMALL && bytes == 0);
+        for (size_t i = capacity; i < sizeof copy; i++) CHECK(copy[i] == 0xa5);
+    }
+    CHECK(sleek_compress(&p, field, COUNT, copy, stream_bytes, &bytes, NULL) == SLEEK_OK && bytes == stream_bytes);
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "20000",
+                sleek_decompress(stream, stream_bytes, restored, sizeof restored - 1, &bytes, NULL));
+}
+
+static void ranges(void) {
+    CHECK(range(COUNT - 1, 1, 4) == SLEEK_OK && restored[0] == field[COUNT - 1]);
+    CHECK(range(COUNT, 0, 0) == SLEEK_OK);
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "5000", range(COUNT, 1, 4));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "5000", range(COUNT + 1, 0, 4));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "5000", range(0, COUNT + 1, sizeof restored));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "5000", range(UINT64_MAX, 2, sizeof restored));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "5000", range(1, SIZE_MAX, sizeof restored));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "7", range(0, 2, 7));
+}
+
+static void damage(void) {
+    CHECK(decompress(stream, stream_bytes) == SLEEK_OK);
+    CHECK_FAILS(SLEEK_E_NOT_SLEEK, "first bytes", decompress(field, sizeof field));
+    CHECK_FAILS(SLEEK_E_NOT_SLEEK, "", decompress(stream, 0));
+    CHECK_FAILS(SLEEK_E_CORRUPT, "follow", decompress(stream, stream_bytes + 1));
+    for (size_t bytes = 6; bytes < stream_bytes; bytes++) CHECK(decompress(stream, bytes) == SLEEK_E_TRUNCATED);
+    memcpy(copy, stream, stream_bytes);
+    for (size_t i = 0; i < stream_bytes; i++) {
+        copy[i] ^= (unsigned char)(1 << i % 8);
+        CHECK(decompress(copy, stream_bytes) != SLEEK_OK);
+        copy[i] = stream[i];
+    }
+    copy[6] = 2;
+    CHECK_FAILS(SLEEK_E_UNSUPPORTED_FORMAT, "version 2", decompress(copy, stream_bytes));
+}
+
+static void texts(void) {
+    CHECK(strcmp(sleek_version(), SLEEK_VERSION) == 0);
+    for (int32_t code = -1; code < 100; code++) CHECK(strlen(sleek_strerror(code)) > 4);
+    CHECK(strcmp(sleek_strerror(SLEEK_OK), "no error") == 0);
+    CHECK(strcmp(sleek_strerror(12345), sleek_strerror(-1)) == 0);
+    CHECK(strcmp(sleek_strerror(SLEEK_E_CORRUPT), sleek_strerror(SLEEK_E_TRUNCATED)) != 0);
+    decompress(field, sizeof field);
+    const char *text = sleek_last_error();
+    CHECK(decompress(stream, stream_bytes) == SLEEK_OK && strstr(text, "not a SLEEK stream") == text);
+}
+
+int main(void) {
+    CHECK(strcmp(sleek_last_error(), "") == 0);
+    for (int i = 0; i < COUNT; i++) field[i] = (float)sin(i * 0.01);
+    sleek_params p = defaults(SLEEK_F32);
+    CHECK(sleek_compress(&p, field, COUNT, stream, sizeof stream, &stream_bytes, NULL) == SLEEK_OK);
+    null_pointers();
+    parameters();
+    struct_sizes();
+    buffers();
+    ranges();
+    damage();
+    texts();
+    puts("every fault is refused");
+    return 0;
+}

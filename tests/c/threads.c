@@ -1,0 +1,62 @@
+// The library in the life of a process: calls from many threads, error texts of their own, work in a forked child.
+#include "check.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COUNT = 1 << 20, THREADS = 8 };
+static double field[COUNT];
+static unsigned char *expected;
+static size_t expected_bytes;
+
+static void work(void) {
+    sleek_params p = defaults(SLEEK_F64);
+    size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
+    unsigned char *stream = malloc(bound);
+    double *back = malloc(sizeof field);
+    p.threads = 4;
+    CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
+    CHECK(bytes == expected_bytes && memcmp(stream, expected, bytes) == 0);
+    CHECK(sleek_decompress(stream, bytes, back, sizeof field, NULL, NULL) == SLEEK_OK);
+    CHECK(memcmp(field, back, sizeof field) == 0);
+    free(stream), free(back);
+}
+
+static void *thread(void *number) {
+    int me = (int)(size_t)number;
+    char words[32];
+    sleek_params p = defaults(1000 + me);
+    CHECK(strcmp(sleek_last_error(), "") == 0);
+    CHECK(sleek_compress_bound(&p, 1) == 0);
+    work();
+    snprintf(words, sizeof words, "dtype code %d ", 1000 + me);
+    CHECK(strstr(sleek_last_error(), words) != NULL);
+    return NULL;
+}
+
+int main(void) {
+    for (int i = 0; i < COUNT; i++) field[i] = i % 1000 * 0.25;
+    sleek_params p = defaults(SLEEK_F64);
+    size_t bound = sleek_compress_bound(&p, COUNT);
+    expected = malloc(bound);
+    p.threads = 1;
+    CHECK(sleek_compress(&p, field, COUNT, expected, bound, &expected_bytes, NULL) == SLEEK_OK);
+
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, thread, (void *)i) == 0);
+    for (size_t i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        work();
+        _exit(0);
+    }
+    int status = 1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    work();
+    free(expected);
+    puts("threads and fork are fine");
+    return 0;
+}

@@ -1,0 +1,112 @@
+//! C programs against `include/sleek.h` and `libsleek.so`: the tests in `tests/c` and the examples in `examples/c`.
+
+mod common;
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Compiles a program of the repository as a user would, with every warning an error.
+fn compile(dir: &TempDir, source: &str) -> PathBuf {
+    let program = dir.path().join(Path::new(source).file_stem().unwrap());
+    // The linker wants libsleek.so, the loader the name that the library gives itself.
+    for name in ["libsleek.so", "libsleek.so.0"] {
+        let link = dir.path().join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(common::libsleek(), link).unwrap();
+        }
+    }
+    common::run(
+        Command::new("cc")
+            .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
+            .args(["-g", "-O1", "-I"])
+            .arg(common::root().join("include"))
+            .arg(common::root().join(source))
+            .arg(format!("-L{0}", dir.path().display()))
+            .arg(format!("-Wl,-rpath,{}", dir.path().display()))
+            .args(["-lsleek", "-lm", "-lpthread", "-o"])
+            .arg(&program),
+    );
+    program
+}
+
+/// What `source` prints to standard output; it prints nothing to standard error.
+fn compile_and_run(source: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let out = Command::new(compile(&dir, source)).output().unwrap();
+    let stderr = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && stderr.is_empty(), "{source}: {}\n{stderr}", out.status);
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn round_trips() {
+    assert_eq!(compile_and_run("tests/c/roundtrip.c"), "round trips are fine\n");
+}
+
+#[test]
+fn hostile_arguments() {
+    assert_eq!(compile_and_run("tests/c/hostile.c"), "every fault is refused\n");
+}
+
+#[test]
+fn threads_and_fork() {
+    assert_eq!(compile_and_run("tests/c/threads.c"), "threads and fork are fine\n");
+}
+
+#[test]
+fn examples() {
+    let text = compile_and_run("examples/c/compress.c");
+    assert!(text.starts_with("1048576 -> "), "{text}");
+    let text = compile_and_run("examples/c/range.c");
+    assert!(text.starts_with("series[777777] = 388888.5\n"), "{text}");
+    assert!(text.contains("code 12: element range outside the array: 4 elements from 999999 on"), "{text}");
+}
+
+/// The same programs, with every access watched: destinations begin uninitialised and end where they are promised to.
+#[test]
+#[ignore = "needs valgrind; make memcheck runs it"]
+fn memory_is_used_as_promised() {
+    // In a forked child the parent's threads are gone and what they held counts as lost: no leak check there.
+    for (source, leaks) in [
+        ("tests/c/hostile.c", "--leak-check=full"),
+        ("tests/c/roundtrip.c", "--leak-check=full"),
+        ("tests/c/threads.c", "--leak-check=no"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let suppressions = common::root().join("tests/c/valgrind.supp");
+        common::run(
+            Command::new("valgrind")
+                .args([
+                    "-q",
+                    "--error-exitcode=9",
+                    "--show-leak-kinds=definite",
+                    "--errors-for-leak-kinds=definite",
+                    leaks,
+                ])
+                .arg(format!("--suppressions={}", suppressions.display()))
+                .arg(compile(&dir, source)),
+        );
+    }
+}
+
+/// Hosts that know the library only at run time: HDF5, Python, Julia.
+#[test]
+fn the_library_loads_at_run_time_and_stays() {
+    let path = CString::new(common::libsleek().into_os_string().into_encoded_bytes()).unwrap();
+    // SAFETY: loading runs no code of ours, and the names are functions of these signatures.
+    let version = unsafe {
+        let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        assert!(!library.is_null());
+        let symbol = libc::dlsym(library, c"sleek_version".as_ptr());
+        assert!(!symbol.is_null());
+        let version = std::mem::transmute::<*mut c_void, extern "C" fn() -> *const c_char>(symbol);
+        assert_eq!(libc::dlclose(library), 0);
+        version
+    };
+    // The library does not go away with its last handle (HDF5 closes plugins while threads of ours may run).
+    // SAFETY: a NUL-terminated text that stays valid.
+    assert_eq!(unsafe { CStr::from_ptr(version()) }.to_str(), Ok(env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,448 @@
+//! The command `sleek`, driven as a user drives it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory of its own for each test.
+struct Bench {
+    dir: TempDir,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench { dir: TempDir::new().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn get(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sleek"));
+        command.args(args.split_whitespace()).current_dir(self.dir.path());
+        command
+    }
+
+    fn run(&self, args: &str) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs what must succeed; returns standard output.
+    fn ok(&self, args: &str) -> Vec<u8> {
+        let out = self.run(args);
+        assert!(out.status.success(), "sleek {args}: {}", stderr(&out));
+        out.stdout
+    }
+
+    /// Runs what must fail with exit code 2 and a message that has `part` in it, and must leave no file behind.
+    fn fails(&self, args: &str, part: &str) {
+        let before = self.files();
+        let out = self.run(args);
+        let message = stderr(&out);
+        assert_eq!(out.status.code(), Some(2), "sleek {args}: {message}");
+        assert!(message.starts_with("sleek: error: "), "sleek {args}: {message}");
+        assert!(message.contains(part), "sleek {args}: no '{part}' in: {message}");
+        assert_eq!(self.files(), before, "sleek {args} left files");
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut files: Vec<_> = fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+
+    fn json(&self, args: &str) -> Value {
+        serde_json::from_slice(&self.ok(args)).unwrap()
+    }
+
+    /// Runs with `input` on standard input.
+    fn piped(&self, args: &str, input: &[u8]) -> Output {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // A command that refuses its input closes the pipe early.
+        let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let out = child.wait_with_output().unwrap();
+        feeder.join().unwrap();
+        out
+    }
+}
+
+fn stderr(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+fn wave(n: usize) -> Vec<f32> {
+    (0..n).map(|i| 250.0 + 10.0 * (i as f32 * 0.01).sin()).collect()
+}
+
+fn bytes_of(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+fn floats_of(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+fn max_error(a: &[f32], b: &[f32]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(x, y)| (f64::from(*x) - f64::from(*y)).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn every_mode_there_and_back() {
+    let bench = Bench::new();
+    let values = wave(100_003);
+    bench.put("in", &bytes_of(&values));
+    for (mode, limit) in [("--abs 1e-2", 1e-2), ("--noa 1e-3", 0.02), ("--rel 1e-4", 0.026), ("--lossless", 0.0)] {
+        for profile in ["adaptive", "fast"] {
+            bench.ok(&format!("compress --force --dtype f32 {mode} --profile {profile} in packed"));
+            bench.ok("decompress --force packed out");
+            assert!(max_error(&values, &floats_of(&bench.get("out"))) <= limit, "{mode}");
+            let report = bench.json("verify --json in packed");
+            assert_eq!(report["kept"], true, "{mode}: {report}");
+            assert_eq!(report["count"], 100_003);
+        }
+    }
+}
+
+#[test]
+fn odd_sizes() {
+    let bench = Bench::new();
+    for n in [0, 1, 127, 4095, 4096, 4097] {
+        bench.put("in", &bytes_of(&wave(n)));
+        bench.ok("compress -qf --dtype f32 --lossless in packed");
+        bench.ok("decompress -qf packed out");
+        assert_eq!(bench.get("out"), bench.get("in"), "{n} elements");
+        let info = bench.json("inspect --json packed");
+        assert_eq!((&info["count"], &info["frames"]), (&n.into(), &1.into()));
+        assert_eq!(bench.json("verify --json in packed")["kept"], true);
+    }
+}
+
+#[test]
+fn integers_and_big_endian() {
+    let bench = Bench::new();
+    let values = wave(5000);
+    let swapped: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
+    bench.put("in", &swapped);
+    bench.ok("compress --dtype i16 --lossless in ints");
+    bench.ok("decompress ints out");
+    assert_eq!(bench.get("out"), swapped);
+    bench.ok("compress --dtype f32 --abs 1e-3 --big-endian in big");
+    assert!(bench.get("big").len() < swapped.len() / 2);
+    let report = bench.json("verify --json in big");
+    assert_eq!(report["kept"], true);
+    assert!(report["max_error"].as_f64().unwrap() <= 1e-3);
+    assert_eq!(bench.json("inspect --json big")["big_endian"], true);
+    bench.fails("compress --dtype i32 --abs 1e-3 in no", "i32");
+}
+
+#[test]
+fn several_frames_are_one_array() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (0..50_000).map(|i| i as f32 * if i < 25_000 { 1e-3 } else { 1.0 }).collect();
+    bench.put("in", &bytes_of(&values));
+    bench.ok("compress --frame-bytes 65536 --dtype f32 --noa 1e-4 in packed");
+    let info = bench.json("inspect --json packed");
+    assert_eq!((&info["frames"], &info["count"]), (&4.into(), &50_000.into()));
+    // Every frame uses the range of the whole file, though the first ones vary far less.
+    assert_eq!(info["range"], f64::from(values[49_999]));
+    bench.ok("decompress packed out");
+    let error = max_error(&values, &floats_of(&bench.get("out")));
+    assert!(error <= 1e-4 * f64::from(values[49_999]) && error > 0.0, "{error}");
+    assert_eq!(bench.json("verify --json in packed")["kept"], true);
+
+    // A length that is a whole number of frames does not end in an empty one.
+    bench.put("in", &bytes_of(&values[..32_768]));
+    bench.ok("compress -f --frame-bytes 65536 --dtype f32 --lossless in packed");
+    assert_eq!(bench.json("inspect --json packed")["frames"], 2);
+}
+
+#[test]
+fn threads_do_not_change_a_byte() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(1 << 19)));
+    bench.ok("compress --threads 1 --dtype f32 --abs 1e-3 in one");
+    bench.ok("compress --threads 3 --dtype f32 --abs 1e-3 in three");
+    assert_eq!(bench.get("one"), bench.get("three"));
+    bench.ok("decompress --threads 3 one out");
+    assert_eq!(bench.json("verify --threads 2 --json out three")["max_error"], 0.0);
+}
+
+#[test]
+fn pipes() {
+    let bench = Bench::new();
+    let data = bytes_of(&wave(30_000));
+    bench.put("in", &data);
+    let packed = bench.piped("compress -q --frame-bytes 32768 --dtype f32 --abs 1e-3 - -", &data);
+    assert!(packed.status.success() && packed.stderr.is_empty(), "{}", stderr(&packed));
+    let back = bench.piped("decompress -q - -", &packed.stdout);
+    assert!(max_error(&floats_of(&data), &floats_of(&back.stdout)) <= 1e-3);
+    assert!(bench.piped("verify in -", &packed.stdout).status.success());
+    assert!(bench.piped("inspect -", &packed.stdout).status.success());
+
+    let noa = bench.piped("compress --dtype f32 --noa 1e-3 - -", &data);
+    assert_eq!(noa.status.code(), Some(2));
+    assert!(stderr(&noa).contains("--range"), "{}", stderr(&noa));
+    let ranged = bench.piped("compress -q --dtype f32 --noa 1e-3 --range 20 - packed", &data);
+    assert!(ranged.status.success(), "{}", stderr(&ranged));
+    assert_eq!(bench.json("inspect --json packed")["range"], 20.0);
+
+    let odd = bench.piped("compress -q --dtype f32 --lossless - odd", &data[..1001]);
+    assert_eq!(odd.status.code(), Some(2));
+    assert!(stderr(&odd).contains("1001") && !bench.path("odd").exists(), "{}", stderr(&odd));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_complaint() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(1 << 20)));
+    bench.ok("compress -q --frame-bytes 65536 --dtype f32 --lossless in packed");
+    let mut command = bench.command("decompress packed -");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert!(!out.status.success());
+    assert_eq!(stderr(&out), "");
+}
+
+#[test]
+fn fill_value_and_specials() {
+    let bench = Bench::new();
+    let mut values = wave(20_000);
+    for (i, v) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(0x7f80_0001)].into_iter().enumerate() {
+        values[1000 + i] = v;
+    }
+    values[5] = 1e36;
+    bench.put("in", &bytes_of(&values));
+    bench.ok("compress --dtype f32 --noa 1e-3 --fill 1e36 in packed");
+    let range = bench.json("inspect --json packed")["range"].as_f64().unwrap();
+    assert!((19.0..=20.0).contains(&range), "{range}");
+    let report = bench.json("verify --json in packed");
+    assert_eq!((&report["kept"], &report["special_values"]), (&true.into(), &4.into()), "{report}");
+    bench.ok("decompress packed out");
+    let back = floats_of(&bench.get("out"));
+    assert_eq!((back[5], back[1003].to_bits()), (1e36, 0x7f80_0001));
+
+    bench.put("constant", &bytes_of(&[7.0; 9000]));
+    bench.ok("compress --dtype f32 --noa 1e-3 constant packed2");
+    assert_eq!(bench.json("verify --json constant packed2")["max_error"], 0.0);
+}
+
+#[test]
+fn verify_sees_a_broken_bound() {
+    let bench = Bench::new();
+    let mut values = wave(10_000);
+    bench.put("in", &bytes_of(&values));
+    for mode in ["--abs 1e-3", "--noa 1e-4", "--rel 1e-5", "--lossless"] {
+        bench.ok(&format!("compress -f --frame-bytes 16384 --dtype f32 {mode} in packed"));
+        let mut spoilt = values.clone();
+        spoilt[7777] += 0.25;
+        bench.put("spoilt", &bytes_of(&spoilt));
+        let out = bench.run("verify --json spoilt packed");
+        assert_eq!(out.status.code(), Some(1), "{mode}: {}", stderr(&out));
+        let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((&report["kept"], &report["violations"]), (&false.into(), &1.into()), "{mode}");
+        assert_eq!(report["first_violation"]["index"], 7777);
+        let out = bench.run("verify spoilt packed");
+        assert!(String::from_utf8_lossy(&out.stdout).contains("BROKEN"), "{mode}");
+    }
+    // One bit of a NaN, and an array of another length.
+    values[3] = f32::NAN;
+    bench.put("in", &bytes_of(&values));
+    bench.ok("compress -f --dtype f32 --abs 1e-3 in packed");
+    values[3] = f32::from_bits(f32::NAN.to_bits() ^ 1);
+    bench.put("spoilt", &bytes_of(&values));
+    assert_eq!(bench.run("verify spoilt packed").status.code(), Some(1));
+    for len in [4 * 9999, 4 * 10_001] {
+        let mut other = bench.get("in");
+        other.resize(len, 0);
+        bench.put("other", &other);
+        let out = bench.run("verify other packed");
+        assert_eq!(out.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&out.stdout).contains(&len.to_string()));
+    }
+}
+
+#[test]
+fn bad_arguments() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(250)));
+    let refused = [
+        ("compress --dtype f32 in out", "--abs"),
+        ("compress --dtype f32 --abs 1 --rel 1 in out", "--rel"),
+        ("compress --dtype f31 --abs 1 in out", "bf16"),
+        ("compress --dtype f32 --abs -1 in out", "-1"),
+        ("compress --dtype f32 --abs nan in out", "NaN"),
+        ("compress --dtype f32 --abs 1e-3 --range 5 in out", "--range 5"),
+        ("compress --dtype f32 --noa 1e-3 --range 0 in out", "range 0"),
+        ("compress --dtype f32 --abs 1 --dims 5,5 in out", "250"),
+        ("compress --dtype f32 --abs 1 --dims 5by50 in out", "64x64x128"),
+        ("compress --dtype f64 --abs 1 --dims 5,50 in out", "125"),
+        ("compress --dtype f32 --abs 1 --frame-bytes 6 in out", "multiple"),
+        ("compress --dtype f32 --abs 1 missing out", "missing"),
+        ("compress --dtype f32 --abs 1 . out", "directory"),
+        ("compress --dtype f32 --abs 1 in nowhere/out", "nowhere/out"),
+        ("compress --dtype f32 --abs 1 --threads 0 in out", "0"),
+        ("verify in in", "twice"),
+        ("frobnicate", "frobnicate"),
+    ];
+    for (args, part) in refused {
+        bench.fails(args, part);
+    }
+    bench.put("odd", &[0; 1001]);
+    bench.fails("compress --dtype f32 --lossless odd out", "1001");
+    bench.ok("compress --dtype f32 --lossless --dims 5x50 in out");
+    bench.fails("compress --dtype f32 --lossless in out", "--force");
+    bench.ok("compress --dtype f32 --lossless --force in out");
+}
+
+#[test]
+fn damaged_files() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(20_000)));
+    bench.ok("compress --frame-bytes 32768 --dtype f32 --abs 1e-3 in packed");
+    let good = bench.get("packed");
+    bench.put("empty", b"");
+    bench.fails("decompress empty out", "empty");
+    bench.fails("decompress in out", "not a SLEEK stream");
+    let second = u64::from_le_bytes(good[24..32].try_into().unwrap()) as usize;
+    for cut in [1, 40, 64, 200, second - 1, second + 1, second + 64, good.len() - 1] {
+        bench.put("cut", &good[..cut]);
+        for command in ["decompress cut out", "inspect cut", "verify in cut"] {
+            bench.fails(command, "cut");
+        }
+    }
+    for at in [3, 9, 20, 30, 70, second / 2, second + 2, second + 100, good.len() - 1] {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        bench.put("bad", &bad);
+        bench.fails("decompress bad out", "bad");
+    }
+    bench.put("more", &[&good[..], b"and more"].concat());
+    bench.fails("decompress more out", &format!("byte {}", good.len()));
+
+    bench.ok("compress --dtype f32 --abs 1e-2 in other");
+    bench.put("mixed", &[good, bench.get("other")].concat());
+    bench.fails("decompress mixed out", "agree");
+}
+
+#[test]
+fn what_a_failure_leaves_of_an_old_result() {
+    let bench = Bench::new();
+    bench.put("bad", b"no stream");
+    bench.put("out", b"precious");
+    bench.fails("decompress --force bad out", "not a SLEEK stream");
+    assert_eq!(bench.get("out"), b"precious");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_leaves_nothing() {
+    let bench = Bench::new();
+    let mut command = bench.command("compress --dtype f32 --lossless - out");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let patience = std::time::Instant::now();
+    while bench.files().is_empty() {
+        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // The file is there a moment before the handler is.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // SAFETY: signals a child that is ours and not yet waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    assert!(!child.wait().unwrap().success());
+    assert_eq!(bench.files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn inspect_shows_what_is_inside() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&[wave(8192), vec![0.5; 8192]].concat()));
+    bench.ok("compress --dtype f32 --abs 1e-3 in packed");
+    let info = bench.json("inspect --json packed");
+    assert_eq!((&info["dtype"], &info["mode"], &info["bound"]), (&"f32".into(), &"abs".into(), &1e-3.into()));
+    assert_eq!((&info["chunks"]["constant"], &info["chunks"]["packed"]), (&2.into(), &2.into()));
+    let subchunks: u64 = info["subchunks"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert_eq!(subchunks, 64);
+    let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
+    for part in ["16384 f32", "abs 1e-3", "constant", "50.0 %"] {
+        assert!(table.contains(part), "no '{part}' in\n{table}");
+    }
+    bench.ok("compress -f --dtype f32 --abs 1e-60 in packed");
+    let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
+    assert!(table.contains("losslessly"), "{table}");
+}
+
+#[test]
+fn h5args_agree_with_each_other() {
+    let bench = Bench::new();
+    let json = bench.json("h5args --abs 1e-3 --json");
+    let words: Vec<u32> = json["cd_values"].as_array().unwrap().iter().map(|w| w.as_u64().unwrap() as u32).collect();
+    assert_eq!(f64::from_bits(u64::from(words[2]) | u64::from(words[3]) << 32), 1e-3);
+    let id = &json["filter_id"];
+    let text = String::from_utf8(bench.ok("h5args --abs 1e-3")).unwrap();
+    let joined = |separator: &str| words.iter().map(u32::to_string).collect::<Vec<_>>().join(separator);
+    let n = words.len();
+    assert!(text.contains(&format!("UD={id},0,{n},{}", joined(","))), "{text}");
+    assert!(text.contains(&format!("'*,{id},{}'", joined(","))), "{text}");
+    assert!(text.contains(&format!("compression={id}, compression_opts=({})", joined(", "))), "{text}");
+    assert!(text.contains(&format!("cd_values({n}) = ")) && !text.contains(&format!("[{}]", joined(", "))), "{text}");
+    bench.fails("h5args", "--abs");
+    bench.fails("h5args --abs inf", "inf");
+}
+
+/// The library that belongs to the command under test.
+#[cfg(target_os = "linux")]
+fn plugin_dir() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_sleek")).parent().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_finds_fault_and_cure() {
+    let bench = Bench::new();
+    // A plugin directory of our own, since HDF5 opens every library that it finds in one.
+    fs::create_dir(bench.path("plugins")).unwrap();
+    fs::create_dir(bench.path("bare")).unwrap();
+    fs::copy(plugin_dir().join("libsleek.so"), bench.path("plugins/libsleek.so")).unwrap();
+    let doctor = |path: PathBuf| {
+        let out = bench.command("doctor").env("HDF5_PLUGIN_PATH", path).output().unwrap();
+        (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
+    };
+    let (code, text) = doctor(bench.path("plugins"));
+    assert!(code == Some(0) && text.contains("All is well") && text.contains("read back within the bound"), "{text}");
+    let (code, text) = doctor(bench.path("bare"));
+    assert!(code == Some(1) && text.contains("no libsleek.so") && text.contains("NOT FOUND"), "{text}");
+    assert!(text.contains("export HDF5_PLUGIN_PATH="), "{text}");
+    let (code, text) = doctor(bench.path("missing"));
+    assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_survives_what_is_no_library() {
+    let bench = Bench::new();
+    bench.put("libhdf5.so", b"not a library");
+    let out = bench.run("doctor --library libhdf5.so");
+    assert_eq!(out.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(text.contains("libhdf5.so (named by --library)") && text.contains("FAILS"), "{text}");
+}

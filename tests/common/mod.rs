@@ -1,0 +1,44 @@
+//! What several integration tests need.
+#![allow(dead_code)] // each test uses its part
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// `libsleek.so` of the profile under test, which cargo builds beside the library that the test links.
+pub fn libsleek() -> PathBuf {
+    let exe = std::env::current_exe().expect("the test's own path");
+    let deps = exe.parent().expect("the test lies in deps/");
+    let file = deps.join("libsleek.so");
+    assert!(file.is_file(), "{} is missing: cargo builds it for every integration test", file.display());
+    file
+}
+
+/// The folder of large real data that the environment variable SLEEK_DATA names; None if it is not set.
+pub fn data_dir() -> Option<PathBuf> {
+    let dir = PathBuf::from(std::env::var_os("SLEEK_DATA").filter(|v| !v.is_empty())?);
+    assert!(dir.is_dir(), "SLEEK_DATA is {}, which is not a folder", dir.display());
+    Some(dir)
+}
+
+/// The small real fields of the repository: the files of raw little-endian floats in `tests/data`, sorted.
+pub fn sample_fields() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("tests/data")).expect("tests/data");
+    let is_field = |p: &PathBuf| matches!(p.extension().and_then(|e| e.to_str()), Some("f32" | "f64"));
+    let mut fields: Vec<PathBuf> = entries.map(|e| e.expect("tests/data").path()).filter(is_field).collect();
+    fields.sort();
+    assert!(!fields.is_empty(), "tests/data holds no .f32 or .f64 file");
+    fields
+}
+
+/// Runs `command` and gives its standard output; a failure panics with everything that it printed.
+pub fn run(command: &mut Command) -> String {
+    let out = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success(), "{command:?}: {}\n{stdout}\n{stderr}", out.status);
+    stdout.into_owned()
+}

@@ -1,0 +1,120 @@
+//! Damaged streams are refused: never decoded, never a panic. A change within one aligned 32-bit word always changes a
+//! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an error.
+
+#[allow(dead_code)]
+mod vectors;
+
+use sleek::{DType, Kind, Mode, Params};
+use std::path::PathBuf;
+
+/// The golden streams, with their names; they use every feature of the format.
+fn streams() -> Vec<(String, Vec<u8>)> {
+    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors"].iter().collect();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|e| e == "slk"));
+    let read = |path: PathBuf| (path.display().to_string(), std::fs::read(&path).unwrap());
+    let mut streams: Vec<_> = files.map(read).collect();
+    streams.sort();
+    assert!(streams.len() > 100, "only {} golden streams were found", streams.len());
+    streams
+}
+
+/// Decodes into a buffer that is used again and again.
+fn decode(stream: &[u8], buffer: &mut Vec<u8>) -> sleek::Result<usize> {
+    sleek::decompress_into(stream, buffer)
+}
+
+fn buffer_for(stream: &[u8]) -> Vec<u8> {
+    vec![0; sleek::inspect(stream).unwrap().raw_bytes as usize]
+}
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    for (name, stream) in streams() {
+        let mut buffer = buffer_for(&stream);
+        let mut damaged = stream.clone();
+        for at in 0..stream.len() {
+            for pattern in [0x01, 0x80, 0xff] {
+                damaged[at] = stream[at] ^ pattern;
+                let outcome = decode(&damaged, &mut buffer);
+                assert!(outcome.is_err(), "{name}: byte {at} xor {pattern:#04x} was not noticed");
+                assert_ne!(outcome.unwrap_err().kind, Kind::Internal, "{name}: byte {at} xor {pattern:#04x}");
+            }
+            damaged[at] = stream[at];
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_noticed() {
+    for (name, stream) in streams() {
+        let mut buffer = buffer_for(&stream);
+        for len in 0..stream.len() {
+            let error = decode(&stream[..len], &mut buffer).expect_err(&format!("{name} cut to {len} bytes"));
+            let expected = if len < 6 { Kind::NotSleek } else { Kind::Truncated };
+            assert_eq!(error.kind, expected, "{name} cut to {len} bytes: {error}");
+            assert!(sleek::inspect(&stream[..len]).is_err(), "{name} cut to {len} bytes was inspected");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_stream_are_noticed() {
+    for (name, stream) in streams() {
+        let mut buffer = buffer_for(&stream);
+        for more in [1, 16, 1000] {
+            let mut longer = stream.clone();
+            longer.resize(stream.len() + more, 0);
+            let error = decode(&longer, &mut buffer).expect_err(&format!("{name} with {more} bytes more"));
+            assert_eq!(error.kind, Kind::Corrupt);
+            assert_eq!(sleek::inspect(&longer).unwrap(), sleek::inspect(&stream).unwrap());
+        }
+    }
+}
+
+/// Damage of many kinds: bytes swapped, blocks zeroed, moved or taken from another place.
+#[test]
+fn larger_damage_is_noticed() {
+    let mut random = vectors::Random(5);
+    for (name, stream) in streams() {
+        let mut buffer = buffer_for(&stream);
+        for round in 0..200 {
+            let mut damaged = stream.clone();
+            let len = stream.len() as u64;
+            let (from, to) = (random.below(len) as usize, random.below(len) as usize);
+            let run = (1 + random.below(64) as usize).min(stream.len() - from.max(to));
+            match round % 4 {
+                0 => damaged.swap(from, to),
+                1 => damaged[from..from + run].fill(0),
+                2 => damaged.copy_within(from..from + run, to),
+                _ => damaged[from..from + run].iter_mut().for_each(|byte| *byte = random.next() as u8),
+            }
+            // Seldom the damage leaves the stream as it was.
+            if damaged != stream {
+                assert!(decode(&damaged, &mut buffer).is_err(), "{name}: round {round} was not noticed");
+                sleek::inspect(&damaged).ok();
+            }
+        }
+    }
+}
+
+/// Only the groups that are read are verified, so damage elsewhere does no harm to a range.
+#[test]
+fn a_range_is_read_past_damage_in_other_groups() {
+    let count = 3 * 64 * 4096;
+    let data = vectors::bytes("walk", DType::F32, 3, count, false);
+    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3), &data).unwrap();
+    let whole = sleek::decompress(&stream).unwrap();
+    let mut damaged = stream.clone();
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    assert_eq!(sleek::decompress(&damaged).unwrap_err().kind, Kind::Corrupt);
+    let group = 64 * 4096;
+    let mut part = vec![0; 4 * 1000];
+    sleek::decompress_range_into(&damaged, group as u64 - 500, 1000, &mut part).unwrap();
+    assert!(part == whole[4 * (group - 500)..][..4000]);
+    assert_eq!(
+        sleek::decompress_range_into(&damaged, 2 * group as u64 - 1, 2, &mut part).unwrap_err().kind,
+        Kind::Corrupt
+    );
+}

@@ -1,0 +1,334 @@
+//! The library's decoder against the reference decoder, on streams that our encoder would never write: every legal feature of
+//! the format in every combination, and streams that break the rules with checksums that do not give them away.
+
+mod reference;
+mod vectors;
+
+use reference::builder::{Body, Packed, Stream, Subchunk, random_packed, seal};
+use sleek::DType;
+use vectors::Random;
+
+/// Bits and exponent bits of the float types with few enough values to try them all.
+const HALVES: [(u32, u32); 2] = [(16, 5), (16, 8)];
+
+/// What both decoders make of a stream, which must be the same; `None` if they refuse it.
+fn agreed(stream: &[u8], what: &str) -> Option<Vec<u8>> {
+    let ours = sleek::decompress(stream);
+    let judged = reference::decode(stream);
+    match (ours, judged) {
+        (Ok(ours), Ok(judged)) => {
+            let differs = ours.iter().zip(&judged).position(|(a, b)| a != b);
+            assert!(ours == judged, "{what}: the decoders differ from byte {differs:?} on");
+            Some(ours)
+        }
+        (Err(_), Err(_)) => None,
+        (Ok(_), Err(refusal)) => panic!("{what}: ours accepts what the reference refuses: {refusal}"),
+        (Err(refusal), Ok(_)) => panic!("{what}: ours refuses what the reference accepts: {refusal}"),
+    }
+}
+
+fn dtype_of(random: &mut Random) -> DType {
+    DType::ALL[random.below(12) as usize]
+}
+
+/// A stream of one or two random legal packed chunks.
+fn random_stream(random: &mut Random, dtype: DType) -> Stream {
+    let (size, float) = reference::dtype(dtype as u8).unwrap();
+    let mut stream = Stream::lossless(dtype as u8, 1 + random.below(2 * 16384 / size as u64));
+    stream.flags = random.below(4) as u8;
+    stream.mode = random.below(4) as u8;
+    if let Some(float) = float.filter(|_| random.below(2) == 0) {
+        let (low, high) = float.step_j;
+        let j = i64::from(low) + random.below((high - low + 1) as u64) as i64;
+        stream.step_j = if random.below(4) == 0 { [low, high][random.below(2) as usize] } else { j as i16 };
+        stream.step_w = 4 + random.below(4) as u8;
+    }
+    let exact = stream.step_w == 0;
+    for _ in 0..(stream.count * size as u64).div_ceil(16384) {
+        // A chunk of the widest codes does not fit the index; the next one may.
+        let body = loop {
+            let packed = random_packed(random, 8 * size as u32, float.is_some() && exact, exact, 8 * size as u32);
+            let body = packed.body();
+            if body.len() <= 16384 {
+                break body;
+            }
+        };
+        stream.bodies.push(Body::Packed(body));
+    }
+    stream
+}
+
+#[test]
+fn the_exponent_map_is_a_bijection() {
+    for (bits, exponent) in HALVES {
+        for word in 0..1u64 << bits {
+            assert_eq!(reference::unmap(reference::map(word, bits, exponent), bits, exponent), word);
+            assert_eq!(reference::map(reference::unmap(word, bits, exponent), bits, exponent), word);
+        }
+    }
+}
+
+#[test]
+fn random_legal_streams_decode_alike() {
+    let mut random = Random(2026);
+    for round in 0..6000 {
+        let dtype = dtype_of(&mut random);
+        let stream = random_stream(&mut random, dtype);
+        let what = format!("round {round}, {dtype:?}, step {} * 2^{}", stream.step_w, stream.step_j);
+        let restored = agreed(&stream.bytes(), &what).unwrap_or_else(|| panic!("{what}: both refuse a legal stream"));
+        assert_eq!(restored.len() as u64, stream.count * dtype.size() as u64);
+    }
+}
+
+/// Every bin that a word can hold, in the quantized types that have few enough of them.
+#[test]
+fn every_bin_of_the_small_types_decodes_alike() {
+    for dtype in [DType::F16, DType::BF16] {
+        let (low, high) = reference::dtype(dtype as u8).unwrap().1.unwrap().step_j;
+        for step_j in (low..=high).filter(|j| (j - low) % 7 == 0 || *j == high) {
+            for step_w in 4..=7 {
+                let mut stream = Stream::lossless(dtype as u8, 1 << 16);
+                (stream.step_j, stream.step_w) = (step_j, step_w);
+                for chunk in 0..8u64 {
+                    // Each subchunk counts up from its base.
+                    let mut packed = Packed::flat(16, chunk * 8192);
+                    packed.base_width = 13;
+                    packed.bases = (0..32).map(|s| 256 * s).collect();
+                    let lows = (0..256).collect();
+                    let sub = Subchunk { mode: 0, width: 8, lows, high_width: 0, exceptions: Vec::new() };
+                    packed.subchunks = vec![Some(sub); 32];
+                    stream.bodies.push(Body::Packed(packed.body()));
+                }
+                let restored = agreed(&stream.bytes(), &format!("{dtype:?} {step_w} * 2^{step_j}")).unwrap();
+                assert_eq!(restored.len(), 1 << 17);
+            }
+        }
+    }
+}
+
+/// Legal features that our encoder makes no use of, one by one.
+#[test]
+fn features_our_encoder_does_not_use() {
+    let sub = |mode, width, lows: Vec<u64>| Subchunk { mode, width, lows, high_width: 0, exceptions: Vec::new() };
+    let mut packed = Packed::flat(16, 0xFF00);
+    packed.base_width = 16;
+    packed.bases = (0..32).map(|s| s * 2047).collect();
+    packed.shift = 3;
+    packed.special = 1;
+    // The most exceptions, high parts of zero among them, over payloads of no bits and of some.
+    for (s, width) in [(0, 0), (1, 5), (31, 15)] {
+        packed.subchunks[s] = Some(Subchunk {
+            high_width: 16 - width,
+            exceptions: (0..255).map(|at| (at, u64::from(at) & ((1 << (16 - width)) - 1))).collect(),
+            ..sub(s as u8 % 4, width, (0..256).map(|i| i & ((1 << width) - 1)).collect())
+        });
+    }
+    // Neighbours of every mode, and widths that our encoder would call needlessly large.
+    for mode in 0..4 {
+        packed.subchunks[4 + usize::from(mode)] = Some(sub(mode, 1 + u32::from(mode) * 5, vec![1; 256]));
+    }
+    for dtype in [DType::F16, DType::BF16, DType::I16, DType::U16] {
+        for count in [1, 255, 256, 257, 8191, 8192] {
+            let mut stream = Stream::lossless(dtype as u8, count);
+            stream.bodies.push(Body::Packed(packed.body()));
+            agreed(&stream.bytes(), &format!("{dtype:?}")).unwrap();
+        }
+    }
+    // All kinds of chunks in one quantized stream; a raw one keeps what a quantizer would not.
+    let mut stream = Stream::lossless(DType::F32 as u8, 3 * 4096 + 1);
+    (stream.step_j, stream.step_w, stream.mode) = (-9, 5, 1);
+    let mut flat = Packed::flat(32, 7);
+    flat.special = 1;
+    flat.subchunks[3] = Some(sub(3, 2, vec![1; 128]));
+    stream.bodies.push(Body::Packed(flat.body()));
+    stream.bodies.push(Body::Raw((0..16384u32).map(|i| (i * 37 >> 3) as u8).collect()));
+    stream.bodies.push(Body::Constant(0x8000_0000u32.to_le_bytes().to_vec()));
+    stream.bodies.push(Body::Raw(0x7fc0_1234u32.to_le_bytes().to_vec()));
+    let restored = agreed(&stream.bytes(), "kinds").unwrap();
+    assert_eq!(restored[2 * 16384..][..4], 0x8000_0000u32.to_le_bytes());
+    assert_eq!(restored[3 * 16384..], 0x7fc0_1234u32.to_le_bytes());
+    let constant_of_one_more_byte = Body::Constant(vec![1, 2, 3, 4, 5]);
+    *stream.bodies.last_mut().unwrap() = constant_of_one_more_byte;
+    assert_eq!(agreed(&stream.bytes(), "a constant body with something behind the element"), None);
+}
+
+/// A word of the page broken at a time; both decoders must see it, and not through the checksum.
+#[test]
+fn broken_rules_are_refused() {
+    let sub = |mode, width, lows: Vec<u64>| Subchunk { mode, width, lows, high_width: 0, exceptions: Vec::new() };
+    let patched = |exceptions: Vec<(u8, u64)>, width, high_width| Subchunk {
+        high_width,
+        exceptions,
+        ..sub(1, width, vec![1; 128])
+    };
+    let valid = || {
+        let mut packed = Packed::flat(32, 1000);
+        packed.base_width = 3;
+        packed.bases = vec![5; 32];
+        packed.subchunks[2] = Some(sub(0, 4, (0..128).map(|i| i % 16).collect()));
+        packed.subchunks[9] = Some(patched(vec![(3, 1), (100, 2), (127, 3)], 3, 3));
+        packed
+    };
+    let stream_of = |packed: &Packed| {
+        let mut stream = Stream::lossless(DType::F32 as u8, 4096);
+        stream.bodies.push(Body::Packed(packed.body()));
+        stream
+    };
+    assert!(agreed(&stream_of(&valid()).bytes(), "the valid stream").is_some());
+
+    type Change = (&'static str, fn(&mut Packed));
+    let changes: [Change; 9] = [
+        ("special 2", |p| p.special = 2),
+        ("special 3", |p| p.special = 3),
+        ("base_width 33", |p| p.base_width = 33),
+        ("shift 32", |p| p.shift = 32),
+        ("width 33", |p| p.subchunks[2].as_mut().unwrap().width = 33),
+        ("no high bits", |p| p.subchunks[9].as_mut().unwrap().high_width = 0),
+        ("too many high bits", |p| p.subchunks[9].as_mut().unwrap().high_width = 30),
+        ("positions that fall", |p| p.subchunks[9].as_mut().unwrap().exceptions.swap(0, 1)),
+        ("a position past the end", |p| p.subchunks[9].as_mut().unwrap().exceptions[2].0 = 128),
+    ];
+    for (what, change) in changes {
+        let mut packed = valid();
+        change(&mut packed);
+        assert_eq!(agreed(&stream_of(&packed).bytes(), what), None, "{what} was accepted");
+    }
+    // The exponent map where it has no place.
+    for (what, dtype, step_w, shift) in
+        [("quantized", DType::F32, 4, 0), ("shifted", DType::F32, 0, 1), ("of integers", DType::I32, 0, 0)]
+    {
+        let mut packed = Packed::flat(32, 0);
+        packed.shift = shift;
+        packed.subchunks[0] = Some(sub(3, 4, vec![1; 128]));
+        let mut stream = Stream { dtype: dtype as u8, step_w, ..stream_of(&packed) };
+        assert_eq!(agreed(&stream.bytes(), what), None, "an exponent map {what} was accepted");
+        packed.subchunks[0] = Some(sub(1, 4, vec![1; 128]));
+        if step_w == 0 {
+            stream.bodies = vec![Body::Packed(packed.body())];
+            assert!(agreed(&stream.bytes(), what).is_some());
+        }
+    }
+    // A shift in a quantized stream; patches where nothing is active; patches of bytes.
+    let mut packed = Packed::flat(32, 0);
+    packed.shift = 1;
+    assert_eq!(agreed(&Stream { step_w: 4, ..stream_of(&packed) }.bytes(), "shifted bins"), None);
+    let mut body = valid().body();
+    body[4] |= 1;
+    assert_eq!(agreed(&Stream { bodies: vec![Body::Packed(body)], ..stream_of(&packed) }.bytes(), "idle patch"), None);
+    let mut bytes = Packed::flat(8, 0);
+    bytes.subchunks[0] = Some(Subchunk { lows: vec![1; 512], ..patched(vec![(3, 1)], 3, 1) });
+    let stream = Stream { dtype: DType::U8 as u8, count: 16384, ..stream_of(&bytes) };
+    assert_eq!(agreed(&stream.bytes(), "patched bytes"), None);
+    let wide = Packed::flat(16, 0x1_0000);
+    let stream = Stream { dtype: DType::U16 as u8, count: 8192, ..stream_of(&wide) };
+    assert_eq!(agreed(&stream.bytes(), "base_ref of 17 bits"), None);
+    // Too much room: a unit more of payload, of tail, of a raw body.
+    let mut body = valid().body();
+    body.extend([0; 16]);
+    assert_eq!(agreed(&Stream { bodies: vec![Body::Packed(body)], ..stream_of(&packed) }.bytes(), "long tail"), None);
+    let raw = Body::Raw(vec![7; 16384 + 16]);
+    assert_eq!(agreed(&Stream { bodies: vec![raw], ..stream_of(&packed) }.bytes(), "long raw body"), None);
+    let constant = Body::Constant(vec![7; 17]);
+    assert_eq!(agreed(&Stream { bodies: vec![constant], ..stream_of(&packed) }.bytes(), "long constant"), None);
+    let large = Body::Packed(vec![0; 16384 + 16]);
+    assert_eq!(agreed(&Stream { bodies: vec![large], ..stream_of(&packed) }.bytes(), "packed above raw"), None);
+}
+
+#[test]
+fn broken_headers_are_refused() {
+    let mut packed = Packed::flat(32, 1);
+    packed.subchunks[0] =
+        Some(Subchunk { mode: 0, width: 1, lows: vec![1; 128], high_width: 0, exceptions: Vec::new() });
+    let mut stream = Stream::lossless(DType::F32 as u8, 4000);
+    stream.bodies.push(Body::Packed(packed.body()));
+    let valid = stream.bytes();
+    for at in (0..64).filter(|at| !(56..64).contains(at)) {
+        for value in 0..=255u8 {
+            let mut changed = valid.clone();
+            changed[at] = value;
+            seal(&mut changed);
+            agreed(&changed, &format!("header byte {at} set to {value}"));
+        }
+    }
+    for dtype in DType::ALL {
+        for step_w in 0..=8 {
+            for step_j in (-1100..1100).step_by(1) {
+                let stream =
+                    Stream { dtype: dtype as u8, count: 0, bodies: Vec::new(), step_w, step_j, ..stream.clone() };
+                agreed(&stream.bytes(), &format!("{dtype:?} {step_w} * 2^{step_j}"));
+            }
+        }
+    }
+}
+
+/// Legal streams with a few bytes of a body, the index or the header changed, and the checksums made right again.
+#[test]
+fn mutated_streams_are_judged_alike() {
+    let mut random = Random(77);
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..15_000 {
+        let dtype = dtype_of(&mut random);
+        let stream = random_stream(&mut random, dtype).bytes();
+        for _ in 0..3 {
+            let mut changed = stream.clone();
+            for _ in 0..1 + random.below(3) {
+                // The places that rule over others: the header, the first chunk's header, and the end of a body.
+                let at = match random.below(8) {
+                    0 => random.below(64),
+                    1 => random.below(112.min(changed.len() as u64)),
+                    2..=4 => 96 + random.below(16),
+                    5 | 6 => changed.len() as u64 - 1 - random.below(200.min(changed.len() as u64)),
+                    _ => random.below(changed.len() as u64),
+                } as usize;
+                let at = at.min(changed.len() - 1);
+                changed[at] = match random.below(3) {
+                    0 => changed[at] ^ 1 << random.below(8),
+                    1 => 0,
+                    _ => random.next() as u8,
+                };
+            }
+            seal(&mut changed);
+            match agreed(&changed, &format!("round {round}, {dtype:?}")) {
+                Some(_) => accepted += 1,
+                None => refused += 1,
+            }
+        }
+    }
+    // Both outcomes must be common, or the test says little.
+    assert!(accepted > 3000 && refused > 3000, "{accepted} accepted, {refused} refused");
+}
+
+/// Bodies of arbitrary bytes in a valid container.
+#[test]
+fn arbitrary_bodies_are_judged_alike() {
+    let mut random = Random(78);
+    for round in 0..40_000 {
+        let dtype = dtype_of(&mut random);
+        let mut body: Vec<u8> = (0..16 * (1 + random.below(40))).map(|_| random.next() as u8).collect();
+        // Make the first hurdles likely to be taken.
+        let mask = random.next() as u32 & random.next() as u32 & random.next() as u32;
+        body[0..4].copy_from_slice(&mask.to_le_bytes());
+        body[4..8].copy_from_slice(&(mask & random.next() as u32 & random.next() as u32).to_le_bytes());
+        let payload_units = random.below(body.len() as u64 / 16) as u16;
+        body[8..10].copy_from_slice(&payload_units.to_le_bytes());
+        body[10] %= 9;
+        body[11] &= 0x47;
+        let mut stream = Stream::lossless(dtype as u8, 16384 / dtype.size() as u64);
+        stream.bodies.push(Body::Packed(body));
+        agreed(&stream.bytes(), &format!("round {round}, {dtype:?}"));
+    }
+}
+
+#[test]
+fn arbitrary_bytes_are_refused_by_both() {
+    let mut random = Random(79);
+    for _ in 0..20_000 {
+        let mut stream: Vec<u8> = (0..random.below(300)).map(|_| random.next() as u8).collect();
+        let magic = [0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 1];
+        if random.below(4) != 0 && stream.len() >= magic.len() {
+            stream[..magic.len()].copy_from_slice(&magic);
+        }
+        seal(&mut stream);
+        agreed(&stream, "arbitrary bytes");
+    }
+}

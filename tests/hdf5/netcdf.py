@@ -1,0 +1,82 @@
+"""h5py and netCDF4 in one process: two HDF5 libraries of different versions, one filter.
+
+    python netcdf.py NAME      runs one scenario in the current directory; any failure is an exception
+"""
+
+import ctypes
+import glob
+import os
+import sys
+from fractions import Fraction
+
+import h5py
+import netCDF4
+import numpy as np
+
+from scenarios import ABS, LOSSLESS, SLEEK, field, opts, same_bits, stored_cd, worst_error
+
+BOUND = 1e-3
+
+
+def libnetcdf():
+    folder = os.path.join(os.path.dirname(netCDF4.__file__), os.pardir, "netcdf4.libs")
+    (path,) = glob.glob(os.path.join(folder, "libnetcdf-*.so*"))
+    return ctypes.CDLL(path)
+
+
+def write_netcdf(path, a, cd, by_type="f4"):
+    """nc_def_var_filter from C, since netCDF4 does not offer filters by number."""
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("y", a.shape[0])
+        f.createDimension("x", a.shape[1])
+        v = f.createVariable("a", by_type, ("y", "x"), chunksizes=(100, 100))
+        params = (ctypes.c_uint * len(cd))(*cd)
+        status = libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), params)
+        assert status == 0, status
+        v[:] = a
+
+
+def both_ways_in_one_process():
+    assert h5py.version.hdf5_version != netCDF4.__hdf5libversion__, "the wheels bring the same HDF5: nothing is shown"
+    a = field((250, 170))
+    for i in range(3):
+        with h5py.File("h.h5", "w") as f:
+            f.create_dataset("a", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=opts(ABS, BOUND))
+        write_netcdf("n.nc", a, opts(ABS, BOUND))
+        with netCDF4.Dataset("h.h5") as f:
+            assert 0 < worst_error(a, np.asarray(f["a"][:])) <= Fraction(BOUND)
+        with netCDF4.Dataset("n.nc") as f:
+            assert 0 < worst_error(a, np.asarray(f["a"][:])) <= Fraction(BOUND)
+        with h5py.File("n.nc") as f:
+            assert 0 < worst_error(a, f["a"][:]) <= Fraction(BOUND)
+            assert stored_cd(f["a"])[:5] == opts(ABS, BOUND)
+
+
+def every_request():
+    a = field((250, 170), ">f8")
+    write_netcdf("n.nc", a, opts(LOSSLESS), ">f8")
+    with netCDF4.Dataset("n.nc") as f:
+        assert same_bits(a.astype("<f8"), np.asarray(f["a"][:]).astype("<f8"))
+
+
+def read_file():
+    """Compares sys.argv[3] with the original sys.argv[2] by netCDF4, within the absolute bound sys.argv[4]."""
+    original, packed, bound = sys.argv[2], sys.argv[3], Fraction(float(sys.argv[4]))
+    compared = 0
+    with netCDF4.Dataset(original) as f, netCDF4.Dataset(packed) as g:
+        f.set_auto_mask(False)
+        g.set_auto_mask(False)
+        f.set_auto_scale(False)
+        g.set_auto_scale(False)
+        for name, v in f.variables.items():
+            if v.dtype != str and np.issubdtype(v.dtype, np.floating):
+                assert worst_error(v[:], g[name][:]) <= bound, name
+                compared += 1
+            else:
+                assert np.array_equal(v[:], g[name][:]), name
+    assert compared > 0
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print(f"{sys.argv[1]} passed with HDF5 {h5py.version.hdf5_version} and {netCDF4.__hdf5libversion__}")

@@ -1,0 +1,509 @@
+//! A second decoder, written from `docs/format.md` alone and sharing no code with the library: slow, plain and strict. It is
+//! the judge of the page (is it enough to write a decoder?) and of the codec (do both read the same bytes alike?).
+
+#![allow(dead_code)]
+
+pub mod builder;
+
+const CHUNK_BYTES: u64 = 16384;
+const SUBCHUNKS: usize = 32;
+const SUBCHUNK_BYTES: usize = 512;
+const GROUP_CHUNKS: u64 = 64;
+const HEADER_BYTES: u64 = 64;
+const MAGIC: [u8; 6] = [0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B];
+
+type Outcome<T> = Result<T, String>;
+
+/// The layout of a floating-point type: mantissa bits, exponent bits, exponent bias, and the legal `step_j`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Float {
+    pub mantissa: u32,
+    pub exponent: u32,
+    pub bias: i32,
+    pub step_j: (i16, i16),
+}
+
+const F32: Float = Float { mantissa: 23, exponent: 8, bias: 127, step_j: (-126, 100) };
+const F64: Float = Float { mantissa: 52, exponent: 11, bias: 1023, step_j: (-1022, 960) };
+const F16: Float = Float { mantissa: 10, exponent: 5, bias: 15, step_j: (-24, 5) };
+const BF16: Float = Float { mantissa: 7, exponent: 8, bias: 127, step_j: (-126, 100) };
+
+/// Bytes of an element and its floating-point layout, by the dtype number of the header.
+pub fn dtype(number: u8) -> Outcome<(usize, Option<Float>)> {
+    Ok(match number {
+        1 => (4, Some(F32)),
+        2 => (8, Some(F64)),
+        3 => (2, Some(F16)),
+        4 => (2, Some(BF16)),
+        5 | 9 => (1, None),
+        6 | 10 => (2, None),
+        7 | 11 => (4, None),
+        8 | 12 => (8, None),
+        _ => return Err(format!("dtype {number} is none of 1 to 12")),
+    })
+}
+
+/// The header's fields that decoding needs (§1).
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    pub elem_bytes: usize,
+    pub float: Option<Float>,
+    pub big_endian: bool,
+    pub step_j: i32,
+    pub step_w: u64,
+    pub data_bytes: u64,
+    pub chunks: u64,
+    pub groups: u64,
+    pub entries_at: u64,
+    pub bodies_at: u64,
+}
+
+impl Header {
+    fn bits(&self) -> u32 {
+        self.elem_bytes as u32 * 8
+    }
+}
+
+fn ensure(holds: bool, complaint: impl FnOnce() -> String) -> Outcome<()> {
+    if holds { Ok(()) } else { Err(complaint()) }
+}
+
+fn slice(bytes: &[u8], at: u64, len: u64) -> Outcome<&[u8]> {
+    let end = at.checked_add(len).filter(|&end| end <= bytes.len() as u64);
+    let end = end.ok_or_else(|| format!("{len} bytes at {at} pass the end of {} bytes", bytes.len()))?;
+    Ok(&bytes[at as usize..end as usize])
+}
+
+/// The little-endian unsigned number that `len` bytes at `at` hold.
+fn number(bytes: &[u8], at: u64, len: u64) -> Outcome<u64> {
+    Ok(slice(bytes, at, len)?.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+}
+
+fn ensure_zero(bytes: &[u8], what: &str) -> Outcome<()> {
+    ensure(bytes.iter().all(|&byte| byte == 0), || format!("{what}: a byte that must be zero is not"))
+}
+
+fn ceil16(value: u64) -> u64 {
+    value.div_ceil(16) * 16
+}
+
+/// The low `bits` bits set.
+fn mask(bits: u32) -> u64 {
+    if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+// ---- §6 checksums ----
+
+pub fn sum(bytes: &[u8]) -> u64 {
+    let mut total = 0u64;
+    for (i, word) in bytes.chunks(4).enumerate() {
+        let word = word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        let k = (2 * i as u64 + 1).wrapping_mul(0x9E37_79B1) & 0xFFFF_FFFF;
+        total = total.wrapping_add(word * k);
+    }
+    total
+}
+
+pub fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The share of the body of the group's chunk `k` in the group's checksum.
+pub fn body_checksum(body: &[u8], k: u64) -> u64 {
+    mix(sum(body).wrapping_add((k + 1).wrapping_mul(GOLDEN)))
+}
+
+/// The checksum of everything in front of the bodies.
+pub fn index_checksum(front: &[u8]) -> u64 {
+    let mut front = front.to_vec();
+    front[56..64].fill(0);
+    mix(sum(&front).wrapping_add(GOLDEN.wrapping_mul(front.len() as u64)))
+}
+
+// ---- §1 header ----
+
+pub fn header(stream: &[u8]) -> Outcome<Header> {
+    slice(stream, 0, HEADER_BYTES)?;
+    ensure(stream[..6] == MAGIC, || "no SLEEK stream: the magic bytes are missing".into())?;
+    let version = number(stream, 6, 2)?;
+    ensure(version == 1, || format!("version {version} is not 1"))?;
+    ensure(stream[8] == 1, || format!("codec {} is not 1", stream[8]))?;
+    let (elem_bytes, float) = dtype(stream[9])?;
+    ensure(stream[10] <= 3, || format!("mode {} is none of 0 to 3", stream[10]))?;
+    ensure(stream[11] <= 3, || format!("flags {:#04x}: only bits 0 and 1 have a meaning", stream[11]))?;
+    let step_j = i16::from_le_bytes([stream[12], stream[13]]);
+    let step_w = stream[14];
+    ensure_zero(&stream[15..16], "header, byte 15")?;
+    match (step_w, float) {
+        (0, _) => ensure(step_j == 0, || format!("step_j is {step_j} in a stream that is not quantized"))?,
+        (4..=7, Some(float)) => ensure((float.step_j.0..=float.step_j.1).contains(&step_j), || {
+            format!("step_j {step_j} is outside {:?}", float.step_j)
+        })?,
+        (4..=7, None) => return Err("integers are not quantized".into()),
+        _ => return Err(format!("step_w {step_w} is none of 0, 4, 5, 6, 7")),
+    }
+    let count = number(stream, 16, 8)?;
+    let data_bytes = count.checked_mul(elem_bytes as u64).ok_or_else(|| format!("count {count} is too large"))?;
+    let stream_bytes = number(stream, 24, 8)?;
+    ensure(stream_bytes == stream.len() as u64, || {
+        format!("stream_bytes is {stream_bytes}, the stream has {} bytes", stream.len())
+    })?;
+    let chunks = data_bytes.div_ceil(CHUNK_BYTES);
+    let groups = chunks.div_ceil(GROUP_CHUNKS);
+    let entries_at = HEADER_BYTES + 16 * groups;
+    Ok(Header {
+        elem_bytes,
+        float,
+        big_endian: stream[11] & 1 != 0,
+        step_j: step_j.into(),
+        step_w: step_w.into(),
+        data_bytes,
+        chunks,
+        groups,
+        entries_at,
+        bodies_at: ceil16(entries_at + 2 * chunks),
+    })
+}
+
+// ---- §2 index ----
+
+/// Decodes one whole stream: the bytes of the array it was made from.
+pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
+    let header = header(stream)?;
+    let front = slice(stream, 0, header.bodies_at)?;
+    ensure(number(stream, 56, 8)? == index_checksum(front), || "the checksum of header and index differs".into())?;
+    let entries_end = header.entries_at + 2 * header.chunks;
+    ensure_zero(&front[entries_end as usize..], "after the chunk entries")?;
+
+    let mut data = Vec::new();
+    let mut at = header.bodies_at;
+    for group in 0..header.groups {
+        let record = HEADER_BYTES + 16 * group;
+        let offset = number(stream, record, 8)?;
+        ensure(offset == at, || format!("group {group} starts at {at}, its record says {offset}"))?;
+        let first = GROUP_CHUNKS * group;
+        let mut bodies = Vec::new();
+        let mut checksum = 0u64;
+        for chunk in first..header.chunks.min(first + GROUP_CHUNKS) {
+            let entry = number(stream, header.entries_at + 2 * chunk, 2)?;
+            ensure(entry & 0x3800 == 0, || format!("entry {chunk}: bits 11 to 13 are not zero"))?;
+            let body = slice(stream, at, (entry & 0x7FF) * 16)?;
+            at += body.len() as u64;
+            checksum = checksum.wrapping_add(body_checksum(body, chunk - first));
+            bodies.push((entry >> 14, body));
+        }
+        ensure(checksum == number(stream, record + 8, 8)?, || format!("the checksum of group {group} differs"))?;
+        for (k, (kind, body)) in bodies.into_iter().enumerate() {
+            let chunk = first + k as u64;
+            let len = (header.data_bytes - chunk * CHUNK_BYTES).min(CHUNK_BYTES) as usize;
+            let restored = restore(&header, kind, body, len).map_err(|error| format!("chunk {chunk}: {error}"))?;
+            data.extend(restored);
+        }
+    }
+    ensure(at == stream.len() as u64, || format!("the bodies end at {at}, the stream at {}", stream.len()))?;
+    Ok(data)
+}
+
+// ---- §3 chunk bodies ----
+
+/// The `len` bytes of data that a chunk body stands for.
+fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
+    let size = header.elem_bytes;
+    let mut bytes = match kind {
+        0 => {
+            ensure(body.len() <= 16384, || format!("a packed body of {} bytes, above 16384", body.len()))?;
+            packed(header, body)?.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect()
+        }
+        1 => {
+            let right = ceil16(len as u64);
+            ensure(body.len() as u64 == right, || format!("a raw body of {} bytes, not {right}", body.len()))?;
+            ensure_zero(&body[len..], "after the raw data")?;
+            body.to_vec()
+        }
+        2 => {
+            ensure(body.len() == 16, || format!("a constant body of {} bytes, not 16", body.len()))?;
+            ensure_zero(&body[size..], "after the constant")?;
+            body[..size].repeat(CHUNK_BYTES as usize / size)
+        }
+        _ => return Err(format!("chunk kind {kind} is none of 0, 1, 2")),
+    };
+    bytes.truncate(len);
+    if header.big_endian {
+        bytes.chunks_mut(size).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
+/// `count` values of `bits` bits, packed LSB-first.
+fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
+    let bit = |k: usize| u64::from(bytes[k / 8] >> (k % 8) & 1);
+    let bits = bits as usize;
+    (0..count).map(|i| (0..bits).fold(0, |value, k| value | bit(i * bits + k) << k)).collect()
+}
+
+/// Hands out the bytes of a part of the body one field after the other.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Outcome<&'a [u8]> {
+        let taken = slice(self.rest, 0, len as u64)?;
+        self.rest = &self.rest[len..];
+        Ok(taken)
+    }
+
+    /// What remains is padding to a multiple of 16.
+    fn finish(self, what: &str) -> Outcome<()> {
+        ensure(self.rest.len() < 16, || format!("{what}: {} bytes too many", self.rest.len()))?;
+        ensure_zero(self.rest, what)
+    }
+}
+
+/// What the tail says of an active subchunk.
+struct Plan {
+    mode: u8,
+    width: u32,
+    /// Position and high part, already moved to its place above the low bits.
+    exceptions: Vec<(usize, u64)>,
+}
+
+/// All 16384 bytes' worth of elements of a packed chunk, as W-bit words.
+fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
+    let bits = header.bits();
+    let active = number(body, 0, 4)? as u32;
+    let patched = number(body, 4, 4)? as u32;
+    let payload_bytes = 16 * number(body, 8, 2)?;
+    let base_width = number(body, 10, 1)? as u32;
+    let shift_special = number(body, 11, 1)?;
+    let mut base_ref = number(body, 12, 4)?;
+    let (shift, special) = (shift_special as u32 & 63, shift_special >> 6);
+    ensure(patched & !active == 0, || "an inactive subchunk is patched".into())?;
+    ensure(patched == 0 || bits > 8, || "a subchunk of 8-bit elements is patched".into())?;
+    ensure(base_width <= bits, || format!("base_width {base_width} is above {bits}"))?;
+    ensure(shift < bits, || format!("shift {shift} is not below {bits}"))?;
+    ensure(shift == 0 || header.step_w == 0, || format!("shift {shift} in a quantized stream"))?;
+    ensure(special <= 1, || format!("special {special} is undefined"))?;
+
+    let payload = slice(body, 16, payload_bytes)?;
+    let mut tail = Reader { rest: &body[16 + payload_bytes as usize..] };
+    if bits == 64 {
+        base_ref |= number(tail.take(4)?, 0, 4)? << 32;
+    }
+    ensure(base_ref <= mask(bits), || format!("base_ref {base_ref:#x} has more than {bits} bits"))?;
+    let bases = unpack(tail.take(4 * base_width as usize)?, SUBCHUNKS, base_width);
+    let map_allowed = header.float.is_some() && header.step_w == 0 && shift == 0;
+    let mode3_allowed = special == 1 || map_allowed;
+    let mut plans = plans(header, active, patched, mode3_allowed, &mut tail)?;
+    tail.finish("tail")?;
+
+    let mut payload = Reader { rest: payload };
+    let mut elements = Vec::new();
+    for s in 0..SUBCHUNKS {
+        let base = base_ref.wrapping_add(bases[s]) & mask(bits);
+        let words = match plans[s].take() {
+            Some(plan) => subchunk(header, special, base, &plan, &mut payload)?,
+            None => vec![base; SUBCHUNK_BYTES / header.elem_bytes],
+        };
+        for word in words {
+            elements.push(if header.step_w == 0 { word << shift & mask(bits) } else { unquantize(header, word) });
+        }
+    }
+    payload.finish("payload")?;
+    Ok(elements)
+}
+
+/// Items 3 to 6 of the tail.
+fn plans(
+    header: &Header,
+    active: u32,
+    patched: u32,
+    mode3_allowed: bool,
+    tail: &mut Reader,
+) -> Outcome<[Option<Plan>; SUBCHUNKS]> {
+    let bits = header.bits();
+    let len = SUBCHUNK_BYTES / header.elem_bytes;
+    let is_set = |set: u32, s: usize| set >> s & 1 != 0;
+    let mut plans = [const { None }; SUBCHUNKS];
+    for s in (0..SUBCHUNKS).filter(|&s| is_set(active, s)) {
+        let descriptor = tail.take(1)?[0];
+        let mode = descriptor >> 6;
+        let width = u32::from(descriptor & 63) + u32::from(!is_set(patched, s));
+        ensure(width <= bits, || format!("subchunk {s}: width {width} is above {bits}"))?;
+        ensure(mode != 3 || mode3_allowed, || {
+            format!("subchunk {s}: the exponent map is for floats that are neither quantized nor shifted")
+        })?;
+        plans[s] = Some(Plan { mode, width, exceptions: Vec::new() });
+    }
+    let places: Vec<usize> = (0..SUBCHUNKS).filter(|&s| is_set(patched, s)).collect();
+    let counts = tail.take(places.len())?;
+    let highs = tail.take(places.len())?;
+    for ((s, &count), &high) in places.into_iter().zip(counts).zip(highs) {
+        let Some(plan) = &mut plans[s] else { return Err(format!("subchunk {s} is patched and inactive")) };
+        let (count, high) = (usize::from(count), u32::from(high));
+        ensure((1..=len).contains(&count), || format!("subchunk {s}: {count} exceptions"))?;
+        ensure(high >= 1 && plan.width + high <= bits, || format!("subchunk {s}: high parts of {high} bits"))?;
+        let positions = tail.take(count)?;
+        ensure(positions.windows(2).all(|pair| pair[0] < pair[1]), || format!("subchunk {s}: positions out of order"))?;
+        ensure(positions.iter().all(|&at| usize::from(at) < len), || format!("subchunk {s}: a position past {len}"))?;
+        let packed = tail.take((count * high as usize).div_ceil(8))?;
+        let unused = packed.len() * 8 - count * high as usize;
+        ensure(u32::from(packed[packed.len() - 1]) >> (8 - unused) == 0, || {
+            format!("subchunk {s}: unused bits of the high parts are not zero")
+        })?;
+        let values = unpack(packed, count, high);
+        plan.exceptions = positions.iter().zip(values).map(|(&at, v)| (at.into(), v << plan.width)).collect();
+    }
+    Ok(plans)
+}
+
+// ---- §3.2 from codes to elements ----
+
+fn zz(code: u64, bits: u32) -> u64 {
+    ((code >> 1) ^ (code & 1).wrapping_neg()) & mask(bits)
+}
+
+/// The words x_i of an active subchunk.
+fn subchunk(header: &Header, special: u64, base: u64, plan: &Plan, payload: &mut Reader) -> Outcome<Vec<u64>> {
+    let bits = header.bits();
+    let len = SUBCHUNK_BYTES / header.elem_bytes;
+    let mut codes = unpack(payload.take(len * plan.width as usize / 8)?, len, plan.width);
+    for &(at, high) in &plan.exceptions {
+        codes[at] += high;
+    }
+    let (mut word, mut step) = (base, 0u64);
+    let mut words = Vec::new();
+    for code in codes {
+        let signed = zz(code, bits);
+        let value = match (plan.mode, special, header.float) {
+            (0, _, _) => base.wrapping_add(code),
+            (1, _, _) => base.wrapping_add(signed),
+            (2, _, _) => word.wrapping_add(signed),
+            (_, 0, Some(float)) => unmap(code, bits, float.exponent),
+            (_, 0, None) => return Err("the exponent map is for floats".into()),
+            _ => {
+                step = step.wrapping_add(signed);
+                word.wrapping_add(step)
+            }
+        };
+        word = value & mask(bits);
+        words.push(word);
+    }
+    Ok(words)
+}
+
+// ---- §3.3 the exponent map ----
+
+pub fn unmap(code: u64, bits: u32, exponent: u32) -> u64 {
+    let mut x = zz(code, bits);
+    if x >> (bits - exponent) != 0 {
+        if x >= 1 << (bits - 1) {
+            x = x.wrapping_add(1 << (bits - exponent));
+        }
+        x = x.wrapping_add(1 << (bits - 1)) & mask(bits);
+    }
+    (x >> 1) | (x & 1) << (bits - 1)
+}
+
+pub fn map(value: u64, bits: u32, exponent: u32) -> u64 {
+    let mut x = (value << 1 | value >> (bits - 1)) & mask(bits);
+    if x >> (bits - exponent) != 0 {
+        x = x.wrapping_sub(1 << (bits - 1)) & mask(bits);
+        if x >> (bits - exponent) == 0 || x >= 1 << (bits - 1) {
+            x = x.wrapping_sub(1 << (bits - exponent)) & mask(bits);
+        }
+    }
+    (x << 1 ^ (x >> (bits - 1)).wrapping_neg()) & mask(bits)
+}
+
+// ---- §3.4 the quantizer ----
+
+/// Q⁻¹, in integers throughout.
+fn unquantize(header: &Header, word: u64) -> u64 {
+    let (Some(float), bits) = (header.float, header.bits()) else { return word };
+    let sign = 1 << (bits - 1);
+    let negative = word & sign != 0;
+    let magnitude = if negative { word.wrapping_neg() & mask(bits) } else { word };
+    let k = ((1 << float.mantissa) + 3) / header.step_w + 1;
+    let restored = if magnitude < k {
+        float_bits(magnitude * header.step_w, header.step_j, float)
+    } else {
+        let t = ((header.step_j + float.mantissa as i32 + float.bias) as u64) << float.mantissa;
+        magnitude.wrapping_sub(k).wrapping_add(t) & mask(bits)
+    };
+    if negative { restored | sign } else { restored }
+}
+
+/// The bits of n · 2^j, for n below 2^(mantissa + 1) and a product that the type holds exactly.
+fn float_bits(n: u64, j: i32, float: Float) -> u64 {
+    if n == 0 {
+        return 0;
+    }
+    let top = n.ilog2();
+    let biased = top as i32 + j + float.bias;
+    if biased >= 1 {
+        let fraction = (n << (float.mantissa - top)) - (1 << float.mantissa);
+        (biased as u64) << float.mantissa | fraction
+    } else {
+        // Subnormal numbers are multiples of 2^(1 − bias − mantissa).
+        n << (j - (1 - float.bias - float.mantissa as i32))
+    }
+}
+
+// ---- what a stream makes use of ----
+
+/// The features of the format that a valid stream uses, by name.
+pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static str>> {
+    decode(stream)?;
+    let header = header(stream)?;
+    let mut found = std::collections::BTreeSet::new();
+    if header.big_endian {
+        found.insert("big-endian");
+    }
+    found.insert(if header.step_w == 0 { "exact" } else { "quantized" });
+    if header.groups > 1 {
+        found.insert("groups");
+    }
+    let mut at = header.bodies_at;
+    for chunk in 0..header.chunks {
+        let entry = number(stream, header.entries_at + 2 * chunk, 2)?;
+        let body = slice(stream, at, (entry & 0x7FF) * 16)?;
+        at += body.len() as u64;
+        match entry >> 14 {
+            0 => packed_features(&header, body, &mut found)?,
+            1 => _ = found.insert("raw"),
+            _ => _ = found.insert("constant"),
+        }
+    }
+    Ok(found)
+}
+
+fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::BTreeSet<&'static str>) -> Outcome<()> {
+    let active = number(body, 0, 4)?;
+    let base_width = number(body, 10, 1)?;
+    let special = body[11] >> 6;
+    let high_half = if header.bits() == 64 { 4 } else { 0 };
+    let descriptors_at = 16 + 16 * number(body, 8, 2)? + high_half + 4 * base_width;
+    for &descriptor in slice(body, descriptors_at, active.count_ones().into())? {
+        found.insert(match (descriptor >> 6, special) {
+            (0, _) => "offset",
+            (1, _) => "zigzag",
+            (2, _) => "delta",
+            (_, 0) => "exponent map",
+            _ => "second difference",
+        });
+    }
+    let used = [
+        (active != 0xFFFF_FFFF, "inactive"),
+        (number(body, 4, 4)? != 0, "patched"),
+        (body[11] & 63 != 0, "shift"),
+        (base_width == 0, "no bases"),
+        (base_width != 0, "bases"),
+    ];
+    found.extend(used.iter().filter(|(holds, _)| *holds).map(|&(_, name)| name));
+    Ok(())
+}

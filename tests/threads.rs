@@ -1,0 +1,112 @@
+//! Neither the number of threads nor the room for the stream changes a byte of it, and every range decodes to its part.
+
+#[allow(dead_code)]
+mod vectors;
+
+use sleek::{DType, Kind, Mode, Params};
+use vectors::Random;
+
+/// Data of every character in turn, so that chunks differ in kind and size.
+fn mixed(dtype: DType, bytes: usize) -> Vec<u8> {
+    let mut data = Vec::new();
+    for (i, generator) in vectors::GENERATORS.iter().cycle().enumerate() {
+        if data.len() >= bytes {
+            break;
+        }
+        data.extend(vectors::bytes(generator, dtype, i as u64, 3 * 16384 / dtype.size() + 100, false));
+    }
+    data.truncate(bytes / dtype.size() * dtype.size());
+    data
+}
+
+/// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share.
+fn sizes() -> Vec<usize> {
+    let marks = [16 << 10, 256 << 10, 512 << 10, 1 << 20, (1 << 20) + (256 << 10), 3 << 20];
+    marks.iter().flat_map(|mark| [mark - 8, *mark, mark + 8]).collect()
+}
+
+fn cases() -> Vec<Params> {
+    vec![
+        Params::new(DType::F32).with_bound(Mode::Abs, 1e-3),
+        Params::new(DType::F64).with_bound(Mode::Rel, 1e-6),
+        Params::new(DType::F32).with_bound(Mode::Noa, 1e-4),
+        Params::new(DType::U8),
+    ]
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    for params in cases() {
+        for size in sizes() {
+            let data = mixed(params.dtype, size);
+            let with = |threads| sleek::compress(&Params { threads, ..params.clone() }, &data).unwrap();
+            let one = with(1);
+            for threads in [2, 3, 7, 0] {
+                assert!(with(threads) == one, "{threads} threads on {size} bytes of {:?}", params.dtype);
+            }
+            let back = sleek::decompress(&one).unwrap();
+            for threads in [1, 2, 3, 7] {
+                let mut again = vec![0xA5; data.len()];
+                sleek::codec::decompress_into(&one, &mut again, threads).unwrap();
+                assert!(again == back, "{threads} threads decoding {size} bytes of {:?}", params.dtype);
+            }
+        }
+    }
+}
+
+#[test]
+fn less_room_than_the_bound_is_an_error_or_enough() {
+    for params in cases() {
+        for size in [(16 << 10) - 8, (256 << 10) + 8, 1 << 20] {
+            let data = mixed(params.dtype, size);
+            let bound = sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap();
+            let stream = sleek::compress(&params, &data).unwrap();
+            assert!(stream.len() <= bound);
+            let n = stream.len();
+            for threads in [1, 3] {
+                let params = Params { threads, ..params.clone() };
+                for room in
+                    [0, 1, 63, 64, 80, n / 2, n - 16, n - 1, n, n + 1, n + 16, n + 17, bound - 1, bound, bound + 5]
+                {
+                    let mut dst = vec![0x5A; room];
+                    match sleek::compress_into(&params, &data, &mut dst) {
+                        Ok(written) => assert!(dst[..written] == stream[..], "{room} bytes of room for {n}"),
+                        Err(error) => {
+                            assert_eq!(error.kind, Kind::BufferTooSmall, "{room} bytes of room for {n}: {error}");
+                            assert!(room < n, "{room} bytes were too small for {n}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_are_parts_of_the_whole() {
+    let mut random = Random(11);
+    for params in cases() {
+        let data = mixed(params.dtype, 3 << 20);
+        let stream = sleek::compress(&params, &data).unwrap();
+        let whole = sleek::decompress(&stream).unwrap();
+        let size = params.dtype.size();
+        let count = (data.len() / size) as u64;
+        let check = |first: u64, len: u64| {
+            let mut part = vec![0xC3; len as usize * size];
+            sleek::decompress_range_into(&stream, first, len as usize, &mut part).unwrap();
+            assert!(part == whole[first as usize * size..][..part.len()], "{len} elements from {first} on");
+        };
+        for (first, len) in [(0, 0), (count, 0), (0, 1), (count - 1, 1), (0, count), (1, count - 1)] {
+            check(first, len);
+        }
+        for _ in 0..300 {
+            let first = random.below(count);
+            let most = (count - first).min([5, 5000, count][random.below(3) as usize]);
+            check(first, 1 + random.below(most));
+        }
+        for (first, len) in [(count, 1), (count + 1, 0), (0, count + 1), (u64::MAX, 1), (u64::MAX, usize::MAX as u64)] {
+            let error = sleek::decompress_range_into(&stream, first, len as usize, &mut []).unwrap_err();
+            assert_eq!(error.kind, Kind::OutOfRange, "{len} elements from {first} on");
+        }
+    }
+}

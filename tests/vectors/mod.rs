@@ -1,0 +1,191 @@
+//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same bytes.
+
+#![allow(dead_code)]
+
+pub mod exact;
+
+use sleek::DType;
+
+/// SplitMix64: the same numbers on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    }
+
+    /// A number below `end`, which is small against 2^64.
+    pub fn below(&mut self, end: u64) -> u64 {
+        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+    }
+
+    /// A number from −`reach` to `reach`.
+    pub fn around(&mut self, reach: u64) -> i64 {
+        self.below(2 * reach + 1) as i64 - reach as i64
+    }
+}
+
+/// Mantissa bits and exponent bias of a float type, `None` for integers.
+pub fn float_layout(dtype: DType) -> Option<(u32, i32)> {
+    match dtype {
+        DType::F32 => Some((23, 127)),
+        DType::F64 => Some((52, 1023)),
+        DType::F16 => Some((10, 15)),
+        DType::BF16 => Some((7, 127)),
+        _ => None,
+    }
+}
+
+/// The word of n · 2^j cut off towards zero, `None` if that is neither normal nor zero; of integers n itself, wrapped.
+pub fn try_word(dtype: DType, n: i64, j: i32) -> Option<u64> {
+    let Some((mantissa, bias)) = float_layout(dtype) else { return Some(n as u64 & mask(dtype)) };
+    if n == 0 {
+        return Some(0);
+    }
+    let magnitude = n.unsigned_abs();
+    let top = magnitude.ilog2();
+    let fraction = magnitude << (63 - top) << 1 >> (64 - mantissa);
+    let exponent = top as i32 + j + bias;
+    let infinite = (mask(dtype) >> 1 >> mantissa) as i32;
+    let sign = u64::from(n < 0) << (8 * dtype.size() - 1);
+    (1..infinite).contains(&exponent).then(|| sign | (exponent as u64) << mantissa | fraction)
+}
+
+/// [`try_word`] of a number that is normal or zero.
+pub fn word(dtype: DType, n: i64, j: i32) -> u64 {
+    try_word(dtype, n, j).unwrap_or_else(|| panic!("{n} * 2^{j} is outside the normal numbers of {dtype:?}"))
+}
+
+pub fn mask(dtype: DType) -> u64 {
+    u64::MAX >> (64 - 8 * dtype.size())
+}
+
+/// Zeros, subnormal numbers, extreme numbers, infinities and NaN of a float type; extreme integers.
+pub fn specials(dtype: DType) -> Vec<u64> {
+    let all = mask(dtype);
+    let sign = all ^ all >> 1;
+    let positive = match float_layout(dtype) {
+        Some((m, _)) => {
+            let infinity = all >> 1 >> m << m;
+            let smallest = 1 << m;
+            vec![
+                0,
+                1,
+                smallest - 1,
+                smallest,
+                infinity - 1,
+                infinity,
+                infinity + 1,
+                infinity + (1 << (m - 1)) + 5,
+                all >> 1,
+            ]
+        }
+        None => vec![0, 1, 2, all >> 1],
+    };
+    positive.iter().flat_map(|&v| [v, v | sign]).collect()
+}
+
+/// Every generator by its name in the manifest.
+pub const GENERATORS: [&str; 11] =
+    ["constant", "wave", "walk", "noise", "spiky", "steps", "specials", "signed", "decades", "coarse", "parabola"];
+
+/// `count` words of a kind of data.
+pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64> {
+    let random = &mut Random(seed);
+    let bits = 8 * dtype.size() as u32;
+    // Numbers of about 11 to 20 bits, fewer where the type has fewer, and an exponent that makes them about 1.
+    let wide = (bits * 5 / 8).min(20);
+    let j = -(wide as i32 - 2);
+    let reach = 1i64 << (wide - 2);
+    let number = |n: i64| word(dtype, n, j);
+    match generator {
+        "constant" => vec![number(random.around(reach as u64)); count],
+        "wave" => wave(random, reach, count).into_iter().map(number).collect(),
+        "walk" => walk(random, reach, 3, count).into_iter().map(number).collect(),
+        "noise" => (0..count).map(|_| random.next() & mask(dtype)).collect(),
+        "spiky" => {
+            let smooth = walk(random, reach >> 3, 1, count);
+            smooth.into_iter().map(|n| if random.below(97) == 0 { number(n ^ reach) } else { number(n) }).collect()
+        }
+        "steps" => steps(random, reach, count).into_iter().map(number).collect(),
+        "specials" => {
+            let specials = specials(dtype);
+            let mut next = specials.iter().cycle();
+            let smooth = wave(random, reach, count);
+            let mut pick = |n| match random.below(6) {
+                0 => *next.next().unwrap(),
+                _ => number(n),
+            };
+            smooth.into_iter().map(&mut pick).collect()
+        }
+        "signed" => (0..count).map(|_| number(random.around(9))).collect(),
+        "decades" => {
+            let m = float_layout(dtype).map_or(bits / 2, |(m, _)| m);
+            let mut one = || (1 << m | random.below(1 << m)) as i64 * (1 - 2 * random.below(2) as i64);
+            let numbers: Vec<i64> = (0..count).map(|_| one()).collect();
+            numbers.into_iter().map(|n| word(dtype, n, random.around(3) as i32 - m as i32)).collect()
+        }
+        "coarse" => {
+            let drop = bits / 4;
+            walk(random, reach, 1 + (reach as u64 >> 2), count).into_iter().map(|n| number(n) >> drop << drop).collect()
+        }
+        "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
+        _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
+    }
+}
+
+/// [`words`] as the bytes of an array.
+pub fn bytes(generator: &str, dtype: DType, seed: u64, count: usize, big_endian: bool) -> Vec<u8> {
+    to_bytes(dtype, &words(generator, dtype, seed, count), big_endian)
+}
+
+pub fn to_bytes(dtype: DType, words: &[u64], big_endian: bool) -> Vec<u8> {
+    let size = dtype.size();
+    let pick =
+        |w: &u64| if big_endian { w.to_be_bytes()[8 - size..].to_vec() } else { w.to_le_bytes()[..size].to_vec() };
+    words.iter().flat_map(pick).collect()
+}
+
+pub fn to_words(dtype: DType, bytes: &[u8]) -> Vec<u64> {
+    let word = |b: &[u8]| b.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
+    bytes.chunks_exact(dtype.size()).map(word).collect()
+}
+
+/// A harmonic oscillation by shifts and additions.
+fn wave(random: &mut Random, reach: i64, count: usize) -> Vec<i64> {
+    let (mut x, mut y) = (random.around(reach as u64) << 8, reach << 7);
+    (0..count)
+        .map(|_| {
+            x += y >> 6;
+            y -= x >> 6;
+            x >> 10
+        })
+        .collect()
+}
+
+/// A random walk that turns back at the ends of its range.
+fn walk(random: &mut Random, reach: i64, stride: u64, count: usize) -> Vec<i64> {
+    let mut at = random.around(reach as u64);
+    (0..count)
+        .map(|_| {
+            at += random.around(stride);
+            at = at.clamp(-reach, reach);
+            at
+        })
+        .collect()
+}
+
+/// Values that stay for 300 to 2300 elements.
+fn steps(random: &mut Random, reach: i64, count: usize) -> Vec<i64> {
+    let mut values = Vec::new();
+    while values.len() < count {
+        let (value, run) = (random.around(reach as u64), 300 + random.below(2000) as usize);
+        values.resize(count.min(values.len() + run), value);
+    }
+    values
+}
