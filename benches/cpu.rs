@@ -1,6 +1,6 @@
 //! Speed in memory on the CPU: compress and decompress against memcpy in the same run.
 //!
-//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --cpu-time]`. Each field is tiled to N MiB (128); memcpy,
+//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --cpu-time]`. Each field is tiled to N MiB (128); memcpy,
 //! compress and decompress take turns; the figures are medians. GB/s counts uncompressed bytes; ×memcpy is against the memcpy
 //! of the same round.
 
@@ -17,6 +17,7 @@ struct Options {
     threads: u32,
     cpu_time: bool,
     field: String,
+    profile: String,
 }
 
 fn options() -> Options {
@@ -29,6 +30,7 @@ fn options() -> Options {
         threads: number("--threads", 1) as u32,
         cpu_time: args.iter().any(|a| a == "--cpu-time"),
         field: value("--field").unwrap_or_default(),
+        profile: value("--profile").unwrap_or_default(),
     }
 }
 
@@ -62,6 +64,9 @@ fn main() {
         for (profile, bound) in
             [(Profile::Fast, 1e-3), (Profile::Adaptive, 1e-3), (Profile::Fast, 0.0), (Profile::Adaptive, 0.0)]
         {
+            if !profile.name().contains(&o.profile) {
+                continue;
+            }
             let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
             let range = sleek::stage::range::value_range(field.dtype, false, field.fill, &field.bytes);
             let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);

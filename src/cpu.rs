@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::error::{Result, fail};
 use crate::format::constants::*;
-use crate::format::{Header, Index, IndexMut, Kind, Layout};
+use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
 use crate::pool;
 use crate::stage::checksum;
 
@@ -28,7 +28,7 @@ pub trait ChunkCodec: Sync {
     /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
     fn encode(&self, state: &mut Self::State, src: &[u8], out: &mut [u8]) -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of the chunk.
-    fn decode(&self, state: &mut Self::State, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()>;
+    fn decode(&self, state: &mut Self::State, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
 }
 
 /// Threads that pay for `bytes` of data.
@@ -279,7 +279,8 @@ pub fn decompress<C: ChunkCodec>(
 
 /// Compares the bodies of group `g` with their checksum.
 fn verify(index: &Index, g: usize) -> Result<()> {
-    let sum = index.bodies(g).fold(0u64, |s, (c, body)| s.wrapping_add(checksum::of_chunk(body, c % GROUP_CHUNKS)));
+    let sum =
+        index.bodies(g).fold(0u64, |s, (c, body)| s.wrapping_add(checksum::of_chunk(body.bytes(), c % GROUP_CHUNKS)));
     if sum != index.group_checksum(g) {
         return fail!(
             Corrupt,
@@ -301,7 +302,7 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     index: &Index,
     layout: &Layout,
     c: usize,
-    body: &[u8],
+    body: Body,
     bytes: &Range<usize>,
     shared: &Shared,
 ) -> Result<()> {

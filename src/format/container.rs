@@ -256,14 +256,30 @@ impl<'a> Index<'a> {
     }
 
     /// Bodies of group `g`, each with its chunk number.
-    pub fn bodies(&self, g: usize) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+    pub fn bodies(&self, g: usize) -> impl Iterator<Item = (usize, Body<'a>)> + use<'a> {
         let index = *self;
         let mut at = index.group_at(g);
         index.layout.group_chunks(g).map(move |c| {
-            let body = &index.stream[at..at + index.body_bytes(c)];
-            at += body.len();
+            let body = Body { and_rest: &index.stream[at..], len: index.body_bytes(c) };
+            at += body.len;
             (c, body)
         })
+    }
+}
+
+/// The body of a chunk, with the rest of the stream behind it: whole vectors can be read across its end.
+#[derive(Clone, Copy)]
+pub struct Body<'a> {
+    /// The body and what follows it.
+    pub and_rest: &'a [u8],
+    /// Bytes of the body.
+    pub len: usize,
+}
+
+impl<'a> Body<'a> {
+    /// The bytes of the body alone.
+    pub fn bytes(self) -> &'a [u8] {
+        &self.and_rest[..self.len]
     }
 }
 

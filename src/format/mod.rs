@@ -5,4 +5,4 @@ pub mod constants;
 mod container;
 
 pub use chunk::{ChunkHeader, Special, SubMode};
-pub use container::{Header, Index, IndexMut, Kind, Layout};
+pub use container::{Body, Header, Index, IndexMut, Kind, Layout};

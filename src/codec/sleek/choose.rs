@@ -51,7 +51,7 @@ impl<'a, W: Word> Window<'a, W> {
 }
 
 /// Count, high width, positions, high parts of a subchunk's exceptions.
-pub fn exception_bytes(count: usize, high_width: u32) -> usize {
+fn exception_bytes(count: usize, high_width: u32) -> usize {
     2 + count + (count * high_width as usize).div_ceil(8)
 }
 
@@ -150,23 +150,21 @@ fn mode_of<W: Word>(t: &Totals, special: Special, first: W, least: W) -> (SubMod
     best
 }
 
-/// The width of step 3, the bits of the largest code, and the bytes of payload and exceptions.
+/// The width of step 3, the bits of the largest code, and the bytes of payload and exceptions; leaves each code's width.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S]) -> (u32, u32, usize) {
-    let full = codes.iter().fold(W::ZERO, |a, c| a | *c).width();
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], widths: &mut [u8; S]) -> (u32, u32, usize) {
+    let full;
+    (*widths, full) = P::widths(codes);
     let mut best = (full, full, S * full as usize / 8);
     if W::BITS == 8 {
         return best;
     }
-    // Between two widths that occur among the codes a smaller width only saves, so only widths that occur are looked at.
-    let mut width = full;
-    while width > 0 {
-        let (above, rest) = P::above(codes, W::ONE << (width - 1));
-        if above as usize > MAX_EXCEPTIONS {
+    for width in (0..full).rev() {
+        let above = P::wider(widths, width);
+        if above > MAX_EXCEPTIONS {
             break;
         }
-        width = rest.width();
-        let bytes = S * width as usize / 8 + exception_bytes(above as usize, full - width);
+        let bytes = S * width as usize / 8 + exception_bytes(above, full - width);
         if bytes < best.2 {
             best = (width, full, bytes);
         }
@@ -174,12 +172,13 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S]) -> (u32, u32, usi
     best
 }
 
-/// Chooses for the integers `x`; leaves the codes, exceptions not yet split off, in `codes`.
+/// Chooses for the integers `x`; leaves the codes, exceptions not yet split off, in `codes`, and their widths.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
     x: Window<E::Word>,
     codes: &mut [E::Word; S],
+    widths: &mut [u8; S],
 ) -> Choice<E::Word> {
     let first = x.at(0, 0);
     let (least, most) = extremes::<E::Word, S>(x);
@@ -188,7 +187,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
     let (mode, base) = mode_of(&totals::<E, S>(special, x, least), special, first, least);
     encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
-    let (width, full, bytes) = fit::<E::Word, S, P>(codes);
+    let (width, full, bytes) = fit::<E::Word, S, P>(codes, widths);
     let plain = most.sub(least).width();
     if mode != SubMode::Offset && S * plain as usize / 8 <= bytes {
         encode::<E, S>(SubMode::Offset, special, x, least, codes);

@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
-use crate::format::{ChunkHeader, Kind, Special, SubMode};
+use crate::format::{Body, ChunkHeader, Kind, Special, SubMode};
 use crate::stage::quantize::{self, Element};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
@@ -14,10 +14,11 @@ use crate::stage::{exponent, word::Word};
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     kind: Kind,
-    body: &[u8],
+    body: Body,
     out: &mut [u8],
 ) -> Result<()> {
     let size = size_of::<E::Word>();
+    let (body, readable) = (body.bytes(), body.and_rest);
     match kind {
         Kind::Raw => {
             let Some((data, padding)) = body.split_at_checked(out.len()) else {
@@ -36,7 +37,14 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         Kind::Packed => {
             let parts = Parts::<E::Word>::read::<S>(plan, body)?;
             parts.check_domain::<E>(plan)?;
-            unpack_chunk::<E, S, P>(plan, &parts, body, out);
+            if readable.len() >= body.len() + READ_SLACK {
+                unpack_chunk::<E, S, P>(plan, &parts, readable, out);
+            } else {
+                // The last chunk of a stream: give it something to read behind its end.
+                let mut copy = [0; CHUNK_BYTES + READ_SLACK];
+                copy[..body.len()].copy_from_slice(body);
+                unpack_chunk::<E, S, P>(plan, &parts, &copy, out);
+            }
         }
     }
     if plan.big_endian {
@@ -53,26 +61,27 @@ fn zero(padding: &[u8]) -> Result<()> {
 }
 
 /// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
-pub struct Parts<'a, W> {
+pub struct Parts<W> {
     /// The chunk's header.
     pub header: ChunkHeader,
     /// Descriptors, 0 where a subchunk has none.
     pub descriptors: [u8; SUBCHUNKS],
     bases: [W; SUBCHUNKS],
     payload_at: [u16; SUBCHUNKS],
-    exceptions: [Exceptions<'a>; SUBCHUNKS],
+    exceptions: [Exceptions; SUBCHUNKS],
 }
 
+/// Where the exceptions of a subchunk are in the body: positions, and the high parts behind them.
 #[derive(Clone, Copy)]
-struct Exceptions<'a> {
-    positions: &'a [u8],
-    high_width: u32,
-    highs: &'a [u8],
+struct Exceptions {
+    at: u16,
+    count: u8,
+    high_width: u8,
 }
 
-impl<'a, W: Word> Parts<'a, W> {
+impl<W: Word> Parts<W> {
     /// Reads and checks header and tail of `body` for subchunks of `s_elements`.
-    pub fn read<const S: usize>(plan: &Plan, body: &'a [u8]) -> Result<Parts<'a, W>> {
+    pub fn read<const S: usize>(plan: &Plan, body: &[u8]) -> Result<Parts<W>> {
         let header = ChunkHeader::read(body, W::BITS)?;
         if header.patched != 0 && W::BITS == 8 {
             return fail!(Corrupt, "exceptions in a chunk of {} elements", plan.dtype.name());
@@ -83,11 +92,11 @@ impl<'a, W: Word> Parts<'a, W> {
             descriptors: [0; SUBCHUNKS],
             bases: [W::ZERO; SUBCHUNKS],
             payload_at: [0; SUBCHUNKS],
-            exceptions: [Exceptions { positions: &[], high_width: 0, highs: &[] }; SUBCHUNKS],
+            exceptions: [Exceptions { at: 0, count: 0, high_width: 0 }; SUBCHUNKS],
         };
         parts.read_bases(&mut tail)?;
         parts.read_descriptors::<S>(&mut tail, body)?;
-        parts.read_exceptions::<S>(&mut tail)?;
+        parts.read_exceptions::<S>(&mut tail, body)?;
         if tail.len() >= ALIGN {
             return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
         }
@@ -95,7 +104,7 @@ impl<'a, W: Word> Parts<'a, W> {
         Ok(parts)
     }
 
-    fn read_bases(&mut self, tail: &mut &'a [u8]) -> Result<()> {
+    fn read_bases(&mut self, tail: &mut &[u8]) -> Result<()> {
         let low = u64::from(self.header.base_ref_low);
         let reference = if W::BITS == 64 {
             let high = take(tail, 4)?;
@@ -115,7 +124,7 @@ impl<'a, W: Word> Parts<'a, W> {
         Ok(())
     }
 
-    fn read_descriptors<const S: usize>(&mut self, tail: &mut &'a [u8], body: &[u8]) -> Result<()> {
+    fn read_descriptors<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let descriptors = take(tail, self.header.active.count_ones() as usize)?;
         let mut payload = 0;
         for (s, d) in self.active().zip(descriptors) {
@@ -134,7 +143,7 @@ impl<'a, W: Word> Parts<'a, W> {
         zero(&body[CHUNK_HEADER_BYTES + payload..CHUNK_HEADER_BYTES + room])
     }
 
-    fn read_exceptions<const S: usize>(&mut self, tail: &mut &'a [u8]) -> Result<()> {
+    fn read_exceptions<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let n = self.header.patched.count_ones() as usize;
         let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);
         for (i, s) in (0..SUBCHUNKS).filter(|s| self.header.patched >> s & 1 == 1).enumerate() {
@@ -142,11 +151,10 @@ impl<'a, W: Word> Parts<'a, W> {
             if count == 0 || count > S || high_width == 0 || high_width + self.width(s) > W::BITS {
                 return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
             }
+            let at = body.len() - tail.len();
             let positions = take(tail, count)?;
-            // Bits are read fastest where bytes follow, so the high parts keep what stands behind them.
-            let and_rest = *tail;
             let highs = take(tail, (count * high_width as usize).div_ceil(8))?;
-            let ascending = positions.windows(2).all(|p| p[0] < p[1]);
+            let ascending = positions.iter().zip(&positions[1..]).fold(true, |all, (p, next)| all & (p < next));
             let unused = highs.len() * 8 - count * high_width as usize;
             if !ascending
                 || positions[count - 1] as usize >= S
@@ -154,7 +162,7 @@ impl<'a, W: Word> Parts<'a, W> {
             {
                 return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
             }
-            self.exceptions[s] = Exceptions { positions, high_width, highs: and_rest };
+            self.exceptions[s] = Exceptions { at: at as u16, count: counts[i], high_width: high_widths[i] };
         }
         Ok(())
     }
@@ -256,27 +264,18 @@ fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl 
     }
 }
 
-/// The codes of active subchunk `s`, exceptions included.
+/// The codes of active subchunk `s`, exceptions included; `body` can be read `READ_SLACK` bytes behind its end.
 #[inline(always)]
 fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8]) -> [W; S] {
     let mut codes = [W::ZERO; S];
     let width = parts.width(s);
-    let (at, len) = (parts.payload_at[s] as usize, S * width as usize / 8);
     if width > 0 {
-        match body.get(at..at + len + READ_SLACK) {
-            Some(packed) => P::unpack(packed, width, &mut codes),
-            // The unpacker may read behind the packed bytes: near the end of the stream it gets a copy.
-            None => {
-                let mut copy = [0; SUBCHUNK_BYTES + READ_SLACK];
-                copy[..len].copy_from_slice(&body[at..at + len]);
-                P::unpack(&copy, width, &mut codes);
-            }
-        }
+        P::unpack(&body[parts.payload_at[s] as usize..], width, &mut codes);
     }
-    let e = &parts.exceptions[s];
-    for (i, p) in e.positions.iter().enumerate() {
-        let high = W::from_u64(bits_at(e.highs, i * e.high_width as usize, e.high_width));
-        codes[*p as usize] = codes[*p as usize] | high << width;
+    let e = parts.exceptions[s];
+    if e.count > 0 {
+        let (positions, highs) = body[e.at as usize..].split_at(e.count as usize);
+        P::merge(&mut codes, width, positions, highs, e.high_width.into());
     }
     codes
 }

@@ -1,14 +1,14 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Window, exception_bytes};
+use super::choose::{self, Choice, Window};
 use super::plan::Plan;
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special};
 use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
-use crate::stage::simd::Simd;
 use crate::stage::simd::scalar::BitWriter;
+use crate::stage::simd::{Exceptions, Simd};
 use crate::stage::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
@@ -174,14 +174,14 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         exceptions_len: 0,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let mut codes = [E::Word::ZERO; S];
+    let (mut codes, mut widths) = ([E::Word::ZERO; S], [0; S]);
     for s in 0..SUBCHUNKS {
         let x = Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
         let choice = match plan.profile {
-            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, &mut codes),
+            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, &mut codes, &mut widths),
             Profile::Fast => choose::fast::<E, S>(plan, domain.special, x, &mut codes),
         };
-        tail.enter::<S, P>(s, &choice, &mut codes);
+        tail.enter::<S, P>(s, &choice, &mut codes, &widths);
         let packed_bytes = S * choice.width as usize / 8;
         if at + packed_bytes > CHUNK_BYTES {
             return None;
@@ -200,7 +200,13 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 impl<W: Word> Tail<'_, W> {
     /// Enters the choice for subchunk `s`; takes the high parts of its exceptions off `codes`.
     #[inline(always)]
-    fn enter<const S: usize, P: Simd<W, S>>(&mut self, s: usize, choice: &Choice<W>, codes: &mut [W; S]) {
+    fn enter<const S: usize, P: Simd<W, S>>(
+        &mut self,
+        s: usize,
+        choice: &Choice<W>,
+        codes: &mut [W; S],
+        widths: &[u8; S],
+    ) {
         let is_patched = choice.width < choice.full;
         if choice.full > 0 {
             self.descriptors[self.active.count_ones() as usize] =
@@ -208,36 +214,26 @@ impl<W: Word> Tail<'_, W> {
             self.active |= 1 << s;
         }
         if is_patched {
-            self.split::<S, P>(choice.width, choice.full, codes);
+            self.split::<S, P>(choice.width, choice.full, codes, widths);
             self.patched |= 1 << s;
         }
         self.bases[s] = choice.base.unwrap_or(W::ZERO);
         self.based |= (choice.base.is_some() as u32) << s;
     }
 
-    /// Lists the positions and high parts of the codes from `width` bits on, and leaves their low parts.
+    /// Lists the positions and high parts of the codes that exceed `width` bits, and leaves their low parts.
     #[inline(always)]
-    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &mut [W; S]) {
-        let mut positions = [0u8; MAX_EXCEPTIONS];
-        let mut count = 0;
-        let limit = W::ONE << width;
-        P::each_above(codes, limit, |i| {
-            positions[count] = i as u8;
-            count += 1;
-        });
+    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &mut [W; S], widths: &[u8; S]) {
+        let mut list = Exceptions::new();
+        let count = P::split(codes, widths, width, &mut list);
         let place = &mut self.exceptions[self.exceptions_len..];
-        place[..count].copy_from_slice(&positions[..count]);
+        place[..count].copy_from_slice(&list.positions[..count]);
         let mut highs = BitWriter::new(&mut place[count..]);
-        for p in &positions[..count] {
-            let code = &mut codes[*p as usize];
-            highs.push((*code >> width).to_u64(), full - width);
-            *code = *code & limit.sub(W::ONE);
-        }
+        list.highs[..count].iter().for_each(|h| highs.push(h.to_u64(), full - width));
         let i = self.patched.count_ones() as usize;
         self.counts[i] = count as u8;
         self.high_widths[i] = (full - width) as u8;
         self.exceptions_len += count + highs.finish();
-        debug_assert!(exception_bytes(count, full - width) >= 2 + count);
     }
 
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.

@@ -8,7 +8,7 @@ use super::{decode, encode};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::format::constants::SUBCHUNKS;
-use crate::format::{ChunkHeader, Kind};
+use crate::format::{Body, ChunkHeader, Kind};
 use crate::stage::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::stage::simd::Simd;
 #[cfg(target_arch = "x86_64")]
@@ -120,7 +120,7 @@ macro_rules! compiled_for {
             pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S>>(
                 plan: &Plan,
                 kind: Kind,
-                body: &[u8],
+                body: Body,
                 out: &mut [u8],
             ) -> Result<()> {
                 decode::chunk::<E, S, P>(plan, kind, body, out)
@@ -149,7 +149,7 @@ pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, src: &[u8], out:
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
-pub fn decode(level: Level, plan: &Plan, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
+pub fn decode(level: Level, plan: &Plan, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.

@@ -14,7 +14,7 @@ use super::{Codec, Info};
 use crate::cpu::{self, ChunkCodec};
 use crate::error::Result;
 use crate::format::constants::CODEC_SLEEK;
-use crate::format::{Header, Index, Kind, Layout, Special, SubMode};
+use crate::format::{Body, Header, Index, Kind, Layout, Special, SubMode};
 use crate::params::Params;
 use crate::stage::fpu;
 
@@ -45,7 +45,7 @@ impl Codec for Sleek {
         for g in 0..header.layout.groups {
             for (c, body) in index.bodies(g) {
                 if index.kind(c) == Some(Kind::Packed) {
-                    count_modes(&plan, body, info)?;
+                    count_modes(&plan, body.bytes(), info)?;
                 }
             }
         }
@@ -77,7 +77,7 @@ impl ChunkCodec for Chunks {
         level::encode(self.level, &self.plan, buffers, src, out)
     }
 
-    fn decode(&self, _: &mut State, kind: Kind, body: &[u8], out: &mut [u8]) -> Result<()> {
+    fn decode(&self, _: &mut State, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
         level::decode(self.level, &self.plan, kind, body, out)
     }
 }

@@ -9,8 +9,10 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
 use super::scalar::Scalar;
+use super::{Exceptions, Simd};
+use crate::format::constants::MAX_EXCEPTIONS;
+use crate::stage::word::Word;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
 pub struct Avx512;
@@ -189,10 +191,92 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     }
 }
 
+/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions.
+#[inline(always)]
+fn position_masks(positions: &[u8]) -> [u64; 2] {
+    let mut masks = [0u64; 2];
+    // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+    unsafe {
+        let one = _mm512_set1_epi64(1);
+        let none = _mm_set1_epi8(-1);
+        let (mut low, mut high) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        for eight in positions.chunks(8) {
+            // A shift by 64 or more leaves no bit, also where the last chunk has less than eight positions.
+            let present = 0xff >> (8 - eight.len());
+            let p = _mm512_cvtepu8_epi64(_mm_mask_loadu_epi8(none, present, eight.as_ptr().cast()));
+            low = _mm512_or_si512(low, _mm512_sllv_epi64(one, p));
+            high = _mm512_or_si512(high, _mm512_sllv_epi64(one, _mm512_sub_epi64(p, _mm512_set1_epi64(64))));
+        }
+        masks[0] = _mm512_reduce_or_epi64(low) as u64;
+        masks[1] = _mm512_reduce_or_epi64(high) as u64;
+    }
+    masks
+}
+
+/// The values of `n` bits that are packed at `packed`, as many as lanes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `packed` are readable.
+#[inline(always)]
+unsafe fn unpack32(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK32[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let x = _mm512_loadu_si512(packed.cast());
+        let low = _mm512_permutexvar_epi8(row.low.load(), x);
+        let high = _mm512_permutexvar_epi8(row.high.load(), x);
+        let keep = _mm512_set1_epi32((u64::MAX >> (64 - n)) as i32);
+        _mm512_and_si512(_mm512_shrdv_epi32(low, high, row.shift.load()), keep)
+    }
+}
+
+/// The values of `n` bits that are packed at `packed`, as many as lanes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `packed` are readable.
+#[inline(always)]
+unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK64[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let x = _mm512_loadu_si512(packed.cast());
+        let low = _mm512_permutexvar_epi8(row.low.load(), x);
+        let high = _mm512_permutexvar_epi8(row.high.load(), x);
+        let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
+        _mm512_and_si512(_mm512_shrdv_epi64(low, high, row.shift.load()), keep)
+    }
+}
+
+/// Bit i: width i exceeds `width`.
+#[inline(always)]
+fn wider_mask(widths: &[u8; 64], width: u32) -> u64 {
+    // SAFETY: only code of this level calls this; 64 bytes are read.
+    unsafe {
+        let w = _mm512_loadu_si512(widths.as_ptr().cast());
+        _mm512_cmpgt_epu8_mask(w, _mm512_set1_epi8(width as i8))
+    }
+}
+
+/// The bytes `start`, `start` + 1, ….
+#[inline(always)]
+fn position_of(start: usize) -> __m512i {
+    const BYTES: Lanes<u8, 64> = {
+        let mut b = [0; 64];
+        let mut i = 0;
+        while i < 64 {
+            b[i] = i as u8;
+            i += 1;
+        }
+        Lanes(b)
+    };
+    // SAFETY: only code of this level calls this.
+    unsafe { _mm512_add_epi8(BYTES.load(), _mm512_set1_epi8(start as i8)) }
+}
+
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
 fn room(packed: usize, out: &[u8]) {
-    assert!(out.len() >= packed + super::WRITE_SLACK);
+    assert!(out.len() >= packed + 64);
 }
 
 impl Simd<u32, 128> for Avx512 {
@@ -212,15 +296,10 @@ impl Simd<u32, 128> for Avx512 {
     #[inline(always)]
     fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
         room(16 * n as usize, packed);
-        let row = &UNPACK32[n as usize];
         // SAFETY: as above; 64 bytes from 2n·i on are in `packed`.
         unsafe {
-            let keep = _mm512_set1_epi32(((1u64 << n) - 1) as i32);
             for i in 0..8 {
-                let x = _mm512_loadu_si512(packed.as_ptr().add(2 * n as usize * i).cast());
-                let low = _mm512_permutexvar_epi8(row.low.load(), x);
-                let high = _mm512_permutexvar_epi8(row.high.load(), x);
-                let v = _mm512_and_si512(_mm512_shrdv_epi32(low, high, row.shift.load()), keep);
+                let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
                 _mm512_storeu_si512(codes.as_mut_ptr().add(16 * i).cast(), v);
             }
         }
@@ -249,34 +328,85 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn above(codes: &[u32; 128], limit: u32) -> (u32, u32) {
-        let (mut count, mut rest) = (0, [0; 16]);
-        // SAFETY: only code of this level calls this; each load is of 16 codes.
+    fn widths(codes: &[u32; 128]) -> ([u8; 128], u32) {
+        let mut widths = [0; 128];
+        let mut all = [0; 16];
+        // SAFETY: only code of this level calls this; each access is to 16 codes or widths.
         unsafe {
-            let limit = _mm512_set1_epi32(limit as i32);
-            let mut below = _mm512_setzero_si512();
+            let mut any = _mm512_setzero_si512();
+            let bits = _mm512_set1_epi32(32);
             for i in 0..8 {
                 let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
-                let is_above = _mm512_cmpge_epu32_mask(v, limit);
-                count += is_above.count_ones();
-                below = _mm512_mask_or_epi32(below, !is_above, below, v);
+                any = _mm512_or_si512(any, v);
+                let w = _mm512_cvtepi32_epi8(_mm512_sub_epi32(bits, _mm512_lzcnt_epi32(v)));
+                _mm_storeu_si128(widths.as_mut_ptr().add(16 * i).cast(), w);
             }
-            _mm512_storeu_si512(rest.as_mut_ptr().cast(), below);
+            _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
         }
-        (count, rest.into_iter().fold(0, |a, b| a | b))
+        (widths, all.into_iter().fold(0u32, |a, b| a | b).width())
     }
 
     #[inline(always)]
-    fn each_above(codes: &[u32; 128], limit: u32, mut f: impl FnMut(usize)) {
-        for i in 0..8 {
-            // SAFETY: as above.
-            let mut is_above = unsafe {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
-                _mm512_cmpge_epu32_mask(v, _mm512_set1_epi32(limit as i32))
-            };
-            while is_above != 0 {
-                f(16 * i + is_above.trailing_zeros() as usize);
-                is_above &= is_above - 1;
+    fn wider(widths: &[u8; 128], width: u32) -> usize {
+        widths.as_chunks::<64>().0.iter().map(|w| wider_mask(w, width).count_ones() as usize).sum()
+    }
+
+    #[inline(always)]
+    fn split(codes: &mut [u32; 128], widths: &[u8; 128], width: u32, exceptions: &mut Exceptions<u32>) -> usize {
+        let mut count = 0;
+        for (block, widths) in widths.as_chunks::<64>().0.iter().enumerate() {
+            let mut mask = wider_mask(widths, width);
+            // SAFETY: only code of this level calls this; `count` is at most MAX_EXCEPTIONS, behind which `exceptions` has room for
+            // one store of 64 positions and of 16 high parts; codes are accessed 16 at a time.
+            unsafe {
+                let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
+                _mm512_storeu_si512(exceptions.positions.as_mut_ptr().add(count).cast(), positions);
+                let shift = _mm_cvtsi32_si128(width as i32);
+                let low = _mm512_set1_epi32(((1u64 << width) - 1) as i32);
+                for i in 0..64 / 16 {
+                    let at = codes.as_mut_ptr().add(64 * block + 16 * i).cast();
+                    let v = _mm512_loadu_si512(at);
+                    let high = _mm512_maskz_compress_epi32(mask as __mmask16, _mm512_srl_epi32(v, shift));
+                    _mm512_storeu_si512(exceptions.highs.as_mut_ptr().add(count).cast(), high);
+                    _mm512_storeu_si512(at, _mm512_and_si512(v, low));
+                    count += (mask as __mmask16).count_ones() as usize;
+                    mask >>= 16;
+                }
+            }
+        }
+        count
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        if positions.len() > MAX_EXCEPTIONS {
+            return Scalar::merge(codes, width, positions, highs, high_width);
+        }
+        room(MAX_EXCEPTIONS * 4, highs);
+        let mut parts = [0u32; MAX_EXCEPTIONS + 16];
+        for i in (0..positions.len()).step_by(16) {
+            // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 128 on are in `highs`.
+            unsafe {
+                let v = unpack32(highs.as_ptr().add(i / 8 * high_width as usize), high_width);
+                _mm512_storeu_si512(parts.as_mut_ptr().add(i).cast(), v);
+            }
+        }
+        let masks = position_masks(positions);
+        let mut next = 0;
+        for (block, mut mask) in masks.into_iter().enumerate().take(2) {
+            // SAFETY: only code of this level calls this; `next` is at most MAX_EXCEPTIONS, behind which 16 parts can be loaded;
+            // codes are accessed 16 at a time.
+            unsafe {
+                let shift = _mm_cvtsi32_si128(width as i32);
+                for i in 0..64 / 16 {
+                    let at = codes.as_mut_ptr().add(64 * block + 16 * i).cast();
+                    let high = _mm512_loadu_si512(parts.as_ptr().add(next).cast());
+                    let high = _mm512_maskz_expand_epi32(mask as __mmask16, high);
+                    let v = _mm512_or_si512(_mm512_loadu_si512(at), _mm512_sll_epi32(high, shift));
+                    _mm512_storeu_si512(at, v);
+                    next += (mask as __mmask16).count_ones() as usize;
+                    mask >>= 16;
+                }
             }
         }
     }
@@ -320,15 +450,10 @@ impl Simd<u64, 64> for Avx512 {
     #[inline(always)]
     fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
         room(8 * n as usize, packed);
-        let row = &UNPACK64[n as usize];
         // SAFETY: as above; 64 bytes from n·i on are in `packed`.
         unsafe {
-            let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
             for i in 0..8 {
-                let x = _mm512_loadu_si512(packed.as_ptr().add(n as usize * i).cast());
-                let low = _mm512_permutexvar_epi8(row.low.load(), x);
-                let high = _mm512_permutexvar_epi8(row.high.load(), x);
-                let v = _mm512_and_si512(_mm512_shrdv_epi64(low, high, row.shift.load()), keep);
+                let v = unpack64(packed.as_ptr().add(n as usize * i), n);
                 _mm512_storeu_si512(codes.as_mut_ptr().add(8 * i).cast(), v);
             }
         }
@@ -356,34 +481,85 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn above(codes: &[u64; 64], limit: u64) -> (u32, u64) {
-        let (mut count, mut rest) = (0, [0; 8]);
-        // SAFETY: only code of this level calls this; each load is of 8 codes.
+    fn widths(codes: &[u64; 64]) -> ([u8; 64], u32) {
+        let mut widths = [0; 64];
+        let mut all = [0; 8];
+        // SAFETY: only code of this level calls this; each access is to 8 codes or widths.
         unsafe {
-            let limit = _mm512_set1_epi64(limit as i64);
-            let mut below = _mm512_setzero_si512();
+            let mut any = _mm512_setzero_si512();
+            let bits = _mm512_set1_epi64(64);
             for i in 0..8 {
                 let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
-                let is_above = _mm512_cmpge_epu64_mask(v, limit);
-                count += is_above.count_ones();
-                below = _mm512_mask_or_epi64(below, !is_above, below, v);
+                any = _mm512_or_si512(any, v);
+                let w = _mm512_cvtepi64_epi8(_mm512_sub_epi64(bits, _mm512_lzcnt_epi64(v)));
+                _mm_storel_epi64(widths.as_mut_ptr().add(8 * i).cast(), w);
             }
-            _mm512_storeu_si512(rest.as_mut_ptr().cast(), below);
+            _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
         }
-        (count, rest.into_iter().fold(0, |a, b| a | b))
+        (widths, all.into_iter().fold(0u64, |a, b| a | b).width())
     }
 
     #[inline(always)]
-    fn each_above(codes: &[u64; 64], limit: u64, mut f: impl FnMut(usize)) {
-        for i in 0..8 {
-            // SAFETY: as above.
-            let mut is_above = unsafe {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
-                _mm512_cmpge_epu64_mask(v, _mm512_set1_epi64(limit as i64))
-            };
-            while is_above != 0 {
-                f(8 * i + is_above.trailing_zeros() as usize);
-                is_above &= is_above - 1;
+    fn wider(widths: &[u8; 64], width: u32) -> usize {
+        widths.as_chunks::<64>().0.iter().map(|w| wider_mask(w, width).count_ones() as usize).sum()
+    }
+
+    #[inline(always)]
+    fn split(codes: &mut [u64; 64], widths: &[u8; 64], width: u32, exceptions: &mut Exceptions<u64>) -> usize {
+        let mut count = 0;
+        for (block, widths) in widths.as_chunks::<64>().0.iter().enumerate() {
+            let mut mask = wider_mask(widths, width);
+            // SAFETY: only code of this level calls this; `count` is at most MAX_EXCEPTIONS, behind which `exceptions` has room for
+            // one store of 64 positions and of 8 high parts; codes are accessed 8 at a time.
+            unsafe {
+                let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
+                _mm512_storeu_si512(exceptions.positions.as_mut_ptr().add(count).cast(), positions);
+                let shift = _mm_cvtsi32_si128(width as i32);
+                let low = _mm512_set1_epi64(((1u64 << width) - 1) as i64);
+                for i in 0..64 / 8 {
+                    let at = codes.as_mut_ptr().add(64 * block + 8 * i).cast();
+                    let v = _mm512_loadu_si512(at);
+                    let high = _mm512_maskz_compress_epi64(mask as __mmask8, _mm512_srl_epi64(v, shift));
+                    _mm512_storeu_si512(exceptions.highs.as_mut_ptr().add(count).cast(), high);
+                    _mm512_storeu_si512(at, _mm512_and_si512(v, low));
+                    count += (mask as __mmask8).count_ones() as usize;
+                    mask >>= 8;
+                }
+            }
+        }
+        count
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        if positions.len() > MAX_EXCEPTIONS {
+            return Scalar::merge(codes, width, positions, highs, high_width);
+        }
+        room(MAX_EXCEPTIONS * 8, highs);
+        let mut parts = [0u64; MAX_EXCEPTIONS + 8];
+        for i in (0..positions.len()).step_by(8) {
+            // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 256 on are in `highs`.
+            unsafe {
+                let v = unpack64(highs.as_ptr().add(i / 8 * high_width as usize), high_width);
+                _mm512_storeu_si512(parts.as_mut_ptr().add(i).cast(), v);
+            }
+        }
+        let masks = position_masks(positions);
+        let mut next = 0;
+        for (block, mut mask) in masks.into_iter().enumerate().take(1) {
+            // SAFETY: only code of this level calls this; `next` is at most MAX_EXCEPTIONS, behind which 8 parts can be loaded;
+            // codes are accessed 8 at a time.
+            unsafe {
+                let shift = _mm_cvtsi32_si128(width as i32);
+                for i in 0..64 / 8 {
+                    let at = codes.as_mut_ptr().add(64 * block + 8 * i).cast();
+                    let high = _mm512_loadu_si512(parts.as_ptr().add(next).cast());
+                    let high = _mm512_maskz_expand_epi64(mask as __mmask8, high);
+                    let v = _mm512_or_si512(_mm512_loadu_si512(at), _mm512_sll_epi64(high, shift));
+                    _mm512_storeu_si512(at, v);
+                    next += (mask as __mmask8).count_ones() as usize;
+                    mask >>= 8;
+                }
             }
         }
     }
@@ -426,13 +602,23 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn above(codes: &[u16; 256], limit: u16) -> (u32, u16) {
-        Scalar::above(codes, limit)
+    fn widths(codes: &[u16; 256]) -> ([u8; 256], u32) {
+        Scalar::widths(codes)
     }
 
     #[inline(always)]
-    fn each_above(codes: &[u16; 256], limit: u16, f: impl FnMut(usize)) {
-        Scalar::each_above(codes, limit, f);
+    fn wider(widths: &[u8; 256], width: u32) -> usize {
+        <Scalar as Simd<u16, 256>>::wider(widths, width)
+    }
+
+    #[inline(always)]
+    fn split(codes: &mut [u16; 256], widths: &[u8; 256], width: u32, exceptions: &mut Exceptions<u16>) -> usize {
+        Scalar::split(codes, widths, width, exceptions)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u16; 256], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        Scalar::merge(codes, width, positions, highs, high_width);
     }
 }
 
@@ -473,12 +659,22 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn above(codes: &[u8; 512], limit: u8) -> (u32, u8) {
-        Scalar::above(codes, limit)
+    fn widths(codes: &[u8; 512]) -> ([u8; 512], u32) {
+        Scalar::widths(codes)
     }
 
     #[inline(always)]
-    fn each_above(codes: &[u8; 512], limit: u8, f: impl FnMut(usize)) {
-        Scalar::each_above(codes, limit, f);
+    fn wider(widths: &[u8; 512], width: u32) -> usize {
+        <Scalar as Simd<u8, 512>>::wider(widths, width)
+    }
+
+    #[inline(always)]
+    fn split(codes: &mut [u8; 512], widths: &[u8; 512], width: u32, exceptions: &mut Exceptions<u8>) -> usize {
+        Scalar::split(codes, widths, width, exceptions)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u8; 512], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        Scalar::merge(codes, width, positions, highs, high_width);
     }
 }

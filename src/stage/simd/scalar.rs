@@ -1,6 +1,6 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::Simd;
+use super::{Exceptions, Simd};
 use crate::stage::word::Word;
 
 /// The portable implementation.
@@ -43,13 +43,35 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
-    fn above(codes: &[W; S], limit: W) -> (u32, W) {
-        codes.iter().fold((0, W::ZERO), |(n, rest), c| if *c >= limit { (n + 1, rest) } else { (n, rest | *c) })
+    fn widths(codes: &[W; S]) -> ([u8; S], u32) {
+        let all = codes.iter().fold(W::ZERO, |a, c| a | *c);
+        (codes.map(|c| c.width() as u8), all.width())
     }
 
     #[inline(always)]
-    fn each_above(codes: &[W; S], limit: W, f: impl FnMut(usize)) {
-        (0..S).filter(|i| codes[*i] >= limit).for_each(f);
+    fn wider(widths: &[u8; S], width: u32) -> usize {
+        widths.iter().filter(|w| u32::from(**w) > width).count()
+    }
+
+    #[inline(always)]
+    fn split(codes: &mut [W; S], widths: &[u8; S], width: u32, exceptions: &mut Exceptions<W>) -> usize {
+        let low = (W::ONE << width).sub(W::ONE);
+        let mut count = 0;
+        for i in (0..S).filter(|i| u32::from(widths[*i]) > width) {
+            exceptions.positions[count] = i as u8;
+            exceptions.highs[count] = codes[i] >> width;
+            codes[i] = codes[i] & low;
+            count += 1;
+        }
+        count
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        for (i, p) in positions.iter().enumerate() {
+            let high = W::from_u64(bits_at(highs, i * high_width as usize, high_width));
+            codes[*p as usize] = codes[*p as usize] | high << width;
+        }
     }
 }
 
