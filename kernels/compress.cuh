@@ -39,7 +39,7 @@ template <class T> struct Shared {
     u64 sums[32];                  // of each warp: its part of the body's checksum
     u64 any[32];                   // of each warp: OR of its words
     u64 chunk, place;
-    u32 inexact;
+    u64 next, before;              // of warp 0: units of the chunks before `next`
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -95,7 +95,7 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
     const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3;
     const u32 bases = l.tail + (T::BITS == 64 ? 4 : 0), below = (1u << lane) - 1;
-    store_strings(words + bases / 4, l.base, 0, l.base_width, lane);
+    pack_one_each(words + bases / 4, l.base, l.base_width, lane);
     if (l.active >> lane & 1) body[bases + 4 * l.base_width + __popc(l.active & below)] = (u8)(mode << 6 | (width - (count ? 0 : 1)));
     if (count) {
         body[l.exceptions + __popc(l.patched & below)] = (u8)count;
@@ -129,7 +129,7 @@ template <class T> DEV void write_exceptions(u8* body, u32 at, u32 width, u32 hi
     __syncwarp();
     const Word part = lane < count ? parts[lane] : 0;
     __syncwarp();
-    store_strings(scratch, part, 0, high, lane);
+    pack_one_each(scratch, part, high, lane);
     __syncwarp();
     for (u32 i = lane; i < (count * high + 7) / 8; i += 32) body[at + count + i] = ((u8*)scratch)[i];
     __syncwarp();
@@ -175,8 +175,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
             for (int k = 0; k < PER_WARP; k++) {
                 Word v[T::VALUES];
                 split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.bin_of(v[i]);
+                quantizer.bins_of(v);
                 q[k] = join(v);
             }
             return;
@@ -363,7 +362,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     }
 
     DEV void run() {
-        u64 next = 0, before = 0;    // warp 0: units of the chunks before `next`
+        if (threadIdx.x == 0) shared.next = shared.before = 0;
         for (;;) {
             if (threadIdx.x == 0) shared.chunk = atomicAdd(&a.control->ticket, 1ull);
             __syncthreads();
@@ -371,10 +370,13 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
             if (c >= plan.chunks) return;
             const u32 entry = encode(c), units = entry & ENTRY_SIZE_MASK;
             if (warp == 0) {
-                before += units_between(a.entries(), next, c, lane);
-                if (lane == 0) shared.place = plan.bodies_at + before * ALIGN;
-                before += units;
-                next = c + 1;
+                const u32 between = units_between(a.entries(), shared.next, c, lane);
+                __syncwarp();
+                if (lane == 0) {
+                    shared.place = plan.bodies_at + (shared.before + between) * ALIGN;
+                    shared.before += between + units;
+                    shared.next = c + 1;
+                }
             }
             __syncthreads();
             const u64 at = shared.place;

@@ -196,36 +196,44 @@ struct Target {
     }
 };
 
-template <class T> DEV bool decode_packed(const u32* body, u32 bytes, const StreamHead& head, const Quantizer<T>& quantizer, uint4* warp_buffer,
-                                          const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
+// Words → element bits, in place. `small`: no word reaches K.
+template <class T, bool QUANTIZED> DEV void restore_elements(const Quantizer<T>& quantizer, bool small, u32 shift, typename T::Word (&v)[T::VALUES]) {
+    if (!QUANTIZED) {
+        if (shift == 0) return;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+    } else if (small) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_small(v[i]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(v[i]);
+    }
+}
+
+template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, u32 bytes, const StreamHead& head, const Quantizer<T>& quantizer,
+                                                          uint4* warp_buffer, const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     Subchunk<T> mine;
     u32 shift, special;
     if (!parse<T>(body, bytes, head, quantizer, lane, mine, shift, special)) return false;
     bool good = true;
+    const u32* payload = body + CHUNK_HEADER_BYTES / 4;
+    u8* to = target.origin + at + lane * 16;
+#pragma unroll 1
     for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
         const u32 info = __shfl_sync(FULL, mine.info, s);
         const Word base = __shfl_sync(FULL, mine.base, s);
         const u32 n = info & 0xff;
         Word v[T::VALUES];
-        unpack<T>(body + CHUNK_HEADER_BYTES / 4 + (info >> 16) * 2, n, lane, v);
-        if (info >> 10 & 1) good &= patch<T>(body, __shfl_sync(FULL, mine.exceptions, s), n, lane, warp_buffer, v);
+        unpack<T>(payload + (info >> 16) * 2, n, lane, v);
+        if (info & 1u << 10) good &= patch<T>(body, __shfl_sync(FULL, mine.exceptions, s), n, lane, warp_buffer, v);
         restore_words<T>(info >> 8 & 3, special, base, lane, v);
-        if (!quantizer.on) {
-            if (shift) {
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
-            }
-        } else if (info >> 11 & 1) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_small(v[i]);
-        } else {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(v[i]);
-        }
+        restore_elements<T, QUANTIZED>(quantizer, info & 1u << 11, shift, v);
         uint4 q = join(v);
         if (head.big_endian) q = swap_bytes<T>(q);
-        target.store(at + s * SUBCHUNK_BYTES + lane * 16, whole, q);
+        if (whole) store_streaming((uint4*)(to + s * SUBCHUNK_BYTES), q);
+        else target.store_part(at + s * SUBCHUNK_BYTES + lane * 16, q);
     }
     return good;
 }
@@ -273,36 +281,73 @@ DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     return sum;
 }
 
+// What all threads of a block know of the stream: in shared memory, since registers are short.
+template <class T> struct Stream {
+    StreamHead head;
+    Quantizer<T> quantizer;
+    Target target;
+    u64 begin, end;    // chunks whose groups are wanted
+    u32 status;
+
+    DEV void open(const DecompressArgs& a) {
+        status = head.read(a.src, a.src_bytes);
+        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        if (!status && (a.first > head.count || a.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
+        if (status) return;
+        quantizer.set(head.step_w, head.step_j);
+        target.begin = a.first * (T::BITS / 8);
+        target.end = target.begin + a.count * (T::BITS / 8);
+        target.origin = a.dst - target.begin;
+        const u64 group = (u64)CHUNK_BYTES * GROUP_CHUNKS;
+        begin = target.begin / group * GROUP_CHUNKS;
+        end = a.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
+    }
+};
+
+// What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
+DEV u64 compare(const u8* src, u64 c, const u64* part) {
+    u64 keyed_sum = 0;
+#pragma unroll
+    for (u32 w = 0; w < DECODE_WARPS; w++) keyed_sum += part[w];
+    const u32 k = (u32)(c % GROUP_CHUNKS);
+    const u64 group = c / GROUP_CHUNKS, weight = mix(group + 1) | 1;
+    const u64 sum = body_checksum(keyed_sum, k);
+    return weight * (k == 0 ? sum - *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES + 8) : sum);
+}
+
+// Decodes chunk c from the body in shared memory; false if it is not valid.
+template <class T> DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, uint4* warp_buffer, u64 c, u32 warp, u32 lane) {
+    const u64 at = c * CHUNK_BYTES;
+    const u32 bytes = stream.head.chunk_bytes(c), size = place.units * ALIGN;
+    const Target& target = stream.target;
+    if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
+    const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES);
+    if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (T::EXPONENT > 0 && stream.quantizer.on)
+        return decode_packed<T, T::EXPONENT != 0>(body, size, stream.head, stream.quantizer, warp_buffer, target, at, whole, warp, lane);
+    return decode_packed<T, false>(body, size, stream.head, stream.quantizer, warp_buffer, target, at, whole, warp, lane);
+}
+
 template <class T> DEV void decompress(const DecompressArgs& a) {
     alignas(16) SHARED u32 body[(CHUNK_BYTES + TAIL_SLACK) / 4];
     alignas(16) SHARED uint4 warp_buffer[DECODE_WARPS][32];
     SHARED u64 part[DECODE_WARPS];
+    SHARED Stream<T> stream;
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    Control* control = a.control;
-    StreamHead head;
-    u32 status = head.read(a.src, a.src_bytes);
-    if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
-    if (!status && (a.first > head.count || a.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
-    if (status) {
+    if (threadIdx.x == 0) stream.open(a);
+    __syncthreads();
+    const StreamHead& head = stream.head;
+    if (stream.status) {
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            a.result->status = status;
+            a.result->status = stream.status;
             a.result->bytes = 0;
         }
         return;
     }
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
-    if (!check_index(a.src, head, control) && lane == 0) fail(control, STATUS_CORRUPT);
-    Quantizer<T> quantizer;
-    quantizer.set(head.step_w, head.step_j);
-    Target target;
-    target.begin = a.first * (T::BITS / 8);
-    target.end = target.begin + a.count * (T::BITS / 8);
-    target.origin = a.dst - target.begin;
-    const u64 begin = target.begin / CHUNK_BYTES / GROUP_CHUNKS * GROUP_CHUNKS;
-    const u64 last = a.count ? (target.end - 1) / CHUNK_BYTES / GROUP_CHUNKS * GROUP_CHUNKS + GROUP_CHUNKS : 0;
-    const u64 end = min_of(last, head.chunks);
+    if (!check_index(a.src, head, a.control) && lane == 0) fail(a.control, STATUS_CORRUPT);
     bool good = true;
-    for (u64 c = begin + blockIdx.x; c < end; c += gridDim.x) {
+    for (u64 c = stream.begin + blockIdx.x; c < stream.end; c += gridDim.x) {
         const Body place = locate(a.src, head, c, lane);
         if (!place.units) {
             good = false;
@@ -312,23 +357,10 @@ template <class T> DEV void decompress(const DecompressArgs& a) {
         const u64 sum = warp_sum(fetch(a.src + place.at, place.units, (uint4*)body));
         if (lane == 0) part[warp] = sum;
         __syncthreads();
-        if (threadIdx.x == 0) {
-            u64 keyed_sum = 0;
-#pragma unroll
-            for (u32 w = 0; w < DECODE_WARPS; w++) keyed_sum += part[w];
-            const u32 k = (u32)(c % GROUP_CHUNKS);
-            const u64 group = c / GROUP_CHUNKS, weight = mix(group + 1) | 1;
-            disagreement += weight * body_checksum(keyed_sum, k);
-            if (k == 0) disagreement -= weight * *(const u64*)(a.src + HEADER_BYTES + group * GROUP_BYTES + 8);
-        }
-        const u64 at = c * CHUNK_BYTES;
-        const u32 bytes = head.chunk_bytes(c);
-        if (at >= target.end || at + bytes <= target.begin) continue;    // only its checksum was needed
-        const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES);
-        good &= place.kind == KIND_PACKED ? decode_packed<T>(body, place.units * ALIGN, head, quantizer, warp_buffer[warp], target, at, whole, warp, lane)
-                                          : decode_stored<T>(body, place.kind, head, target, at, whole, c);
+        if (threadIdx.x == 0) disagreement += compare(a.src, c, part);
+        good &= decode<T>(body, place, stream, warp_buffer[warp], c, warp, lane);
     }
-    if (!good) fail(control, STATUS_CORRUPT);
+    if (!good) fail(a.control, STATUS_CORRUPT);
     __syncthreads();
-    if (threadIdx.x == 0) close(control, a.src, head, disagreement, a.result);
+    if (threadIdx.x == 0) close(a.control, a.src, head, disagreement, a.result);
 }

@@ -9,7 +9,7 @@ template <class T> struct Quantizer {
     Word k;        // K: from here on words stand for bits
     Word top;      // T: bits of the first number that is kept bit for bit
     Float step;
-    Float inverse, bound;    // for encoding: 1 / step, and the bound rounded down
+    Float inverse, bound, limit;    // for encoding: 1 / step, the bound rounded down, and the number whose bits T are
 
     DEV void set(u32 step_w, i32 step_j) {
         on = step_w;
@@ -23,6 +23,7 @@ template <class T> struct Quantizer {
         if (!on) return;
         inverse = (Float)1 / step;
         bound = rounded_down(abs_bound, (Float)0);
+        limit = number_of_element(top);
     }
     static DEV double rounded_down(double x, double) { return x; }
     static DEV float rounded_down(double x, float) {
@@ -68,6 +69,33 @@ template <class T> struct Quantizer {
         const double biased = v * inverse + 6755399441055744.0;
         const double error = v - (biased - 6755399441055744.0) * step;
         return bits_of(biased) - 0x4338000000000000ull + (error > bound) - (error < -bound);
+    }
+
+    // Bins of a lane's words; almost always all lie below T and need no second look.
+    DEV void bins_of(Word (&v)[T::VALUES]) const {
+        Word x[T::VALUES];
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(plain_bin(number_of_element(v[i]), plain));
+        if (!plain) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = bin_of(v[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
+    }
+    // The rounded quotient; clears `plain` where it is not the bin, or v is not below T.
+    DEV u32 plain_bin(float v, bool& plain) const {
+        const float biased = v * inverse + 12582912.0f;
+        const float error = v - (biased - 12582912.0f) * step;
+        plain &= fabsf(error) <= bound && fabsf(v) < limit;
+        return bits_of(biased) - 0x4B400000u;
+    }
+    DEV u64 plain_bin(double v, bool& plain) const {
+        const double biased = v * inverse + 6755399441055744.0;
+        const double error = v - (biased - 6755399441055744.0) * step;
+        plain &= fabs(error) <= bound && fabs(v) < limit;
+        return bits_of(biased) - 0x4338000000000000ull;
     }
 
     static DEV Float number_of_element(Word bits);

@@ -102,8 +102,12 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control) {
             sum += (u64)pair * key_of((u32)(at / 4));
 #pragma unroll
             for (u32 i = 0; i < 2; i++) {
-                if (first + i >= head.chunks) break;
-                const u32 entry = pair >> (16 * i) & 0xffff, n = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
+                const u32 entry = pair >> (16 * i) & 0xffff;
+                if (first + i >= head.chunks) {
+                    good &= entry == 0;
+                    continue;
+                }
+                const u32 n = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
                 const u32 raw = (head.chunk_bytes(first + i) + ALIGN - 1) / ALIGN;
                 good &= !(entry & ENTRY_ZERO_MASK) && (kind == KIND_PACKED ? n >= 1 && n <= CHUNK_BYTES / ALIGN : kind == KIND_RAW ? n == raw : kind == KIND_CONSTANT && n == 1);
                 units += n;
@@ -111,7 +115,7 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control) {
         }
         // The padding behind the last entries belongs to the last group's warp.
         const u64 rest = head.entries_at + (g + 1) * GROUP_CHUNKS * ENTRY_BYTES + 4 * lane;
-        if (g + 1 == head.groups && rest < head.bodies_at) sum += (u64)words[rest / 4] * key_of((u32)(rest / 4));
+        if (g + 1 == head.groups && rest < head.bodies_at) good &= words[rest / 4] == 0;
         const u64* records = (const u64*)(src + HEADER_BYTES);
         const u64 start = records[2 * g], next = g + 1 < head.groups ? records[2 * g + 2] : head.stream_bytes;
         good &= (g > 0 || start == head.bodies_at) && start + (u64)ALIGN * __reduce_add_sync(FULL, units) == next;

@@ -138,6 +138,41 @@ pub unsafe fn host_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
     }
 }
 
+/// Bytes of GPU memory that an asynchronous call needs besides its data.
+pub const WORKSPACE_BYTES: usize = 512;
+
+#[cfg(feature = "cuda")]
+pub use crate::cuda::{compress_async, decompress_async};
+
+/// Loads the kernels for the element type of `params`.
+pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
+    #[cfg(feature = "cuda")]
+    return crate::cuda::prepare(params.dtype, ordinal, stream);
+    #[cfg(not(feature = "cuda"))]
+    no_cuda(&(params, ordinal, stream))
+}
+
+/// # Safety
+/// Never does anything.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs, clippy::too_many_arguments)]
+pub unsafe fn compress_async(_: &Params, _: *const u8, _: usize, _: *mut u8, _: usize, _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+    no_cuda(&())
+}
+
+/// # Safety
+/// Never does anything.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs, clippy::too_many_arguments)]
+pub unsafe fn decompress_async(_: crate::DType, _: *const u8, _: usize, _: *mut u8, _: (u64, u64), _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+    no_cuda(&())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn no_cuda<T>(_: &T) -> Result<()> {
+    fail!(Device, "this library was built without the feature cuda")
+}
+
 fn inspect_size(src: &[u8]) -> Result<usize> {
     Ok(crate::format::Header::read(src)?.layout.dtype.size())
 }

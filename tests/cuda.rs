@@ -468,3 +468,23 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
     }
     assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
 }
+
+#[test]
+fn real_fields() {
+    let (shim, _turn) = Shim::get();
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let dtype = match path.extension().and_then(|x| x.to_str()) {
+            Some("f32") => DType::F32,
+            Some("f64") => DType::F64,
+            _ => continue,
+        };
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(400_000);
+        for p in [Params::new(dtype), Params::new(dtype).with_bound(Mode::Noa, 1e-3), Params::new(dtype).with_bound(Mode::Noa, 1e-6)] {
+            compare(shim, &p, &bytes, 0, &path.display().to_string());
+            compare(shim, &Params { profile: Profile::Fast, ..p }, &bytes, 0, &path.display().to_string());
+        }
+    }
+}

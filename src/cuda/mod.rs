@@ -21,8 +21,7 @@ use module::{CompressArgs, DecompressArgs, Outcome, Workspace};
 
 pub use driver::{default_ordinal, describe, place, usable};
 
-/// Bytes of device memory that an asynchronous call needs besides its data.
-pub const WORKSPACE_BYTES: usize = 512;
+pub use crate::device::WORKSPACE_BYTES;
 const _: () = assert!(size_of::<Workspace>() <= WORKSPACE_BYTES);
 
 /// Blocks that zero the index and measure the range take pieces of this many bytes.

@@ -183,8 +183,10 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
 fn measure(function: CUfunction, ordinal: i32) -> Result<Kernel> {
     let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
     // SAFETY: live locals and a function of a loaded module.
-    let steps: [CUresult; 4] = unsafe {
+    let steps: [CUresult; 5] = unsafe {
         [
+            // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
+            sys::cuFuncSetAttribute(function, CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
             sys::cuDeviceGet(&mut device, ordinal),
             sys::cuDeviceGetAttribute(&mut processors, sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
             sys::cuFuncGetAttribute(&mut threads, CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),

@@ -21,6 +21,8 @@ typedef unsigned long long u64;
 typedef int32_t i32;
 typedef long long i64;
 struct alignas(16) uint4 { u32 x, y, z, w; };
+struct alignas(8) uint2 { u32 x, y; };
+static inline uint2 make_uint2(u32 x, u32 y) { return uint2{x, y}; }
 static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, z, w}; }
 
 #define DEV inline
