@@ -7,7 +7,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check exhaustive bench peers install clean gpu-check gpu-bench kernels
+.PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers install clean gpu-check gpu-bench kernels
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -20,6 +20,7 @@ demo: ## real fields through h5repack with the filter and back through h5dump an
 
 test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI; installs what they need
 	bash tests/hdf5/setup.sh
+	$(CARGO) build --all-features
 	$(CARGO) test --all-features
 
 fmt: ## format the Rust sources
@@ -36,10 +37,15 @@ doc: ## the Rust documentation
 header-check: ## include/sleek.h is what the sources say
 	$(CARGO) test --test header
 
+memcheck: ## the C tests under valgrind
+	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
+	$(CARGO) test --test capi -- --ignored
+
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture
 
-bench: ## our own speed against memcpy
+bench: ## our own ratio, and speed against memcpy
+	$(CARGO) bench --bench ratio
 	$(CARGO) bench --bench cpu
 
 peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; minutes (PEERS=--quick for a short run)

@@ -1,119 +1,108 @@
-! The SLEEK filter for programs that write HDF5 from Fortran. Compile this file with the program: it needs no other module,
-! and HDF5's C library at link time, which every HDF5 program has. Only sleek_h5_register needs libsleek itself.
-!
-!     call h5pset_chunk_f(dcpl, rank, chunk, err)
-!     call h5pset_sleek_abs_f(dcpl, 1d-3, err)
-!     call h5dcreate_f(file, "u", H5T_NATIVE_REAL, space, dset, err, dcpl)
+! The C interface of libsleek for Fortran 2018; sleek.h explains every call. Compile this file with the program and link with
+! -lsleek. For HDF5 files see sleek_hdf5.f90.
 module sleek
-    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_size_t, c_double
+    use, intrinsic :: iso_c_binding
     implicit none
     private
 
-    ! The filter's id.
-    integer(c_int), parameter, public :: SLEEK_ID = 47474
+    public :: sleek_params, sleek_params_init, sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range
+    public :: sleek_error_message
 
-    ! Modes, as in docs/hdf5.md.
-    integer(c_int), parameter, public :: SLEEK_MODE_LOSSLESS = 0, SLEEK_MODE_ABS = 1, SLEEK_MODE_NOA = 2, SLEEK_MODE_REL = 3
+    ! Success; every other status is an error.
+    integer(c_int32_t), parameter, public :: SLEEK_OK = 0
 
-    public :: sleek_cd_values, sleek_h5_register
-    public :: h5pset_sleek_abs_f, h5pset_sleek_noa_f, h5pset_sleek_rel_f, h5pset_sleek_lossless_f
+    ! Element types.
+    integer(c_int32_t), parameter, public :: SLEEK_F32 = 1, SLEEK_F64 = 2, SLEEK_F16 = 3, SLEEK_BF16 = 4
+    integer(c_int32_t), parameter, public :: SLEEK_I8 = 5, SLEEK_I16 = 6, SLEEK_I32 = 7, SLEEK_I64 = 8
+
+    ! How values may change: not at all, by a bound, by a bound times the value range, by a bound times each value.
+    integer(c_int32_t), parameter, public :: SLEEK_LOSSLESS = 0, SLEEK_ABS = 1, SLEEK_NOA = 2, SLEEK_REL = 3
+
+    ! Profiles.
+    integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1
+
+    ! What sleek_compress is to do. Call sleek_params_init, then set fields.
+    type, bind(c) :: sleek_params
+        integer(c_size_t) :: struct_size
+        integer(c_int32_t) :: dtype, mode, codec, profile
+        real(c_double) :: bound, range, fill_value
+        integer(c_int32_t) :: has_fill_value, big_endian, device, threads
+        integer(c_int64_t) :: reserved(8)
+    end type sleek_params
 
     interface
-        ! Registers the filter with the program's HDF5: 0, or an error code. Needed before writing to a dataset that exists
-        ! already, where HDF5 loads no plugins.
-        function sleek_h5_register() bind(c, name="sleek_h5_register") result(status)
-            import :: c_int
-            integer(c_int) :: status
-        end function sleek_h5_register
+        function sleek_params_init(params) bind(c) result(status)
+            import
+            type(sleek_params), intent(out) :: params
+            integer(c_int32_t) :: status
+        end function sleek_params_init
 
-        function c_h5pset_filter(dcpl, id, flags, n, cd) bind(c, name="H5Pset_filter") result(status)
-            import :: c_int, c_int64_t, c_size_t
-            integer(c_int64_t), value :: dcpl
-            integer(c_int), value :: id, flags
-            integer(c_size_t), value :: n
-            integer(c_int), intent(in) :: cd(*)
-            integer(c_int) :: status
-        end function c_h5pset_filter
+        function sleek_compress_bound(params, count) bind(c) result(bytes)
+            import
+            type(sleek_params), intent(in) :: params
+            integer(c_size_t), value :: count
+            integer(c_size_t) :: bytes
+        end function sleek_compress_bound
+
+        ! Arrays must be contiguous. `stream` is c_null_ptr.
+        function sleek_compress(params, src, count, dst, dst_capacity, dst_bytes, stream) bind(c) result(status)
+            import
+            type(sleek_params), intent(in) :: params
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: count, dst_capacity
+            type(*), intent(inout) :: dst(*)
+            integer(c_size_t), intent(out) :: dst_bytes
+            type(c_ptr), value :: stream
+            integer(c_int32_t) :: status
+        end function sleek_compress
+
+        function sleek_decompress(src, src_bytes, dst, dst_capacity, dst_bytes, stream) bind(c) result(status)
+            import
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: src_bytes, dst_capacity
+            type(*), intent(inout) :: dst(*)
+            integer(c_size_t), intent(out) :: dst_bytes
+            type(c_ptr), value :: stream
+            integer(c_int32_t) :: status
+        end function sleek_decompress
+
+        ! `first` counts from 0.
+        function sleek_decompress_range(src, src_bytes, first, count, dst, dst_capacity, stream) bind(c) result(status)
+            import
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: src_bytes, count, dst_capacity
+            integer(c_int64_t), value :: first
+            type(*), intent(inout) :: dst(*)
+            type(c_ptr), value :: stream
+            integer(c_int32_t) :: status
+        end function sleek_decompress_range
+
+        function c_last_error() bind(c, name="sleek_last_error") result(text)
+            import
+            type(c_ptr) :: text
+        end function c_last_error
+
+        function c_strlen(text) bind(c, name="strlen") result(length)
+            import
+            type(c_ptr), value :: text
+            integer(c_size_t) :: length
+        end function c_strlen
     end interface
 
 contains
 
-    ! The cd_values for h5pset_filter_f. A range of 0 (or none) means each chunk's own, and matters to SLEEK_MODE_NOA only.
-    pure function sleek_cd_values(mode, bound, range) result(cd)
-        integer(c_int), intent(in) :: mode
-        real(c_double), intent(in) :: bound
-        real(c_double), intent(in), optional :: range
-        integer(c_int), allocatable :: cd(:)
-        real(c_double) :: r
-        r = 0
-        if (present(range)) r = range
-        cd = [1_c_int, mode, words(bound), 0_c_int]
-        if (r /= 0) then
-            cd(5) = 256
-            cd = [cd, words(r)]
-        end if
-    end function sleek_cd_values
-
-    ! |value - restored| <= bound
-    subroutine h5pset_sleek_abs_f(dcpl, bound, hdferr)
-        integer(c_int64_t), intent(in) :: dcpl
-        real(c_double), intent(in) :: bound
-        integer, intent(out) :: hdferr
-        hdferr = set(dcpl, sleek_cd_values(SLEEK_MODE_ABS, bound))
-    end subroutine h5pset_sleek_abs_f
-
-    ! |value - restored| <= bound * range; without a range that of each chunk
-    subroutine h5pset_sleek_noa_f(dcpl, bound, hdferr, range)
-        integer(c_int64_t), intent(in) :: dcpl
-        real(c_double), intent(in) :: bound
-        integer, intent(out) :: hdferr
-        real(c_double), intent(in), optional :: range
-        hdferr = set(dcpl, sleek_cd_values(SLEEK_MODE_NOA, bound, range))
-    end subroutine h5pset_sleek_noa_f
-
-    ! |value - restored| <= bound * |value|
-    subroutine h5pset_sleek_rel_f(dcpl, bound, hdferr)
-        integer(c_int64_t), intent(in) :: dcpl
-        real(c_double), intent(in) :: bound
-        integer, intent(out) :: hdferr
-        hdferr = set(dcpl, sleek_cd_values(SLEEK_MODE_REL, bound))
-    end subroutine h5pset_sleek_rel_f
-
-    ! Every bit comes back; for elements of any type
-    subroutine h5pset_sleek_lossless_f(dcpl, hdferr)
-        integer(c_int64_t), intent(in) :: dcpl
-        integer, intent(out) :: hdferr
-        hdferr = set(dcpl, sleek_cd_values(SLEEK_MODE_LOSSLESS, 0d0))
-    end subroutine h5pset_sleek_lossless_f
-
-    ! Adds the filter as mandatory: what cannot be compressed as asked is refused when the dataset is created.
-    integer function set(dcpl, cd)
-        integer(c_int64_t), intent(in) :: dcpl
-        integer(c_int), intent(in) :: cd(:)
-        integer(c_int), parameter :: MANDATORY = 0
-        set = c_h5pset_filter(dcpl, SLEEK_ID, MANDATORY, size(cd, kind=c_size_t), cd)
-    end function set
-
-    ! The bits of a number, low word first
-    pure function words(x) result(w)
-        real(c_double), intent(in) :: x
-        integer(c_int) :: w(2)
-        integer(c_int64_t) :: bits, half
-        bits = transfer(x, bits)
-        half = ibits(bits, 0, 32)
-        w(1) = signed(half)
-        half = ibits(bits, 32, 32)
-        w(2) = signed(half)
-    end function words
-
-    ! The 32-bit integer with the bits of 0 <= x < 2**32
-    pure integer(c_int) function signed(x)
-        integer(c_int64_t), intent(in) :: x
-        if (x > huge(signed)) then
-            signed = int(x - 2_c_int64_t**32, c_int)
-        else
-            signed = int(x, c_int)
-        end if
-    end function signed
+    ! The text of this thread's last error.
+    function sleek_error_message() result(message)
+        character(:), allocatable :: message
+        character(kind=c_char), pointer :: text(:)
+        type(c_ptr) :: start
+        integer :: i
+        start = c_last_error()
+        call c_f_pointer(start, text, [c_strlen(start)])
+        allocate (character(size(text)) :: message)
+        do i = 1, size(text)
+            message(i:i) = text(i)
+        end do
+    end function sleek_error_message
 
 end module sleek

@@ -30,6 +30,11 @@ struct Source {
     }
 };
 
+// A block's chunk, and the units of all chunks before chunk `next`, the one after its last.
+struct Turn {
+    u64 chunk, next, before;
+};
+
 // What the warps of a block tell each other of their subchunks.
 template <class T> struct Shared {
     typename T::Word base[SUBCHUNKS];
@@ -38,8 +43,8 @@ template <class T> struct Shared {
     u32 same[32];                  // of each warp: whether they do
     u64 sums[32];                  // of each warp: its part of the body's checksum
     u64 any[32];                   // of each warp: OR of its words
-    u64 chunk, place;
-    u64 next, before;              // of warp 0: units of the chunks before `next`
+    Turn turn[2];                  // this chunk's and the next one's
+    u32 between;                   // units of the chunks between
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -108,30 +113,30 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     if (used + lane < l.bytes) body[used + lane] = 0;
 }
 
-// The exceptions of one subchunk: what its codes hold above `width` bits. `scratch` is the warp's own, 512 bytes and some.
-template <class T> DEV void write_exceptions(u8* body, u32 at, u32 width, u32 high, u32 lane, u32* scratch, typename T::Word (&v)[T::VALUES]) {
+// The exceptions of one subchunk: what its codes hold above `width` bits. `scratch` is the warp's own: 64 words and some, all zero
+// before and after.
+template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, u32* scratch, typename T::Word (&v)[T::VALUES]) {
     typedef typename T::Word Word;
-    u32 mine = 0;
+    u32 before = 0, mine = 0;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) mine += v[i] >> width != 0;
-    u32 rank = warp_exclusive_sum(mine, lane);
-    const u32 count = __shfl_sync(FULL, rank + mine, 31);
-    Word* parts = (Word*)scratch;
+    for (int i = 0; i < T::VALUES; i++) before += __popc(__ballot_sync(FULL, v[i] >> width != 0) & ((1u << lane) - 1));
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
         const Word part = v[i] >> width;
-        if (part) {
-            body[at + rank] = (u8)(lane * T::VALUES + i);
-            parts[rank++] = part;
-            v[i] &= ones<T>(width);
-        }
+        if (part == 0) continue;
+        const u32 rank = before + mine++, bit = rank * high, o = bit & 31;
+        body[at + rank] = (u8)(lane * T::VALUES + i);
+        u32* w = scratch + (bit >> 5);
+        atomicOr(w, (u32)part << o);
+        if (o + high > 32) atomicOr(w + 1, (u32)(((u64)part >> 1) >> (31 - o)));
+        if (T::BITS == 64 && o + high > 64) atomicOr(w + 2, (u32)((u64)part >> (64 - o)));
+        v[i] &= ones<T>(width);
     }
     __syncwarp();
-    const Word part = lane < count ? parts[lane] : 0;
+    const u32 bytes = (count * high + 7) / 8;
+    for (u32 i = lane; i < bytes; i += 32) body[at + count + i] = ((u8*)scratch)[i];
     __syncwarp();
-    pack_one_each(scratch, part, high, lane);
-    __syncwarp();
-    for (u32 i = lane; i < (count * high + 7) / 8; i += 32) body[at + count + i] = ((u8*)scratch)[i];
+    for (u32 i = lane; i * 4 < bytes; i += 32) scratch[i] = 0;
     __syncwarp();
 }
 
@@ -162,7 +167,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     Shared<T>& shared;
     uint4* body;      // the body as it is built
     uint4* stage;     // where STAGED: the codes of the chunk, which else stay in registers
-    u32* scratch;     // adaptive: 576 bytes a warp
+    u32* scratch;     // adaptive: 272 bytes a warp, all zero
     Quantizer<T> quantizer;
     u32 lane, warp, shift, special;
 
@@ -242,10 +247,11 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
         return ADAPTIVE ? choose_adaptive<T>(special, lane, v) : choose_fast<T>(quantizer.on, special, v);
     }
 
-    DEV void tell(u32 s, const Choice<T>& c) {
-        if (lane) return;
-        shared.base[s] = c.base;
-        shared.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+    // Lane k keeps what was chosen for the warp's subchunk k.
+    DEV void keep(u32 k, const Choice<T>& c, u32& choice, Word& base) const {
+        if (lane != k) return;
+        choice = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        base = c.base;
     }
 
     // Encodes chunk c into `body`; its entry.
@@ -256,8 +262,14 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
         source.bytes = (u32)min_of(plan.raw_bytes - at, (u64)CHUNK_BYTES);
         source.whole = source.bytes == CHUNK_BYTES && ((u64)a.src & 15) == 0;
         uint4 q[PER_WARP];
+        if (source.whole) {
+            const uint4* from = (const uint4*)(source.start + place_of(0));
 #pragma unroll
-        for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
+            for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
+        } else {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
+        }
         if (plan.big_endian) {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
@@ -269,6 +281,8 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
             shared.same[warp] = same;
             shared.first[warp] = first;
         }
+        u32 choice = 0;
+        Word base = 0;
         if (STAGED) {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
@@ -277,7 +291,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
                 uint4* mine = stage + (warp * PER_WARP + k) * 32 + lane;
                 Word v[T::VALUES];
                 split(*mine, v);
-                tell(warp * PER_WARP + k, choose(v));
+                keep(k, choose(v), choice, base);
                 *mine = join(v);
             }
         } else {
@@ -285,9 +299,13 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
             for (int k = 0; k < PER_WARP; k++) {
                 Word v[T::VALUES];
                 split(q[k], v);
-                tell(warp * PER_WARP + k, choose(v));
+                keep(k, choose(v), choice, base);
                 q[k] = join(v);
             }
+        }
+        if (lane < PER_WARP) {
+            shared.choice[warp * PER_WARP + lane] = choice;
+            shared.base[warp * PER_WARP + lane] = base;
         }
         __syncthreads();
         bool constant = true;
@@ -331,7 +349,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
         split(codes, v);
         if (ADAPTIVE && choice >> 16) {
             const u32 blob = __shfl_sync(FULL, l.blob, s);
-            write_exceptions<T>((u8*)body, blob, choice & 0xff, choice >> 24, lane, scratch, v);
+            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, scratch, v);
         }
         pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
     }
@@ -362,29 +380,27 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     }
 
     DEV void run() {
-        if (threadIdx.x == 0) shared.next = shared.before = 0;
-        for (;;) {
-            if (threadIdx.x == 0) shared.chunk = atomicAdd(&a.control->ticket, 1ull);
-            __syncthreads();
-            const u64 c = shared.chunk;
+        if (threadIdx.x == 0) shared.turn[0] = {atomicAdd(&a.control->ticket, 1ull), 0, 0};
+        __syncthreads();
+        for (u32 i = 0;; i ^= 1) {
+            const u64 c = shared.turn[i].chunk;
             if (c >= plan.chunks) return;
             const u32 entry = encode(c), units = entry & ENTRY_SIZE_MASK;
             if (warp == 0) {
-                const u32 between = units_between(a.entries(), shared.next, c, lane);
-                __syncwarp();
-                if (lane == 0) {
-                    shared.place = plan.bodies_at + (shared.before + between) * ALIGN;
-                    shared.before += between + units;
-                    shared.next = c + 1;
-                }
+                const u32 between = units_between(a.entries(), shared.turn[i].next, c, lane);
+                if (lane == 0) shared.between = between;
             }
             __syncthreads();
-            const u64 at = shared.place;
+            u64 ticket = 0;
+            if (threadIdx.x == 0) ticket = atomicAdd(&a.control->ticket, 1ull);
+            const u64 before = shared.turn[i].before + shared.between;
+            const u64 at = plan.bodies_at + before * ALIGN;
             const bool fits = at + units * ALIGN <= a.capacity;
             const u64 sum = warp_sum(fits ? place(a.dst + at, units) : 0);
             if (lane == 0) shared.sums[warp] = sum;
+            if (threadIdx.x == 0) shared.turn[i ^ 1] = {ticket, c + 1, before + units};
             __syncthreads();
-            if (threadIdx.x == 0) record(c, at, units, fits);
+            if (threadIdx.x == THREADS - 1) record(c, at, units, fits);
         }
     }
 
@@ -403,10 +419,12 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
 template <class T, bool ADAPTIVE, int THREADS> DEV void compress(const CompressArgs& a) {
     alignas(16) SHARED uint4 body[CHUNK_BYTES / 16];
     alignas(16) SHARED uint4 stage[ADAPTIVE || T::BITS < 32 ? CHUNK_BYTES / 16 : 1];
-    alignas(16) SHARED u32 scratch[ADAPTIVE ? THREADS / 32 : 1][144];
+    alignas(16) SHARED u32 scratch[ADAPTIVE ? THREADS / 32 : 1][68];
     SHARED Shared<T> shared;
     const Plan& plan = *a.plan;
     if (a.control->status) return;
+    if (ADAPTIVE)
+        for (u32 i = threadIdx.x; i < THREADS / 32 * 68; i += THREADS) (&scratch[0][0])[i] = 0;
     Compressor<T, ADAPTIVE, THREADS> compressor = {a, plan, shared, body, stage, scratch[ADAPTIVE ? threadIdx.x / 32 : 0]};
     compressor.lane = threadIdx.x & 31;
     compressor.warp = threadIdx.x >> 5;

@@ -44,12 +44,12 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
 // What lane s knows of subchunk s of a packed chunk.
 template <class T> struct Subchunk {
     typename T::Word base;
-    u32 info;          // bits 0–7 width n, 8–9 mode, 10 patched, 11 all words are small, 16–31 payload offset in 8 bytes
+    u32 info;          // bits 0–7 width n, 8–9 mode, 10 patched, 16–31 payload offset in 8 bytes
     u32 exceptions;    // bits 0–7 count, 8–15 bits of a high part, 16–31 offset in the body
 };
 
 // Parses header and tail of a packed chunk; false if it is not valid.
-template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, const Quantizer<T>& quantizer, u32 lane,
+template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, u32 lane,
                                   Subchunk<T>& sub, u32& shift, u32& special) {
     typedef typename T::Word Word;
     const u8* byte = (const u8*)body;
@@ -57,7 +57,7 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     shift = body[2] >> 24 & 63;
     special = body[2] >> 30;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
-    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (quantizer.on && shift)) return false;
+    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (head.step_w && shift)) return false;
     Word ref = body[3];
     if (T::BITS < 32 && body[3] >> (T::BITS & 31)) return false;
     if (T::BITS == 64) {
@@ -75,7 +75,7 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     at += __popc(active);
     const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
     bool good = n <= T::BITS;
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !quantizer.on && !shift;
+    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
     sub.exceptions = 0;
     if (patched) {
         const u32 patches = __popc(patched), rank = __popc(patched & below);
@@ -92,9 +92,7 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     const u32 length = n * (32 * T::VALUES / 64);
     const u32 offset = warp_exclusive_sum(length, lane);
     const u32 used = __shfl_sync(FULL, offset + length, 31);
-    const bool small = quantizer.on && !patch && mode <= MODE_ZIGZAG && n < T::BITS &&
-        quantizer.all_small(mode == MODE_ZIGZAG && n ? sub.base - ((Word)1 << (n - 1)) : sub.base, ones<T>(n));
-    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | (small ? 1u << 11 : 0) | offset << 16;
+    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | offset << 16;
     good &= (used + 1) / 2 == units && (at + ALIGN - 1) / ALIGN * ALIGN == bytes;
     if (!__all_sync(FULL, good)) return false;
     // What pads payload and tail must be zero.
@@ -196,44 +194,51 @@ struct Target {
     }
 };
 
-// Words → element bits, in place. `small`: no word reaches K.
-template <class T, bool QUANTIZED> DEV void restore_elements(const Quantizer<T>& quantizer, bool small, u32 shift, typename T::Word (&v)[T::VALUES]) {
-    if (!QUANTIZED) {
-        if (shift == 0) return;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
-    } else if (small) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_small(v[i]);
-    } else {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(v[i]);
-    }
+// A packed chunk taken apart, by one warp for all.
+template <class T> struct Parts {
+    Subchunk<T> subchunk[SUBCHUNKS];
+    u32 shift, special, good;
+};
+
+template <class T> DEV void take_apart(const u32* body, u32 bytes, const StreamHead& head, u32 lane, Parts<T>& parts) {
+    Subchunk<T> mine;
+    u32 shift = 0, special = 0;
+    const bool good = parse<T>(body, bytes, head, lane, mine, shift, special);
+    if (good) parts.subchunk[lane] = mine;
+    if (lane) return;
+    parts.good = good;
+    parts.shift = shift;
+    parts.special = special;
 }
 
-template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, u32 bytes, const StreamHead& head, const Quantizer<T>& quantizer,
+template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
                                                           uint4* warp_buffer, const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
-    Subchunk<T> mine;
-    u32 shift, special;
-    if (!parse<T>(body, bytes, head, quantizer, lane, mine, shift, special)) return false;
-    bool good = true;
+    const Quantizer<T> quantizer = shared_quantizer;    // in registers
+    const u32 shift = parts.shift, special = parts.special;
     const u32* payload = body + CHUNK_HEADER_BYTES / 4;
-    u8* to = target.origin + at + lane * 16;
+    bool good = true;
+    at += warp * SUBCHUNK_BYTES + lane * 16;
+    uint4* to = (uint4*)(target.origin + at);
 #pragma unroll 1
     for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
-        const u32 info = __shfl_sync(FULL, mine.info, s);
-        const Word base = __shfl_sync(FULL, mine.base, s);
-        const u32 n = info & 0xff;
+        const u32 info = parts.subchunk[s].info, n = info & 0xff;
         Word v[T::VALUES];
         unpack<T>(payload + (info >> 16) * 2, n, lane, v);
-        if (info & 1u << 10) good &= patch<T>(body, __shfl_sync(FULL, mine.exceptions, s), n, lane, warp_buffer, v);
-        restore_words<T>(info >> 8 & 3, special, base, lane, v);
-        restore_elements<T, QUANTIZED>(quantizer, info & 1u << 11, shift, v);
+        if (info & 1u << 10) good &= patch<T>(body, parts.subchunk[s].exceptions, n, lane, warp_buffer, v);
+        restore_words<T>(info >> 8 & 3, special, parts.subchunk[s].base, lane, v);
+        if (QUANTIZED) {
+            quantizer.restore(v);
+        } else if (shift) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+        }
         uint4 q = join(v);
-        if (head.big_endian) q = swap_bytes<T>(q);
-        if (whole) store_streaming((uint4*)(to + s * SUBCHUNK_BYTES), q);
-        else target.store_part(at + s * SUBCHUNK_BYTES + lane * 16, q);
+        if (big_endian) q = swap_bytes<T>(q);
+        if (whole) store_streaming(to, q);
+        else target.store_part(at, q);
+        at += DECODE_WARPS * SUBCHUNK_BYTES;
+        to += DECODE_WARPS * SUBCHUNK_BYTES / 16;
     }
     return good;
 }
@@ -260,23 +265,27 @@ template <class T> DEV bool decode_stored(const u32* body, u32 kind, const Strea
     return good;
 }
 
-// Keyed sum of body `at` of this block into shared memory; this thread's share of it.
+// A body to shared memory; this thread's share of its keyed sum.
 DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     u64 sum = 0;
     const uint4* from = (const uint4*)src;
-    for (u32 i = threadIdx.x; i < units; i += 4 * DECODE_THREADS) {
+    u32 i = threadIdx.x, key = key_of(4 * i);
+    for (; i + 3 * DECODE_THREADS < units; i += 4 * DECODE_THREADS) {
         uint4 q[4];
 #pragma unroll
-        for (u32 j = 0; j < 4; j++) {
-            const u32 u = i + j * DECODE_THREADS;
-            q[j] = u < units ? load_streaming(from + u) : make_uint4(0, 0, 0, 0);
-        }
+        for (u32 j = 0; j < 4; j++) q[j] = load_streaming(from + i + j * DECODE_THREADS);
 #pragma unroll
         for (u32 j = 0; j < 4; j++) {
-            const u32 u = i + j * DECODE_THREADS;
-            if (u < units) body[u] = q[j];
-            sum += keyed(q[j], key_of(4 * u));
+            body[i + j * DECODE_THREADS] = q[j];
+            sum += keyed(q[j], key);
+            key += 8 * DECODE_THREADS * KEY32;
         }
+    }
+    for (; i < units; i += DECODE_THREADS) {
+        const uint4 q = load_streaming(from + i);
+        body[i] = q;
+        sum += keyed(q, key);
+        key += 8 * DECODE_THREADS * KEY32;
     }
     return sum;
 }
@@ -315,17 +324,28 @@ DEV u64 compare(const u8* src, u64 c, const u64* part) {
     return weight * (k == 0 ? sum - *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES + 8) : sum);
 }
 
-// Decodes chunk c from the body in shared memory; false if it is not valid.
-template <class T> DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, uint4* warp_buffer, u64 c, u32 warp, u32 lane) {
+// Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
+template <class T> DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, uint4* warp_buffer, u64 c, u32 warp, u32 lane) {
     const u64 at = c * CHUNK_BYTES;
-    const u32 bytes = stream.head.chunk_bytes(c), size = place.units * ALIGN;
+    const u32 bytes = stream.head.chunk_bytes(c);
     const Target& target = stream.target;
     if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
-    const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES);
+    const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
     if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (warp == 0) take_apart<T>(body, place.units * ALIGN, stream.head, lane, parts);
+    __syncthreads();
+    if (!parts.good) return false;
     if (T::EXPONENT > 0 && stream.quantizer.on)
-        return decode_packed<T, T::EXPONENT != 0>(body, size, stream.head, stream.quantizer, warp_buffer, target, at, whole, warp, lane);
-    return decode_packed<T, false>(body, size, stream.head, stream.quantizer, warp_buffer, target, at, whole, warp, lane);
+        return decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
+    return decode_packed<T, false>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
+}
+
+// Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
+template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
+    if (chunk >= stream.end) return;
+    const Body body = locate(src, stream.head, chunk, lane);
+    for (u32 i = 8 * lane; i < body.units; i += 8 * 32) prefetch(src + body.at + i * ALIGN);
+    if (lane == 0) place = body;
 }
 
 template <class T> DEV void decompress(const DecompressArgs& a) {
@@ -333,6 +353,9 @@ template <class T> DEV void decompress(const DecompressArgs& a) {
     alignas(16) SHARED uint4 warp_buffer[DECODE_WARPS][32];
     SHARED u64 part[DECODE_WARPS];
     SHARED Stream<T> stream;
+    SHARED Parts<T> parts;
+    SHARED Body place[2];    // of this chunk and the next
+    u32 turn = 0;
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     if (threadIdx.x == 0) stream.open(a);
     __syncthreads();
@@ -347,18 +370,21 @@ template <class T> DEV void decompress(const DecompressArgs& a) {
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
     if (!check_index(a.src, head, a.control) && lane == 0) fail(a.control, STATUS_CORRUPT);
     bool good = true;
+    if (warp == DECODE_WARPS - 1) look_up(a.src, stream, stream.begin + blockIdx.x, place[0], lane);
     for (u64 c = stream.begin + blockIdx.x; c < stream.end; c += gridDim.x) {
-        const Body place = locate(a.src, head, c, lane);
-        if (!place.units) {
+        __syncthreads();    // the place is known, and everyone is done with the body before
+        const Body here = place[turn];
+        turn ^= 1;
+        const u64 sum = warp_sum(fetch(a.src + here.at, here.units, (uint4*)body));
+        if (lane == 0) part[warp] = sum;
+        __syncthreads();
+        if (warp == DECODE_WARPS - 1) look_up(a.src, stream, c + gridDim.x, place[turn], lane);
+        if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
         }
-        __syncthreads();    // everyone is done with the body before
-        const u64 sum = warp_sum(fetch(a.src + place.at, place.units, (uint4*)body));
-        if (lane == 0) part[warp] = sum;
-        __syncthreads();
         if (threadIdx.x == 0) disagreement += compare(a.src, c, part);
-        good &= decode<T>(body, place, stream, warp_buffer[warp], c, warp, lane);
+        good &= decode<T>(body, here, stream, parts, warp_buffer[warp], c, warp, lane);
     }
     if (!good) fail(a.control, STATUS_CORRUPT);
     __syncthreads();

@@ -4,47 +4,51 @@
 #include "platform.cuh"
 #include "format.h"
 
-// Σ of the sizes of the two entries in w that lie in [begin, end), entry w's own place being at; clears `there` where one is missing.
-DEV u32 sizes_of(u32 w, u64 at, u64 begin, u64 end, bool& there) {
-    u32 sum = 0;
+#define LOOKAHEAD_LOADS 1
+
+// Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
+// of those is missing.
+DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
+    const u32 one = 0x00010001u, top = 0x80008000u, size = ENTRY_SIZE_MASK * one;
+    if (at < first || at + 8 > last) {
+        // Entries outside count as there, with size 0: their bits 11 to 13 are zero in every entry.
+        u32 w[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
-    for (u32 i = 0; i < 2; i++) {
-        const u32 entry = w >> (16 * i) & 0xffff;
-        if (at + i < begin || at + i >= end) continue;
-        there &= entry != 0;
-        sum += entry & ENTRY_SIZE_MASK;
+        for (u32 i = 0; i < 8; i++)
+            if (at + i < first || at + i >= last) w[i >> 1] = (w[i >> 1] & 0xffff0000u >> (16 * (i & 1))) | 0x2000u << (16 * (i & 1));
+        q = make_uint4(w[0], w[1], w[2], w[3]);
     }
-    return sum;
+    // A 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
+    const u32 missing = ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
+    there &= (missing & top) == 0;
+    const u32 pairs = (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
+    return (pairs & 0xffff) + (pairs >> 16);
 }
 
 // Units of the chunks begin … end − 1; waits for those that are not published yet. For a whole warp.
 DEV u32 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
+    const u64 aligned = begin & ~7ull;
+    const u16* base = entries + aligned + 8 * lane;
+    const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned);
     u32 total = 0;
-    for (u64 b = begin & ~7ull; b < end; b += 256) {
-        const u64 at = b + 8 * lane;
-        const bool inside = at >= begin && at + 8 <= end;
-        u32 sum;
-        bool there;
-        do {
-            there = true;
-            sum = 0;
-            if (at < end) {
-                const uint4 q = load_relaxed((const uint4*)(entries + at));
-                if (inside) {
-                    // A 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
-                    const u32 one = 0x00010001u, top = 0x80008000u, size = ENTRY_SIZE_MASK * one;
-                    const u32 missing = ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
-                    there = (missing & top) == 0;
-                    const u32 pairs = (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
-                    sum = (pairs & 0xffff) + (pairs >> 16);
-                } else {
-                    sum = sizes_of(q.x, at, begin, end, there) + sizes_of(q.y, at + 2, begin, end, there) +
-                          sizes_of(q.z, at + 4, begin, end, there) + sizes_of(q.w, at + 6, begin, end, there);
-                }
+    for (u32 b = 0; b < last; b += 256 * LOOKAHEAD_LOADS) {
+        for (;;) {
+            // Several loads on their way at once: each takes a trip to the second-level cache.
+            uint4 q[LOOKAHEAD_LOADS];
+#pragma unroll
+            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
+                q[j] = b + 256 * j + 8 * lane < last ? load_relaxed((const uint4*)(base + b + 256 * j)) : make_uint4(0, 0, 0, 0);
+            bool there = true;
+            u32 sum = 0;
+#pragma unroll
+            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
+                if (b + 256 * j < last) sum += sizes_of(q[j], b + 256 * j + 8 * lane, first, last, there);
+            if (__all_sync(FULL, there)) {
+                total += sum;
+                break;
             }
             YIELD();
-        } while (__any_sync(FULL, !there));
-        total += sum;
+        }
     }
     return __reduce_add_sync(FULL, total);
 }

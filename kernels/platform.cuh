@@ -24,6 +24,7 @@ DEV uint4 load_relaxed(const uint4* p) {
 // Data that is touched once: keep it from pushing out what is still needed.
 DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
+DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // Two floats to binary16, rounded to nearest; the first into the low half.
 DEV u32 halves_of(float lo, float hi) {

@@ -44,12 +44,6 @@ template <class T> struct Quantizer {
 
     static DEV Word extended(Word x) { return T::BITS == 16 ? (Word)(i32)(short)x : x; }
 
-    // Whether every word between lo and hi, taken as signed, lies strictly between −K and K.
-    DEV bool all_small(Word lo, Word span) const {
-        const Word from = extended(wrap<T>(lo)) + (k - 1);
-        return from < 2 * k - 1 && span < 2 * k - 1 && from + span < 2 * k - 1;
-    }
-
     // The integer of an element: its bin, or the distance of its bits from those of T.
     DEV Word bin_of(Word bits) const {
         const Word magnitude = bits & ones<T>(T::BITS - 1);
@@ -110,6 +104,20 @@ template <class T> struct Quantizer {
         return wrap<T>(a - k + top) | (minus ? (Word)1 << (T::BITS - 1) : 0);
     }
     DEV Word restore_small(Word x) const { return element_bits(small_value(x)); }
+
+    // Element bits of a lane's words.
+    DEV void restore(Word (&v)[T::VALUES]) const {
+        bool small = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) small &= extended(v[i]) + (k - 1) < 2 * k - 1;
+        if (small) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = restore_small(v[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i]);
+        }
+    }
 
     static DEV Word element_bits(Float v);
 };

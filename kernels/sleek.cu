@@ -6,13 +6,13 @@
 
 // The host reads the block size of a kernel from its launch bounds.
 #define FAST_THREADS 128
-#define ADAPTIVE_THREADS 256
+#define ADAPTIVE_THREADS 128
 #define RANGE_THREADS 256
 #define BEGIN_THREADS 256
 #define FINISH_THREADS 1024
 
 #define KERNELS(name, type) \
-    KERNEL void __launch_bounds__(DECODE_THREADS, 10) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
+    KERNEL void __launch_bounds__(DECODE_THREADS, sizeof(type::Word) == 8 ? 8 : 10) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
     KERNEL void __launch_bounds__(FAST_THREADS, 7) sleek_compress_fast_##name(const CompressArgs a) { compress<type, false, FAST_THREADS>(a); } \
     KERNEL void __launch_bounds__(ADAPTIVE_THREADS, 5) sleek_compress_adaptive_##name(const CompressArgs a) { compress<type, true, ADAPTIVE_THREADS>(a); }
 #define RANGE(name, type) \

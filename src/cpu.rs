@@ -8,7 +8,7 @@ use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
 use crate::pool;
-use crate::stage::checksum;
+use crate::stage::{checksum, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
 const UNIT_CHUNKS: usize = 16;
@@ -238,6 +238,7 @@ pub fn decompress<C: ChunkCodec>(
     let bytes = first_byte..first_byte + dst.len();
     let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
     let tasks = tasks(threads, dst.len());
+    let past_caches = dst.len() >= stream::MIN_BYTES;
     let mut places = Vec::new();
     // With few groups a thread's share is less than one: verify here, then share out units.
     let unit = if groups.len() < 2 * tasks { UNIT_CHUNKS } else { GROUP_CHUNKS };
@@ -256,11 +257,13 @@ pub fn decompress<C: ChunkCodec>(
         loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= units {
+                stream::fence();
                 return;
             }
             // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
-            let mut decode =
-                |c, body| unsafe { decode_chunk(codec, &mut state, index, &layout, c, body, &bytes, &shared) };
+            let mut decode = |c, body| unsafe {
+                decode_chunk(codec, &mut state, index, &layout, c, body, &bytes, &shared, past_caches)
+            };
             let done = if unit < GROUP_CHUNKS {
                 places[u * unit..].iter().take(unit).try_for_each(|(c, body)| decode(*c, *body))
             } else {
@@ -305,6 +308,7 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     body: Body,
     bytes: &Range<usize>,
     shared: &Shared,
+    past_caches: bool,
 ) -> Result<()> {
     let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + layout.chunk_raw_bytes(c);
     let wanted = chunk.start.max(bytes.start)..chunk.end.min(bytes.end);
@@ -314,11 +318,16 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     }
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
-    if wanted == chunk {
+    if wanted == chunk && !past_caches {
         return codec.decode(state, kind, body, out);
     }
     let mut whole = [0u8; CHUNK_BYTES];
     codec.decode(state, kind, body, &mut whole[..chunk.len()])?;
-    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
+    let part = &whole[wanted.start - chunk.start..wanted.end - chunk.start];
+    if past_caches {
+        stream::copy(part, out)
+    } else {
+        out.copy_from_slice(part)
+    }
     Ok(())
 }

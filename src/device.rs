@@ -34,7 +34,10 @@ pub fn route(asked: Device, src: Place, dst: Place, stream: bool, default: i32) 
     let cpu = |reason| Ok(Route { ordinal: None, reason });
     match (asked, src, dst) {
         (Device::Cpu, On(d), _) | (Device::Cpu, _, On(d)) => {
-            fail!(InvalidArgument, "device cpu was asked for, but data lies in the memory of GPU {d}: ask for auto or cuda")
+            fail!(
+                InvalidArgument,
+                "device cpu was asked for, but data lies in the memory of GPU {d}: ask for auto or cuda"
+            )
         }
         (_, On(a), On(b)) if a != b => fail!(InvalidArgument, "source and destination lie on two GPUs, {a} and {b}"),
         (_, On(d), _) => gpu(d, "the source is in GPU memory"),
@@ -43,7 +46,9 @@ pub fn route(asked: Device, src: Place, dst: Place, stream: bool, default: i32) 
         (Device::Cuda, Managed(d), _) | (Device::Cuda, _, Managed(d)) => gpu(d, "the GPU was asked for"),
         (Device::Cuda, ..) => gpu(default, "the GPU was asked for"),
         (Device::Auto, Managed(d), _) | (Device::Auto, _, Managed(d)) => gpu(d, "the data is in managed memory"),
-        (Device::Auto, Host, Host) if stream => fail!(InvalidArgument, "a stream was given; it must be NULL for data in host memory"),
+        (Device::Auto, Host, Host) if stream => {
+            fail!(InvalidArgument, "a stream was given; it must be NULL for data in host memory")
+        }
         (Device::Auto, Host, Host) => cpu("the data is in host memory"),
     }
 }
@@ -81,7 +86,14 @@ pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *
 /// # Safety
 /// `src` is readable for `count` elements, `dst` writable for `capacity` bytes, and they do not overlap. Either may be host, device or
 /// managed memory. `stream` is null or a CUDA stream.
-pub unsafe fn compress(params: &Params, src: *const u8, count: usize, dst: *mut u8, capacity: usize, stream: *mut c_void) -> Result<usize> {
+pub unsafe fn compress(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    stream: *mut c_void,
+) -> Result<usize> {
     let Some(bytes) = count.checked_mul(params.dtype.size()).filter(|b| *b <= isize::MAX as usize) else {
         return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
     };
@@ -101,7 +113,15 @@ pub unsafe fn compress(params: &Params, src: *const u8, count: usize, dst: *mut 
 ///
 /// # Safety
 /// As for [`compress`].
-pub unsafe fn decompress(asked: Device, src: *const u8, src_bytes: usize, range: Option<(u64, usize)>, dst: *mut u8, capacity: usize, stream: *mut c_void) -> Result<usize> {
+pub unsafe fn decompress(
+    asked: Device,
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+    stream: *mut c_void,
+) -> Result<usize> {
     let route = route_of(asked, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
         #[cfg(feature = "cuda")]
@@ -156,7 +176,16 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
 /// Never does anything.
 #[cfg(not(feature = "cuda"))]
 #[allow(missing_docs, clippy::too_many_arguments)]
-pub unsafe fn compress_async(_: &Params, _: *const u8, _: usize, _: *mut u8, _: usize, _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+pub unsafe fn compress_async(
+    _: &Params,
+    _: *const u8,
+    _: usize,
+    _: *mut u8,
+    _: usize,
+    _: *mut u8,
+    _: *mut u8,
+    _: *mut c_void,
+) -> Result<()> {
     no_cuda(&())
 }
 
@@ -164,7 +193,16 @@ pub unsafe fn compress_async(_: &Params, _: *const u8, _: usize, _: *mut u8, _: 
 /// Never does anything.
 #[cfg(not(feature = "cuda"))]
 #[allow(missing_docs, clippy::too_many_arguments)]
-pub unsafe fn decompress_async(_: crate::DType, _: *const u8, _: usize, _: *mut u8, _: (u64, u64), _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+pub unsafe fn decompress_async(
+    _: crate::DType,
+    _: *const u8,
+    _: usize,
+    _: *mut u8,
+    _: (u64, u64),
+    _: *mut u8,
+    _: *mut u8,
+    _: *mut c_void,
+) -> Result<()> {
     no_cuda(&())
 }
 
@@ -184,7 +222,9 @@ pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String
         Ok(Route { ordinal: None, reason }) => format!("cpu: {reason}"),
         #[cfg(feature = "cuda")]
         Ok(Route { ordinal: Some(d), reason }) => match crate::cuda::describe(d) {
-            Ok((name, major, minor)) => format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}"),
+            Ok((name, major, minor)) => {
+                format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}")
+            }
             Err(e) => format!("none: {}", e.message),
         },
         #[cfg(not(feature = "cuda"))]

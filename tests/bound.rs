@@ -96,7 +96,7 @@ fn every_half_with_every_step() {
 fn every_half_with_every_relative_bound() {
     let ordered: Vec<u64> = (0..1 << 16).collect();
     // The same values in an order that puts numbers of every kind into each chunk.
-    let mixed: Vec<u64> = (0..1 << 16).map(|i| i * 40503 & 0xFFFF).collect();
+    let mixed: Vec<u64> = (0..1 << 16).map(|i| (i * 40503) & 0xFFFF).collect();
     for dtype in [DType::F16, DType::BF16] {
         for e in -14..2 {
             for bound in [exact::power(e), next(exact::power(e)), previous(exact::power(e)), 1.37 * exact::power(e)] {
@@ -115,7 +115,7 @@ fn every_half_lossless() {
         for profile in PROFILES {
             for big_endian in [false, true] {
                 for factor in [1u64, 3, 129, 40503] {
-                    let words: Vec<u64> = (0..1 << 16).map(|i| i * factor & 0xFFFF).collect();
+                    let words: Vec<u64> = (0..1 << 16).map(|i| (i * factor) & 0xFFFF).collect();
                     let params = Params { big_endian, ..params(dtype, Mode::Lossless, 0.0, profile) };
                     round_trip(&params, &words).unwrap();
                 }
@@ -148,7 +148,7 @@ fn delicate(random: &mut Random, dtype: DType, step: Step, count: usize) -> Vec<
             2 => random.next() & all >> random.below(u64::from(m)),
             _ => vectors::try_word(dtype, (half_steps * factor) as i64, i32::from(step.j) - 1).unwrap_or(1),
         };
-        (base.wrapping_add(random.around(3) as u64) ^ sign * random.below(2)) & all
+        (base.wrapping_add(random.around(3) as u64) ^ (sign * random.below(2))) & all
     };
     (0..count).map(|_| one(random)).collect()
 }
@@ -389,4 +389,9 @@ fn what_cannot_be_promised_is_refused() {
     }
     let odd = sleek::compress(&Params::new(DType::F64), &[0; 9]).unwrap_err();
     assert_eq!(odd.kind, Kind::InvalidArgument);
+}
+
+#[test]
+fn every_simd_level_keeps_the_bound() {
+    vectors::levels::at_lower_levels(&["delicate_f", "every_half_lossless", "integers_come_back"]);
 }

@@ -353,6 +353,16 @@ fn what_a_failure_leaves_of_an_old_result() {
     assert_eq!(bench.get("out"), b"precious");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn devices_are_written_to_not_replaced() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(10_000)));
+    bench.ok("compress --dtype f32 --abs 1e-3 in /dev/null");
+    bench.fails("compress --dtype f32 --abs 1e-3 in /dev/full", "/dev/full: No space left");
+    assert!(Path::new("/dev/null").metadata().is_ok_and(|m| !m.is_file()));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_nothing() {
@@ -402,7 +412,7 @@ fn h5args_agree_with_each_other() {
     let joined = |separator: &str| words.iter().map(u32::to_string).collect::<Vec<_>>().join(separator);
     let n = words.len();
     assert!(text.contains(&format!("UD={id},0,{n},{}", joined(","))), "{text}");
-    assert!(text.contains(&format!("'*,{id},{}'", joined(","))), "{text}");
+    assert!(text.contains(&format!("'VAR,{id},{}'", joined(","))), "{text}");
     assert!(text.contains(&format!("compression={id}, compression_opts=({})", joined(", "))), "{text}");
     assert!(text.contains(&format!("cd_values({n}) = ")) && !text.contains(&format!("[{}]", joined(", "))), "{text}");
     bench.fails("h5args", "--abs");

@@ -1,7 +1,6 @@
 //! Damaged streams are refused: never decoded, never a panic. A change within one aligned 32-bit word always changes a
 //! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an error.
 
-#[allow(dead_code)]
 mod vectors;
 
 use sleek::{DType, Kind, Mode, Params};
@@ -20,7 +19,7 @@ fn streams() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Decodes into a buffer that is used again and again.
-fn decode(stream: &[u8], buffer: &mut Vec<u8>) -> sleek::Result<usize> {
+fn decode(stream: &[u8], buffer: &mut [u8]) -> sleek::Result<usize> {
     sleek::decompress_into(stream, buffer)
 }
 

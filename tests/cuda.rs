@@ -31,7 +31,16 @@ impl Shim {
         let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so.1");
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
         let built = Command::new(&compiler)
-            .args(["-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", "-o"])
+            .args([
+                "-std=c++17",
+                "-O2",
+                "-ffp-contract=off",
+                "-shared",
+                "-fPIC",
+                "-pthread",
+                "-Wl,-soname,libcuda.so.1",
+                "-o",
+            ])
             .arg(&library)
             .arg(&source)
             .output()
@@ -144,7 +153,13 @@ fn element(dtype: DType, v: f64) -> Vec<u8> {
             // Rounded toward zero; too large becomes infinite, too small zero.
             let b = (v as f32).to_bits();
             let e = (b >> 23 & 255) as i32 - 112;
-            let h = if e >= 31 { 0x7c00 } else if e <= 0 { 0 } else { (e as u32) << 10 | b >> 13 & 0x3ff };
+            let h = if e >= 31 {
+                0x7c00
+            } else if e <= 0 {
+                0
+            } else {
+                (e as u32) << 10 | b >> 13 & 0x3ff
+            };
             (h | b >> 16 & 0x8000).to_le_bytes()[..2].to_vec()
         }
         _ => (v as i64).to_le_bytes()[..dtype.size()].to_vec(),
@@ -166,7 +181,13 @@ fn data(kind: &str, dtype: DType, count: usize, r: &mut Random) -> Vec<u8> {
             "noise" => scale * (r.unit() - 0.5),
             "constant" => 7.25,
             "steps" => (i / 700) as f64 * 3.0,
-            "spikes" => if r.next() % 50 == 0 { 1000.0 * r.unit() } else { 0.5 * r.unit() },
+            "spikes" => {
+                if r.next() % 50 == 0 {
+                    1000.0 * r.unit()
+                } else {
+                    0.5 * r.unit()
+                }
+            }
             "ramp" => x * 0.25 + x * x * 1e-4,
             "widths" => {
                 walk += (r.unit() - 0.5) * f64::from(1u32 << (i / 300 % 28)) * 1e-3;
@@ -191,7 +212,14 @@ fn data(kind: &str, dtype: DType, count: usize, r: &mut Random) -> Vec<u8> {
 fn settings(dtype: DType) -> Vec<Params> {
     let mut all = vec![Params::new(dtype)];
     if dtype.is_float() {
-        for (mode, bound) in [(Mode::Abs, 0.01), (Mode::Abs, 3.0), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Noa, 1e-6), (Mode::Abs, 0.0)] {
+        for (mode, bound) in [
+            (Mode::Abs, 0.01),
+            (Mode::Abs, 3.0),
+            (Mode::Noa, 1e-3),
+            (Mode::Rel, 1e-2),
+            (Mode::Noa, 1e-6),
+            (Mode::Abs, 0.0),
+        ] {
             all.push(Params::new(dtype).with_bound(mode, bound));
         }
     }
@@ -222,7 +250,17 @@ fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &
     }
     let back = shim.allocate(0, bytes.len() + offset);
     let restored = sleek::decompress(&expected).unwrap();
-    let n = unsafe { device::decompress(Device::Auto, dst.at(0), stream.len(), None, back.at(offset), bytes.len(), std::ptr::null_mut()) };
+    let n = unsafe {
+        device::decompress(
+            Device::Auto,
+            dst.at(0),
+            stream.len(),
+            None,
+            back.at(offset),
+            bytes.len(),
+            std::ptr::null_mut(),
+        )
+    };
     assert_eq!(n.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), bytes.len());
     if back.read(offset, bytes.len()) != restored {
         let got = back.read(offset, bytes.len());
@@ -294,14 +332,43 @@ fn ranges() {
         let stream = sleek::compress(&Params::new(dtype).with_bound(Mode::Abs, 1e-3), &bytes).unwrap();
         let whole = sleek::decompress(&stream).unwrap();
         let src = shim.upload(0, &stream, 0);
-        for (first, n) in [(0, count), (0, 1), (count - 1, 1), (4095, 2), (4096, 4096), (1000, 12345), (64 * 16384 / size - 3, 50), (17, 0)] {
+        for (first, n) in [
+            (0, count),
+            (0, 1),
+            (count - 1, 1),
+            (4095, 2),
+            (4096, 4096),
+            (1000, 12345),
+            (64 * 16384 / size - 3, 50),
+            (17, 0),
+        ] {
             let dst = shim.allocate(0, n * size);
-            let written = unsafe { device::decompress(Device::Auto, src.at(0), stream.len(), Some((first as u64, n)), dst.at(0), n * size, std::ptr::null_mut()) };
+            let written = unsafe {
+                device::decompress(
+                    Device::Auto,
+                    src.at(0),
+                    stream.len(),
+                    Some((first as u64, n)),
+                    dst.at(0),
+                    n * size,
+                    std::ptr::null_mut(),
+                )
+            };
             assert_eq!(written.unwrap(), n * size);
             assert_eq!(dst.read(0, n * size), &whole[first * size..(first + n) * size], "{dtype:?} {first} {n}");
         }
         let dst = shim.allocate(0, size);
-        let beyond = unsafe { device::decompress(Device::Auto, src.at(0), stream.len(), Some((count as u64, 1)), dst.at(0), size, std::ptr::null_mut()) };
+        let beyond = unsafe {
+            device::decompress(
+                Device::Auto,
+                src.at(0),
+                stream.len(),
+                Some((count as u64, 1)),
+                dst.at(0),
+                size,
+                std::ptr::null_mut(),
+            )
+        };
         assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
     }
 }
@@ -361,7 +428,17 @@ fn corrupt_streams_are_refused_as_on_the_cpu() {
         }
         let src = shim.upload(0, &stream, 0);
         let dst = shim.allocate(0, bytes.len() + 64);
-        let gpu = unsafe { device::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), std::ptr::null_mut()) };
+        let gpu = unsafe {
+            device::decompress(
+                Device::Auto,
+                src.at(0),
+                stream.len(),
+                None,
+                dst.at(0),
+                bytes.len(),
+                std::ptr::null_mut(),
+            )
+        };
         let cpu = sleek::decompress(&stream);
         assert_eq!(gpu.is_ok(), cpu.is_ok(), "round {round}: {gpu:?}, {:?}", cpu.err());
         refused += u32::from(cpu.is_err());
@@ -393,7 +470,8 @@ fn pointers_of_every_kind_mix() {
     assert_eq!(host[..n], expected);
     // Host to device: the compressed upload of a stream.
     let back = shim.allocate(1, bytes.len());
-    unsafe { device::decompress(Device::Auto, host.as_ptr(), n, None, back.at(0), bytes.len(), std::ptr::null_mut()) }.unwrap();
+    unsafe { device::decompress(Device::Auto, host.as_ptr(), n, None, back.at(0), bytes.len(), std::ptr::null_mut()) }
+        .unwrap();
     assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
     drop(back);
     // Host to device compression, and everything on the host by request.
@@ -401,7 +479,8 @@ fn pointers_of_every_kind_mix() {
     assert_eq!(gpu_room.read(0, n), expected);
     let cuda = Params { device: Device::Cuda, ..p.clone() };
     let launches = shim.number("shim_launches");
-    let n = unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }
+        .unwrap();
     assert_eq!(host[..n], expected);
     assert!(shim.number("shim_launches") > launches);
     assert_eq!(shim.current(), 0x1000);
@@ -457,13 +536,25 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
     let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
     unsafe {
         let null = std::ptr::null_mut();
-        sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null).unwrap();
+        sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null)
+            .unwrap();
         assert_eq!(result.read(0, 8), (expected.len() as u64).to_le_bytes());
         assert_eq!(dst.read(0, expected.len()), expected);
-        sleek::cuda::decompress_async(DType::F32, dst.at(0), room, back.at(0), (0, 10000), result.at(0), workspace.at(0), null).unwrap();
+        sleek::cuda::decompress_async(
+            DType::F32,
+            dst.at(0),
+            room,
+            back.at(0),
+            (0, 10000),
+            result.at(0),
+            workspace.at(0),
+            null,
+        )
+        .unwrap();
         assert_eq!(result.read(8, 4), [0; 4]);
         assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
-        let wrong = sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
+        let wrong =
+            sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
         assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     }
     assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
@@ -482,7 +573,11 @@ fn real_fields() {
         };
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.truncate(400_000);
-        for p in [Params::new(dtype), Params::new(dtype).with_bound(Mode::Noa, 1e-3), Params::new(dtype).with_bound(Mode::Noa, 1e-6)] {
+        for p in [
+            Params::new(dtype),
+            Params::new(dtype).with_bound(Mode::Noa, 1e-3),
+            Params::new(dtype).with_bound(Mode::Noa, 1e-6),
+        ] {
             compare(shim, &p, &bytes, 0, &path.display().to_string());
             compare(shim, &Params { profile: Profile::Fast, ..p }, &bytes, 0, &path.display().to_string());
         }

@@ -141,7 +141,7 @@ fn features_our_encoder_does_not_use() {
     flat.special = 1;
     flat.subchunks[3] = Some(sub(3, 2, vec![1; 128]));
     stream.bodies.push(Body::Packed(flat.body()));
-    stream.bodies.push(Body::Raw((0..16384u32).map(|i| (i * 37 >> 3) as u8).collect()));
+    stream.bodies.push(Body::Raw((0..16384u32).map(|i| ((i * 37) >> 3) as u8).collect()));
     stream.bodies.push(Body::Constant(0x8000_0000u32.to_le_bytes().to_vec()));
     stream.bodies.push(Body::Raw(0x7fc0_1234u32.to_le_bytes().to_vec()));
     let restored = agreed(&stream.bytes(), "kinds").unwrap();
@@ -331,4 +331,9 @@ fn arbitrary_bytes_are_refused_by_both() {
         seal(&mut stream);
         agreed(&stream, "arbitrary bytes");
     }
+}
+
+#[test]
+fn every_simd_level_decodes_alike() {
+    vectors::levels::at_lower_levels(&["random_legal_streams", "every_bin_of", "features_our_encoder"]);
 }

@@ -148,3 +148,11 @@ fn every_file_is_in_the_manifest() {
     let there: BTreeSet<_> = files.filter(|path| path.extension().is_some_and(|e| e == "slk")).collect();
     assert_eq!(there, listed);
 }
+
+#[test]
+fn every_simd_level_writes_and_reads_them() {
+    // While the files are being rewritten no other process may judge them.
+    if !updating() {
+        vectors::levels::at_lower_levels(&["our_encoder_writes", "both_decoders_restore"]);
+    }
+}

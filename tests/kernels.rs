@@ -1,4 +1,4 @@
-//! The committed files that are made from others: `kernels/format.h` from the format's constants, `kernels/sleek.ptx` from the kernels.
+//! The committed files that are made from others: `kernels/format.h` from the format's constants, `kernels/*.ptx` from the kernels.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -52,9 +52,10 @@ fn format_h() -> String {
         ("STATUS_TRUNCATED", Kind::Truncated.code() as u64),
         ("STATUS_CORRUPT", Kind::Corrupt.code() as u64),
         ("STATUS_OUT_OF_RANGE", Kind::OutOfRange.code() as u64),
-        
     ];
-    let mut h = String::from("// Made from src/format/constants.rs by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n");
+    let mut h = String::from(
+        "// Made from src/format/constants.rs by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+    );
     for (name, value) in numbers {
         writeln!(h, "#define {name} {value:#x}u").unwrap();
     }
@@ -70,4 +71,26 @@ fn format_h_is_fresh() {
     }
     let committed = std::fs::read_to_string(path).unwrap();
     assert!(committed == format_h(), "kernels/format.h is stale: SLEEK_UPDATE=1 cargo test --test kernels");
+}
+
+/// FNV-1a over the kernel sources; kernels/build.py writes it into the first line of what it makes.
+fn digest() -> String {
+    let is_source = |p: &PathBuf| matches!(p.extension().and_then(|x| x.to_str()), Some("cu" | "cuh" | "h"));
+    let mut sources: Vec<PathBuf> =
+        std::fs::read_dir(kernels()).unwrap().map(|e| e.unwrap().path()).filter(is_source).collect();
+    sources.sort();
+    let bytes = sources.iter().flat_map(|p| std::fs::read(p).unwrap());
+    format!("{:016x}", bytes.fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3)))
+}
+
+#[test]
+fn ptx_is_fresh_and_for_every_driver_from_525_on() {
+    let head = format!("// sources {}\n", digest());
+    for name in ["f32", "f64", "f16", "bf16", "b8"] {
+        let ptx = std::fs::read_to_string(kernels().join(format!("{name}.ptx"))).unwrap();
+        assert!(ptx.starts_with(&head), "kernels/{name}.ptx is stale: make kernels");
+        assert!(ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");
+        // A contracted product and sum would change bytes.
+        assert!(!ptx.lines().any(|l| l.trim_start().starts_with("fma.rn.f32")), "{name}");
+    }
 }

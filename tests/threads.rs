@@ -1,6 +1,5 @@
 //! Neither the number of threads nor the room for the stream changes a byte of it, and every range decodes to its part.
 
-#[allow(dead_code)]
 mod vectors;
 
 use sleek::{DType, Kind, Mode, Params};

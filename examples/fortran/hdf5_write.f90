@@ -1,10 +1,10 @@
 ! Writes a field to HDF5 with an absolute error bound, reads it back and checks the bound.
 !
-!     h5fc include/sleek.f90 examples/fortran/hdf5_write.f90 -o hdf5_write
+!     h5fc include/sleek_hdf5.f90 examples/fortran/hdf5_write.f90 -o hdf5_write
 !     HDF5_PLUGIN_PATH=<directory of libsleek.so> ./hdf5_write
 program hdf5_write
     use hdf5
-    use sleek
+    use sleek_hdf5
     implicit none
     integer, parameter :: nx = 700, ny = 500
     double precision, parameter :: bound = 1d-3

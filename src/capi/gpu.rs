@@ -108,7 +108,16 @@ pub unsafe extern "C" fn sleek_compress_async(
         memory::apart(src, count.saturating_mul(size), dst, dst_capacity)?;
         // SAFETY: as above.
         unsafe {
-            device::compress_async(&params, src.cast(), count, dst.cast(), dst_capacity, result.cast(), workspace.cast(), stream)
+            device::compress_async(
+                &params,
+                src.cast(),
+                count,
+                dst.cast(),
+                dst_capacity,
+                result.cast(),
+                workspace.cast(),
+                stream,
+            )
         }
     })
 }
@@ -149,7 +158,16 @@ pub unsafe extern "C" fn sleek_decompress_async(
         let elements = (first, count as u64);
         // SAFETY: as above.
         unsafe {
-            device::decompress_async(params.dtype, src.cast(), src_bytes, dst.cast(), elements, result.cast(), workspace.cast(), stream)
+            device::decompress_async(
+                params.dtype,
+                src.cast(),
+                src_bytes,
+                dst.cast(),
+                elements,
+                result.cast(),
+                workspace.cast(),
+                stream,
+            )
         }
     })
 }

@@ -123,8 +123,7 @@ pub unsafe extern "C" fn sleek_decompress(
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         let (from, to) = (src.cast(), dst.cast());
         // SAFETY: as above; the decoder only writes to `dst`.
-        let written =
-            unsafe { device::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream) }?;
+        let written = unsafe { device::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream) }?;
         if !dst_bytes.is_null() {
             // SAFETY: not null, and writable by the contract.
             unsafe { dst_bytes.write_unaligned(written) };

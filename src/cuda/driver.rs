@@ -53,12 +53,15 @@ pub fn usable() -> Result<()> {
         let mut version: c_int = 0;
         let mut count: c_int = 0;
         // SAFETY: the library is present; both pointers are live locals.
-        let steps = unsafe {
-            [sys::cuInit(0), sys::cuDriverGetVersion(&mut version), sys::cuDeviceGetCount(&mut count)]
-        };
+        let steps =
+            unsafe { [sys::cuInit(0), sys::cuDriverGetVersion(&mut version), sys::cuDeviceGetCount(&mut count)] };
         match steps.iter().find(|r| **r != CUresult::CUDA_SUCCESS) {
             Some(r) => Err(format!("the CUDA driver cannot be used: {}", name(*r))),
-            None if version < 12000 => Err(format!("the CUDA driver supports CUDA {}.{}; 12.0 (driver 525) or newer is needed", version / 1000, version % 1000 / 10)),
+            None if version < 12000 => Err(format!(
+                "the CUDA driver supports CUDA {}.{}; 12.0 (driver 525) or newer is needed",
+                version / 1000,
+                version % 1000 / 10
+            )),
             None if count < 1 => Err("the CUDA driver finds no device".into()),
             None => Ok(()),
         }
@@ -127,7 +130,10 @@ impl Session {
             if stream as usize > 2 {
                 check(sys::cuStreamGetCtx(stream, &mut context), "asking for the stream's context")?;
                 if device_of(context) != Some(ordinal) {
-                    return fail!(InvalidArgument, "the stream belongs to another device than the data, which lies on device {ordinal}");
+                    return fail!(
+                        InvalidArgument,
+                        "the stream belongs to another device than the data, which lies on device {ordinal}"
+                    );
                 }
             } else if context.is_null() {
                 context = primary(ordinal)?;
@@ -170,7 +176,10 @@ impl Session {
     pub fn allocate(&self, bytes: usize) -> Result<Buffer> {
         let mut pointer = 0;
         // SAFETY: a live local; the stream is the caller's.
-        check(unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) }, &format!("allocating {bytes} bytes on the GPU"))?;
+        check(
+            unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) },
+            &format!("allocating {bytes} bytes on the GPU"),
+        )?;
         Ok(Buffer { pointer, stream: self.stream })
     }
 }
@@ -208,7 +217,8 @@ fn device_of(context: CUcontext) -> Option<i32> {
             return None;
         }
         let _restore = Restore(before);
-        let known = sys::cuCtxSetCurrent(context) == CUresult::CUDA_SUCCESS && sys::cuCtxGetDevice(&mut device) == CUresult::CUDA_SUCCESS;
+        let known = sys::cuCtxSetCurrent(context) == CUresult::CUDA_SUCCESS
+            && sys::cuCtxGetDevice(&mut device) == CUresult::CUDA_SUCCESS;
         known.then_some(device)
     }
 }
@@ -259,8 +269,14 @@ pub fn describe(ordinal: i32) -> Result<(String, i32, i32)> {
     unsafe {
         check(sys::cuDeviceGet(&mut device, ordinal), &format!("asking for device {ordinal}"))?;
         check(sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, device), "asking for the device's name")?;
-        check(sys::cuDeviceGetAttribute(&mut major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "asking for the device's capability")?;
-        check(sys::cuDeviceGetAttribute(&mut minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "asking for the device's capability")?;
+        check(
+            sys::cuDeviceGetAttribute(&mut major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+            "asking for the device's capability",
+        )?;
+        check(
+            sys::cuDeviceGetAttribute(&mut minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+            "asking for the device's capability",
+        )?;
         Ok((CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned(), major, minor))
     }
 }

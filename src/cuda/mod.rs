@@ -83,7 +83,8 @@ unsafe fn enqueue_compress(
         }
         kernels.begin_compress.launch(session, (layout.bodies_at() as u64).div_ceil(PIECE), &args)?;
         if layout.chunks > 0 {
-            let compress = if params.profile == Profile::Fast { kernels.compress_fast } else { kernels.compress_adaptive };
+            let compress =
+                if params.profile == Profile::Fast { kernels.compress_fast } else { kernels.compress_adaptive };
             compress.launch(session, layout.chunks as u64, &args)?;
         }
         kernels.finish_compress.launch(session, 1, &args)
@@ -107,7 +108,17 @@ unsafe fn enqueue_decompress(
     let kernels = module::load(session, dtype)?;
     let (control, _, own) = Workspace::parts(workspace);
     let (first, count) = elements;
-    let args = DecompressArgs { src, src_bytes: src_bytes as u64, dst, first, count, control, outcome: outcome.unwrap_or(own), dtype: dtype as u32, zero: 0 };
+    let args = DecompressArgs {
+        src,
+        src_bytes: src_bytes as u64,
+        dst,
+        first,
+        count,
+        control,
+        outcome: outcome.unwrap_or(own),
+        dtype: dtype as u32,
+        zero: 0,
+    };
     let blocks = (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64) + 2 * GROUP_CHUNKS as u64;
     // SAFETY: the contract of this function; the workspace is zeroed before the kernel uses it.
     unsafe {
@@ -171,11 +182,24 @@ fn failed<T>(outcome: Outcome) -> Result<T> {
 ///
 /// # Safety
 /// `src` holds `count` elements and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
-pub unsafe fn compress(params: &Params, src: *const u8, count: usize, dst: *mut u8, capacity: usize, ordinal: i32, stream: *mut c_void) -> Result<usize> {
+pub unsafe fn compress(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
     params.check()?;
     let layout = Layout::new(params.dtype, count as u64)?;
     if capacity < layout.bodies_at() {
-        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}, {} are always enough", layout.bodies_at(), layout.max_stream_bytes()?);
+        return fail!(
+            BufferTooSmall,
+            "{capacity} bytes; header and index take {}, {} are always enough",
+            layout.bodies_at(),
+            layout.max_stream_bytes()?
+        );
     }
     let room = capacity.min(layout.max_stream_bytes()?);
     let session = Session::enter(ordinal, stream)?;
@@ -201,7 +225,15 @@ pub unsafe fn compress(params: &Params, src: *const u8, count: usize, dst: *mut 
 ///
 /// # Safety
 /// `src` holds `src_bytes` and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
-pub unsafe fn decompress(src: *const u8, src_bytes: usize, range: Option<(u64, usize)>, dst: *mut u8, capacity: usize, ordinal: i32, stream: *mut c_void) -> Result<usize> {
+pub unsafe fn decompress(
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
@@ -223,7 +255,16 @@ pub unsafe fn decompress(src: *const u8, src_bytes: usize, range: Option<(u64, u
         let workspace = session.allocate(WORKSPACE_BYTES)?;
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
-        enqueue_decompress(&session, head.dtype, from.pointer, src_bytes, to.pointer, (first, count), workspace.start(), None)?;
+        enqueue_decompress(
+            &session,
+            head.dtype,
+            from.pointer,
+            src_bytes,
+            to.pointer,
+            (first, count),
+            workspace.start(),
+            None,
+        )?;
         let result = outcome(&session, &workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -290,7 +331,16 @@ pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut 
 ///
 /// # Safety
 /// Every pointer is device memory that stays valid until the stream has passed, `workspace` of `WORKSPACE_BYTES`.
-pub unsafe fn compress_async(params: &Params, src: *const u8, count: usize, dst: *mut u8, capacity: usize, outcome: *mut u8, workspace: *mut u8, stream: *mut c_void) -> Result<()> {
+pub unsafe fn compress_async(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
     params.check()?;
     let layout = Layout::new(params.dtype, count as u64)?;
     let ordinal = async_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
@@ -306,9 +356,19 @@ pub unsafe fn compress_async(params: &Params, src: *const u8, count: usize, dst:
 ///
 /// # Safety
 /// As for `compress_async`.
-pub unsafe fn decompress_async(dtype: DType, src: *const u8, src_bytes: usize, dst: *mut u8, elements: (u64, u64), outcome: *mut u8, workspace: *mut u8, stream: *mut c_void) -> Result<()> {
+pub unsafe fn decompress_async(
+    dtype: DType,
+    src: *const u8,
+    src_bytes: usize,
+    dst: *mut u8,
+    elements: (u64, u64),
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
     Layout::new(dtype, elements.1)?;
-    let ordinal = async_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+    let ordinal =
+        async_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract.
     unsafe { enqueue_decompress(&session, dtype, src, src_bytes, dst, elements, workspace, Some(outcome.cast())) }

@@ -113,7 +113,19 @@ impl Kernel {
         let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
         // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
         let done = unsafe {
-            sys::cuLaunchKernel(self.function, grid, 1, 1, self.threads, 1, 1, 0, session.stream, params.as_mut_ptr(), ptr::null_mut())
+            sys::cuLaunchKernel(
+                self.function,
+                grid,
+                1,
+                1,
+                self.threads,
+                1,
+                1,
+                0,
+                session.stream,
+                params.as_mut_ptr(),
+                ptr::null_mut(),
+            )
         };
         check(done, "starting a kernel")
     }
@@ -158,7 +170,10 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
     let mut handle = ptr::null_mut();
     // SAFETY: a NUL-terminated PTX text and a live local. The module stays loaded as long as its context.
-    check(unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) }, &format!("loading the kernels of {name} on {device}"))?;
+    check(
+        unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) },
+        &format!("loading the kernels of {name} on {device}"),
+    )?;
     let kernel = |base: &str, typed: bool| -> Result<Kernel> {
         let full = if typed { format!("sleek_{base}_{name}\0") } else { format!("sleek_{base}\0") };
         let Ok(full) = CStr::from_bytes_with_nul(full.as_bytes()) else { return fail!(Internal, "kernel name {full}") };
@@ -186,10 +201,22 @@ fn measure(function: CUfunction, ordinal: i32) -> Result<Kernel> {
     let steps: [CUresult; 5] = unsafe {
         [
             // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
-            sys::cuFuncSetAttribute(function, CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
+            sys::cuFuncSetAttribute(
+                function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                100,
+            ),
             sys::cuDeviceGet(&mut device, ordinal),
-            sys::cuDeviceGetAttribute(&mut processors, sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-            sys::cuFuncGetAttribute(&mut threads, CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+            sys::cuDeviceGetAttribute(
+                &mut processors,
+                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                device,
+            ),
+            sys::cuFuncGetAttribute(
+                &mut threads,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                function,
+            ),
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0),
         ]
     };

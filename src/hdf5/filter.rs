@@ -264,3 +264,97 @@ pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
         if status < 0 { fail!(Hdf5, "H5Zregister refused filter {FILTER_ID}") } else { Ok(0) }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hdf5::cd_values_of;
+
+    /// A chunk as HDF5 holds it.
+    struct Chunk {
+        buf: *mut c_void,
+        size: usize,
+    }
+
+    impl Chunk {
+        fn new(bytes: &[u8]) -> Chunk {
+            // SAFETY: room for the bytes, and they do not overlap.
+            unsafe {
+                let buf = libc::malloc(bytes.len().max(1));
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), bytes.len());
+                Chunk { buf, size: bytes.len() }
+            }
+        }
+
+        fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
+            // SAFETY: as HDF5 calls it.
+            unsafe { filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: `size` bytes are there.
+            unsafe { std::slice::from_raw_parts(self.buf.cast(), self.size) }
+        }
+    }
+
+    impl Drop for Chunk {
+        fn drop(&mut self) {
+            // SAFETY: from malloc, of this test or of the filter.
+            unsafe { libc::free(self.buf) };
+        }
+    }
+
+    fn values() -> Vec<u8> {
+        (0..5000).flat_map(|i| (280.0 + (i as f32 * 0.01).sin()).to_be_bytes()).collect()
+    }
+
+    fn long_form(mode: Mode, bound: f64) -> Vec<u32> {
+        let element = Element { dtype: DType::F32, big_endian: true, fill_value: None, chunk: vec![50, 100] };
+        CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
+    }
+
+    #[test]
+    fn the_long_form_is_enough_and_sizes_are_exact() {
+        let raw = values();
+        let mut chunk = Chunk::new(&raw);
+        let n = chunk.run(0, &long_form(Mode::Abs, 1e-3));
+        assert!(0 < n && n < raw.len() / 2 && n == chunk.size);
+        // Reading needs no words.
+        assert_eq!(chunk.run(FLAG_REVERSE, &[]), raw.len());
+        assert_eq!(chunk.size, raw.len());
+        let float = |b: &[u8]| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+        let pairs = raw.chunks_exact(4).zip(chunk.bytes().chunks_exact(4));
+        let worst = pairs.map(|(a, b)| (float(a) - float(b)).abs()).fold(0.0, f64::max);
+        assert!(0.0 < worst && worst <= 1e-3, "{worst}");
+    }
+
+    #[test]
+    fn lossless_needs_no_words_and_takes_any_length() {
+        let raw = values();
+        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (4099, long_form(Mode::Lossless, 0.0))] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            assert!(chunk.run(0, &words) > 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
+            assert_eq!(chunk.bytes(), &raw[..len]);
+        }
+    }
+
+    #[test]
+    fn a_failure_leaves_the_chunk_as_it_was() {
+        let raw = values();
+        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
+        let whole = long_form(Mode::Abs, 1e-3);
+        for (flags, len, words) in [
+            (0, raw.len(), &abs[..]),       // the element type is missing
+            (0, 4099, &whole[..]),          // half an element
+            (0, raw.len(), &[7, 7][..]),    // another layout
+            (FLAG_REVERSE, raw.len(), &[]), // no stream
+            (FLAG_REVERSE, 0, &[]),
+        ] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            let before = chunk.buf;
+            assert_eq!(chunk.run(flags, words), 0);
+            assert_eq!((chunk.buf, chunk.bytes()), (before, &raw[..len]));
+        }
+    }
+}

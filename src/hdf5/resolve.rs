@@ -186,3 +186,26 @@ with_return_address! {
     #[unsafe(no_mangle)]
     pub fn sleek_h5_register() -> i32 => super::filter::register, "rdi", "x0"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_found_by_address_and_by_symbol() {
+        let here = Object::at(objects_are_found_by_address_and_by_symbol as *const c_void).unwrap();
+        let there = Object::only_with(c"dlopen").unwrap();
+        assert_eq!(Some(there.base), base_of(there.find(c"dlopen").unwrap().as_ptr()));
+        // The test program uses dlopen but does not define it.
+        assert!(here.base != there.base && here.find(c"dlopen").is_some() && here.find_own(c"dlopen").is_none());
+        assert!(Object::only_with(c"no_such_function").is_none());
+        assert!(Object::at(std::ptr::dangling()).is_none());
+    }
+
+    #[test]
+    fn no_hdf5_is_no_error() {
+        let caller = no_hdf5_is_no_error as *const c_void;
+        assert!(Hdf5::of_caller(caller).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::of_caller(null()).is_ok_and(|h| h.is_none()));
+    }
+}

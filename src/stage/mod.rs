@@ -7,4 +7,5 @@ pub mod quantize;
 pub mod range;
 pub mod round;
 pub mod simd;
+pub mod stream;
 pub mod word;

@@ -219,6 +219,7 @@ inline int __clzll(i64 x) { return x ? __builtin_clzll((u64)x) : 64; }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
 template <class T> T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
+template <class T> T atomicOr(T* p, T v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
 template <class T> T atomicMax(T* p, T v) {
     T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
     while (old < v && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
@@ -233,6 +234,7 @@ inline uint4 load_relaxed(const uint4* p) {
 }
 inline uint4 load_streaming(const uint4* p) { return *p; }
 inline void store_streaming(uint4* p, uint4 v) { *p = v; }
+inline void prefetch(const u8*) {}
 
 inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
 inline double float_of(u64 b) { double f; memcpy(&f, &b, 8); return f; }

@@ -81,7 +81,11 @@ fn settings(field: &Field, bounds: &[f64]) -> Vec<Params> {
     for profile in [Profile::Fast, Profile::Adaptive] {
         all.push(Params { profile, ..Params::new(field.dtype) });
         for bound in bounds {
-            all.push(Params { profile, fill_value: field.fill, ..Params::new(field.dtype).with_bound(Mode::Noa, *bound) });
+            all.push(Params {
+                profile,
+                fill_value: field.fill,
+                ..Params::new(field.dtype).with_bound(Mode::Noa, *bound)
+            });
         }
     }
     all
@@ -103,7 +107,8 @@ fn compare(p: &Params, bytes: &[u8], offset: usize, what: &str) {
     let (src, dst, back) = (Memory::of(&shifted), Memory::new(room), Memory::new(bytes.len() + offset));
     let n = unsafe { device::compress(p, src.at(offset), count, dst.at(0), room, null_mut()) }.unwrap();
     assert!(dst.read(0, n) == expected, "{what} {p:?}: streams differ ({n} and {} bytes)", expected.len());
-    let n = unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }.unwrap();
+    let n = unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
+        .unwrap();
     assert_eq!(n, bytes.len());
     assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
 }
@@ -191,7 +196,9 @@ fn corrupt(r: &mut Random, rounds: u32) {
         let at = r.next() as usize % stream.len();
         stream[if round % 2 == 0 { at } else { at % 200 }] ^= 1 << (r.next() % 8);
         let (src, dst) = (Memory::of(&stream), Memory::new(bytes.len() + 4096));
-        let gpu = unsafe { device::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut()) };
+        let gpu = unsafe {
+            device::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
+        };
         assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
         assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
     }
@@ -214,11 +221,17 @@ fn large() {
     for i in [0, 1, copies / 2, copies - 1] {
         assert!(back.read(i * piece.len(), piece.len()) == piece, "piece {i}");
     }
-    println!("{:.2} GiB there and back, stream of {:.2} GiB", total as f64 / (1u64 << 30) as f64, n as f64 / (1u64 << 30) as f64);
+    println!(
+        "{:.2} GiB there and back, stream of {:.2} GiB",
+        total as f64 / (1u64 << 30) as f64,
+        n as f64 / (1u64 << 30) as f64
+    );
 }
 
 fn bench(mib: usize, reps: usize, bounds: &[f64]) {
-    println!("| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |");
+    println!(
+        "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     let bytes = mib << 20;
     let (src, dst) = (Memory::new(bytes), Memory::new(bytes + bytes / 4096 + 4096));
@@ -239,7 +252,17 @@ fn bench(mib: usize, reps: usize, bounds: &[f64]) {
             let room = bytes + bytes / 4096 + 4096;
             let compress = |p: &Params| {
                 time(reps, || unsafe {
-                    cuda::compress_async(p, src.at(0), count, dst.at(0), room, outcome.at(0), workspace.at(0), null_mut()).unwrap()
+                    cuda::compress_async(
+                        p,
+                        src.at(0),
+                        count,
+                        dst.at(0),
+                        room,
+                        outcome.at(0),
+                        workspace.at(0),
+                        null_mut(),
+                    )
+                    .unwrap()
                 })
             };
             // The range costs a pass over the data; programs that know it give it.
@@ -250,7 +273,17 @@ fn bench(mib: usize, reps: usize, bounds: &[f64]) {
             let (n, status) = result(&outcome);
             assert_eq!(status, 0, "{} {p:?}", field.name);
             let d = time(reps, || unsafe {
-                cuda::decompress_async(p.dtype, dst.at(0), n, back.at(0), (0, count as u64), outcome.at(0), workspace.at(0), null_mut()).unwrap()
+                cuda::decompress_async(
+                    p.dtype,
+                    dst.at(0),
+                    n,
+                    back.at(0),
+                    (0, count as u64),
+                    outcome.at(0),
+                    workspace.at(0),
+                    null_mut(),
+                )
+                .unwrap()
             });
             assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
             let memcpy = (before + copy()) / 2.0;
@@ -269,14 +302,19 @@ fn bench(mib: usize, reps: usize, bounds: &[f64]) {
             );
         }
     }
-    println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bytes as f64 / 1e6 / time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) })));
+    println!(
+        "\nmemcpy: {:.0} GB/s of {mib} MiB",
+        bytes as f64 / 1e6 / time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) }))
+    );
 }
 
 /// Whole synchronous calls on small arrays, and transfers between host and device against raw pinned copies.
 fn calls(reps: usize) {
     let Some(field) = fields::load().into_iter().find(|f| f.dtype == DType::F32) else { return };
     let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
-    println!("\n| KiB | compress call µs | decompress call µs | to host, compressed, µs | raw pinned to host µs | ratio |\n|---|---|---|---|---|---|");
+    println!(
+        "\n| KiB | compress call µs | decompress call µs | to host, compressed, µs | raw pinned to host µs | ratio |\n|---|---|---|---|---|---|"
+    );
     for kib in [64usize, 256, 1024, 4096, 16384, 65536, 262144] {
         let bytes = kib << 10;
         let data: Vec<u8> = field.bytes.iter().cycle().take(bytes).copied().collect();
@@ -297,7 +335,9 @@ fn calls(reps: usize) {
             t[t.len() / 2]
         };
         let mut n = 0;
-        let c = clock(&mut || n = unsafe { device::compress(&p, src.at(0), bytes / 4, dst.at(0), room, null_mut()) }.unwrap());
+        let c = clock(&mut || {
+            n = unsafe { device::compress(&p, src.at(0), bytes / 4, dst.at(0), room, null_mut()) }.unwrap()
+        });
         let d = clock(&mut || {
             unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(0), bytes, null_mut()) }.unwrap();
         });

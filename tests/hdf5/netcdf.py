@@ -24,12 +24,12 @@ def libnetcdf():
     return ctypes.CDLL(path)
 
 
-def write_netcdf(path, a, cd, by_type="f4"):
+def write_netcdf(path, a, cd, endian="native"):
     """nc_def_var_filter from C, since netCDF4 does not offer filters by number."""
     with netCDF4.Dataset(path, "w") as f:
         f.createDimension("y", a.shape[0])
         f.createDimension("x", a.shape[1])
-        v = f.createVariable("a", by_type, ("y", "x"), chunksizes=(100, 100))
+        v = f.createVariable("a", a.dtype.newbyteorder("="), ("y", "x"), chunksizes=(100, 100), endian=endian)
         params = (ctypes.c_uint * len(cd))(*cd)
         status = libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), params)
         assert status == 0, status
@@ -52,11 +52,26 @@ def both_ways_in_one_process():
             assert stored_cd(f["a"])[:5] == opts(ABS, BOUND)
 
 
-def every_request():
+def lossless_big_endian():
     a = field((250, 170), ">f8")
-    write_netcdf("n.nc", a, opts(LOSSLESS), ">f8")
+    write_netcdf("n.nc", a, opts(LOSSLESS), "big")
     with netCDF4.Dataset("n.nc") as f:
         assert same_bits(a.astype("<f8"), np.asarray(f["a"][:]).astype("<f8"))
+
+
+def make_sample():
+    """sample.nc: a float variable with a fill value and room to grow, and others."""
+    with netCDF4.Dataset("sample.nc", "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("x", 170)
+        t = f.createVariable("t", "f4", ("time", "x"), chunksizes=(40, 60), fill_value=1e20)
+        a = field((130, 170))
+        a[10:30, 20:50] = 1e20
+        t[:] = a
+        t.units = "K"
+        f.createVariable("time", "i4", ("time",))[:] = np.arange(130)
+        f.createVariable("x", "f8", ("x",))[:] = np.arange(170)
+        f.createVariable("name", str, ("x",))[0] = "text"
 
 
 def read_file():

@@ -4,6 +4,7 @@
 """
 
 import ctypes
+import glob
 import os
 import struct
 import subprocess
@@ -47,7 +48,7 @@ def worst_error(a, b):
     if a.size == 0:
         return Fraction(0)
     error = np.abs(a.astype(np.longdouble) - b.astype(np.longdouble))
-    candidates = np.argsort(error)[-20:]
+    candidates = np.argpartition(error, -min(20, error.size))[-20:]
     return max(abs(Fraction(float(a[i])) - Fraction(float(b[i]))) for i in candidates)
 
 
@@ -107,7 +108,7 @@ def every_mode_and_float_type():
         for dtype in ("<f2", "<f4", "<f8", ">f2", ">f4", ">f8"):
             a = field((123, 457), dtype)
             span = float(a.max()) - float(a.min())
-            for mode, bound, allowed in ((LOSSLESS, 0, 0), (ABS, 1.0, 1.0), (NOA, 0.01, 0.01 * span), (REL, 0.01, None)):
+            for mode, bound, allowed in ((LOSSLESS, 0, 0), (ABS, 1.0, 1.0), (NOA, 0.05, 0.05 * span), (REL, 0.01, None)):
                 for profile in (0, 1):
                     name = f"{dtype} {mode} {profile}"
                     d = create(f, name, a, (50, 100), opts(mode, bound, profile, span if mode == NOA else None))
@@ -202,6 +203,32 @@ def lossless_takes_every_type():
         assert list(f["text"].asstr()[:]) == [f"line {i}" for i in range(100)]
         assert stream(f["part"])[9] == DTYPES["f4"]
         assert 0 < worst_error(vectors, f["part"][:]) <= Fraction(1e-3)
+
+
+def complex_numbers_of_hdf5():
+    """H5Tcomplex_create came with 2.0 and h5py does not offer it."""
+    (path,) = glob.glob(os.path.join(os.path.dirname(h5py.__file__), os.pardir, "h5py.libs", "libhdf5-*"))
+    lib, hid = ctypes.CDLL(path), ctypes.c_int64
+    if not hasattr(lib, "H5Tcomplex_create"):
+        assert h5py.version.hdf5_version_tuple < (2, 0, 0)
+        return
+    lib.H5Tcomplex_create.restype = lib.H5Dcreate2.restype = hid
+    parts = field((100, 2))
+    back = np.empty_like(parts)
+    with h5py.File("f.h5", "w") as f:
+        tid = hid(lib.H5Tcomplex_create(hid(h5t.IEEE_F32LE.id)))
+        dcpl, space = h5p.create(h5p.DATASET_CREATE), h5s.create_simple((100,))
+        dcpl.set_chunk((30,))
+        dcpl.set_filter(SLEEK, MANDATORY, opts(ABS, 1e-3))
+        dset = lib.H5Dcreate2(hid(f.id.id), b"z", tid, hid(space.id), hid(0), hid(dcpl.id), hid(0))
+        assert dset >= 0
+        everything = (hid(0), hid(0), hid(0))
+        assert lib.H5Dwrite(hid(dset), tid, *everything, parts.ctypes.data_as(ctypes.c_void_p)) >= 0
+        assert lib.H5Dclose(hid(dset)) >= 0
+        assert stream(h5py.Dataset(h5d.open(f.id, b"z")))[9] == DTYPES["f4"]
+        dset = h5d.open(f.id, b"z")
+        assert lib.H5Dread(hid(dset.id), tid, *everything, back.ctypes.data_as(ctypes.c_void_p)) >= 0
+    assert 0 < worst_error(parts, back) <= Fraction(1e-3)
 
 
 def property_list_is_used_again():
@@ -424,15 +451,19 @@ def rewriting_parts_does_not_drift():
 
 
 def beside_hdf5plugin():
-    os.environ["HDF5_PLUGIN_PATH"] += os.pathsep + subprocess.run([sys.executable, "-c", "import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)"], check=True, capture_output=True, text=True).stdout.strip()
+    """Both folders of plugins in the path, which HDF5 reads when it is loaded."""
     import hdf5plugin
 
+    if hdf5plugin.PLUGIN_PATH not in os.environ["HDF5_PLUGIN_PATH"]:
+        path = os.environ["HDF5_PLUGIN_PATH"] + os.pathsep + hdf5plugin.PLUGIN_PATH
+        subprocess.run([sys.executable, __file__, "beside_hdf5plugin"], check=True, env=os.environ | {"HDF5_PLUGIN_PATH": path})
+        return
+    assert h5z.filter_avail(hdf5plugin.ZSTD_ID)
     a = field((200, 200))
     with h5py.File("f.h5", "w") as f:
         f.create_dataset("sleek", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
     with h5py.File("f.h5") as f:
         assert 0 < worst_error(a, f["sleek"][:]) <= Fraction(1e-3)
-    assert hdf5plugin.PLUGIN_PATH in os.environ["HDF5_PLUGIN_PATH"]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod exact;
+pub mod levels;
 
 use sleek::DType;
 
@@ -21,7 +22,7 @@ impl Random {
 
     /// A number below `end`, which is small against 2^64.
     pub fn below(&mut self, end: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(end) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
     /// A number from −`reach` to `reach`.

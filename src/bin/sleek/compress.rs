@@ -73,7 +73,7 @@ fn check_frame(args: &Args) -> Result<(), String> {
 fn check_size(args: &Args, name: &str, n: u64) -> Result<(), String> {
     let size = args.dtype.size() as u64;
     let dtype = args.dtype.name();
-    if n % size != 0 {
+    if !n.is_multiple_of(size) {
         return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
     }
     let Some(dims) = &args.dims else { return Ok(()) };
@@ -96,15 +96,19 @@ fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Opti
         ));
     };
     let mut progress = Progress::new("measuring", Some(total), args.verbosity.quiet);
-    let mut block = Block::default();
     let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
-    while input.fill(&mut block, args.frame_bytes)? > 0 {
-        let data = block.data();
-        if let Some((l, h)) = value_range(params.dtype, params.big_endian, params.fill_value, data) {
-            (lo, hi) = (lo.min(l), hi.max(h));
-        }
-        progress.add(data.len() as u64);
-    }
+    pipeline::run(
+        |block| Ok(input.fill(block, args.frame_bytes)? > 0),
+        |block, _| {
+            let data = block.data();
+            if let Some((l, h)) = value_range(params.dtype, params.big_endian, params.fill_value, data) {
+                (lo, hi) = (lo.min(l), hi.max(h));
+            }
+            progress.add(data.len() as u64);
+            Ok(())
+        },
+        |_| Ok(()),
+    )?;
     input.rewind()?;
     Ok((hi > lo).then(|| sleek::bound::sub_down(hi, lo)))
 }

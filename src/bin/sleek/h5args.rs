@@ -41,10 +41,10 @@ fn print(params: &Params, words: &[u32]) {
     println!(
         "# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor"
     );
-    section("h5repack (append -l CHUNK=... for a dataset that is not chunked)");
+    section("h5repack, all datasets of floats (some only: -f /a,/b:UD=...; not chunked yet: add -l CHUNK=...)");
     println!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
-    section("nccopy (name a variable for * and its chunks, if it has none)");
-    println!("nccopy -4 -F '*,{FILTER_ID},{plain}' in.nc out.nc");
+    section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
+    println!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
     section("Python, h5py");
     println!("f.create_dataset(\"x\", data=x, chunks=True, compression={FILTER_ID}, compression_opts=({list}))");
     section("C");

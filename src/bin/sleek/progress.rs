@@ -83,3 +83,8 @@ pub fn bytes(n: u64) -> String {
         _ => format!("{:.*} {}", 2, n as f64 / 1000f64.powi(power as i32), units[power]),
     }
 }
+
+/// A measured number for reading: no more digits than anyone reads.
+pub fn figure(x: f64) -> String {
+    if x == 0.0 { "0".into() } else { format!("{x:.4e}") }
+}

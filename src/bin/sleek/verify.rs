@@ -11,7 +11,7 @@ use sleek::format::Header;
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input};
-use crate::progress::{Progress, bytes, ratio};
+use crate::progress::{Progress, bytes, figure, ratio};
 use crate::{Outcome, element, pipeline};
 
 /// Exit code when the bound does not hold.
@@ -234,11 +234,11 @@ impl Report {
         row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
         row("ratio", ratio(self.original_bytes, self.compressed_bytes));
         row("bound", self.bound());
-        row("max error", format!("{:.4e}{}", self.max_error, self.share()));
+        row("max error", figure(self.max_error) + &self.share());
         if self.header.mode == Mode::Rel {
-            row("max rel. error", format!("{:.4e}, {:.4} of the bound", self.max_relative, self.of_bound));
+            row("max rel. error", format!("{}, {:.4} of the bound", figure(self.max_relative), self.of_bound));
         }
-        row("RMS error", format!("{:.4e}", self.rms()));
+        row("RMS error", figure(self.rms()));
         row("PSNR", if self.squares == 0.0 { "infinite".into() } else { format!("{:.2} dB", self.psnr()) });
         row("NaN and infinite", self.special.to_string());
         row("verdict", self.verdict());

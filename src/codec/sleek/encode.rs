@@ -20,7 +20,7 @@ pub struct Buffers {
 }
 
 /// The most that the exceptions of a chunk take: positions and full words, and a word that a `BitWriter` may reach behind them.
-const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + 8;
+const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + MAX_EXCEPTIONS;
 
 impl Buffers {
     /// Allocates them.
@@ -151,6 +151,7 @@ struct Tail<'a, W> {
     high_widths: [u8; SUBCHUNKS],
     exceptions: &'a mut [u8],
     exceptions_len: usize,
+    list: &'a mut Exceptions<W>,
 }
 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
@@ -172,6 +173,7 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         high_widths: [0; SUBCHUNKS],
         exceptions,
         exceptions_len: 0,
+        list: &mut Exceptions::new(),
     };
     let mut at = CHUNK_HEADER_BYTES;
     let (mut codes, mut widths) = ([E::Word::ZERO; S], [0; S]);
@@ -224,12 +226,12 @@ impl<W: Word> Tail<'_, W> {
     /// Lists the positions and high parts of the codes that exceed `width` bits, and leaves their low parts.
     #[inline(always)]
     fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &mut [W; S], widths: &[u8; S]) {
-        let mut list = Exceptions::new();
-        let count = P::split(codes, widths, width, &mut list);
+        let count = P::split(codes, widths, width, self.list);
         let place = &mut self.exceptions[self.exceptions_len..];
-        place[..count].copy_from_slice(&list.positions[..count]);
+        // All positions that there could be: a copy of known length is two moves.
+        place[..MAX_EXCEPTIONS].copy_from_slice(&self.list.positions[..MAX_EXCEPTIONS]);
         let mut highs = BitWriter::new(&mut place[count..]);
-        list.highs[..count].iter().for_each(|h| highs.push(h.to_u64(), full - width));
+        self.list.highs[..count].iter().for_each(|h| highs.push(h.to_u64(), full - width));
         let i = self.patched.count_ones() as usize;
         self.counts[i] = count as u8;
         self.high_widths[i] = (full - width) as u8;

@@ -1,0 +1,167 @@
+//! Programs in C and Fortran, compiled by HDF5's wrappers. Where those link statically (Debian's do), that is tested too.
+
+use std::process::Command;
+
+use crate::{Place, common, source};
+
+/// Ways to make a program: linked statically or not as the wrapper likes, shared, and at a fixed address.
+const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
+
+fn example(name: &str) -> String {
+    common::root().join("examples").join(name).to_str().unwrap().to_string()
+}
+
+fn include() -> String {
+    format!("-I{}", common::root().join("include").to_str().unwrap())
+}
+
+/// Compiles to `program` in the test's folder.
+fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
+    let strict = if wrapper != "h5cc" && wrapper != "h5pcc" {
+        &["-Wall"][..]
+    } else {
+        &["-std=gnu11", "-Wall", "-Wextra", "-Werror"][..]
+    };
+    let mut command = place.command(wrapper);
+    common::run(command.args(options).args(strict).arg(include()).args(sources).args(["-o", program, "-lm"]));
+}
+
+/// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the linker.
+fn library_folder(place: &Place) -> String {
+    let folder = place.path("lib");
+    std::fs::create_dir(&folder).unwrap();
+    let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
+    std::os::unix::fs::symlink(common::libsleek(), folder.join(soname)).unwrap();
+    format!("-Wl,-rpath,{}", folder.display())
+}
+
+#[test]
+fn example_in_c() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    for way in WAYS {
+        compile(&place, "h5cc", way, &[&example("c/hdf5_write.c")], "example");
+        let said = place.run("./example", &["c.h5"]);
+        assert!(said.contains("kept"), "{way:?}: {said}");
+    }
+}
+
+#[test]
+fn example_in_fortran() {
+    let Some(place) = Place::with(&["h5fc", "gfortran"]) else { return };
+    let module = common::root().join("include/sleek_hdf5.f90");
+    for way in WAYS {
+        compile(&place, "h5fc", way, &[module.to_str().unwrap(), &example("fortran/hdf5_write.f90")], "example");
+        let said = place.run("./example", &[]);
+        assert!(said.contains("ratio"), "{way:?}: {said}");
+    }
+    // What Fortran wrote is what C asks for: the same words.
+    compile(&place, "h5cc", &[], &[&example("c/hdf5_write.c")], "example");
+    place.run("./example", &["hdf5_write_c.h5"]);
+    let words = |file| {
+        let dump = place.run("h5dump", &["-pH", file]);
+        dump.lines().find(|l| l.contains("PARAMS")).unwrap_or_else(|| panic!("{dump}")).to_string()
+    };
+    assert_eq!(words("hdf5_write_c.h5"), words("hdf5_write_f.h5"));
+}
+
+#[test]
+fn example_in_fortran_without_hdf5() {
+    let Some(place) = Place::with(&["gfortran"]) else { return };
+    let (module, library) = (common::root().join("include/sleek.f90"), common::libsleek());
+    let rpath = library_folder(&place);
+    let sources = [module.to_str().unwrap(), &example("fortran/compress.f90"), library.to_str().unwrap(), &rpath];
+    compile(&place, "gfortran", &[], &sources, "example");
+    let said = place.run("./example", &[]);
+    assert!(said.contains("largest error") && said.contains("mode abs on i32"), "{said}");
+}
+
+/// A stripped program that holds HDF5 cannot be asked for the element type: it reads, and refuses to write with a loss.
+#[test]
+fn stripped_program() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    compile(&place, "h5cc", &["-shlib"], &[&example("c/hdf5_write.c")], "shared");
+    place.run("./shared", &["shared.h5"]);
+    compile(&place, "h5cc", &["-s"], &[&source("lifecycle.c")], "stripped");
+    let out = place.attempt("./stripped", &["c.h5"]);
+    let holds_hdf5 = !place.run("ldd", &["./stripped"]).contains("libhdf5");
+    if holds_hdf5 {
+        let log = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(1), "{log}");
+        assert!(log.contains("hides its functions") && log.contains("give the long form"), "{log}");
+    } else {
+        assert!(out.status.success());
+    }
+}
+
+#[test]
+fn header_in_cpp() {
+    let Some(place) = Place::with(&["h5cc", "c++"]) else { return };
+    let text = "#include <sleek.h>\n#include <sleek_hdf5.h>\n#include <sleek.h>\nherr_t f(hid_t d) { return H5Pset_sleek_noa(d, 1e-3, 5) < 0 ? -1 : sleek_h5_register(); }\n";
+    std::fs::write(place.path("a.cpp"), text).unwrap();
+    let flags = place.run("h5cc", &["-show"]);
+    let include_hdf5: Vec<_> = flags.split_whitespace().filter(|f| f.starts_with("-I")).collect();
+    common::run(
+        Command::new("c++")
+            .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"])
+            .args(include_hdf5)
+            .arg(include())
+            .arg(place.path("a.cpp")),
+    );
+}
+
+#[test]
+fn hdf5_closed_and_opened_again() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    for way in WAYS {
+        compile(&place, "h5cc", way, &[&source("lifecycle.c")], "lifecycle");
+        let said = common::run(place.command("./lifecycle").arg("a.h5").env("SLEEK_NUM_THREADS", "4"));
+        assert!(said.contains("kept"), "{way:?}: {said}");
+    }
+}
+
+#[test]
+fn existing_dataset_after_registering() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    let (library, rpath) = (common::libsleek(), library_folder(&place));
+    for way in WAYS {
+        let sources = [&source("existing.c"), library.to_str().unwrap(), &rpath];
+        compile(&place, "h5cc", way, &sources, "existing");
+        let no_plugins = |arguments: &[&str]| {
+            let mut command = place.command("./existing");
+            command.args(arguments).env("HDF5_PLUGIN_PATH", place.work.path()).output().unwrap()
+        };
+        assert!(!no_plugins(&["a.h5", "create"]).status.success(), "the filter was there without registering");
+        for step in ["create", "write"] {
+            let out = no_plugins(&["a.h5", step, "register"]);
+            assert!(out.status.success(), "{step}: {}", String::from_utf8_lossy(&out.stderr));
+        }
+        // The same in two processes with the plugin: it loads on creating, and registering is still needed to write.
+        place.run("./existing", &["b.h5", "create"]);
+        assert!(place.run("./existing", &["b.h5", "write", "register"]).contains("kept"));
+    }
+}
+
+#[test]
+fn collective_writes_of_two_ranks() {
+    let Some(place) = Place::with(&["h5pcc", "mpirun"]) else { return };
+    for way in [&[][..], &["-shlib"]] {
+        compile(&place, "h5pcc", way, &[&source("mpi.c")], "mpi");
+        for rows in ["100", "150", "30"] {
+            let mut command = place.command("mpirun");
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            let said = common::run(command.args(["--oversubscribe", "-n", "2", "./mpi", "m.h5", rows]));
+            assert_eq!(said.matches("kept").count(), 2, "{way:?} {rows}: {said}");
+        }
+        // A serial HDF5 reads what the parallel one wrote.
+        place.run("h5dump", &["-d", "/t", "-o", "m.txt", "m.h5"]);
+    }
+}
+
+/// The id stands in one place in Rust, and in the C and Fortran files that programs are compiled with.
+#[test]
+fn one_id_everywhere() {
+    let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
+    let id = sleek::hdf5::FILTER_ID;
+    assert!(read("include/sleek_hdf5.h").contains(&format!("#define SLEEK_ID {id}\n")));
+    assert!(read("include/sleek_hdf5.f90").contains(&format!("SLEEK_ID = {id}\n")));
+}

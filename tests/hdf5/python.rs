@@ -1,0 +1,63 @@
+//! The scenarios of `scenarios.py` and `netcdf.py`.
+
+use crate::{Place, source, venv_python};
+
+fn python(venv: &str, script: &str, scenario: &str) {
+    let python = venv_python(venv);
+    let Some(place) = Place::with(&[&python]) else { return };
+    let said = place.run(&python, &[&source(script), scenario]);
+    assert!(said.contains(&format!("{scenario} passed")), "{said}");
+}
+
+macro_rules! scenarios {
+    ($module:ident, $venv:literal, $script:literal: $($name:ident)*) => {
+        mod $module {
+            $(#[test] fn $name() { super::python($venv, $script, stringify!($name)); })*
+
+            #[test]
+            fn none_is_forgotten() {
+                let script = std::fs::read_to_string(crate::source($script)).unwrap();
+                let defined: Vec<_> = script
+                    .lines()
+                    .filter_map(|l| l.strip_prefix("def ")?.strip_suffix("():"))
+                    .filter(|name| !crate::python::HELPERS.contains(name))
+                    .collect();
+                assert_eq!(defined, [$(stringify!($name)),*]);
+            }
+        }
+    };
+}
+
+/// Functions without arguments that are no scenarios.
+const HELPERS: [&str; 3] = ["libnetcdf", "make_sample", "read_file"];
+
+macro_rules! h5py {
+    ($module:ident, $venv:literal) => {
+        scenarios! { $module, $venv, "scenarios.py":
+            every_mode_and_float_type
+            bfloat16_elements
+            lossy_modes_are_for_floats
+            lossless_takes_every_type
+            complex_numbers_of_hdf5
+            property_list_is_used_again
+            edges_and_fill_values
+            special_values
+            other_filters_beside
+            damaged_chunks_are_noticed
+            bad_requests_are_refused
+            request_in_the_environment
+            fork_after_use
+            many_threads
+            existing_dataset_in_a_fresh_process
+            rewriting_parts_does_not_drift
+            beside_hdf5plugin
+        }
+    };
+}
+
+h5py!(h5py_with_hdf5_1_14, "venv-h5py-1.14");
+h5py!(h5py_with_hdf5_2, "venv-h5py-2");
+scenarios! { netcdf4_and_h5py, "venv-netcdf", "netcdf.py":
+    both_ways_in_one_process
+    lossless_big_endian
+}

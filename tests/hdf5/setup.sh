@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs what the HDF5 tests need and is missing: Debian packages, and virtual environments under build/ (or $SLEEK_VENVS).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+venvs=${SLEEK_VENVS:-build}
+
+packages=()
+need() { # program package...
+    command -v "$1" > /dev/null || packages+=("${@:2}")
+}
+need cc gcc
+need c++ g++
+need pkg-config pkg-config
+need h5repack hdf5-tools
+need h5cc libhdf5-dev
+need h5fc libhdf5-dev
+need h5pcc libhdf5-openmpi-dev
+need mpirun openmpi-bin
+need nccopy netcdf-bin
+need gfortran gfortran
+need python3 python3
+python3 -c 'import ensurepip' 2> /dev/null || packages+=(python3-venv)
+
+if [ ${#packages[@]} -gt 0 ]; then
+    sudo=
+    [ "$(id -u)" = 0 ] || sudo=sudo
+    echo "installing ${packages[*]}"
+    $sudo apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${packages[@]}"
+fi
+
+venv() { # name, what to import, packages...
+    local python=$venvs/$1/bin/python
+    if ! "$python" -c "import $2" 2> /dev/null; then
+        echo "making $venvs/$1"
+        python3 -m venv --clear "$venvs/$1"
+        "$python" -m pip install --quiet --disable-pip-version-check "${@:3}"
+    fi
+}
+mkdir -p "$venvs"
+venv venv-h5py-1.14 'h5py, hdf5plugin' 'h5py==3.15.*' hdf5plugin   # its wheel brings HDF5 1.14.6
+venv venv-h5py-2 'h5py, hdf5plugin' 'h5py==3.16.*' hdf5plugin      # HDF5 2.0.0
+venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
