@@ -54,12 +54,12 @@ template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES]) {
     return best;
 }
 
-// Σ of the codes' own widths: a measure that a few large codes do not move.
+// Σ of the codes' own widths: a measure that a few large codes do not move. This lane's share.
 template <class T> DEV u32 total_width(const typename T::Word (&codes)[T::VALUES]) {
     u32 sum = 0;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) sum += width_of(codes[i]);
-    return __reduce_add_sync(FULL, sum);
+    return sum;
 }
 
 // The word before each of this lane's, `first` before the subchunk's first.
@@ -68,18 +68,33 @@ template <class T> DEV typename T::Word word_before(const typename T::Word (&x)[
     return lane ? before : first;
 }
 
-// Takes `trial` for the codes if its total of widths is the least so far; that total.
-template <class T> DEV u32 consider(Choice<T>& choice, u32& best, u32 mode, bool based, typename T::Word base,
-                                    const typename T::Word (&trial)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
-    const u32 total = total_width<T>(trial);
-    if (total >= best) return total;
-    best = total;
-    choice.mode = mode;
-    choice.based = based;
-    choice.base = base;
+// Differences to the words before; the first of the subchunk is 0.
+template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane, typename T::Word (&d)[T::VALUES]) {
+    d[0] = wrap<T>(x[0] - word_before<T>(x, first, lane));
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) codes[i] = trial[i];
-    return total;
+    for (int i = 1; i < T::VALUES; i++) d[i] = wrap<T>(x[i] - x[i - 1]);
+}
+
+// The codes of a mode; `slope` holds the differences.
+template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, u32 lane, const typename T::Word (&x)[T::VALUES],
+                                     const typename T::Word (&slope)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
+    if (mode == MODE_OFFSET) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) codes[i] = wrap<T>(x[i] - base);
+    } else if (mode == MODE_ZIGZAG) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(wrap<T>(x[i] - base));
+    } else if (mode == MODE_DELTA) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(slope[i]);
+    } else if (special == SPECIAL_EXPONENT) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) codes[i] = to_exponent_code<T>(x[i]);
+    } else {
+        differences<T>(slope, 0, lane, codes);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(codes[i]);
+    }
 }
 
 // Chooses for the integers in `x` and leaves the codes there.
@@ -101,31 +116,31 @@ template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename
         for (int i = 0; i < T::VALUES; i++) x[i] = 0;
         return choice;
     }
-    Word codes[T::VALUES], trial[T::VALUES];
-    u32 best = ~0u;
+    Word slope[T::VALUES], codes[T::VALUES];
+    differences<T>(x, first, lane, slope);
+    u32 total[4];
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) trial[i] = wrap<T>(x[i] - least);
-    const u32 offset_total = consider<T>(choice, best, MODE_OFFSET, true, least, trial, codes);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(x[i] - first));
-    consider<T>(choice, best, MODE_ZIGZAG, true, first, trial, codes);
-    Word slope[T::VALUES];
-    slope[0] = wrap<T>(x[0] - word_before<T>(x, first, lane));
-#pragma unroll
-    for (int i = 1; i < T::VALUES; i++) slope[i] = wrap<T>(x[i] - x[i - 1]);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) trial[i] = to_zigzag<T>(slope[i]);
-    const u32 delta_total = consider<T>(choice, best, MODE_DELTA, true, first, trial, codes);
-    if (special == SPECIAL_EXPONENT) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) trial[i] = to_exponent_code<T>(x[i]);
-        consider<T>(choice, best, MODE_SPECIAL, false, 0, trial, codes);
-    } else if (delta_total < offset_total) {
-        trial[0] = to_zigzag<T>(wrap<T>(slope[0] - word_before<T>(slope, 0, lane)));
-#pragma unroll
-        for (int i = 1; i < T::VALUES; i++) trial[i] = to_zigzag<T>(wrap<T>(slope[i] - slope[i - 1]));
-        consider<T>(choice, best, MODE_SPECIAL, true, first, trial, codes);
+    for (u32 mode = 0; mode < 4; mode++) {
+        codes_of<T>(mode, special, mode == MODE_OFFSET ? least : first, lane, x, slope, codes);
+        total[mode] = total_width<T>(codes);
     }
+    // At most 4096 each: two to a reduction.
+    const u32 low_pair = __reduce_add_sync(FULL, total[0] | total[1] << 16), high_pair = __reduce_add_sync(FULL, total[2] | total[3] << 16);
+    const u32 offset = low_pair & 0xffff, zigzag = low_pair >> 16, delta = high_pair & 0xffff, other = high_pair >> 16;
+    choice.base = least;
+    u32 best = offset;
+    if (zigzag < best) {
+        best = zigzag;
+        choice.mode = MODE_ZIGZAG;
+    }
+    if (delta < best) {
+        best = delta;
+        choice.mode = MODE_DELTA;
+    }
+    if (other < best && (special == SPECIAL_EXPONENT || delta < offset)) choice.mode = MODE_SPECIAL;
+    if (choice.mode != MODE_OFFSET) choice.base = first;
+    if (choice.mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) choice.based = choice.base = 0;
+    codes_of<T>(choice.mode, special, choice.base, lane, x, slope, codes);
     const Fit<T> f = fit<T>(codes);
     const u32 plain = width_of(wrap<T>(most - least));
     if (choice.mode != MODE_OFFSET && SUBCHUNK_VALUES(T) / 8 * plain <= f.bytes) {

@@ -176,10 +176,8 @@ impl Session {
     pub fn allocate(&self, bytes: usize) -> Result<Buffer> {
         let mut pointer = 0;
         // SAFETY: a live local; the stream is the caller's.
-        check(
-            unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) },
-            &format!("allocating {bytes} bytes on the GPU"),
-        )?;
+        let done = unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) };
+        check(done, &format!("allocating {bytes} bytes on the GPU"))?;
         Ok(Buffer { pointer, stream: self.stream })
     }
 }

@@ -38,6 +38,7 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
 /// # Safety
 /// `src` holds `count` elements, `dst` `capacity` bytes aligned to 16, `workspace` `WORKSPACE_BYTES` aligned to 16: all device
 /// memory that stays valid until the stream has passed.
+#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
 unsafe fn enqueue_compress(
     session: &Session,
     params: &Params,
@@ -95,6 +96,7 @@ unsafe fn enqueue_compress(
 ///
 /// # Safety
 /// `src` holds `src_bytes` aligned to 16, `dst` `count` elements, `workspace` as for `enqueue_compress`.
+#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
 unsafe fn enqueue_decompress(
     session: &Session,
     dtype: DType,
@@ -331,6 +333,7 @@ pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut 
 ///
 /// # Safety
 /// Every pointer is device memory that stays valid until the stream has passed, `workspace` of `WORKSPACE_BYTES`.
+#[allow(clippy::too_many_arguments)] // those of the C function
 pub unsafe fn compress_async(
     params: &Params,
     src: *const u8,
@@ -356,6 +359,7 @@ pub unsafe fn compress_async(
 ///
 /// # Safety
 /// As for `compress_async`.
+#[allow(clippy::too_many_arguments)] // those of the C function
 pub unsafe fn decompress_async(
     dtype: DType,
     src: *const u8,

@@ -170,10 +170,8 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
     let mut handle = ptr::null_mut();
     // SAFETY: a NUL-terminated PTX text and a live local. The module stays loaded as long as its context.
-    check(
-        unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) },
-        &format!("loading the kernels of {name} on {device}"),
-    )?;
+    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
+    check(done, &format!("loading the kernels of {name} on {device}"))?;
     let kernel = |base: &str, typed: bool| -> Result<Kernel> {
         let full = if typed { format!("sleek_{base}_{name}\0") } else { format!("sleek_{base}\0") };
         let Ok(full) = CStr::from_bytes_with_nul(full.as_bytes()) else { return fail!(Internal, "kernel name {full}") };
