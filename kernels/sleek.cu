@@ -13,7 +13,7 @@
 
 #define KERNELS(name, type) \
     KERNEL void __launch_bounds__(DECODE_THREADS, sizeof(type::Word) == 8 ? 8 : 10) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
-    KERNEL void __launch_bounds__(FAST_THREADS, 7) sleek_compress_fast_##name(const CompressArgs a) { compress<type, false, FAST_THREADS>(a); } \
+    KERNEL void __launch_bounds__(FAST_THREADS, sizeof(type::Word) == 8 ? 8 : 7) sleek_compress_fast_##name(const CompressArgs a) { compress<type, false, FAST_THREADS>(a); } \
     KERNEL void __launch_bounds__(ADAPTIVE_THREADS, 5) sleek_compress_adaptive_##name(const CompressArgs a) { compress<type, true, ADAPTIVE_THREADS>(a); }
 #define RANGE(name, type) \
     KERNEL void __launch_bounds__(RANGE_THREADS) sleek_range_##name(const CompressArgs a) { measure_range<type>(a); }

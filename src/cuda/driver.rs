@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
 
@@ -199,6 +199,53 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: allocated on this stream, freed once, after everything that uses it in stream order.
         let _ = unsafe { sys::cuMemFreeAsync(self.pointer, self.stream) };
+    }
+}
+
+/// Device memory for the workspace of a call. It is kept for the next call in the same context, since allocating costs more than
+/// compressing a small array.
+pub struct Scratch {
+    pointer: CUdeviceptr,
+    context_id: u64,
+    idle: bool,
+}
+
+/// Workspaces that no call uses, by context.
+static IDLE: Mutex<Vec<(u64, CUdeviceptr)>> = Mutex::new(Vec::new());
+
+impl Scratch {
+    /// One of `bytes`, the same for all calls.
+    pub fn take(session: &Session, bytes: usize) -> Result<Scratch> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = idle.iter().position(|(id, _)| *id == session.context_id) {
+            return Ok(Scratch { pointer: idle.swap_remove(i).1, context_id: session.context_id, idle: false });
+        }
+        drop(idle);
+        let mut pointer = 0;
+        // SAFETY: a live local.
+        check(unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes) }, &format!("allocating {bytes} bytes on the GPU"))?;
+        Ok(Scratch { pointer, context_id: session.context_id, idle: false })
+    }
+
+    /// Its first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.pointer as *mut u8
+    }
+
+    /// To be said when the stream has passed everything that uses it.
+    pub fn done(&mut self) {
+        self.idle = true;
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.idle {
+            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.context_id, self.pointer));
+        } else {
+            // SAFETY: allocated by `take`, freed once; the driver waits for work that may still use it.
+            let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::format::Layout;
 use crate::format::constants::*;
 use crate::params::{Mode, Params, Profile};
 use crate::stage::quantize::mantissa_and_bias;
-use driver::{Buffer, Session};
+use driver::{Buffer, Scratch, Session};
 use module::{CompressArgs, DecompressArgs, Outcome, Workspace};
 
 pub use driver::{default_ordinal, describe, place, usable};
@@ -157,12 +157,13 @@ impl Operand {
 }
 
 /// The device's result of a call, after everything before it.
-fn outcome(session: &Session, workspace: &Buffer) -> Result<Outcome> {
+fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
     let mut result = Outcome::default();
     let (_, _, at) = Workspace::parts(workspace.start());
     // SAFETY: the workspace is alive, the local too until the wait is over.
     unsafe { session.copy((&raw mut result).cast(), at.cast(), size_of::<Outcome>()) }?;
     session.wait()?;
+    workspace.done();
     Ok(result)
 }
 
@@ -207,11 +208,11 @@ pub unsafe fn compress(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
-        let workspace = session.allocate(WORKSPACE_BYTES)?;
+        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
         enqueue_compress(&session, params, from.pointer, &layout, to.pointer, room, workspace.start(), None)?;
-        let result = outcome(&session, &workspace)?;
+        let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
         }
@@ -254,7 +255,7 @@ pub unsafe fn decompress(
         if capacity < bytes {
             return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
         }
-        let workspace = session.allocate(WORKSPACE_BYTES)?;
+        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
         enqueue_decompress(
@@ -267,7 +268,7 @@ pub unsafe fn decompress(
             workspace.start(),
             None,
         )?;
-        let result = outcome(&session, &workspace)?;
+        let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
         }

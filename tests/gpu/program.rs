@@ -1,6 +1,8 @@
 //! `gpu check`: CPU and GPU bytes on real fields and odd inputs. `gpu bench`: time beside a device-to-device copy.
 //! For a machine with a GPU; tests/gpu/check.sh and tests/gpu/bench.sh run it.
 
+#![allow(clippy::undocumented_unsafe_blocks)] // every one calls the driver on live locals and memory of `Memory`
+
 #[path = "../../benches/fields.rs"]
 mod fields;
 
@@ -132,10 +134,10 @@ fn odd(dtype: DType, bytes: usize, r: &mut Random) -> Vec<u8> {
         if left == 0 {
             left = r.next() % 900 + 1;
             keep = u64::MAX >> (r.next() % 64);
-            base = if r.next() % 3 == 0 { 0 } else { r.next() };
+            base = if r.next().is_multiple_of(3) { 0 } else { r.next() };
         }
         left -= 1;
-        let outlier = if r.next() % 97 == 0 { r.next() } else { 0 };
+        let outlier = if r.next().is_multiple_of(97) { r.next() } else { 0 };
         out.extend_from_slice(&(base.wrapping_add((r.next() & keep) ^ outlier)).to_le_bytes()[..dtype.size()]);
     }
     out.truncate(bytes / dtype.size() * dtype.size());
