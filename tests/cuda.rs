@@ -586,3 +586,112 @@ fn real_fields() {
         }
     }
 }
+
+/// `sleek_params` of include/sleek.h, as a C program has it.
+#[repr(C)]
+struct CParams {
+    struct_size: usize,
+    dtype: i32,
+    mode: i32,
+    codec: i32,
+    profile: i32,
+    bound: f64,
+    rest: [u64; 12],
+}
+
+type Pointer = *mut c_void;
+
+unsafe extern "C" {
+    fn sleek_params_init(params: *mut CParams) -> i32;
+    fn sleek_compress(
+        p: *const CParams,
+        src: Pointer,
+        n: usize,
+        dst: Pointer,
+        room: usize,
+        bytes: *mut usize,
+        stream: Pointer,
+    ) -> i32;
+    fn sleek_decompress(
+        src: Pointer,
+        bytes: usize,
+        dst: Pointer,
+        room: usize,
+        written: *mut usize,
+        stream: Pointer,
+    ) -> i32;
+    fn sleek_workspace_bytes() -> usize;
+    fn sleek_device_prepare(p: *const CParams, ordinal: i32, stream: Pointer) -> i32;
+    fn sleek_device_info(device: i32, src: Pointer, dst: Pointer, text: *mut u8, capacity: usize) -> i32;
+    #[rustfmt::skip]
+    fn sleek_compress_async(
+        p: *const CParams,
+        src: Pointer,
+        n: usize,
+        dst: Pointer,
+        room: usize,
+        result: Pointer,
+        workspace: Pointer,
+        bytes: usize,
+        stream: Pointer,
+    ) -> i32;
+    #[rustfmt::skip]
+    fn sleek_decompress_async(
+        p: *const CParams,
+        src: Pointer,
+        bytes: usize,
+        first: u64,
+        n: usize,
+        dst: Pointer,
+        room: usize,
+        result: Pointer,
+        workspace: Pointer,
+        w_bytes: usize,
+        stream: Pointer,
+    ) -> i32;
+}
+
+#[test]
+fn the_c_interface_takes_device_pointers() {
+    let (shim, _turn) = Shim::get();
+    let bytes = data("smooth", DType::F32, 9000, &mut Random(8));
+    let p = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+    let expected = sleek::compress(&p, &bytes).unwrap();
+    let room = sleek::compress_bound(&p, 9000).unwrap();
+    let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
+    let (result, workspace) = (shim.allocate(0, 16), shim.allocate(0, 512));
+    let at = |m: &Memory| m.at(0).cast::<c_void>();
+    let null = std::ptr::null_mut();
+    let mut c = CParams { struct_size: 0, dtype: 0, mode: 0, codec: 0, profile: 0, bound: 0.0, rest: [0; 12] };
+    let mut n = 0;
+    unsafe {
+        assert_eq!(sleek_params_init(&mut c), 0);
+        (c.dtype, c.mode, c.bound) = (1, 1, 1e-3);
+        assert_eq!(sleek_compress(&c, at(&src), 9000, at(&dst), room, &mut n, null), 0);
+        assert_eq!(dst.read(0, n), expected);
+        assert_eq!(sleek_decompress(at(&dst), n, at(&back), bytes.len(), &mut n, null), 0);
+        let restored = sleek::decompress(&expected).unwrap();
+        assert_eq!(back.read(0, n), restored);
+
+        assert_eq!(sleek_workspace_bytes(), 512);
+        assert_eq!(sleek_device_prepare(&c, 0, null), 0);
+        let (other, w) = (shim.allocate(0, room), at(&workspace));
+        assert_eq!(sleek_compress_async(&c, at(&src), 9000, at(&other), room, at(&result), w, 512, null), 0);
+        assert_eq!(other.read(0, expected.len()), expected);
+        let to = at(&back);
+        assert_eq!(sleek_decompress_async(&c, at(&other), room, 100, 50, to, 200, at(&result), w, 512, null), 0);
+        assert_eq!(result.read(8, 4), [0; 4]);
+        assert_eq!(back.read(0, 200), restored[400..600]);
+        // Another element type is refused on the device, too small a workspace at once.
+        c.dtype = 2;
+        assert_eq!(sleek_decompress_async(&c, at(&other), room, 0, 25, to, 200, at(&result), w, 512, null), 0);
+        assert_eq!(result.read(8, 4), Kind::InvalidArgument.code().to_le_bytes());
+        let small = sleek_compress_async(&c, at(&src), 10, at(&other), room, at(&result), w, 100, null);
+        assert_eq!(small, Kind::BufferTooSmall.code());
+
+        let mut text = [0u8; 200];
+        assert_eq!(sleek_device_info(0, at(&src), null, text.as_mut_ptr(), text.len()), 0);
+        assert!(text.starts_with(b"cuda device 0 (shim, compute capability 9.0): the source is in GPU memory\0"));
+        assert_eq!(sleek_device_info(0, null, null, text.as_mut_ptr(), 3), Kind::BufferTooSmall.code());
+    }
+}

@@ -183,6 +183,7 @@ fn check() {
         }
     }
     corrupt(&mut r, if small { 20 } else { 300 });
+    graph();
     if !small {
         large();
     }
@@ -203,6 +204,42 @@ fn corrupt(r: &mut Random, rounds: u32) {
         };
         assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
         assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+    }
+}
+
+/// Both asynchronous calls in a CUDA graph on a stream of its own, replayed on other data.
+fn graph() {
+    let p = Params::new(DType::F32).with_bound(Mode::Noa, 1e-4);
+    let (first, second) = (odd(DType::F32, 3_000_000, &mut Random(21)), odd(DType::F32, 3_000_000, &mut Random(22)));
+    let count = first.len() / 4;
+    let room = sleek::compress_bound(&p, count).unwrap();
+    let (src, dst, back) = (Memory::of(&first), Memory::new(room), Memory::new(first.len()));
+    let (workspace, other) = (Memory::new(cuda::WORKSPACE_BYTES), Memory::new(cuda::WORKSPACE_BYTES));
+    let (made, restored) = (Memory::new(16), Memory::new(16));
+    let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
+    unsafe {
+        ok(sys::cuStreamCreate(&mut stream, 1));
+        ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
+        let s = stream.cast::<c_void>();
+        cuda::compress_async(&p, src.at(0), count, dst.at(0), room, made.at(0), workspace.at(0), s).unwrap();
+        cuda::decompress_async(p.dtype, dst.at(0), room, back.at(0), (0, count as u64), restored.at(0), other.at(0), s)
+            .unwrap();
+        ok(sys::cuStreamEndCapture(stream, &mut graph));
+        ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
+        for data in [&first, &second] {
+            ok(sys::cuMemcpyHtoD_v2(src.0, data.as_ptr().cast(), data.len()));
+            ok(sys::cuGraphLaunch(ready, stream));
+            ok(sys::cuStreamSynchronize(stream));
+            let expected = sleek::compress(&p, data).unwrap();
+            assert_eq!((result(&made), result(&restored).1), ((expected.len(), 0), 0));
+            assert!(
+                dst.read(0, expected.len()) == expected
+                    && back.read(0, data.len()) == sleek::decompress(&expected).unwrap()
+            );
+        }
+        ok(sys::cuGraphExecDestroy(ready));
+        ok(sys::cuGraphDestroy(graph));
+        ok(sys::cuStreamDestroy_v2(stream));
     }
 }
 
