@@ -64,15 +64,11 @@ template <class T> DEV typename T::Word to_zigzag(typename T::Word x) {
     return wrap<T>((x << 1) ^ ((Word)0 - (x >> (T::BITS - 1) & 1)));
 }
 
-// Rotated left by one.
-DEV u32 rotated(F32, u32 x) { return __funnelshift_l(x, x, 1); }
-template <class T> DEV typename T::Word rotated(T, typename T::Word x) { return wrap<T>((x << 1) | (x >> (T::BITS - 1))); }
-
 // M and its inverse in the short form: rotated by one, words of exponent 1 to the middle count down through the odd codes.
 template <class T> DEV typename T::Word to_exponent_code(typename T::Word x) {
     typedef typename T::Word Word;
     const Word first = (Word)1 << (T::BITS - T::EXPONENT);
-    const Word u = wrap<T>(rotated(T(), x) << 1);
+    const Word u = wrap<T>((x << 2) | (x >> (T::BITS - 1) << 1));
     return negative<T>(wrap<T>(2 * x - first)) ? u : wrap<T>(2 * first - 1 - u);
 }
 template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
