@@ -44,7 +44,7 @@ template <class T> struct Shared {
     u64 sums[32];                  // of each warp: its part of the body's checksum
     u64 any[32];                   // of each warp: OR of its words
     Turn turn[2];                  // this chunk's and the next one's
-    u32 between;                   // units of the chunks between
+    u64 between;                   // units of the chunks between
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -387,7 +387,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
             if (c >= plan.chunks) return;
             const u32 entry = encode(c), units = entry & ENTRY_SIZE_MASK;
             if (warp == 0) {
-                const u32 between = units_between(a.entries(), shared.turn[i].next, c, lane);
+                const u64 between = units_between(a.entries(), shared.turn[i].next, c, lane);
                 if (lane == 0) shared.between = between;
             }
             __syncthreads();

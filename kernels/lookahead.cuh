@@ -26,7 +26,7 @@ DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
 }
 
 // Units of the chunks begin … end − 1; waits for those that are not published yet. For a whole warp.
-DEV u32 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
+DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
     const u64 aligned = begin & ~7ull;
     const u16* base = entries + aligned + 8 * lane;
     const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned);
@@ -50,5 +50,5 @@ DEV u32 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
             YIELD();
         }
     }
-    return __reduce_add_sync(FULL, total);
+    return warp_sum(total);
 }

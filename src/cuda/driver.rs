@@ -30,6 +30,13 @@ fn name(result: CUresult) -> String {
 }
 
 /// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(not(unix))]
+fn loaded() -> bool {
+    usable().is_ok()
+}
+
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(unix)]
 fn loaded() -> bool {
     [c"libcuda.so.1", c"libcuda.so"].iter().any(|name| {
         // SAFETY: NOLOAD only looks the name up; the handle is closed again.
