@@ -9,7 +9,11 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
+.PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers install clean gpu-check gpu-bench kernels
+=======
 .PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers static wheel install uninstall clean
+>>>>>>> main
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -55,7 +59,14 @@ bench: ## our own ratio, and speed against memcpy
 peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; minutes (PEERS=--quick for a short run)
 	@bash benches/peers/run.sh $(PEERS)
 
-# --- GPU targets: gpu-check and gpu-bench go here ---
+gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
+	@bash tests/gpu/check.sh
+
+gpu-bench: ## on a machine with a GPU: compress and decompress beside a device-to-device copy
+	@bash tests/gpu/bench.sh
+
+kernels: ## kernels/*.ptx from the kernel sources, with NVRTC 12.0 from PyPI
+	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
 	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static

@@ -199,6 +199,16 @@ typedef struct sleek_info {
     uint64_t reserved[6];
 } sleek_info;
 
+// What an asynchronous call leaves in GPU memory when the stream has passed it.
+typedef struct sleek_result {
+    // Bytes of the stream or of the whole array; 0 after an error.
+    uint64_t bytes;
+    // SLEEK_OK or SLEEK_E_....
+    int32_t status;
+    // 0.
+    int32_t reserved;
+} sleek_result;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -224,13 +234,13 @@ size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
 // Compresses an array into a stream that can be decoded without knowing params.
 //
 // - params: what to do; only read.
-// - src: count elements of params->dtype, contiguous, in host memory, of any alignment; NULL only if count is 0.
+// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
 //   An array of several dimensions is passed as the one-dimensional sequence that it is in memory.
-// - dst: where the stream goes: dst_capacity bytes of host memory, of any alignment, not overlapping src. With at
+// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
 //   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
 //   The memory need not be initialised. After an error its contents are undefined.
 // - dst_bytes: receives the bytes of the stream, 0 after an error. Not NULL.
-// - stream: must be NULL (for arrays in GPU memory it is going to be a CUDA stream).
+// - stream: the CUDA stream to work on if src or dst is GPU memory (NULL: the default stream); else NULL.
 //
 // The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
 // returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
@@ -248,12 +258,12 @@ int32_t sleek_compress(const struct sleek_params *params,
 
 // Restores the whole array from a stream.
 //
-// - src: the stream, exactly src_bytes bytes of host memory, of any alignment.
-// - dst: receives the array: dst_capacity bytes of host memory, of any alignment, not overlapping src; at least
+// - src: the stream, exactly src_bytes bytes of host, GPU or managed memory, of any alignment.
+// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src; at least
 //   raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that they
 //   had. After an error the contents are undefined.
 // - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
-// - stream: must be NULL.
+// - stream: as for sleek_compress().
 //
 // Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
 // function read or write outside the two buffers.
@@ -311,6 +321,146 @@ const char *sleek_strerror(int32_t code);
 // The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
 // Never NULL; belongs to the library and stays valid.
 const char *sleek_version(void);
+
+// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
+// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
+//
+// - device: what is asked for, one of sleek_device.
+// - src, dst: may be NULL, which counts as host memory; nothing is read or written.
+// - text: receives at most capacity bytes, the terminating 0 included.
+//
+// The function loads no driver and creates no context unless the GPU is asked for.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (device); SLEEK_E_BUFFER_TOO_SMALL;
+// SLEEK_E_INTERNAL.
+int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char *text, size_t capacity);
+
+// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call until the
+// stream has passed it.
+//
+// Never 0.
+size_t sleek_workspace_bytes(void);
+
+// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
+// such call while a stream is being captured into a graph, since loading cannot be captured.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
+int32_t sleek_device_prepare(const struct sleek_params *params,
+                             int32_t ordinal,
+                             void *stream);
+
+// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing, does not wait,
+// and can be captured into a CUDA graph (see sleek_device_prepare()).
+//
+// - src: count elements in GPU memory; faster if aligned to 16.
+// - dst: dst_capacity bytes of GPU memory, aligned to 16.
+// - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
+// - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
+//
+// All memory must stay valid until the stream has passed the work.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress().
+int32_t sleek_compress_async(const struct sleek_params *params,
+                             const void *src,
+                             size_t count,
+                             void *dst,
+                             size_t dst_capacity,
+                             struct sleek_result *result,
+                             void *workspace,
+                             size_t workspace_bytes,
+                             void *stream);
+
+// sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
+//
+// - params: only its dtype counts; a stream of other elements is refused with SLEEK_E_INVALID_ARGUMENT in result.
+// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
+//   capacity that was given for compressing it will do.
+// - dst: receives elements first ... first + count - 1.
+//
+// No stream, however damaged, makes the work read or write outside these ranges.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress().
+int32_t sleek_decompress_async(const struct sleek_params *params,
+                               const void *src,
+                               size_t src_bytes,
+                               uint64_t first,
+                               size_t count,
+                               void *dst,
+                               size_t dst_capacity,
+                               struct sleek_result *result,
+                               void *workspace,
+                               size_t workspace_bytes,
+                               void *stream);
+
+// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
+// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
+//
+// - device: what is asked for, one of sleek_device.
+// - src, dst: may be NULL, which counts as host memory; nothing is read or written.
+// - text: receives at most capacity bytes, the terminating 0 included.
+//
+// The function loads no driver and creates no context unless the GPU is asked for.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (device); SLEEK_E_BUFFER_TOO_SMALL;
+// SLEEK_E_INTERNAL.
+int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char *text, size_t capacity);
+
+// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call until the
+// stream has passed it.
+//
+// Never 0.
+size_t sleek_workspace_bytes(void);
+
+// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
+// such call while a stream is being captured into a graph, since loading cannot be captured.
+//
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
+int32_t sleek_device_prepare(const struct sleek_params *params,
+                             int32_t ordinal,
+                             void *stream);
+
+// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing, does not wait,
+// and can be captured into a CUDA graph (see sleek_device_prepare()).
+//
+// - src: count elements in GPU memory; faster if aligned to 16.
+// - dst: dst_capacity bytes of GPU memory, aligned to 16.
+// - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
+// - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
+//
+// All memory must stay valid until the stream has passed the work.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress().
+int32_t sleek_compress_async(const struct sleek_params *params,
+                             const void *src,
+                             size_t count,
+                             void *dst,
+                             size_t dst_capacity,
+                             struct sleek_result *result,
+                             void *workspace,
+                             size_t workspace_bytes,
+                             void *stream);
+
+// sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
+//
+// - params: only its dtype counts; a stream of other elements is refused with SLEEK_E_INVALID_ARGUMENT in result.
+// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
+//   capacity that was given for compressing it will do.
+// - dst: receives elements first ... first + count - 1.
+//
+// No stream, however damaged, makes the work read or write outside these ranges.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress().
+int32_t sleek_decompress_async(const struct sleek_params *params,
+                               const void *src,
+                               size_t src_bytes,
+                               uint64_t first,
+                               size_t count,
+                               void *dst,
+                               size_t dst_capacity,
+                               struct sleek_result *result,
+                               void *workspace,
+                               size_t workspace_bytes,
+                               void *stream);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -17,6 +17,8 @@ pub mod bound;
 mod capi;
 pub mod codec;
 mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod device;
 mod dtype;
 mod error;

@@ -4,7 +4,7 @@ mod common;
 
 use std::process::Command;
 
-const SOURCES: [&str; 3] = ["src/hdf5/mod.rs", "src/capi/types.rs", "src/capi/mod.rs"];
+const SOURCES: [&str; 4] = ["src/hdf5/mod.rs", "src/capi/types.rs", "src/capi/mod.rs", "src/capi/gpu.rs"];
 
 fn generate() -> String {
     let root = common::root();

@@ -1,7 +1,7 @@
 //! Pointers of the caller, checked as far as they can be, as slices.
 
 use std::ffi::c_void;
-use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::slice::from_raw_parts;
 
 use crate::error::{Result, fail};
 
@@ -45,19 +45,9 @@ pub unsafe fn source<'a>(name: &str, pointer: *const c_void, bytes: usize) -> Re
     Ok(unsafe { from_raw_parts(pointer.cast(), bytes) })
 }
 
-/// Source and destination of a call.
-///
-/// # Safety
-/// `src_bytes` at `src` may be read and `dst_bytes` at `dst` written, by nobody else, for as long as the slices are
-/// used. The destination may be uninitialised, so it may only be written, or read where it was written.
-pub unsafe fn pair<'a>(
-    src: *const c_void,
-    src_bytes: usize,
-    dst: *mut c_void,
-    dst_bytes: usize,
-) -> Result<(&'a [u8], &'a mut [u8])> {
-    // SAFETY: the contract of this function.
-    let source = unsafe { source("src", src, src_bytes) }?;
+/// Refuses a source and a destination that no program can have, and ones that overlap.
+pub fn apart(src: *const c_void, src_bytes: usize, dst: *const c_void, dst_bytes: usize) -> Result<()> {
+    check("src", src, src_bytes)?;
     check("dst", dst, dst_bytes)?;
     let (s, d) = (src as usize, dst as usize);
     if src_bytes > 0 && dst_bytes > 0 && s < d + dst_bytes && d < s + src_bytes {
@@ -67,11 +57,5 @@ pub unsafe fn pair<'a>(
              the work cannot be done in place"
         );
     }
-    if dst_bytes == 0 {
-        return Ok((source, &mut []));
-    }
-    // SAFETY: not null, of a possible length, apart from `source`, and ours alone by the contract. Its bytes may be
-    // uninitialised: they come from foreign code, so to the compiler each has some value, and by the contract none is
-    // read before it is written.
-    Ok((source, unsafe { from_raw_parts_mut(dst.cast(), dst_bytes) }))
+    Ok(())
 }

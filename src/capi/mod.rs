@@ -3,6 +3,7 @@
 //! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
 //! the guard, and the rest of the library does the work.
 
+mod gpu;
 mod memory;
 mod types;
 
@@ -49,13 +50,13 @@ pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count
 /// Compresses an array into a stream that can be decoded without knowing params.
 ///
 /// - params: what to do; only read.
-/// - src: count elements of params->dtype, contiguous, in host memory, of any alignment; NULL only if count is 0.
+/// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
 ///   An array of several dimensions is passed as the one-dimensional sequence that it is in memory.
-/// - dst: where the stream goes: dst_capacity bytes of host memory, of any alignment, not overlapping src. With at
+/// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
 ///   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
 ///   The memory need not be initialised. After an error its contents are undefined.
 /// - dst_bytes: receives the bytes of the stream, 0 after an error. Not NULL.
-/// - stream: must be NULL (for arrays in GPU memory it is going to be a CUDA stream).
+/// - stream: the CUDA stream to work on if src or dst is GPU memory (NULL: the default stream); else NULL.
 ///
 /// The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
 /// returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
@@ -79,13 +80,12 @@ pub unsafe extern "C" fn sleek_compress(
         memory::not_null("dst_bytes", dst_bytes)?;
         // SAFETY: as above.
         let params = unsafe { sleek_params::read(params) }?;
-        device::route(params.device, !stream.is_null())?;
         let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
             return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
         };
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
         // SAFETY: as above; the codec writes every byte of the stream before it reads it.
-        let (src, dst) = unsafe { memory::pair(src, src_bytes, dst, dst_capacity) }?;
-        let written = crate::compress_into(&params, src, dst)?;
+        let written = unsafe { device::compress(&params, src.cast(), count, dst.cast(), dst_capacity, stream) }?;
         // SAFETY: not null, and writable by the contract.
         unsafe { dst_bytes.write_unaligned(written) };
         Ok(())
@@ -94,12 +94,12 @@ pub unsafe extern "C" fn sleek_compress(
 
 /// Restores the whole array from a stream.
 ///
-/// - src: the stream, exactly src_bytes bytes of host memory, of any alignment.
-/// - dst: receives the array: dst_capacity bytes of host memory, of any alignment, not overlapping src; at least
+/// - src: the stream, exactly src_bytes bytes of host, GPU or managed memory, of any alignment.
+/// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src; at least
 ///   raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that they
 ///   had. After an error the contents are undefined.
 /// - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
-/// - stream: must be NULL.
+/// - stream: as for sleek_compress().
 ///
 /// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
 /// function read or write outside the two buffers.
@@ -120,10 +120,10 @@ pub unsafe extern "C" fn sleek_decompress(
         // SAFETY: the contract of this function, here and below.
         unsafe { memory::clear(dst_bytes) };
         memory::not_null("src", src)?;
-        device::route(Device::Auto, !stream.is_null())?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let (from, to) = (src.cast(), dst.cast());
         // SAFETY: as above; the decoder only writes to `dst`.
-        let (src, dst) = unsafe { memory::pair(src, src_bytes, dst, dst_capacity) }?;
-        let written = crate::decompress_into(src, dst)?;
+        let written = unsafe { device::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream) }?;
         if !dst_bytes.is_null() {
             // SAFETY: not null, and writable by the contract.
             unsafe { dst_bytes.write_unaligned(written) };
@@ -153,10 +153,10 @@ pub unsafe extern "C" fn sleek_decompress_range(
 ) -> i32 {
     status(|| {
         memory::not_null("src", src)?;
-        device::route(Device::Auto, !stream.is_null())?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let (from, to, range) = (src.cast(), dst.cast(), Some((first, count)));
         // SAFETY: the contract of this function; the decoder only writes to `dst`.
-        let (src, dst) = unsafe { memory::pair(src, src_bytes, dst, dst_capacity) }?;
-        crate::decompress_range_into(src, first, count, dst)
+        unsafe { device::decompress(Device::Auto, from, src_bytes, range, to, dst_capacity, stream) }.map(|_| ())
     })
 }
 
@@ -177,7 +177,12 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         // SAFETY: the contract of this function, here and below.
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
-        let src = unsafe { memory::source("src", src, src_bytes) }?;
+        let copy = unsafe { device::host_copy(src.cast(), src_bytes) }?;
+        let src = match &copy {
+            Some(bytes) => &bytes[..],
+            // SAFETY: as above, and host memory.
+            None => unsafe { memory::source("src", src, src_bytes) }?,
+        };
         let header = Header::read(src)?;
         let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
         // SAFETY: as above.

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Makes a PTX file for each element type from kernels/sleek.cu with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
+525 on takes. Needs `pip install nvidia-cuda-nvrtc-cu12==12.0.76`, no GPU and no CUDA toolkit.
+
+    python3 kernels/build.py LIBNVRTC            write kernels/*.ptx
+    python3 kernels/build.py LIBNVRTC --check    compare with the committed files
+"""
+import ctypes
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ELEMENTS = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "b8": 5}
+OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
+
+
+def source():
+    """sleek.cu with every include put in its place once."""
+    seen = set()
+
+    def expand(name):
+        if name in seen:
+            return ""
+        seen.add(name)
+        text = (HERE / name).read_text(encoding="utf-8")
+        return re.sub(r'^#include "([^"]+)"$', lambda m: expand(m[1]) if (HERE / m[1]).exists() else "", text, flags=re.M)
+
+    return expand("sleek.cu").replace("#pragma once\n", "")
+
+
+def digest():
+    """FNV-1a over every kernel source, in the order of their names; tests/kernels.rs computes the same."""
+    h = 0xCBF29CE484222325
+    for f in sorted(HERE.iterdir()):
+        if f.suffix in (".cu", ".cuh", ".h"):
+            for b in f.read_bytes():
+                h = (h ^ b) * 0x100000001B3 % 2**64
+    return f"{h:016x}"
+
+
+def compile_ptx(library, element):
+    nvrtc = ctypes.CDLL(library)
+    program = ctypes.c_void_p()
+
+    def log():
+        n = ctypes.c_size_t()
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(n))
+        text = ctypes.create_string_buffer(n.value)
+        nvrtc.nvrtcGetProgramLog(program, text)
+        return text.value.decode()
+
+    if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source().encode(), b"sleek.cu", 0, None, None):
+        sys.exit("NVRTC takes no program")
+    options = [*OPTIONS, f"-DELEMENT={element}"]
+    if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*[o.encode() for o in options])):
+        sys.exit(log())
+    n = ctypes.c_size_t()
+    nvrtc.nvrtcGetPTXSize(program, ctypes.byref(n))
+    ptx = ctypes.create_string_buffer(n.value)
+    nvrtc.nvrtcGetPTX(program, ptx)
+    return f"// sources {digest()}\n{ptx.value.decode()}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    for name, element in ELEMENTS.items():
+        ptx, target = compile_ptx(sys.argv[1], element), HERE / f"{name}.ptx"
+        if "--check" not in sys.argv:
+            target.write_text(ptx, encoding="utf-8")
+        elif target.read_text(encoding="utf-8") != ptx:
+            sys.exit(f"{target.name} is not what the sources give")
+        print(f"{target.name}: {len(ptx)} bytes")

@@ -1,0 +1,392 @@
+// Stream → array. Blocks take chunks in turn: body to shared memory with its checksum on the way, then each warp decodes
+// subchunks in registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used;
+// checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
+#pragma once
+#include "bitpack.cuh"
+#include "checksum.cuh"
+#include "quantizer.cuh"
+#include "stream.cuh"
+
+#define DECODE_THREADS 128
+#define DECODE_WARPS (DECODE_THREADS / 32)
+// A chunk's tail is parsed before its length is known to fit: this much lies behind the largest body.
+#define TAIL_SLACK 512
+
+// Where the body of a chunk lies, found by a whole warp.
+struct Body {
+    u64 at;       // offset in the stream
+    u32 units;    // of 16 bytes; 0: the index is not valid
+    u32 kind;
+};
+
+DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
+    const u64 group = chunk / GROUP_CHUNKS;
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    const u64 start = *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES);
+    const u64 first = group * GROUP_CHUNKS + 2 * lane;
+    const u32 pair = first < head.chunks ? *(const u32*)(src + head.entries_at + first * ENTRY_BYTES) : 0;
+    const u32 before = (2 * lane < k ? pair & ENTRY_SIZE_MASK : 0) + (2 * lane + 1 < k ? pair >> 16 & ENTRY_SIZE_MASK : 0);
+    const u32 entry = __shfl_sync(FULL, pair, k >> 1) >> (16 * (k & 1)) & 0xffff;
+    Body body;
+    body.units = entry & ENTRY_SIZE_MASK;
+    body.kind = entry >> ENTRY_KIND_SHIFT;
+    body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
+    const u32 raw_units = (head.chunk_bytes(chunk) + ALIGN - 1) / ALIGN;
+    const bool fits = body.kind == KIND_PACKED ? body.units >= 1 && body.units <= CHUNK_BYTES / ALIGN
+                    : body.kind == KIND_RAW    ? body.units == raw_units
+                                               : body.kind == KIND_CONSTANT && body.units == 1;
+    if (!fits || entry & ENTRY_ZERO_MASK || start % ALIGN || start < head.bodies_at || start > head.stream_bytes ||
+        body.at + body.units * ALIGN > head.stream_bytes)
+        body.units = 0;
+    return body;
+}
+
+// What lane s knows of subchunk s of a packed chunk.
+template <class T> struct Subchunk {
+    typename T::Word base;
+    u32 info;          // bits 0–7 width n, 8–9 mode, 10 patched, 16–31 payload offset in 8 bytes
+    u32 exceptions;    // bits 0–7 count, 8–15 bits of a high part, 16–31 offset in the body
+};
+
+// Parses header and tail of a packed chunk; false if it is not valid.
+template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, u32 lane,
+                                  Subchunk<T>& sub, u32& shift, u32& special) {
+    typedef typename T::Word Word;
+    const u8* byte = (const u8*)body;
+    const u32 active = body[0], patched = body[1], units = body[2] & 0xffff, base_width = body[2] >> 16 & 0xff;
+    shift = body[2] >> 24 & 63;
+    special = body[2] >> 30;
+    u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
+    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (head.step_w && shift)) return false;
+    Word ref = body[3];
+    if (T::BITS < 32 && body[3] >> (T::BITS & 31)) return false;
+    if (T::BITS == 64) {
+        ref |= (Word)((u64)body[at >> 2] << 32);
+        at += 4;
+    }
+    const u32 bit = lane * base_width;
+    const u32* w = body + (at >> 2) + (bit >> 5);
+    const u64 low = __funnelshift_r(w[0], w[1], bit), high = __funnelshift_r(w[1], w[2], bit);
+    sub.base = wrap<T>(ref + ((Word)(low | high << 32) & ones<T>(base_width)));
+    at += 4 * base_width;
+    const u32 below = (1u << lane) - 1;
+    const bool has = active >> lane & 1, patch = patched >> lane & 1;
+    const u32 descriptor = has ? byte[at + __popc(active & below)] : 0;
+    at += __popc(active);
+    const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
+    bool good = n <= T::BITS;
+    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
+    sub.exceptions = 0;
+    if (patched) {
+        const u32 patches = __popc(patched), rank = __popc(patched & below);
+        const u32 count = patch ? byte[at + rank] : 0, h = patch ? byte[at + patches + rank] : 0;
+        at += 2 * patches;
+        if (patch) good &= T::BITS > 8 && count >= 1 && count <= SUBCHUNK_BYTES * 8 / T::BITS && n < T::BITS && h >= 1 && h + n <= T::BITS;
+        const u32 length = patch ? count + (count * h + 7) / 8 : 0;
+        const u32 before = warp_exclusive_sum(length, lane);
+        const u32 total = __shfl_sync(FULL, before + length, 31);
+        sub.exceptions = count | h << 8 | (at + before) << 16;
+        good &= at + total <= bytes;
+        at += total;
+    }
+    const u32 length = n * (32 * T::VALUES / 64);
+    const u32 offset = warp_exclusive_sum(length, lane);
+    const u32 used = __shfl_sync(FULL, offset + length, 31);
+    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | offset << 16;
+    good &= (used + 1) / 2 == units && (at + ALIGN - 1) / ALIGN * ALIGN == bytes;
+    if (!__all_sync(FULL, good)) return false;
+    // What pads payload and tail must be zero.
+    const u32 payload_end = CHUNK_HEADER_BYTES + used * 8, payload_pad = CHUNK_HEADER_BYTES + units * ALIGN;
+    bool zero = true;
+    if (payload_end + lane < payload_pad) zero &= byte[payload_end + lane] == 0;
+    if (at + lane < bytes) zero &= byte[at + lane] == 0;
+    return __all_sync(FULL, zero);
+}
+
+// Adds the high parts of a subchunk's exceptions to its codes, by way of the warp's own 512 bytes of shared memory.
+template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 lane, uint4* warp_buffer, typename T::Word (&v)[T::VALUES]) {
+    typedef typename T::Word Word;
+    const u32 count = exceptions & 0xff, h = exceptions >> 8 & 0xff, at = exceptions >> 16;
+    const u8* position = (const u8*)body + at;
+    const u32 bits_at = 8 * (at + count);
+    warp_buffer[lane] = make_uint4(0, 0, 0, 0);
+    __syncwarp();
+    bool good = true;
+    for (u32 i = lane; i < count; i += 32) {
+        const u32 p = position[i];
+        good &= p < 32 * T::VALUES && (i == 0 || position[i - 1] < p);
+        if (p >= 32 * T::VALUES) continue;
+        const u32 bit = bits_at + i * h;
+        const u32* w = body + (bit >> 5);
+        const u64 low = __funnelshift_r(w[0], w[1], bit), high = __funnelshift_r(w[1], w[2], bit);
+        const Word part = (Word)(low | high << 32) & ones<T>(h);
+        if (T::BITS == 64) ((u64*)warp_buffer)[p] = part;
+        else if (T::BITS == 32) ((u32*)warp_buffer)[p] = (u32)part;
+        else ((u16*)warp_buffer)[p] = (u16)part;
+    }
+    const u32 used = bits_at + count * h;
+    if (lane == 0 && used & 7) good &= ((const u8*)body)[used >> 3] >> (used & 7) == 0;
+    __syncwarp();
+    Word part[T::VALUES];
+    split(warp_buffer[lane], part);
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + (part[i] << n));
+    __syncwarp();
+    return __all_sync(FULL, good);
+}
+
+// Running sums of a subchunk's words, from `base` on.
+template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typename T::Word base, u32 lane) {
+    typedef typename T::Word Word;
+#pragma unroll
+    for (int i = 1; i < T::VALUES; i++) v[i] += v[i - 1];
+    Word sum = v[T::VALUES - 1];
+#pragma unroll
+    for (u32 d = 1; d < 32; d <<= 1) {
+        const Word before = __shfl_up_sync(FULL, sum, d);
+        if (lane >= d) sum += before;
+    }
+    const Word before = base + sum - v[T::VALUES - 1];
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + before);
+}
+
+// Codes → words x, docs/format.md §3.2.
+template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, u32 lane, typename T::Word (&v)[T::VALUES]) {
+    if (mode == MODE_OFFSET) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
+        return;
+    }
+    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = from_zigzag<T>(v[i]);
+    if (mode == MODE_ZIGZAG) {
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
+        return;
+    }
+    if (mode == MODE_SPECIAL) prefix_sum<T>(v, 0, lane);
+    prefix_sum<T>(v, base, lane);
+}
+
+// Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
+struct Target {
+    u8* origin;        // where byte 0 of the array would lie
+    u64 begin, end;    // wanted bytes
+    DEV bool whole(u64 at, u32 bytes) const { return at >= begin && at + bytes <= end && ((u64)origin & 15) == 0; }
+    DEV void store_part(u64 at, uint4 q) const {
+        u64 lo = q.x | (u64)q.y << 32, hi = q.z | (u64)q.w << 32;
+#pragma unroll 1
+        for (u32 i = 0; i < 16; i++) {
+            if (at + i >= begin && at + i < end) origin[at + i] = (u8)lo;
+            lo = lo >> 8 | hi << 56;
+            hi >>= 8;
+        }
+    }
+    DEV void store(u64 at, bool whole_chunk, uint4 q) const {
+        if (whole_chunk) store_streaming((uint4*)(origin + at), q);
+        else store_part(at, q);
+    }
+};
+
+// A packed chunk taken apart, by one warp for all.
+template <class T> struct Parts {
+    Subchunk<T> subchunk[SUBCHUNKS];
+    u32 shift, special, good;
+};
+
+template <class T> DEV void take_apart(const u32* body, u32 bytes, const StreamHead& head, u32 lane, Parts<T>& parts) {
+    Subchunk<T> mine;
+    u32 shift = 0, special = 0;
+    const bool good = parse<T>(body, bytes, head, lane, mine, shift, special);
+    if (good) parts.subchunk[lane] = mine;
+    if (lane) return;
+    parts.good = good;
+    parts.shift = shift;
+    parts.special = special;
+}
+
+template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
+                                                          uint4* warp_buffer, const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
+    typedef typename T::Word Word;
+    const Quantizer<T> quantizer = shared_quantizer;    // in registers
+    const u32 shift = parts.shift, special = parts.special;
+    const u32* payload = body + CHUNK_HEADER_BYTES / 4;
+    bool good = true;
+    at += warp * SUBCHUNK_BYTES + lane * 16;
+    uint4* to = (uint4*)(target.origin + at);
+#pragma unroll 1
+    for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+        const u32 info = parts.subchunk[s].info, n = info & 0xff;
+        Word v[T::VALUES];
+        unpack<T>(payload + (info >> 16) * 2, n, lane, v);
+        if (info & 1u << 10) good &= patch<T>(body, parts.subchunk[s].exceptions, n, lane, warp_buffer, v);
+        restore_words<T>(info >> 8 & 3, special, parts.subchunk[s].base, lane, v);
+        if (QUANTIZED) {
+            quantizer.restore(v);
+        } else if (shift) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+        }
+        uint4 q = join(v);
+        if (big_endian) q = swap_bytes<T>(q);
+        if (whole) store_streaming(to, q);
+        else target.store_part(at, q);
+        at += DECODE_WARPS * SUBCHUNK_BYTES;
+        to += DECODE_WARPS * SUBCHUNK_BYTES / 16;
+    }
+    return good;
+}
+
+template <class T> DEV bool decode_stored(const u32* body, u32 kind, const StreamHead& head, const Target& target, u64 at, bool whole, u64 chunk) {
+    const u32 bytes = head.chunk_bytes(chunk);
+    const u8* byte = (const u8*)body;
+    bool good = true;
+    if (kind == KIND_RAW) {
+        for (u32 i = bytes + threadIdx.x; i < (bytes + ALIGN - 1) / ALIGN * ALIGN; i += DECODE_THREADS) good &= byte[i] == 0;
+    } else if (threadIdx.x < ALIGN && threadIdx.x >= T::BITS / 8) {
+        good &= byte[threadIdx.x] == 0;
+    }
+    typename T::Word v[T::VALUES];
+    split(*(const uint4*)body, v);
+#pragma unroll
+    for (int i = 1; i < T::VALUES; i++) v[i] = v[0];
+    const uint4 same = join(v);
+    for (u32 i = threadIdx.x; i * 16 < bytes; i += DECODE_THREADS) {
+        uint4 q = kind == KIND_RAW ? ((const uint4*)body)[i] : same;
+        if (head.big_endian) q = swap_bytes<T>(q);
+        target.store(at + i * 16, whole, q);
+    }
+    return good;
+}
+
+// A body to shared memory; this thread's share of its keyed sum.
+DEV u64 fetch(const u8* src, u32 units, uint4* body) {
+    u64 sum = 0;
+    const uint4* from = (const uint4*)src;
+    u32 i = threadIdx.x, key = key_of(4 * i);
+    for (; i + 3 * DECODE_THREADS < units; i += 4 * DECODE_THREADS) {
+        uint4 q[4];
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) q[j] = load_streaming(from + i + j * DECODE_THREADS);
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) {
+            body[i + j * DECODE_THREADS] = q[j];
+            sum += keyed(q[j], key);
+            key += 8 * DECODE_THREADS * KEY32;
+        }
+    }
+    for (; i < units; i += DECODE_THREADS) {
+        const uint4 q = load_streaming(from + i);
+        body[i] = q;
+        sum += keyed(q, key);
+        key += 8 * DECODE_THREADS * KEY32;
+    }
+    return sum;
+}
+
+// What all threads of a block know of the stream: in shared memory, since registers are short.
+template <class T> struct Stream {
+    StreamHead head;
+    Quantizer<T> quantizer;
+    Target target;
+    u64 begin, end;    // chunks whose groups are wanted
+    u32 status;
+
+    DEV void open(const DecompressArgs& a) {
+        status = head.read(a.src, a.src_bytes);
+        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
+        if (!status && (a.first > head.count || a.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
+        if (status) return;
+        quantizer.set(head.step_w, head.step_j);
+        target.begin = a.first * (T::BITS / 8);
+        target.end = target.begin + a.count * (T::BITS / 8);
+        target.origin = a.dst - target.begin;
+        const u64 group = (u64)CHUNK_BYTES * GROUP_CHUNKS;
+        begin = target.begin / group * GROUP_CHUNKS;
+        end = a.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
+    }
+};
+
+// What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
+DEV u64 compare(const u8* src, u64 c, const u64* part) {
+    u64 keyed_sum = 0;
+#pragma unroll
+    for (u32 w = 0; w < DECODE_WARPS; w++) keyed_sum += part[w];
+    const u32 k = (u32)(c % GROUP_CHUNKS);
+    const u64 group = c / GROUP_CHUNKS, weight = mix(group + 1) | 1;
+    const u64 sum = body_checksum(keyed_sum, k);
+    return weight * (k == 0 ? sum - *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES + 8) : sum);
+}
+
+// Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
+template <class T> DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, uint4* warp_buffer, u64 c, u32 warp, u32 lane) {
+    const u64 at = c * CHUNK_BYTES;
+    const u32 bytes = stream.head.chunk_bytes(c);
+    const Target& target = stream.target;
+    if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
+    const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
+    if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (warp == 0) take_apart<T>(body, place.units * ALIGN, stream.head, lane, parts);
+    __syncthreads();
+    if (!parts.good) return false;
+    if (T::EXPONENT > 0 && stream.quantizer.on)
+        return decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
+    return decode_packed<T, false>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
+}
+
+// Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
+template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
+    if (chunk >= stream.end) return;
+    const Body body = locate(src, stream.head, chunk, lane);
+    for (u32 i = 8 * lane; i < body.units; i += 8 * 32) prefetch(src + body.at + i * ALIGN);
+    if (lane == 0) place = body;
+}
+
+template <class T> DEV void decompress(const DecompressArgs& a) {
+    alignas(16) SHARED u32 body[(CHUNK_BYTES + TAIL_SLACK) / 4];
+    alignas(16) SHARED uint4 warp_buffer[DECODE_WARPS][32];
+    SHARED u64 part[DECODE_WARPS];
+    SHARED Stream<T> stream;
+    SHARED Parts<T> parts;
+    SHARED Body place[2];    // of this chunk and the next
+    u32 turn = 0;
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (threadIdx.x == 0) stream.open(a);
+    __syncthreads();
+    const StreamHead& head = stream.head;
+    if (stream.status) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            a.result->status = stream.status;
+            a.result->bytes = 0;
+        }
+        return;
+    }
+    u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
+    if (!check_index(a.src, head, a.control) && lane == 0) fail(a.control, STATUS_CORRUPT);
+    bool good = true;
+    if (warp == DECODE_WARPS - 1) look_up(a.src, stream, stream.begin + blockIdx.x, place[0], lane);
+    for (u64 c = stream.begin + blockIdx.x; c < stream.end; c += gridDim.x) {
+        __syncthreads();    // the place is known, and everyone is done with the body before
+        const Body here = place[turn];
+        turn ^= 1;
+        const u64 sum = warp_sum(fetch(a.src + here.at, here.units, (uint4*)body));
+        if (lane == 0) part[warp] = sum;
+        __syncthreads();
+        if (warp == DECODE_WARPS - 1) look_up(a.src, stream, c + gridDim.x, place[turn], lane);
+        if (!here.units) {
+            good = false;
+            continue;    // the same on every thread of the block
+        }
+        if (threadIdx.x == 0) disagreement += compare(a.src, c, part);
+        good &= decode<T>(body, here, stream, parts, warp_buffer[warp], c, warp, lane);
+    }
+    if (!good) fail(a.control, STATUS_CORRUPT);
+    __syncthreads();
+    if (threadIdx.x == 0) close(a.control, a.src, head, disagreement, a.result);
+}

@@ -1,0 +1,96 @@
+// Element types: how a lane's 16 bytes split into words, and the exponent map (docs/format.md §3.3).
+#pragma once
+#include "platform.cuh"
+#include "format.h"
+
+// BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
+struct F32 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
+struct F64 { typedef u64 Word; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
+struct F16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
+struct BF16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
+struct B8 { typedef u32 Word; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+
+template <class T> DEV typename T::Word ones(u32 bits) {
+    typedef typename T::Word Word;
+    return bits >= 8 * sizeof(Word) ? ~(Word)0 : ((Word)1 << bits) - 1;
+}
+
+template <class T> DEV typename T::Word wrap(typename T::Word x) { return T::BITS < 32 ? x & (((typename T::Word)1 << (T::BITS & 31)) - 1) : x; }
+
+DEV void split(uint4 q, u64 (&v)[2]) {
+    v[0] = q.x | (u64)q.y << 32;
+    v[1] = q.z | (u64)q.w << 32;
+}
+DEV void split(uint4 q, u32 (&v)[4]) { v[0] = q.x; v[1] = q.y; v[2] = q.z; v[3] = q.w; }
+DEV void split(uint4 q, u32 (&v)[8]) {
+    const u32 w[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+    for (int i = 0; i < 8; i++) v[i] = w[i >> 1] >> (16 * (i & 1)) & 0xffff;
+}
+DEV void split(uint4 q, u32 (&v)[16]) {
+    const u32 w[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+    for (int i = 0; i < 16; i++) v[i] = w[i >> 2] >> (8 * (i & 3)) & 0xff;
+}
+
+// The inverse of split; bits above the word are dropped.
+DEV uint4 join(const u64 (&v)[2]) { return make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)); }
+DEV uint4 join(const u32 (&v)[4]) { return make_uint4(v[0], v[1], v[2], v[3]); }
+DEV uint4 join(const u32 (&v)[8]) {
+    return make_uint4(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410), __byte_perm(v[4], v[5], 0x5410), __byte_perm(v[6], v[7], 0x5410));
+}
+DEV uint4 join(const u32 (&v)[16]) {
+    u32 w[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        w[i] = __byte_perm(__byte_perm(v[4 * i], v[4 * i + 1], 0x0040), __byte_perm(v[4 * i + 2], v[4 * i + 3], 0x0040), 0x5410);
+    return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+// Other byte order.
+template <class T> DEV uint4 swap_bytes(uint4 q) {
+    if (T::BITS == 16) return make_uint4(__byte_perm(q.x, 0, 0x2301), __byte_perm(q.y, 0, 0x2301), __byte_perm(q.z, 0, 0x2301), __byte_perm(q.w, 0, 0x2301));
+    if (T::BITS == 8) return q;
+    const uint4 r = make_uint4(__byte_perm(q.x, 0, 0x0123), __byte_perm(q.y, 0, 0x0123), __byte_perm(q.z, 0, 0x0123), __byte_perm(q.w, 0, 0x0123));
+    return T::BITS == 64 ? make_uint4(r.y, r.x, r.w, r.z) : r;
+}
+
+// Does this word, taken as signed, lie below zero?
+template <class T> DEV bool negative(typename T::Word x) { return x >> (T::BITS - 1) & 1; }
+
+template <class T> DEV typename T::Word from_zigzag(typename T::Word c) { return wrap<T>((c >> 1) ^ ((typename T::Word)0 - (c & 1))); }
+template <class T> DEV typename T::Word to_zigzag(typename T::Word x) {
+    typedef typename T::Word Word;
+    return wrap<T>((x << 1) ^ ((Word)0 - (x >> (T::BITS - 1) & 1)));
+}
+
+// M and its inverse in the short form: rotated by one, words of exponent 1 to the middle count down through the odd codes.
+template <class T> DEV typename T::Word to_exponent_code(typename T::Word x) {
+    typedef typename T::Word Word;
+    const Word first = (Word)1 << (T::BITS - T::EXPONENT);
+    const Word u = wrap<T>((x << 2) | (x >> (T::BITS - 1) << 1));
+    return negative<T>(wrap<T>(2 * x - first)) ? u : wrap<T>(2 * first - 1 - u);
+}
+template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
+    typedef typename T::Word Word;
+    const Word first = (Word)1 << (T::BITS - T::EXPONENT), top = (Word)1 << (T::BITS - 1);
+    const Word h = c >> 1;
+    Word v = h >= first ? h + top : h;
+    if (c & 1) v = top + first - 1 - h;
+    v = wrap<T>(v);
+    return wrap<T>((v >> 1) | (v << (T::BITS - 1)));
+}
+
+// Bits up to and with the highest one.
+DEV u32 width_of(u32 x) { return 32 - __clz((i32)x); }
+DEV u32 width_of(u64 x) { return 64 - __clzll((i64)x); }
+DEV u32 warp_or(u32 x) { return __reduce_or_sync(FULL, x); }
+DEV u64 warp_or(u64 x) { return __reduce_or_sync(FULL, (u32)x) | (u64)__reduce_or_sync(FULL, (u32)(x >> 32)) << 32; }
+DEV u32 warp_min(u32 x) { return __reduce_min_sync(FULL, x); }
+DEV u64 warp_min(u64 x) {
+    const u32 high = __reduce_min_sync(FULL, (u32)(x >> 32));
+    return (u64)high << 32 | __reduce_min_sync(FULL, (u32)(x >> 32) == high ? (u32)x : ~0u);
+}
+
+// Order of signed numbers as an order of unsigned ones.
+template <class T> DEV typename T::Word biased(typename T::Word x) { return x ^ (typename T::Word)1 << (T::BITS - 1); }

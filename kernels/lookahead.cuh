@@ -1,0 +1,54 @@
+// Where a chunk goes: the sum of the sizes of all chunks before it. The index entries of the output, zero before the launch and
+// never zero afterwards, are where blocks publish those sizes; each block adds the ones since its chunk before.
+#pragma once
+#include "platform.cuh"
+#include "format.h"
+
+#define LOOKAHEAD_LOADS 1
+
+// Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
+// of those is missing.
+DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
+    const u32 one = 0x00010001u, top = 0x80008000u, size = ENTRY_SIZE_MASK * one;
+    if (at < first || at + 8 > last) {
+        // Entries outside count as there, with size 0: their bits 11 to 13 are zero in every entry.
+        u32 w[4] = {q.x, q.y, q.z, q.w};
+#pragma unroll
+        for (u32 i = 0; i < 8; i++)
+            if (at + i < first || at + i >= last) w[i >> 1] = (w[i >> 1] & 0xffff0000u >> (16 * (i & 1))) | 0x2000u << (16 * (i & 1));
+        q = make_uint4(w[0], w[1], w[2], w[3]);
+    }
+    // A 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
+    const u32 missing = ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
+    there &= (missing & top) == 0;
+    const u32 pairs = (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
+    return (pairs & 0xffff) + (pairs >> 16);
+}
+
+// Units of the chunks begin … end − 1; waits for those that are not published yet. For a whole warp.
+DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
+    const u64 aligned = begin & ~7ull;
+    const u16* base = entries + aligned + 8 * lane;
+    const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned);
+    u32 total = 0;
+    for (u32 b = 0; b < last; b += 256 * LOOKAHEAD_LOADS) {
+        for (;;) {
+            // Several loads on their way at once: each takes a trip to the second-level cache.
+            uint4 q[LOOKAHEAD_LOADS];
+#pragma unroll
+            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
+                q[j] = b + 256 * j + 8 * lane < last ? load_relaxed((const uint4*)(base + b + 256 * j)) : make_uint4(0, 0, 0, 0);
+            bool there = true;
+            u32 sum = 0;
+#pragma unroll
+            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
+                if (b + 256 * j < last) sum += sizes_of(q[j], b + 256 * j + 8 * lane, first, last, there);
+            if (__all_sync(FULL, there)) {
+                total += sum;
+                break;
+            }
+            YIELD();
+        }
+    }
+    return warp_sum(total);
+}

@@ -1,0 +1,162 @@
+// What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header around it.
+#pragma once
+#include "element.cuh"
+#include "stream.cuh"
+
+struct Plan {
+    u64 count, raw_bytes, chunks, groups, entries_at, bodies_at;
+    double abs_bound, range;
+    u32 step_w;
+    i32 step_j;
+    u32 big_endian, is_float, rounded, drop;    // drop: mantissa bits that mode rel rounds off
+};
+
+struct CompressArgs {
+    const u8* src;
+    u64 count;
+    u8* dst;
+    u64 capacity;
+    Control* control;
+    Plan* plan;
+    Result* result;
+    double bound, range, fill;
+    u32 dtype, mode, fast, big_endian;
+    u32 has_range, has_fill;    // has_range: `range` is given, else it was measured
+    u32 rounded, drop;
+
+    DEV u16* entries() const { return (u16*)(dst + plan->entries_at); }
+};
+
+DEV double next_down(double x) { return float_of(bits_of(x) - 1); }
+DEV double largest_double() { return float_of((u64)0x7fefffffffffffffull); }
+DEV bool is_infinite(double x) { return bits_of(x) == 0x7ff0000000000000ull; }
+
+// a · b for a, b ≥ 0, rounded down.
+DEV double mul_down(double a, double b) {
+    const double p = a * b;
+    if (is_infinite(p)) return largest_double();
+    const bool inexact_up = fma(a, b, -p) < 0.0 || (p < 1e-290 && p > 0.0);
+    return inexact_up ? next_down(p) : p;
+}
+
+// hi − lo for hi ≥ lo, rounded down.
+DEV double sub_down(double hi, double lo) {
+    const double d = hi - lo;
+    if (is_infinite(d)) return largest_double();
+    const double bb = d - hi;
+    const double err = (hi - (d - bb)) + (-lo - bb);
+    return err < 0.0 ? next_down(d) : d;
+}
+
+// The largest step with step / 2 ≤ abs; step_w = 0 where the type has none so small.
+DEV void choose_step(Plan& plan, u32 dtype, bool fast) {
+    plan.step_w = 0;
+    plan.step_j = 0;
+    if (!plan.is_float || !(plan.abs_bound >= float_of((u64)1 << 52))) {
+        plan.abs_bound = 0.0;
+        return;
+    }
+    const i32 low = dtype == 2 ? -1022 : dtype == 3 ? -24 : -126, high = dtype == 2 ? 960 : dtype == 3 ? 5 : 100;
+    const u64 b = bits_of(plan.abs_bound);
+    const i32 j = (i32)(b >> 52) - 1024;
+    if (j < low) {
+        plan.abs_bound = 0.0;
+        return;
+    }
+    plan.step_j = j > high ? high : j;
+    plan.step_w = fast ? 4 : j > high ? 7 : 4 + (u32)(b >> 50 & 3);
+}
+
+// Key of a float whose order is the order of the numbers; never 0.
+DEV u64 order_of(float v) {
+    const u32 b = bits_of(v);
+    return b >> 31 ? (u32)~b : b | 1u << 31;
+}
+DEV u64 order_of(double v) {
+    const u64 b = bits_of(v);
+    return b >> 63 ? ~b : b | 1ull << 63;
+}
+DEV double value_of_order(u64 key, bool is_double) {
+    if (is_double) return float_of(key >> 63 ? key & ~(1ull << 63) : ~key);
+    return (double)float_of((u32)key >> 31 ? (u32)key & ~(1u << 31) : ~(u32)key);
+}
+
+DEV Plan resolve(const CompressArgs& a) {
+    StreamHead head;
+    head.count = a.count;
+    head.dtype = a.dtype;
+    head.layout();
+    Plan plan;
+    plan.count = a.count;
+    plan.raw_bytes = head.raw_bytes;
+    plan.chunks = head.chunks;
+    plan.groups = head.groups;
+    plan.entries_at = head.entries_at;
+    plan.bodies_at = head.bodies_at;
+    plan.big_endian = a.big_endian;
+    plan.is_float = head.is_float;
+    plan.rounded = a.rounded;
+    plan.drop = a.drop;
+    plan.range = 0.0;
+    plan.abs_bound = a.mode == BOUND_ABS ? a.bound : 0.0;
+    if (a.mode == BOUND_NOA) {
+        const bool is_double = a.dtype == 2, measured = a.control->range[0] != 0;
+        const u64 all = is_double ? ~0ull : 0xffffffffull;
+        if (a.has_range) plan.range = a.range;
+        else if (measured) plan.range = sub_down(value_of_order(a.control->range[0], is_double), value_of_order(all - a.control->range[1], is_double));
+        plan.abs_bound = mul_down(a.bound, plan.range);
+    }
+    choose_step(plan, a.dtype, a.fast);
+    return plan;
+}
+
+// Before the chunks: the plan, an empty index, the header but for its length and checksum.
+DEV void begin_compress(const CompressArgs& a) {
+    const Plan plan = resolve(a);
+    if (a.capacity < plan.bodies_at) {
+        if (threadIdx.x == 0) fail(a.control, STATUS_BUFFER_TOO_SMALL);
+        return;
+    }
+    uint4* head = (uint4*)a.dst;
+    for (u64 i = HEADER_BYTES / 16 + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)gridDim.x * blockDim.x)
+        head[i] = make_uint4(0, 0, 0, 0);
+    if (blockIdx.x || threadIdx.x) return;
+    *a.plan = plan;
+    a.control->end = plan.bodies_at;
+    u64* w = (u64*)a.dst;
+    const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
+    w[0] = MAGIC48 | (u64)VERSION << 48;
+    w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 | (u64)plan.step_w << 48;
+    w[2] = a.count;
+    w[3] = 0;
+    w[4] = a.mode == BOUND_LOSSLESS ? 0 : bits_of(a.bound);
+    w[5] = bits_of(plan.range);
+    w[6] = bits_of(plan.abs_bound);
+    w[7] = 0;
+}
+
+// After the chunks, by one block: length and checksum of the header, and the result.
+DEV void finish_compress(const CompressArgs& a) {
+    SHARED u64 part[32];
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (a.control->status) {
+        if (threadIdx.x == 0) {
+            a.result->status = a.control->status;
+            a.result->bytes = 0;
+        }
+        return;
+    }
+    const u64 bodies_at = a.plan->bodies_at, bytes = a.control->end;
+    if (threadIdx.x == 0) ((u64*)a.dst)[3] = bytes;
+    __syncthreads();
+    u64 sum = 0;
+    for (u64 i = threadIdx.x; i < bodies_at / 16; i += blockDim.x) sum += keyed(((const uint4*)a.dst)[i], key_of((u32)(4 * i)));
+    sum = warp_sum(sum);
+    if (lane == 0) part[warp] = sum;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (u32 w = 1; w < blockDim.x / 32; w++) sum += part[w];
+    ((u64*)a.dst)[7] = mix(sum + KEY64 * bodies_at);
+    a.result->bytes = bytes;
+    a.result->status = 0;
+}

@@ -1,0 +1,69 @@
+// What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is defined.
+#pragma once
+#ifdef SLEEK_CPU
+#include "../tests/gpu/cpu_shim.h"
+#else
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+#define DEV __device__ __forceinline__
+#define KERNEL extern "C" __global__
+#define SHARED __shared__
+#define YIELD()
+
+// Relaxed accesses: value and "it is there" are one word, so no fence is needed.
+DEV void store_relaxed(u16* p, u16 v) { asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory"); }
+DEV uint4 load_relaxed(const uint4* p) {
+    uint4 v;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+    return v;
+}
+// Data that is touched once: keep it from pushing out what is still needed.
+DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
+DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
+DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+// Two floats to binary16, rounded to nearest; the first into the low half.
+DEV u32 halves_of(float lo, float hi) {
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+    return r;
+}
+DEV float float_of_half(u32 bits) {
+    float r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)bits));
+    return r;
+}
+DEV float float_of(u32 bits) { return __uint_as_float(bits); }
+DEV u32 bits_of(float v) { return __float_as_uint(v); }
+DEV double float_of(u64 bits) { return __longlong_as_double((i64)bits); }
+DEV u64 bits_of(double v) { return (u64)__double_as_longlong(v); }
+#endif
+
+#define FULL 0xffffffffu
+
+DEV u32 min_of(u32 a, u32 b) { return a < b ? a : b; }
+DEV u64 min_of(u64 a, u64 b) { return a < b ? a : b; }
+
+// Σ over the warp, on every lane. Three warp-wide adds of 22-bit pieces are cheaper than ten shuffles.
+DEV u64 warp_sum(u64 v) {
+    const u32 piece = (1u << 22) - 1;
+    const u64 low = __reduce_add_sync(FULL, (u32)v & piece);
+    const u64 middle = __reduce_add_sync(FULL, (u32)(v >> 22) & piece);
+    const u64 high = __reduce_add_sync(FULL, (u32)(v >> 44));
+    return low + (middle << 22) + (high << 44);
+}
+
+// Σ over the lanes before this one.
+DEV u32 warp_exclusive_sum(u32 v, u32 lane) {
+    u32 sum = v;
+#pragma unroll
+    for (u32 d = 1; d < 32; d <<= 1) {
+        const u32 before = __shfl_up_sync(FULL, sum, d);
+        if (lane >= d) sum += before;
+    }
+    return sum - v;
+}

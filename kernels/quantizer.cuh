@@ -1,0 +1,135 @@
+// The quantizer, docs/format.md §3.4. Every operation is one IEEE operation rounded to nearest: compile with -fmad=false.
+#pragma once
+#include "element.cuh"
+
+template <class T> struct Quantizer {
+    typedef typename T::Word Word;
+    typedef typename T::Float Float;
+    u32 on;        // 0: values are integers
+    Word k;        // K: from here on words stand for bits
+    Word top;      // T: bits of the first number that is kept bit for bit
+    Float step;
+    Float inverse, bound, limit;    // for encoding: 1 / step, the bound rounded down, and the number whose bits T are
+
+    DEV void set(u32 step_w, i32 step_j) {
+        on = step_w;
+        if (!on) return;
+        k = (((Word)1 << T::MANTISSA) + 3) / step_w + 1;
+        top = (Word)(step_j + (i32)T::MANTISSA + (i32)T::BIAS) << T::MANTISSA;
+        step = power((i32)step_j) * (Float)step_w;
+    }
+
+    DEV void set_bound(double abs_bound) {
+        if (!on) return;
+        inverse = (Float)1 / step;
+        bound = rounded_down(abs_bound, (Float)0);
+        limit = number_of_element(top);
+    }
+    static DEV double rounded_down(double x, double) { return x; }
+    static DEV float rounded_down(double x, float) {
+        const double largest = (double)float_of(0x7f7fffffu);
+        const double y = x < largest ? x : largest;
+        const float f = (float)y;
+        return (double)f > y ? float_of(bits_of(f) - 1) : f;
+    }
+
+    // 2^e of a normal number.
+    static DEV Float power(i32 e) { return power_of(e, (Float)0); }
+    static DEV float power_of(i32 e, float) { return float_of((u32)(e + 127) << 23); }
+    static DEV double power_of(i32 e, double) { return float_of((u64)(e + 1023) << 52); }
+
+    // A small integer as a float without a conversion instruction: 1.5·2^m + x is exact.
+    static DEV float number(u32 x, float) { return float_of(x + 0x4B400000u) - 12582912.0f; }
+    static DEV double number(u64 x, double) { return float_of(x + 0x4338000000000000ull) - 6755399441055744.0; }
+
+    static DEV Word extended(Word x) { return T::BITS == 16 ? (Word)(i32)(short)x : x; }
+
+    // The integer of an element: its bin, or the distance of its bits from those of T.
+    DEV Word bin_of(Word bits) const {
+        const Word magnitude = bits & ones<T>(T::BITS - 1);
+        if (magnitude >= top) {
+            const Word far = magnitude - top + k;
+            return wrap<T>(negative<T>(bits) ? 0 - far : far);
+        }
+        return wrap<T>(bin(number_of_element(bits), (Float)0));
+    }
+    // Adding 1.5·2^m rounds to a whole number, ties to even, and leaves it in the low bits; then one exact check.
+    DEV u32 bin(float v, float) const {
+        const float biased = v * inverse + 12582912.0f;
+        const float error = v - (biased - 12582912.0f) * step;
+        return bits_of(biased) - 0x4B400000u + (error > bound) - (error < -bound);
+    }
+    DEV u64 bin(double v, double) const {
+        const double biased = v * inverse + 6755399441055744.0;
+        const double error = v - (biased - 6755399441055744.0) * step;
+        return bits_of(biased) - 0x4338000000000000ull + (error > bound) - (error < -bound);
+    }
+
+    // Bins of a lane's words; almost always all lie below T and need no second look.
+    DEV void bins_of(Word (&v)[T::VALUES]) const {
+        Word x[T::VALUES];
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(plain_bin(number_of_element(v[i]), plain));
+        if (!plain) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = bin_of(v[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
+    }
+    // The rounded quotient; clears `plain` where it is not the bin, or v is not below T.
+    DEV u32 plain_bin(float v, bool& plain) const {
+        const float biased = v * inverse + 12582912.0f;
+        const float error = v - (biased - 12582912.0f) * step;
+        plain &= fabsf(error) <= bound && fabsf(v) < limit;
+        return bits_of(biased) - 0x4B400000u;
+    }
+    DEV u64 plain_bin(double v, bool& plain) const {
+        const double biased = v * inverse + 6755399441055744.0;
+        const double error = v - (biased - 6755399441055744.0) * step;
+        plain &= fabs(error) <= bound && fabs(v) < limit;
+        return bits_of(biased) - 0x4338000000000000ull;
+    }
+
+    static DEV Float number_of_element(Word bits);
+
+    DEV Float small_value(Word x) const { return number(extended(x), (Float)0) * step; }
+
+    // Element bits of word x.
+    DEV Word restore_any(Word x) const {
+        const bool minus = negative<T>(x);
+        const Word a = wrap<T>(minus ? 0 - x : x);
+        if (a < k) return element_bits(small_value(x));
+        return wrap<T>(a - k + top) | (minus ? (Word)1 << (T::BITS - 1) : 0);
+    }
+    DEV Word restore_small(Word x) const { return element_bits(small_value(x)); }
+
+    // Element bits of a lane's words.
+    DEV void restore(Word (&v)[T::VALUES]) const {
+        bool small = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) small &= extended(v[i]) + (k - 1) < 2 * k - 1;
+        if (small) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = restore_small(v[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i]);
+        }
+    }
+
+    static DEV Word element_bits(Float v);
+};
+
+template <> DEV u32 Quantizer<F32>::element_bits(float v) { return bits_of(v); }
+template <> DEV u64 Quantizer<F64>::element_bits(double v) { return bits_of(v); }
+template <> DEV u32 Quantizer<F16>::element_bits(float v) { return halves_of(v, 0.0f) & 0xffff; }
+template <> DEV u32 Quantizer<BF16>::element_bits(float v) { return bits_of(v) >> 16; }
+template <> DEV u32 Quantizer<B8>::element_bits(float) { return 0; }
+
+template <> DEV float Quantizer<F32>::number_of_element(u32 bits) { return float_of(bits); }
+template <> DEV double Quantizer<F64>::number_of_element(u64 bits) { return float_of(bits); }
+template <> DEV float Quantizer<F16>::number_of_element(u32 bits) { return float_of_half(bits); }
+template <> DEV float Quantizer<BF16>::number_of_element(u32 bits) { return float_of(bits << 16); }
+template <> DEV float Quantizer<B8>::number_of_element(u32) { return 0.0f; }

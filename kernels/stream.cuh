@@ -1,0 +1,140 @@
+// Header and index of a stream, and what a launch leaves behind for the host.
+#pragma once
+#include "checksum.cuh"
+
+// Shared by the blocks of a launch; all zero before it. src/cuda/kernels.rs has the same layout.
+struct Control {
+    u64 ticket;          // chunks handed out
+    u64 end;             // compress: bytes of all bodies
+    u64 disagreement;    // decompress: of bodies with the groups' checksums
+    u64 index_sum;       // decompress: keyed sum of header and index, its own checksum left out
+    u64 range[2];        // value range: largest key, largest inverted key
+    u32 closed;          // blocks that are done
+    u32 status;          // 0, or why it failed: the largest code that any block found
+};
+
+// What the host reads after a launch.
+struct Result {
+    u64 bytes;     // compress: bytes of the stream
+    u32 status;    // 0, or the C status code
+    u32 zero;
+};
+
+struct DecompressArgs {
+    const u8* src;
+    u64 src_bytes;
+    u8* dst;
+    u64 first, count;    // elements wanted
+    Control* control;
+    Result* result;
+    u32 dtype;
+    u32 zero;
+};
+
+DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
+
+struct StreamHead {
+    u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
+    u32 dtype, element_bytes, big_endian, is_float, step_w;
+    i32 step_j;
+
+    DEV u32 chunk_bytes(u64 c) const { return (u32)min_of(raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES); }
+
+    DEV void layout() {
+        element_bytes = dtype == 2 || dtype == 8 || dtype == 12 ? 8 : dtype == 1 || dtype == 7 || dtype == 11 ? 4 : dtype == 5 || dtype == 9 ? 1 : 2;
+        is_float = dtype <= 4;
+        raw_bytes = count * element_bytes;
+        chunks = (raw_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+        groups = (chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
+        entries_at = HEADER_BYTES + groups * GROUP_BYTES;
+        bodies_at = (entries_at + chunks * ENTRY_BYTES + ALIGN - 1) / ALIGN * ALIGN;
+    }
+
+    // Reads and checks the 64 bytes; a status code.
+    DEV u32 read(const u8* src, u64 src_bytes) {
+        if (src_bytes < HEADER_BYTES) return STATUS_TRUNCATED;
+        const u64* w = (const u64*)src;
+        const u64 w0 = w[0], w1 = w[1];
+        if ((w0 & 0xffffffffffffull) != MAGIC48) return STATUS_NOT_SLEEK;
+        if (w0 >> 48 != VERSION || (w1 & 0xff) != CODEC_SLEEK) return STATUS_UNSUPPORTED_FORMAT;
+        dtype = (u32)(w1 >> 8) & 0xff;
+        const u32 flags = (u32)(w1 >> 24) & 0xff;
+        big_endian = flags & FLAG_BIG_ENDIAN;
+        step_j = (i32)(short)(w1 >> 32);
+        step_w = (u32)(w1 >> 48) & 0xff;
+        count = w[2];
+        stream_bytes = w[3];
+        if (dtype < 1 || dtype > 12 || ((u32)(w1 >> 16) & 0xff) > 3) return STATUS_CORRUPT;
+        if (count > (1ull << 58)) return STATUS_CORRUPT;
+        layout();
+        if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
+        if (stream_bytes < bodies_at) return STATUS_CORRUPT;
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
+        return step_is_valid() ? 0 : STATUS_CORRUPT;
+    }
+
+    DEV bool step_is_valid() const {
+        if (step_w == 0) return step_j == 0;
+        if (step_w < 4 || step_w > 7 || !is_float) return false;
+        const i32 low = dtype == 2 ? -1022 : dtype == 3 ? -24 : -126, high = dtype == 2 ? 960 : dtype == 3 ? 5 : 100;
+        return step_j >= low && step_j <= high;
+    }
+};
+
+// One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed sum
+// over header and index to the control block. False where the index is not valid.
+DEV bool check_index(const u8* src, const StreamHead& head, Control* control) {
+    const u32 lane = threadIdx.x & 31;
+    const u64 warps = (u64)gridDim.x * (blockDim.x / 32), warp = (u64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const u32* words = (const u32*)src;
+    u64 sum = 0;
+    bool good = true;
+    if (warp == 0 && lane < HEADER_BYTES / 4 && lane != 14 && lane != 15) sum += (u64)words[lane] * key_of(lane);
+    if (warp == 0 && head.groups == 0) good = head.stream_bytes == HEADER_BYTES;
+    for (u64 g = warp; g < head.groups; g += warps) {
+        const u32 record = (u32)((HEADER_BYTES + g * GROUP_BYTES) / 4);
+        if (lane < GROUP_BYTES / 4) sum += (u64)words[record + lane] * key_of(record + lane);
+        const u64 first = g * GROUP_CHUNKS + 2 * lane;
+        const u64 at = head.entries_at + first * ENTRY_BYTES;
+        u32 units = 0;
+        if (at < head.bodies_at) {
+            const u32 pair = words[at / 4];
+            sum += (u64)pair * key_of((u32)(at / 4));
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                const u32 entry = pair >> (16 * i) & 0xffff;
+                if (first + i >= head.chunks) {
+                    good &= entry == 0;
+                    continue;
+                }
+                const u32 n = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
+                const u32 raw = (head.chunk_bytes(first + i) + ALIGN - 1) / ALIGN;
+                good &= !(entry & ENTRY_ZERO_MASK) && (kind == KIND_PACKED ? n >= 1 && n <= CHUNK_BYTES / ALIGN : kind == KIND_RAW ? n == raw : kind == KIND_CONSTANT && n == 1);
+                units += n;
+            }
+        }
+        // The padding behind the last entries belongs to the last group's warp.
+        const u64 rest = head.entries_at + (g + 1) * GROUP_CHUNKS * ENTRY_BYTES + 4 * lane;
+        if (g + 1 == head.groups && rest < head.bodies_at) good &= words[rest / 4] == 0;
+        const u64* records = (const u64*)(src + HEADER_BYTES);
+        const u64 start = records[2 * g], next = g + 1 < head.groups ? records[2 * g + 2] : head.stream_bytes;
+        good &= (g > 0 || start == head.bodies_at) && start + (u64)ALIGN * __reduce_add_sync(FULL, units) == next;
+    }
+    sum = warp_sum(sum);
+    if (lane == 0 && sum) atomicAdd(&control->index_sum, sum);
+    return __all_sync(FULL, good);
+}
+
+// A block's last act. The last block of all compares the checksums and leaves the result.
+DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disagreement, Result* result) {
+    if (disagreement) atomicAdd(&control->disagreement, disagreement);
+    __threadfence();
+    if (atomicAdd(&control->closed, 1u) + 1 != gridDim.x) return;
+    __threadfence();
+    const u64 sum = atomicAdd(&control->index_sum, 0ull), differ = atomicAdd(&control->disagreement, 0ull);
+    const u64 stored = ((const u64*)src)[7];
+    u32 status = atomicMax(&control->status, 0u);
+    if (mix(sum + KEY64 * head.bodies_at) != stored || differ) status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
+    result->status = status;
+    result->bytes = head.raw_bytes;
+}

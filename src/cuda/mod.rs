@@ -1,0 +1,396 @@
+//! The GPU path: the same bytes as the CPU, for arrays and streams in device memory.
+//!
+//! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream included, is
+//! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
+
+mod driver;
+mod module;
+
+use std::ffi::c_void;
+
+use crate::bound;
+use crate::device::Place;
+use crate::dtype::DType;
+use crate::error::{Error, Kind, Result, fail};
+use crate::format::Layout;
+use crate::format::constants::*;
+use crate::params::{Mode, Params, Profile};
+use crate::stage::quantize::mantissa_and_bias;
+use driver::{Buffer, Scratch, Session};
+use module::{CompressArgs, DecompressArgs, Outcome, Workspace};
+
+pub use driver::{default_ordinal, describe, place, usable};
+
+pub use crate::device::WORKSPACE_BYTES;
+const _: () = assert!(size_of::<Workspace>() <= WORKSPACE_BYTES);
+
+/// Blocks that zero the index and measure the range take pieces of this many bytes.
+const PIECE: u64 = 16384;
+
+/// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
+pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
+    let session = Session::enter(ordinal, stream)?;
+    module::load(&session, dtype).map(|_| ())
+}
+
+/// Enqueues the compression of device memory; the result is left at `outcome`.
+///
+/// # Safety
+/// `src` holds `count` elements, `dst` `capacity` bytes aligned to 16, `workspace` `WORKSPACE_BYTES` aligned to 16: all device
+/// memory that stays valid until the stream has passed.
+#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
+unsafe fn enqueue_compress(
+    session: &Session,
+    params: &Params,
+    src: *const u8,
+    layout: &Layout,
+    dst: *mut u8,
+    capacity: usize,
+    workspace: *mut u8,
+    outcome: Option<*mut Outcome>,
+) -> Result<()> {
+    let kernels = module::load(session, params.dtype)?;
+    let (control, plan, own) = Workspace::parts(workspace);
+    let mantissa = mantissa_and_bias(params.dtype).0;
+    let keep = match params.mode {
+        Mode::Rel => bound::rel_mantissa_bits(params.bound, mantissa),
+        _ => mantissa,
+    };
+    let args = CompressArgs {
+        src,
+        count: layout.count,
+        dst,
+        capacity: capacity as u64,
+        control,
+        plan,
+        outcome: outcome.unwrap_or(own),
+        bound: params.bound,
+        range: params.range.unwrap_or(0.0),
+        fill: params.fill_value.unwrap_or(0.0),
+        dtype: params.dtype as u32,
+        mode: params.mode as u32,
+        fast: (params.profile == Profile::Fast).into(),
+        big_endian: params.big_endian.into(),
+        has_range: params.range.is_some().into(),
+        has_fill: params.fill_value.is_some().into(),
+        rounded: (keep < mantissa).into(),
+        drop: mantissa - keep,
+    };
+    // SAFETY: the contract of this function; the workspace is zeroed before the kernels use it.
+    unsafe {
+        session.clear(workspace, WORKSPACE_BYTES)?;
+        if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
+            range.launch(session, layout.raw_bytes.div_ceil(PIECE), &args)?;
+        }
+        kernels.begin_compress.launch(session, (layout.bodies_at() as u64).div_ceil(PIECE), &args)?;
+        if layout.chunks > 0 {
+            let compress =
+                if params.profile == Profile::Fast { kernels.compress_fast } else { kernels.compress_adaptive };
+            compress.launch(session, layout.chunks as u64, &args)?;
+        }
+        kernels.finish_compress.launch(session, 1, &args)
+    }
+}
+
+/// Enqueues the decompression of elements `first .. first + count` of a stream of `dtype`.
+///
+/// # Safety
+/// `src` holds `src_bytes` aligned to 16, `dst` `count` elements, `workspace` as for `enqueue_compress`.
+#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
+unsafe fn enqueue_decompress(
+    session: &Session,
+    dtype: DType,
+    src: *const u8,
+    src_bytes: usize,
+    dst: *mut u8,
+    elements: (u64, u64),
+    workspace: *mut u8,
+    outcome: Option<*mut Outcome>,
+) -> Result<()> {
+    let kernels = module::load(session, dtype)?;
+    let (control, _, own) = Workspace::parts(workspace);
+    let (first, count) = elements;
+    let args = DecompressArgs {
+        src,
+        src_bytes: src_bytes as u64,
+        dst,
+        first,
+        count,
+        control,
+        outcome: outcome.unwrap_or(own),
+        dtype: dtype as u32,
+        zero: 0,
+    };
+    let blocks = (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64) + 2 * GROUP_CHUNKS as u64;
+    // SAFETY: the contract of this function; the workspace is zeroed before the kernel uses it.
+    unsafe {
+        session.clear(workspace, WORKSPACE_BYTES)?;
+        kernels.decompress.launch(session, blocks, &args)
+    }
+}
+
+/// Memory of the caller as a kernel can use it: in place, or a copy on the device.
+struct Operand {
+    copy: Option<Buffer>,
+    pointer: *mut u8,
+}
+
+impl Operand {
+    /// # Safety
+    /// `pointer` is valid for `bytes`, and stays so until the stream has passed; it is only read if `read`.
+    unsafe fn new(session: &Session, pointer: *mut u8, bytes: usize, read: bool, align: usize) -> Result<Operand> {
+        let reachable = match place(pointer.cast()) {
+            Place::Device(d) | Place::Managed(d) => d == session.ordinal,
+            Place::Host => false,
+        };
+        if reachable && (pointer as usize).is_multiple_of(align) {
+            return Ok(Operand { copy: None, pointer });
+        }
+        let buffer = session.allocate(bytes)?;
+        if read {
+            // SAFETY: the contract; the buffer holds `bytes`.
+            unsafe { session.copy(buffer.start(), pointer, bytes) }?;
+        }
+        let pointer = buffer.start();
+        Ok(Operand { copy: Some(buffer), pointer })
+    }
+}
+
+/// The device's result of a call, after everything before it.
+fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
+    let mut result = Outcome::default();
+    let (_, _, at) = Workspace::parts(workspace.start());
+    // SAFETY: the workspace is alive, the local too until the wait is over.
+    unsafe { session.copy((&raw mut result).cast(), at.cast(), size_of::<Outcome>()) }?;
+    session.wait()?;
+    workspace.done();
+    Ok(result)
+}
+
+fn failed<T>(outcome: Outcome) -> Result<T> {
+    let kind = Kind::ALL.into_iter().find(|k| k.code() == outcome.status as i32).unwrap_or(Kind::Internal);
+    let message = match kind {
+        Kind::BufferTooSmall => "the stream does not fit the destination",
+        Kind::Corrupt => "a checksum or a check of the stream's structure failed on the GPU",
+        Kind::Truncated => "the stream ends before its stated length",
+        Kind::UnsupportedFormat => "the stream's version, codec or flags are not known to this library",
+        Kind::NotSleek => "the first bytes are not those of a SLEEK stream",
+        Kind::OutOfRange => "the array does not have these elements",
+        _ => "the GPU reported an unknown state",
+    };
+    Err(Error::new(kind, message))
+}
+
+/// Compresses on the GPU, wherever the two buffers are; returns the bytes of the stream.
+///
+/// # Safety
+/// `src` holds `count` elements and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
+pub unsafe fn compress(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    params.check()?;
+    let layout = Layout::new(params.dtype, count as u64)?;
+    if capacity < layout.bodies_at() {
+        return fail!(
+            BufferTooSmall,
+            "{capacity} bytes; header and index take {}, {} are always enough",
+            layout.bodies_at(),
+            layout.max_stream_bytes()?
+        );
+    }
+    let room = capacity.min(layout.max_stream_bytes()?);
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
+    unsafe {
+        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
+        let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
+        let to = Operand::new(&session, dst, room, false, ALIGN)?;
+        enqueue_compress(&session, params, from.pointer, &layout, to.pointer, room, workspace.start(), None)?;
+        let result = outcome(&session, &mut workspace)?;
+        if result.status != 0 {
+            return failed(result);
+        }
+        if to.copy.is_some() {
+            session.copy(dst, to.pointer, result.bytes as usize)?;
+            session.wait()?;
+        }
+        Ok(result.bytes as usize)
+    }
+}
+
+/// Restores the whole array, or elements `range` of it, on the GPU; returns the bytes written.
+///
+/// # Safety
+/// `src` holds `src_bytes` and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
+pub unsafe fn decompress(
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
+    unsafe {
+        let head = read_head(&session, src, src_bytes)?;
+        let size = head.dtype.size();
+        let (first, count) = match range {
+            None => (0, head.count),
+            Some((first, count)) => {
+                if first.checked_add(count as u64).is_none_or(|end| end > head.count) {
+                    return fail!(OutOfRange, "{count} elements from {first} on; the array has {}", head.count);
+                }
+                (first, count as u64)
+            }
+        };
+        let bytes = count as usize * size;
+        if capacity < bytes {
+            return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
+        }
+        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
+        let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
+        let to = Operand::new(&session, dst, bytes, false, 1)?;
+        enqueue_decompress(
+            &session,
+            head.dtype,
+            from.pointer,
+            src_bytes,
+            to.pointer,
+            (first, count),
+            workspace.start(),
+            None,
+        )?;
+        let result = outcome(&session, &mut workspace)?;
+        if result.status != 0 {
+            return failed(result);
+        }
+        if to.copy.is_some() {
+            session.copy(dst, to.pointer, bytes)?;
+            session.wait()?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// Type and length of a stream's array.
+struct Head {
+    dtype: DType,
+    count: u64,
+}
+
+/// Reads as much of the header as is needed to launch; the kernel checks it all.
+///
+/// # Safety
+/// `src` holds `bytes`, anywhere.
+unsafe fn read_head(session: &Session, src: *const u8, bytes: usize) -> Result<Head> {
+    let mut h = [0u8; HEADER_BYTES];
+    let have = bytes.min(HEADER_BYTES);
+    // SAFETY: the contract; the local lives until the wait is over.
+    unsafe { session.copy(h.as_mut_ptr(), src, have) }?;
+    session.wait()?;
+    if have < MAGIC.len() || h[..6] != MAGIC {
+        return fail!(NotSleek, "the first bytes are {:02x?}, not {MAGIC:02x?}", &h[..have.min(6)]);
+    }
+    if have < HEADER_BYTES {
+        return fail!(Truncated, "{have} bytes; the header alone takes {HEADER_BYTES}");
+    }
+    let corrupt = |e: Error| Error::new(Kind::Corrupt, e.message);
+    let dtype = DType::from_code(h[9].into()).map_err(corrupt)?;
+    let count = u64::from_le_bytes([h[16], h[17], h[18], h[19], h[20], h[21], h[22], h[23]]);
+    Layout::new(dtype, count).map_err(corrupt)?;
+    let stream_bytes = u64::from_le_bytes([h[24], h[25], h[26], h[27], h[28], h[29], h[30], h[31]]);
+    if bytes as u64 > stream_bytes {
+        return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - stream_bytes);
+    }
+    Ok(Head { dtype, count })
+}
+
+/// The bytes of a stream in device memory, as host memory.
+///
+/// # Safety
+/// `src` holds `bytes` of device memory.
+pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<Vec<u8>> {
+    let session = Session::enter(ordinal, stream)?;
+    let mut host = Vec::new();
+    if host.try_reserve_exact(bytes).is_err() {
+        return fail!(OutOfMemory, "{bytes} bytes");
+    }
+    host.resize(bytes, 0);
+    // SAFETY: the contract; the vector lives until the wait is over.
+    unsafe { session.copy(host.as_mut_ptr(), src, bytes) }?;
+    session.wait()?;
+    Ok(host)
+}
+
+/// Enqueues a compression and returns at once; `outcome` in device memory receives {u64 bytes, u32 status, u32 0}.
+///
+/// # Safety
+/// Every pointer is device memory that stays valid until the stream has passed, `workspace` of `WORKSPACE_BYTES`.
+#[allow(clippy::too_many_arguments)] // those of the C function
+pub unsafe fn compress_async(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    params.check()?;
+    let layout = Layout::new(params.dtype, count as u64)?;
+    let ordinal = async_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+    if capacity < layout.bodies_at() {
+        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());
+    }
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract.
+    unsafe { enqueue_compress(&session, params, src, &layout, dst, capacity, workspace, Some(outcome.cast())) }
+}
+
+/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.
+///
+/// # Safety
+/// As for `compress_async`.
+#[allow(clippy::too_many_arguments)] // those of the C function
+pub unsafe fn decompress_async(
+    dtype: DType,
+    src: *const u8,
+    src_bytes: usize,
+    dst: *mut u8,
+    elements: (u64, u64),
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    Layout::new(dtype, elements.1)?;
+    let ordinal =
+        async_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract.
+    unsafe { enqueue_decompress(&session, dtype, src, src_bytes, dst, elements, workspace, Some(outcome.cast())) }
+}
+
+/// The device that all pointers of an asynchronous call lie on.
+fn async_ordinal(pointers: &[(*mut u8, usize, &str)]) -> Result<i32> {
+    let mut found = None;
+    for (pointer, align, name) in pointers {
+        if !(*pointer as usize).is_multiple_of(*align) {
+            return fail!(InvalidArgument, "{name} must be aligned to {align} bytes in an asynchronous call");
+        }
+        match place(pointer.cast_const().cast()) {
+            Place::Device(d) | Place::Managed(d) if found.is_none_or(|f| f == d) => found = Some(d),
+            Place::Host => return fail!(InvalidArgument, "{name} must be device memory in an asynchronous call"),
+            _ => return fail!(InvalidArgument, "{name} lies on another device than the other pointers"),
+        }
+    }
+    found.map_or_else(|| fail!(Internal, "no pointer was given"), Ok)
+}

@@ -1,0 +1,223 @@
+//! The kernels: their arguments, and the loaded module of each context and element type.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
+
+use super::driver::{Session, check, describe};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+
+/// `Control` of kernels/stream.cuh.
+#[repr(C)]
+pub struct Control {
+    _ticket_end_disagreement_sum: [u64; 4],
+    _range: [u64; 2],
+    _closed_status: [u32; 2],
+}
+
+/// `Result` of kernels/stream.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Outcome {
+    /// Bytes of the stream or of the array.
+    pub bytes: u64,
+    /// 0 or a status code.
+    pub status: u32,
+    _zero: u32,
+}
+
+/// `Plan` of kernels/plan.cuh, which only kernels read.
+#[repr(C)]
+pub struct Plan {
+    _opaque: [u64; 11],
+}
+
+/// What a call keeps in device memory besides its data; all zero before the first kernel.
+#[repr(C)]
+pub struct Workspace {
+    control: Control,
+    plan: Plan,
+    outcome: Outcome,
+}
+
+impl Workspace {
+    /// Addresses of the parts of a workspace at `start`.
+    pub fn parts(start: *mut u8) -> (*mut Control, *mut Plan, *mut Outcome) {
+        let w = start.cast::<Workspace>();
+        // SAFETY: only addresses inside the workspace are computed, nothing is read.
+        unsafe { (&raw mut (*w).control, &raw mut (*w).plan, &raw mut (*w).outcome) }
+    }
+}
+
+/// `CompressArgs` of kernels/plan.cuh.
+#[repr(C)]
+pub struct CompressArgs {
+    pub src: *const u8,
+    pub count: u64,
+    pub dst: *mut u8,
+    pub capacity: u64,
+    pub control: *mut Control,
+    pub plan: *mut Plan,
+    pub outcome: *mut Outcome,
+    pub bound: f64,
+    pub range: f64,
+    pub fill: f64,
+    pub dtype: u32,
+    pub mode: u32,
+    pub fast: u32,
+    pub big_endian: u32,
+    pub has_range: u32,
+    pub has_fill: u32,
+    pub rounded: u32,
+    pub drop: u32,
+}
+
+/// `DecompressArgs` of kernels/stream.cuh.
+#[repr(C)]
+pub struct DecompressArgs {
+    pub src: *const u8,
+    pub src_bytes: u64,
+    pub dst: *mut u8,
+    pub first: u64,
+    pub count: u64,
+    pub control: *mut Control,
+    pub outcome: *mut Outcome,
+    pub dtype: u32,
+    pub zero: u32,
+}
+
+/// A kernel, how many threads its blocks have, and how many blocks the device holds at once.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    function: CUfunction,
+    threads: u32,
+    resident: u32,
+}
+
+// SAFETY: a function handle may be used from any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    /// Launches with the argument struct `args`, on at most `blocks` blocks and no more than fit the device at once.
+    ///
+    /// # Safety
+    /// `args` is the kernel's argument struct, and what it points to stays valid until the stream has passed the kernel.
+    pub unsafe fn launch<A>(&self, session: &Session, blocks: u64, args: &A) -> Result<()> {
+        let grid = blocks.clamp(1, self.resident.into()) as u32;
+        let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
+        // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
+        let done = unsafe {
+            sys::cuLaunchKernel(
+                self.function,
+                grid,
+                1,
+                1,
+                self.threads,
+                1,
+                1,
+                0,
+                session.stream,
+                params.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        check(done, "starting a kernel")
+    }
+}
+
+/// The kernels of an element type in a context.
+#[derive(Clone, Copy)]
+pub struct Module {
+    pub decompress: Kernel,
+    pub compress_fast: Kernel,
+    pub compress_adaptive: Kernel,
+    pub begin_compress: Kernel,
+    pub finish_compress: Kernel,
+    /// None for integers.
+    pub range: Option<Kernel>,
+}
+
+/// Kernel sources by width and kind: integers go with the float of their width.
+fn source(dtype: DType) -> (&'static str, &'static str) {
+    match dtype {
+        DType::F32 | DType::I32 | DType::U32 => ("f32", include_str!("../../kernels/f32.ptx")),
+        DType::F64 | DType::I64 | DType::U64 => ("f64", include_str!("../../kernels/f64.ptx")),
+        DType::F16 | DType::I16 | DType::U16 => ("f16", include_str!("../../kernels/f16.ptx")),
+        DType::BF16 => ("bf16", include_str!("../../kernels/bf16.ptx")),
+        DType::I8 | DType::U8 => ("b8", include_str!("../../kernels/b8.ptx")),
+    }
+}
+
+/// The kernels for `dtype` in the session's context; loaded at the first call, which takes a fraction of a second.
+pub fn load(session: &Session, dtype: DType) -> Result<Module> {
+    static LOADED: Mutex<Option<HashMap<(u64, &'static str), Module>>> = Mutex::new(None);
+    let (name, ptx) = source(dtype);
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let modules = loaded.get_or_insert_default();
+    if let Some(module) = modules.get(&(session.context_id, name)) {
+        return Ok(*module);
+    }
+    let (device, major, minor) = describe(session.ordinal)?;
+    if major < 8 {
+        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
+    }
+    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
+    let mut handle = ptr::null_mut();
+    // SAFETY: a NUL-terminated PTX text and a live local. The module stays loaded as long as its context.
+    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
+    check(done, &format!("loading the kernels of {name} on {device}"))?;
+    let kernel = |base: &str, typed: bool| -> Result<Kernel> {
+        let full = if typed { format!("sleek_{base}_{name}\0") } else { format!("sleek_{base}\0") };
+        let Ok(full) = CStr::from_bytes_with_nul(full.as_bytes()) else { return fail!(Internal, "kernel name {full}") };
+        let mut function = ptr::null_mut();
+        // SAFETY: the module was just loaded; a live local.
+        check(unsafe { sys::cuModuleGetFunction(&mut function, handle, full.as_ptr()) }, &format!("finding {full:?}"))?;
+        measure(function, session.ordinal)
+    };
+    let module = Module {
+        decompress: kernel("decompress", true)?,
+        compress_fast: kernel("compress_fast", true)?,
+        compress_adaptive: kernel("compress_adaptive", true)?,
+        begin_compress: kernel("begin_compress", false)?,
+        finish_compress: kernel("finish_compress", false)?,
+        range: if name == "b8" { None } else { Some(kernel("range", true)?) },
+    };
+    modules.insert((session.context_id, name), module);
+    Ok(module)
+}
+
+/// The block size of a kernel is its launch bound; the grid is what the device holds at once.
+fn measure(function: CUfunction, ordinal: i32) -> Result<Kernel> {
+    let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
+    // SAFETY: live locals and a function of a loaded module.
+    let steps: [CUresult; 5] = unsafe {
+        [
+            // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
+            sys::cuFuncSetAttribute(
+                function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                100,
+            ),
+            sys::cuDeviceGet(&mut device, ordinal),
+            sys::cuDeviceGetAttribute(
+                &mut processors,
+                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                device,
+            ),
+            sys::cuFuncGetAttribute(
+                &mut threads,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                function,
+            ),
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0),
+        ]
+    };
+    steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
+    Ok(Kernel { function, threads: threads as u32, resident: (blocks.max(1) * processors.max(1)) as u32 })
+}

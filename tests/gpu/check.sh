@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Checks the GPU path on a machine with a GPU. Takes the program from SLEEK_GPU where it was built elsewhere.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+gpu=${SLEEK_GPU:-}
+if [ -z "$gpu" ]; then
+    cargo build --release --example gpu
+    gpu=${CARGO_TARGET_DIR:-target}/release/examples/gpu
+fi
+"$gpu" check
+if command -v compute-sanitizer >/dev/null; then
+    export SLEEK_GPU_SMALL=1
+    for tool in memcheck racecheck initcheck synccheck; do
+        compute-sanitizer --tool "$tool" --error-exitcode 1 --print-limit 5 "$gpu" check
+    done
+else
+    echo "compute-sanitizer is not installed: its checks were left out"
+fi

@@ -1,0 +1,255 @@
+// Runs a CUDA kernel source on the CPU: a fiber for each CUDA thread, an operating-system thread for each resident block, so that
+// blocks really do wait for each other. The order of the fibers can be shuffled by a seed. It shows no weak-memory and no
+// divergence bugs; compute-sanitizer on a GPU does (tests/gpu/check.sh).
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef unsigned long long u64;
+typedef int32_t i32;
+typedef long long i64;
+struct alignas(16) uint4 { u32 x, y, z, w; };
+struct alignas(8) uint2 { u32 x, y; };
+static inline uint2 make_uint2(u32 x, u32 y) { return uint2{x, y}; }
+static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, z, w}; }
+
+#define DEV inline
+#define KERNEL static inline
+#define SHARED static thread_local
+#define __launch_bounds__(...)
+
+namespace shim {
+struct Fiber {
+#if defined(__x86_64__)
+    void* stack_pointer;
+#else
+    ucontext_t context;
+#endif
+    char* stack;
+    u32 thread;
+    bool done;
+};
+struct Warp { u32 arrived = 0, generation = 0; u64 slot[32]; };
+struct Block {
+    u32 index, grid, threads, live, arrived = 0, generation = 0, any = 0, any_result = 0;
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
+    std::function<void()> body;
+#if defined(__x86_64__)
+    void* main;
+#else
+    ucontext_t main;
+#endif
+};
+inline thread_local Block* block;
+inline thread_local Fiber* fiber;
+
+#if defined(__x86_64__)
+extern "C" void shim_switch(void** save, void* load);
+asm(R"(
+.text
+.globl shim_switch
+shim_switch:
+ pushq %rbp
+ pushq %rbx
+ pushq %r12
+ pushq %r13
+ pushq %r14
+ pushq %r15
+ movq %rsp,(%rdi)
+ movq %rsi,%rsp
+ popq %r15
+ popq %r14
+ popq %r13
+ popq %r12
+ popq %rbx
+ popq %rbp
+ ret
+)");
+inline void to_main() { shim_switch(&fiber->stack_pointer, block->main); }
+inline void to_fiber(Fiber& f) { shim_switch(&block->main, f.stack_pointer); }
+#else
+inline void to_main() { swapcontext(&fiber->context, &block->main); }
+inline void to_fiber(Fiber& f) { swapcontext(&block->main, &f.context); }
+#endif
+
+inline void release_block() { block->arrived = 0; block->any_result = block->any; block->any = 0; block->generation++; }
+inline void entry() {
+    block->body();
+    fiber->done = true;
+    block->live--;
+    // A finished thread no longer counts at barriers.
+    if (block->live && block->arrived == block->live) release_block();
+    for (;;) to_main();
+}
+inline void block_sync() {
+    const u32 g = block->generation;
+    if (++block->arrived == block->live) release_block();
+    else while (block->generation == g) to_main();
+}
+inline Warp& warp() { return block->warps[fiber->thread >> 5]; }
+inline void warp_sync() {
+    Warp& w = warp();
+    const u32 g = w.generation;
+    if (++w.arrived == 32) { w.arrived = 0; w.generation++; }
+    else while (w.generation == g) to_main();
+}
+template <class T> inline T shuffle(T v, u32 from) {
+    Warp& w = warp();
+    u64 bits = 0;
+    memcpy(&bits, &v, sizeof v);
+    w.slot[fiber->thread & 31] = bits;
+    warp_sync();
+    bits = w.slot[from & 31];
+    warp_sync();
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+template <class Op> inline u32 reduce(u32 v, Op op) {
+    Warp& w = warp();
+    w.slot[fiber->thread & 31] = v;
+    warp_sync();
+    u32 r = (u32)w.slot[0];
+    for (int i = 1; i < 32; i++) r = op(r, (u32)w.slot[i]);
+    warp_sync();
+    return r;
+}
+
+inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
+    const size_t stack = 128 << 10;
+    Block b;
+    b.index = index;
+    b.grid = grid;
+    b.threads = b.live = threads;
+    b.fibers.resize(threads);
+    b.warps.resize((threads + 31) / 32);
+    b.body = body;
+    block = &b;
+    for (u32 i = 0; i < threads; i++) {
+        Fiber& f = b.fibers[i];
+        f.thread = i;
+        f.done = false;
+        f.stack = (char*)malloc(stack);
+#if defined(__x86_64__)
+        u64* sp = (u64*)((uintptr_t)(f.stack + stack) & ~15ull);
+        *--sp = 0;
+        *--sp = (u64)(void*)&entry;
+        for (int k = 0; k < 6; k++) *--sp = 0;
+        f.stack_pointer = sp;
+#else
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack;
+        f.context.uc_stack.ss_size = stack;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, entry, 0);
+#endif
+    }
+    u32 random = seed * 2654435761u + 1;
+    while (b.live) {
+        u32 offset = 0;
+        if (seed) {
+            random = random * 1664525u + 1013904223u;
+            offset = random % threads;
+        }
+        for (u32 i = 0; i < threads; i++) {
+            Fiber& f = b.fibers[(i + offset) % threads];
+            if (f.done) continue;
+            fiber = &f;
+            to_fiber(f);
+        }
+    }
+    for (auto& f : b.fibers) free(f.stack);
+}
+inline void launch(u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
+    std::vector<std::thread> blocks;
+    for (u32 i = 0; i < grid; i++) blocks.emplace_back([=] { run_block(i, grid, threads, body, seed ? seed + i : 0); });
+    for (auto& b : blocks) b.join();
+}
+struct Index { u32 x; };
+}
+
+#define threadIdx (shim::Index{shim::fiber->thread})
+#define blockIdx (shim::Index{shim::block->index})
+#define blockDim (shim::Index{shim::block->threads})
+#define gridDim (shim::Index{shim::block->grid})
+#define YIELD() shim::to_main()
+
+inline void __syncthreads() { shim::block_sync(); }
+inline int __syncthreads_or(int p) {
+    shim::block->any |= p != 0;
+    shim::block_sync();
+    return (int)shim::block->any_result;
+}
+inline void __syncwarp(u32 = ~0u) { shim::warp_sync(); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+template <class T> T __shfl_sync(u32, T v, u32 from) { return shim::shuffle(v, from); }
+template <class T> T __shfl_down_sync(u32, T v, u32 d) { const u32 l = shim::fiber->thread & 31; return shim::shuffle(v, l + d < 32 ? l + d : l); }
+template <class T> T __shfl_up_sync(u32, T v, u32 d) { const u32 l = shim::fiber->thread & 31; return shim::shuffle(v, l >= d ? l - d : l); }
+inline u32 __reduce_or_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a | b; }); }
+inline u32 __reduce_add_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a + b; }); }
+inline u32 __reduce_min_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a < b ? a : b; }); }
+inline u32 __reduce_max_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a > b ? a : b; }); }
+inline u32 __ballot_sync(u32 m, bool p) { return __reduce_or_sync(m, p ? 1u << (shim::fiber->thread & 31) : 0); }
+inline int __any_sync(u32 m, bool p) { return __ballot_sync(m, p) != 0; }
+inline int __all_sync(u32 m, bool p) { return __ballot_sync(m, p) == ~0u; }
+inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) { s &= 31; return s ? hi << s | lo >> (32 - s) : hi; }
+inline u32 __funnelshift_r(u32 lo, u32 hi, u32 s) { s &= 31; return s ? lo >> s | hi << (32 - s) : lo; }
+inline u32 __funnelshift_rc(u32 lo, u32 hi, u32 s) { return s >= 32 ? hi : __funnelshift_r(lo, hi, s); }
+inline u32 __funnelshift_lc(u32 lo, u32 hi, u32 s) { return s >= 32 ? lo : __funnelshift_l(lo, hi, s); }
+inline u32 __byte_perm(u32 a, u32 b, u32 s) {
+    const u64 bytes = a | (u64)b << 32;
+    u32 r = 0;
+    for (int i = 0; i < 4; i++) r |= (u32)(bytes >> (8 * (s >> (4 * i) & 7)) & 0xff) << (8 * i);
+    return r;
+}
+inline int __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
+inline int __clzll(i64 x) { return x ? __builtin_clzll((u64)x) : 64; }
+inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
+inline int __popc(u32 x) { return __builtin_popcount(x); }
+template <class T> T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
+template <class T> T atomicOr(T* p, T v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
+template <class T> T atomicMax(T* p, T v) {
+    T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (old < v && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {}
+    return old;
+}
+
+inline void store_relaxed(u16* p, u16 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+inline uint4 load_relaxed(const uint4* p) {
+    const u64* w = (const u64*)p;
+    const u64 a = __atomic_load_n(w, __ATOMIC_RELAXED), b = __atomic_load_n(w + 1, __ATOMIC_RELAXED);
+    return make_uint4((u32)a, (u32)(a >> 32), (u32)b, (u32)(b >> 32));
+}
+inline uint4 load_streaming(const uint4* p) { return *p; }
+inline void store_streaming(uint4* p, uint4 v) { *p = v; }
+inline void prefetch(const u8*) {}
+
+inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
+inline double float_of(u64 b) { double f; memcpy(&f, &b, 8); return f; }
+inline u32 bits_of(float f) { u32 b; memcpy(&b, &f, 4); return b; }
+inline u64 bits_of(double f) { u64 b; memcpy(&b, &f, 8); return b; }
+// Exact for the numbers that the quantizer makes: those that binary16 has.
+inline u32 halves_of(float lo, float hi) {
+    auto half = [](float x) {
+        const float magnitude = float_of(bits_of(x) & 0x7fffffffu) * float_of(0x07800000u);
+        return bits_of(magnitude) >> 13 | (bits_of(x) >> 16 & 0x8000u);
+    };
+    return half(lo) | half(hi) << 16;
+}
+inline float float_of_half(u32 b) {
+    const u32 sign = (b & 0x8000u) << 16;
+    if ((b & 0x7c00u) == 0x7c00u) return float_of(sign | 0x7f800000u | (b & 0x3ffu) << 13);
+    return float_of(bits_of(float_of((b & 0x7fffu) << 13) * float_of(0x77800000u)) | sign);
+}

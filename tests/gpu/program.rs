@@ -1,0 +1,415 @@
+//! `gpu check`: CPU and GPU bytes on real fields and odd inputs. `gpu bench`: time beside a device-to-device copy.
+//! For a machine with a GPU; tests/gpu/check.sh and tests/gpu/bench.sh run it.
+
+#![allow(clippy::undocumented_unsafe_blocks)] // every one calls the driver on live locals and memory of `Memory`
+
+#[path = "../../benches/fields.rs"]
+mod fields;
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use cudarc::driver::sys::{self, CUevent, CUresult};
+use fields::Field;
+use sleek::{DType, Device, Mode, Params, Profile, cuda, device};
+
+fn ok(r: CUresult) {
+    assert_eq!(r, CUresult::CUDA_SUCCESS);
+}
+
+/// Device memory.
+struct Memory(u64);
+
+impl Memory {
+    fn new(bytes: usize) -> Memory {
+        let mut p = 0;
+        ok(unsafe { sys::cuMemAlloc_v2(&mut p, bytes.max(16)) });
+        ok(unsafe { sys::cuMemsetD8_v2(p, 0xA5, bytes.max(16)) });
+        Memory(p)
+    }
+
+    fn of(bytes: &[u8]) -> Memory {
+        let m = Memory::new(bytes.len());
+        ok(unsafe { sys::cuMemcpyHtoD_v2(m.0, bytes.as_ptr().cast(), bytes.len()) });
+        m
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        (self.0 + offset as u64) as *mut u8
+    }
+
+    fn read(&self, offset: usize, bytes: usize) -> Vec<u8> {
+        let mut v = vec![0u8; bytes];
+        ok(unsafe { sys::cuMemcpyDtoH_v2(v.as_mut_ptr().cast(), self.0 + offset as u64, bytes) });
+        v
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let _ = unsafe { sys::cuMemFree_v2(self.0) };
+    }
+}
+
+/// Median milliseconds of `reps` runs on the default stream, after two to warm up.
+fn time(reps: usize, mut run: impl FnMut()) -> f64 {
+    let mut events: [CUevent; 2] = [null_mut(); 2];
+    for e in &mut events {
+        ok(unsafe { sys::cuEventCreate(e, 0) });
+    }
+    let mut all = Vec::new();
+    for i in 0..reps + 2 {
+        let mut ms = 0f32;
+        unsafe {
+            ok(sys::cuEventRecord(events[0], null_mut()));
+            run();
+            ok(sys::cuEventRecord(events[1], null_mut()));
+            ok(sys::cuEventSynchronize(events[1]));
+            ok(sys::cuEventElapsedTime(&mut ms, events[0], events[1]));
+        }
+        if i >= 2 {
+            all.push(f64::from(ms));
+        }
+    }
+    for e in events {
+        ok(unsafe { sys::cuEventDestroy_v2(e) });
+    }
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn settings(field: &Field, bounds: &[f64]) -> Vec<Params> {
+    let mut all = Vec::new();
+    for profile in [Profile::Fast, Profile::Adaptive] {
+        all.push(Params { profile, ..Params::new(field.dtype) });
+        for bound in bounds {
+            all.push(Params {
+                profile,
+                fill_value: field.fill,
+                ..Params::new(field.dtype).with_bound(Mode::Noa, *bound)
+            });
+        }
+    }
+    all
+}
+
+fn result(at: &Memory) -> (usize, u32) {
+    let r = at.read(0, 16);
+    let word = |i: usize| u32::from_le_bytes([r[i], r[i + 1], r[i + 2], r[i + 3]]);
+    (word(0) as usize | (word(4) as usize) << 32, word(8))
+}
+
+/// Both paths on one array: the same stream, the same array back, from the GPU's stream and from the CPU's.
+fn compare(p: &Params, bytes: &[u8], offset: usize, what: &str) {
+    let count = bytes.len() / p.dtype.size();
+    let expected = sleek::compress(p, bytes).unwrap();
+    let room = sleek::compress_bound(p, count).unwrap();
+    let mut shifted = vec![0; offset];
+    shifted.extend_from_slice(bytes);
+    let (src, dst, back) = (Memory::of(&shifted), Memory::new(room), Memory::new(bytes.len() + offset));
+    let n = unsafe { device::compress(p, src.at(offset), count, dst.at(0), room, null_mut()) }.unwrap();
+    assert!(dst.read(0, n) == expected, "{what} {p:?}: streams differ ({n} and {} bytes)", expected.len());
+    let n = unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
+        .unwrap();
+    assert_eq!(n, bytes.len());
+    assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+}
+
+/// Bits that no field has: random words cut to a random width per stretch, with runs, specials and outliers.
+fn odd(dtype: DType, bytes: usize, r: &mut Random) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes + 8);
+    let (mut left, mut keep, mut base) = (0u64, 0u64, 0u64);
+    while out.len() < bytes {
+        if left == 0 {
+            left = r.next() % 900 + 1;
+            keep = u64::MAX >> (r.next() % 64);
+            base = if r.next().is_multiple_of(3) { 0 } else { r.next() };
+        }
+        left -= 1;
+        let outlier = if r.next().is_multiple_of(97) { r.next() } else { 0 };
+        out.extend_from_slice(&(base.wrapping_add((r.next() & keep) ^ outlier)).to_le_bytes()[..dtype.size()]);
+    }
+    out.truncate(bytes / dtype.size() * dtype.size());
+    out
+}
+
+fn check() {
+    // Under compute-sanitizer everything takes a hundred times as long.
+    let small = std::env::var_os("SLEEK_GPU_SMALL").is_some();
+    let mut n = 0;
+    for mut field in fields::load() {
+        if small {
+            field.bytes.truncate(200_000);
+        }
+        for p in settings(&field, &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6]) {
+            compare(&p, &field.bytes, 0, &field.name);
+            n += 1;
+        }
+    }
+    let mut r = Random(0x9E3779B97F4A7C15);
+    for dtype in DType::ALL {
+        for round in 0..if small { 6 } else { 24 } {
+            let bytes = match round {
+                0..8 => r.next() as usize % 70000,
+                8..20 => r.next() as usize % 3_000_000,
+                _ => 40_000_000,
+            };
+            let bytes = if small { bytes % 100_000 } else { bytes };
+            let bytes = odd(dtype, bytes, &mut r);
+            let mut p = Params::new(dtype);
+            if dtype.is_float() {
+                p = match round % 5 {
+                    0 => p.with_bound(Mode::Abs, 0.37),
+                    1 => p.with_bound(Mode::Rel, 1e-2),
+                    2 => p.with_bound(Mode::Noa, 1e-5),
+                    _ => p,
+                };
+            }
+            p.profile = if round % 2 == 0 { Profile::Fast } else { Profile::Adaptive };
+            p.big_endian = round % 7 == 3;
+            compare(&p, &bytes, if round % 4 == 1 { dtype.size() } else { 0 }, "odd");
+            n += 1;
+        }
+    }
+    corrupt(&mut r, if small { 20 } else { 300 });
+    graph();
+    if !small {
+        large();
+    }
+    println!("gpu check: {n} arrays, streams and restored arrays equal to the CPU's");
+}
+
+/// Damaged streams are refused where the CPU refuses them and never written beyond the end.
+fn corrupt(r: &mut Random, rounds: u32) {
+    let bytes = odd(DType::F32, 200_000, r);
+    let sound = sleek::compress(&Params::new(DType::F32), &bytes).unwrap();
+    for round in 0..rounds {
+        let mut stream = sound.clone();
+        let at = r.next() as usize % stream.len();
+        stream[if round % 2 == 0 { at } else { at % 200 }] ^= 1 << (r.next() % 8);
+        let (src, dst) = (Memory::of(&stream), Memory::new(bytes.len() + 4096));
+        let gpu = unsafe {
+            device::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
+        };
+        assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
+        assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+    }
+}
+
+/// Both asynchronous calls in a CUDA graph on a stream of its own, replayed on other data.
+fn graph() {
+    let p = Params::new(DType::F32).with_bound(Mode::Noa, 1e-4);
+    let (first, second) = (odd(DType::F32, 3_000_000, &mut Random(21)), odd(DType::F32, 3_000_000, &mut Random(22)));
+    let count = first.len() / 4;
+    let room = sleek::compress_bound(&p, count).unwrap();
+    let (src, dst, back) = (Memory::of(&first), Memory::new(room), Memory::new(first.len()));
+    let (workspace, other) = (Memory::new(cuda::WORKSPACE_BYTES), Memory::new(cuda::WORKSPACE_BYTES));
+    let (made, restored) = (Memory::new(16), Memory::new(16));
+    let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
+    unsafe {
+        ok(sys::cuStreamCreate(&mut stream, 1));
+        ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
+        let s = stream.cast::<c_void>();
+        cuda::compress_async(&p, src.at(0), count, dst.at(0), room, made.at(0), workspace.at(0), s).unwrap();
+        cuda::decompress_async(p.dtype, dst.at(0), room, back.at(0), (0, count as u64), restored.at(0), other.at(0), s)
+            .unwrap();
+        ok(sys::cuStreamEndCapture(stream, &mut graph));
+        ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
+        for data in [&first, &second] {
+            ok(sys::cuMemcpyHtoD_v2(src.0, data.as_ptr().cast(), data.len()));
+            ok(sys::cuGraphLaunch(ready, stream));
+            ok(sys::cuStreamSynchronize(stream));
+            let expected = sleek::compress(&p, data).unwrap();
+            assert_eq!((result(&made), result(&restored).1), ((expected.len(), 0), 0));
+            assert!(
+                dst.read(0, expected.len()) == expected
+                    && back.read(0, data.len()) == sleek::decompress(&expected).unwrap()
+            );
+        }
+        ok(sys::cuGraphExecDestroy(ready));
+        ok(sys::cuGraphDestroy(graph));
+        ok(sys::cuStreamDestroy_v2(stream));
+    }
+}
+
+/// More than 4 GiB, made by repetition on the device; what comes back is compared on the host piece by piece.
+fn large() {
+    let piece = odd(DType::F64, 64 << 20, &mut Random(5));
+    let copies = 67;
+    let total = piece.len() * copies;
+    let src = Memory::new(total);
+    for i in 0..copies {
+        ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + (i * piece.len()) as u64, piece.as_ptr().cast(), piece.len()) });
+    }
+    let p = Params { profile: Profile::Fast, ..Params::new(DType::F64) };
+    let room = sleek::compress_bound(&p, total / 8).unwrap();
+    let (dst, back) = (Memory::new(room), Memory::new(total));
+    let n = unsafe { device::compress(&p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
+    unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
+    for i in [0, 1, copies / 2, copies - 1] {
+        assert!(back.read(i * piece.len(), piece.len()) == piece, "piece {i}");
+    }
+    println!(
+        "{:.2} GiB there and back, stream of {:.2} GiB",
+        total as f64 / (1u64 << 30) as f64,
+        n as f64 / (1u64 << 30) as f64
+    );
+}
+
+fn bench(mib: usize, reps: usize, bounds: &[f64]) {
+    println!(
+        "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    let bytes = mib << 20;
+    let (src, dst) = (Memory::new(bytes), Memory::new(bytes + bytes / 4096 + 4096));
+    let back = Memory::new(bytes);
+    let (workspace, outcome) = (Memory::new(cuda::WORKSPACE_BYTES), Memory::new(16));
+    for field in fields::load() {
+        let tile = field.bytes.len();
+        let mut at = 0;
+        while at < bytes {
+            let n = tile.min(bytes - at);
+            ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + at as u64, field.bytes.as_ptr().cast(), n) });
+            at += n;
+        }
+        for p in settings(&field, bounds) {
+            let count = bytes / p.dtype.size();
+            let copy = || time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) }));
+            let before = copy();
+            let room = bytes + bytes / 4096 + 4096;
+            let compress = |p: &Params| {
+                time(reps, || unsafe {
+                    cuda::compress_async(
+                        p,
+                        src.at(0),
+                        count,
+                        dst.at(0),
+                        room,
+                        outcome.at(0),
+                        workspace.at(0),
+                        null_mut(),
+                    )
+                    .unwrap()
+                })
+            };
+            // The range costs a pass over the data; programs that know it give it.
+            let measured = compress(&p);
+            let range = dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
+            let given = Params { range: Some(range).filter(|r| *r > 0.0), ..p.clone() };
+            let c = if p.mode == Mode::Noa { compress(&given) } else { measured };
+            let (n, status) = result(&outcome);
+            assert_eq!(status, 0, "{} {p:?}", field.name);
+            let d = time(reps, || unsafe {
+                cuda::decompress_async(
+                    p.dtype,
+                    dst.at(0),
+                    n,
+                    back.at(0),
+                    (0, count as u64),
+                    outcome.at(0),
+                    workspace.at(0),
+                    null_mut(),
+                )
+                .unwrap()
+            });
+            assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
+            let memcpy = (before + copy()) / 2.0;
+            let ratio = bytes as f64 / n as f64;
+            let ceiling = 2.0 / (1.0 + 1.0 / ratio);
+            let bound = if p.mode == Mode::Lossless { "lossless".into() } else { format!("{:e}", p.bound) };
+            println!(
+                "| {} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
+                field.name,
+                p.profile.name(),
+                memcpy / c,
+                100.0 * memcpy / c / ceiling,
+                memcpy / measured,
+                memcpy / d,
+                100.0 * memcpy / d / ceiling
+            );
+        }
+    }
+    println!(
+        "\nmemcpy: {:.0} GB/s of {mib} MiB",
+        bytes as f64 / 1e6 / time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) }))
+    );
+}
+
+/// Whole synchronous calls on small arrays, and transfers between host and device against raw pinned copies.
+fn calls(reps: usize) {
+    let Some(field) = fields::load().into_iter().find(|f| f.dtype == DType::F32) else { return };
+    let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+    println!(
+        "\n| KiB | compress call µs | decompress call µs | to host, compressed, µs | raw pinned to host µs | ratio |\n|---|---|---|---|---|---|"
+    );
+    for kib in [64usize, 256, 1024, 4096, 16384, 65536, 262144] {
+        let bytes = kib << 10;
+        let data: Vec<u8> = field.bytes.iter().cycle().take(bytes).copied().collect();
+        let room = sleek::compress_bound(&p, bytes / 4).unwrap();
+        let (src, dst, back) = (Memory::of(&data), Memory::new(room), Memory::new(bytes));
+        let mut pinned: *mut c_void = null_mut();
+        ok(unsafe { sys::cuMemAllocHost_v2(&mut pinned, room) });
+        let clock = |f: &mut dyn FnMut()| {
+            f();
+            let mut t: Vec<f64> = (0..reps)
+                .map(|_| {
+                    let s = std::time::Instant::now();
+                    f();
+                    s.elapsed().as_secs_f64() * 1e6
+                })
+                .collect();
+            t.sort_by(f64::total_cmp);
+            t[t.len() / 2]
+        };
+        let mut n = 0;
+        let c = clock(&mut || {
+            n = unsafe { device::compress(&p, src.at(0), bytes / 4, dst.at(0), room, null_mut()) }.unwrap()
+        });
+        let d = clock(&mut || {
+            unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(0), bytes, null_mut()) }.unwrap();
+        });
+        let down = clock(&mut || {
+            unsafe { device::compress(&p, src.at(0), bytes / 4, pinned.cast(), room, null_mut()) }.unwrap();
+        });
+        let raw = clock(&mut || {
+            ok(unsafe { sys::cuMemcpyDtoHAsync_v2(pinned, src.0, bytes, null_mut()) });
+            ok(unsafe { sys::cuStreamSynchronize(null_mut()) });
+        });
+        println!("| {kib} | {c:.0} | {d:.0} | {down:.0} | {raw:.0} | {:.2} |", bytes as f64 / n as f64);
+        ok(unsafe { sys::cuMemFreeHost(pinned) });
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    cuda::usable().unwrap_or_else(|e| panic!("{e}"));
+    cuda::prepare(DType::F32, 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
+    let (mut dev, mut context) = (0, null_mut());
+    unsafe {
+        ok(sys::cuDeviceGet(&mut dev, 0));
+        ok(sys::cuDevicePrimaryCtxRetain(&mut context, dev));
+        ok(sys::cuCtxSetCurrent(context));
+    }
+    let (name, major, minor) = cuda::describe(0).unwrap_or_else(|e| panic!("{e}"));
+    println!("{name}, compute capability {major}.{minor}");
+    let number = |i: usize, otherwise: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(otherwise);
+    match args.get(1).map(String::as_str) {
+        Some("check") => check(),
+        Some("bench") => bench(number(2, 512), number(3, 11), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6]),
+        Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
+        Some("calls") => calls(number(2, 21)),
+        _ => panic!("gpu check | bench [MiB] [repeats] | quick [MiB] [repeats] | calls [repeats]"),
+    }
+}

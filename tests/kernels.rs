@@ -1,0 +1,96 @@
+//! The committed files that are made from others: `kernels/format.h` from the format's constants, `kernels/*.ptx` from the kernels.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use sleek::format::constants::*;
+use sleek::format::{Kind as ChunkKind, Special, SubMode};
+use sleek::{Kind, Mode};
+
+fn kernels() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels")
+}
+
+/// `kernels/format.h` as the constants of the crate make it.
+fn format_h() -> String {
+    let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
+    let numbers: [(&str, u64); 37] = [
+        ("VERSION", VERSION.into()),
+        ("HEADER_BYTES", HEADER_BYTES as u64),
+        ("CHUNK_BYTES", CHUNK_BYTES as u64),
+        ("SUBCHUNK_BYTES", SUBCHUNK_BYTES as u64),
+        ("SUBCHUNKS", SUBCHUNKS as u64),
+        ("GROUP_CHUNKS", GROUP_CHUNKS as u64),
+        ("GROUP_BYTES", GROUP_BYTES as u64),
+        ("ENTRY_BYTES", ENTRY_BYTES as u64),
+        ("ALIGN", ALIGN as u64),
+        ("CHUNK_HEADER_BYTES", CHUNK_HEADER_BYTES as u64),
+        ("ENTRY_SIZE_MASK", ENTRY_SIZE_MASK.into()),
+        ("ENTRY_KIND_SHIFT", ENTRY_KIND_SHIFT.into()),
+        ("ENTRY_ZERO_MASK", (!(ENTRY_SIZE_MASK | 3 << ENTRY_KIND_SHIFT)).into()),
+        ("KIND_PACKED", ChunkKind::Packed as u64),
+        ("KIND_RAW", ChunkKind::Raw as u64),
+        ("KIND_CONSTANT", ChunkKind::Constant as u64),
+        ("MODE_OFFSET", SubMode::Offset as u64),
+        ("MODE_ZIGZAG", SubMode::ZigZag as u64),
+        ("MODE_DELTA", SubMode::Delta as u64),
+        ("MODE_SPECIAL", SubMode::Special as u64),
+        ("SPECIAL_EXPONENT", Special::Exponent as u64),
+        ("SPECIAL_DELTA2", Special::Delta2 as u64),
+        ("BOUND_LOSSLESS", Mode::Lossless as u64),
+        ("BOUND_ABS", Mode::Abs as u64),
+        ("BOUND_NOA", Mode::Noa as u64),
+        ("CODEC_SLEEK", CODEC_SLEEK.into()),
+        ("FLAG_BIG_ENDIAN", FLAG_BIG_ENDIAN.into()),
+        ("FLAG_FAST", FLAG_FAST.into()),
+        ("KEY32", KEY32.into()),
+        ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
+        ("STATUS_INVALID_ARGUMENT", Kind::InvalidArgument.code() as u64),
+        ("STATUS_BUFFER_TOO_SMALL", Kind::BufferTooSmall.code() as u64),
+        ("STATUS_NOT_SLEEK", Kind::NotSleek.code() as u64),
+        ("STATUS_UNSUPPORTED_FORMAT", Kind::UnsupportedFormat.code() as u64),
+        ("STATUS_TRUNCATED", Kind::Truncated.code() as u64),
+        ("STATUS_CORRUPT", Kind::Corrupt.code() as u64),
+        ("STATUS_OUT_OF_RANGE", Kind::OutOfRange.code() as u64),
+    ];
+    let mut h = String::from(
+        "// Made from src/format/constants.rs by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+    );
+    for (name, value) in numbers {
+        writeln!(h, "#define {name} {value:#x}u").unwrap();
+    }
+    writeln!(h, "#define KEY64 {KEY64:#x}ull\n#define MAGIC48 {magic:#x}ull").unwrap();
+    h
+}
+
+#[test]
+fn format_h_is_fresh() {
+    let path = kernels().join("format.h");
+    if std::env::var_os("SLEEK_UPDATE").is_some() {
+        std::fs::write(&path, format_h()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(committed == format_h(), "kernels/format.h is stale: SLEEK_UPDATE=1 cargo test --test kernels");
+}
+
+/// FNV-1a over the kernel sources; kernels/build.py writes it into the first line of what it makes.
+fn digest() -> String {
+    let is_source = |p: &PathBuf| matches!(p.extension().and_then(|x| x.to_str()), Some("cu" | "cuh" | "h"));
+    let mut sources: Vec<PathBuf> =
+        std::fs::read_dir(kernels()).unwrap().map(|e| e.unwrap().path()).filter(is_source).collect();
+    sources.sort();
+    let bytes = sources.iter().flat_map(|p| std::fs::read(p).unwrap());
+    format!("{:016x}", bytes.fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3)))
+}
+
+#[test]
+fn ptx_is_fresh_and_for_every_driver_from_525_on() {
+    let head = format!("// sources {}\n", digest());
+    for name in ["f32", "f64", "f16", "bf16", "b8"] {
+        let ptx = std::fs::read_to_string(kernels().join(format!("{name}.ptx"))).unwrap();
+        assert!(ptx.starts_with(&head), "kernels/{name}.ptx is stale: make kernels");
+        assert!(ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");
+        // A contracted product and sum would change bytes.
+        assert!(!ptx.lines().any(|l| l.trim_start().starts_with("fma.rn.f32")), "{name}");
+    }
+}
