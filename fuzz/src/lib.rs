@@ -35,7 +35,7 @@ impl<'a> Input<'a> {
     pub fn f64(&mut self) -> f64 {
         match self.u8() {
             0..=63 => f64::from_bits(self.u64()),
-            n => f64::from(1 + self.u32() as u16) * vectors::exact::power(i32::from(n) - 160),
+            n => (1.0 + f64::from(self.u32() as u16)) * vectors::exact::power(i32::from(n) - 160),
         }
     }
 
