@@ -152,8 +152,8 @@ class Report:
         fill = [f.name for f in self.fields if f.has_fill]
         parts = [
             "# SLEEK and other HDF5 filters on the same fields",
-            f"Written by `make peers` on {datetime.date.today().isoformat()}: {cpu}, {cores} cores; one core's memcpy of 64 MiB "
-            f"{self.memcpy / 1e9:.1f} GB/s; {self.versions}.",
+            f"Written by `make peers` on {datetime.date.today().isoformat()}: {cpu}, {cores} cores, load average "
+            f"{os.getloadavg()[1]:.1f} (above the cores, all speeds suffer); one core's memcpy of 64 MiB {self.memcpy / 1e9:.1f} GB/s; {self.versions}.",
             textwrap.dedent(
                 f"""\
                 How it is measured:

@@ -335,11 +335,17 @@ impl Simd<u32, 128> for Avx512 {
         unsafe {
             let mut any = _mm512_setzero_si512();
             let bits = _mm512_set1_epi32(32);
-            for i in 0..8 {
+            let mut width = |i: usize| {
                 let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
                 any = _mm512_or_si512(any, v);
-                let w = _mm512_cvtepi32_epi8(_mm512_sub_epi32(bits, _mm512_lzcnt_epi32(v)));
-                _mm_storeu_si128(widths.as_mut_ptr().add(16 * i).cast(), w);
+                _mm512_cvtepi32_epi8(_mm512_sub_epi32(bits, _mm512_lzcnt_epi32(v)))
+            };
+            // Whole vectors are stored, since whole vectors are loaded again at once.
+            for block in 0..2 {
+                let low = _mm256_set_m128i(width(4 * block + 1), width(4 * block));
+                let high = _mm256_set_m128i(width(4 * block + 3), width(4 * block + 2));
+                let all = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+                _mm512_storeu_si512(widths.as_mut_ptr().add(64 * block).cast(), all);
             }
             _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
         }
@@ -488,12 +494,17 @@ impl Simd<u64, 64> for Avx512 {
         unsafe {
             let mut any = _mm512_setzero_si512();
             let bits = _mm512_set1_epi64(64);
-            for i in 0..8 {
+            let mut width = |i: usize| {
                 let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
                 any = _mm512_or_si512(any, v);
-                let w = _mm512_cvtepi64_epi8(_mm512_sub_epi64(bits, _mm512_lzcnt_epi64(v)));
-                _mm_storel_epi64(widths.as_mut_ptr().add(8 * i).cast(), w);
-            }
+                _mm512_cvtepi64_epi8(_mm512_sub_epi64(bits, _mm512_lzcnt_epi64(v)))
+            };
+            // A whole vector is stored, since a whole vector is loaded again at once.
+            let mut pair = |i: usize| _mm_unpacklo_epi64(width(i), width(i + 1));
+            let low = _mm256_set_m128i(pair(2), pair(0));
+            let high = _mm256_set_m128i(pair(6), pair(4));
+            let whole = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+            _mm512_storeu_si512(widths.as_mut_ptr().cast(), whole);
             _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
         }
         (widths, all.into_iter().fold(0u64, |a, b| a | b).width())
