@@ -267,7 +267,9 @@ pub fn decompress<C: ChunkCodec>(
         loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= units {
-                stream::fence();
+                if past_caches {
+                    stream::fence();
+                }
                 return;
             }
             // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
