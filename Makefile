@@ -7,7 +7,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck miri fuzz-smoke fuzz damage unsafe-count exhaustive bench peers \
+.PHONY: help build demo test fmt lint doc header-check memcheck miri fuzz-smoke fuzz damage unsafe-count deny exhaustive bench peers \
 	install clean
 
 help: ## this list
@@ -61,6 +61,9 @@ unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; c
 		blocks=$$(count 'unsafe \{'); functions=$$(count 'unsafe (extern "C" )?fn +[a-z]'); impls=$$(count 'unsafe impl'); \
 		[ $$((blocks + functions + impls)) = 0 ] || printf '%-12s %3d blocks %3d functions %3d impls\n' $$at $$blocks $$functions $$impls; \
 	done
+
+deny: ## licences and known weaknesses of what the library is built from; needs cargo-deny
+	$(CARGO) deny --all-features check
 
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture

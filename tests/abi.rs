@@ -70,7 +70,9 @@ fn structs_and_enumerators_are_those_of_the_committed_list() {
     let dir = tempfile::tempdir().unwrap();
     let (source, program) = (dir.path().join("layout.c"), dir.path().join("layout"));
     std::fs::write(&source, layout_program(&std::fs::read_to_string(include.join("sleek.h")).unwrap())).unwrap();
-    common::run(Command::new("cc").args(["-std=c99", "-Werror", "-I"]).arg(include).arg(source).arg("-o").arg(&program));
+    common::run(
+        Command::new("cc").args(["-std=c99", "-Werror", "-I"]).arg(include).arg(source).arg("-o").arg(&program),
+    );
     let found = common::run(&mut Command::new(program));
     let committed = std::fs::read_to_string(common::root().join("tests/abi/layout.txt")).unwrap();
     // New enumerators and fields in reserved places are added to the list; what is in it never changes (64-bit machines).

@@ -4,8 +4,8 @@ pub mod sleek;
 
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
-use crate::memory::filled;
 use crate::format::{Header, Index, Kind as ChunkKind, Layout, constants::CODEC_SLEEK};
+use crate::memory::filled;
 use crate::params::{Mode, Params, Profile};
 
 /// A method of compression. It owns the chunk bodies; header, index and checksums are the container's.
