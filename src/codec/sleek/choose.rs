@@ -172,23 +172,45 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], widths: &mut [u8;
     best
 }
 
-/// Chooses for the integers `x`; leaves the codes, exceptions not yet split off, in `codes`, and their widths.
+/// What is known of a subchunk once its values were surveyed.
+#[derive(Clone, Copy, Debug)]
+pub struct Survey<W> {
+    mode: SubMode,
+    base: Option<W>,
+    least: W,
+    /// Width of the subchunk's offsets; 0 if all values are equal.
+    plain: u32,
+}
+
+impl<W: Word> Survey<W> {
+    /// Of a subchunk of zeros.
+    pub const NONE: Self = Survey { mode: SubMode::Offset, base: None, least: W::ZERO, plain: 0 };
+}
+
+/// Steps 1 and 2 for the integers `x`. Surveys do not depend on each other, so the processor overlaps those of a chunk.
+#[inline(always)]
+pub fn survey<E: Element, const S: usize>(special: Special, x: Window<E::Word>) -> Survey<E::Word> {
+    let first = x.at(0, 0);
+    let (least, most) = extremes::<E::Word, S>(x);
+    let (mode, base) = mode_of(&totals::<E, S>(special, x, least), special, first, least);
+    Survey { mode, base, least, plain: most.sub(least).width() }
+}
+
+/// Steps 3 and 4; leaves the codes in `codes` and their widths in `widths`.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
     x: Window<E::Word>,
+    survey: &Survey<E::Word>,
     codes: &mut [E::Word; S],
     widths: &mut [u8; S],
 ) -> Choice<E::Word> {
-    let first = x.at(0, 0);
-    let (least, most) = extremes::<E::Word, S>(x);
-    if least == most {
-        return Choice { mode: SubMode::Offset, base: Some(first), width: 0, full: 0 };
+    let Survey { mode, base, least, plain } = *survey;
+    if plain == 0 {
+        return Choice { mode: SubMode::Offset, base: Some(least), width: 0, full: 0 };
     }
-    let (mode, base) = mode_of(&totals::<E, S>(special, x, least), special, first, least);
     encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
     let (width, full, bytes) = fit::<E::Word, S, P>(codes, widths);
-    let plain = most.sub(least).width();
     if mode != SubMode::Offset && S * plain as usize / 8 <= bytes {
         encode::<E, S>(SubMode::Offset, special, x, least, codes);
         return Choice { mode: SubMode::Offset, base: Some(least), width: plain, full: plain };

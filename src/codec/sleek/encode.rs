@@ -1,6 +1,6 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Window};
+use super::choose::{self, Choice, Survey, Window};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
@@ -10,7 +10,7 @@ use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::BitWriter;
-use crate::stage::simd::{Exceptions, Simd};
+use crate::stage::simd::{POSITIONS_SLACK, Simd};
 use crate::stage::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
@@ -22,7 +22,7 @@ pub struct Buffers {
 }
 
 /// The most that the exceptions of a chunk take: positions and full words, and a word that a `BitWriter` may reach behind them.
-const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + MAX_EXCEPTIONS;
+const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS_SLACK;
 
 impl Buffers {
     /// Allocates them.
@@ -150,7 +150,6 @@ struct Tail<'a, W> {
     high_widths: [u8; SUBCHUNKS],
     exceptions: &'a mut [u8],
     exceptions_len: usize,
-    list: &'a mut Exceptions<W>,
 }
 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
@@ -172,17 +171,21 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         high_widths: [0; SUBCHUNKS],
         exceptions,
         exceptions_len: 0,
-        list: &mut Exceptions::new(),
     };
     let mut at = CHUNK_HEADER_BYTES;
     let (mut codes, mut widths) = ([E::Word::ZERO; S], [0; S]);
-    for s in 0..SUBCHUNKS {
-        let x = Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
+    let window = |s: usize| Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
+    let mut surveys = [Survey::NONE; SUBCHUNKS];
+    if plan.profile == Profile::Adaptive {
+        (0..SUBCHUNKS).for_each(|s| surveys[s] = choose::survey::<E, S>(domain.special, window(s)));
+    }
+    for (s, survey) in surveys.iter().enumerate() {
+        let x = window(s);
         let choice = match plan.profile {
-            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, &mut codes, &mut widths),
+            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, survey, &mut codes, &mut widths),
             Profile::Fast => choose::fast::<E, S>(plan, domain.special, x, &mut codes),
         };
-        tail.enter::<S, P>(s, &choice, &mut codes, &widths);
+        tail.enter::<S, P>(s, &choice, &codes, &widths);
         let packed_bytes = S * choice.width as usize / 8;
         if at + packed_bytes > CHUNK_BYTES {
             return None;
@@ -199,15 +202,9 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 impl<W: Word> Tail<'_, W> {
-    /// Enters the choice for subchunk `s`; takes the high parts of its exceptions off `codes`.
+    /// Enters the choice for subchunk `s`, and the exceptions among its codes.
     #[inline(always)]
-    fn enter<const S: usize, P: Simd<W, S>>(
-        &mut self,
-        s: usize,
-        choice: &Choice<W>,
-        codes: &mut [W; S],
-        widths: &[u8; S],
-    ) {
+    fn enter<const S: usize, P: Simd<W, S>>(&mut self, s: usize, choice: &Choice<W>, codes: &[W; S], widths: &[u8; S]) {
         let is_patched = choice.width < choice.full;
         if choice.full > 0 {
             self.descriptors[self.active.count_ones() as usize] =
@@ -222,15 +219,14 @@ impl<W: Word> Tail<'_, W> {
         self.based |= (choice.base.is_some() as u32) << s;
     }
 
-    /// Lists the positions and high parts of the codes that exceed `width` bits, and leaves their low parts.
+    /// Lists the positions and high parts of the codes that exceed `width` bits.
     #[inline(always)]
-    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &mut [W; S], widths: &[u8; S]) {
-        let count = P::split(codes, widths, width, self.list);
+    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &[W; S], widths: &[u8; S]) {
         let place = &mut self.exceptions[self.exceptions_len..];
-        // All positions that there could be: a copy of known length is two moves.
-        place[..MAX_EXCEPTIONS].copy_from_slice(&self.list.positions[..MAX_EXCEPTIONS]);
-        let mut highs = BitWriter::new(&mut place[count..]);
-        self.list.highs[..count].iter().for_each(|h| highs.push(h.to_u64(), full - width));
+        let count = P::positions(widths, width, place);
+        let (positions, highs) = place.split_at_mut(count);
+        let mut highs = BitWriter::new(highs);
+        positions.iter().for_each(|p| highs.push((codes[*p as usize] >> width).to_u64(), full - width));
         let i = self.patched.count_ones() as usize;
         self.counts[i] = count as u8;
         self.high_widths[i] = (full - width) as u8;

@@ -9,8 +9,8 @@
 
 use std::arch::x86_64::*;
 
+use super::Simd;
 use super::scalar::Scalar;
-use super::{Exceptions, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::stage::word::Word;
 
@@ -169,6 +169,7 @@ static PACK64: [Pack64; 65] = pack64_table();
 unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
+        let v = _mm512_and_si512(v, _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
         let keep = _mm512_set1_epi64(((1u64 << n) - 1) as i64);
         let shifted = _mm512_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
         // Bit by bit: the low value where `keep` is set, the high one, moved down to n, elsewhere.
@@ -255,6 +256,23 @@ fn wider_mask(widths: &[u8; 64], width: u32) -> u64 {
         let w = _mm512_loadu_si512(widths.as_ptr().cast());
         _mm512_cmpgt_epu8_mask(w, _mm512_set1_epi8(width as i8))
     }
+}
+
+/// Positions of the widths that exceed `width`; see `Simd::positions`.
+#[inline(always)]
+fn positions(widths: &[[u8; 64]], width: u32, out: &mut [u8]) -> usize {
+    let mut count = 0;
+    for (block, widths) in widths.iter().enumerate() {
+        let mask = wider_mask(widths, width);
+        room(count, out);
+        // SAFETY: only code of this level calls this; 64 bytes from `count` on are in `out`.
+        unsafe {
+            let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
+            _mm512_storeu_si512(out.as_mut_ptr().add(count).cast(), positions);
+        }
+        count += mask.count_ones() as usize;
+    }
+    count
 }
 
 /// The bytes `start`, `start` + 1, ….
@@ -358,29 +376,8 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &mut [u32; 128], widths: &[u8; 128], width: u32, exceptions: &mut Exceptions<u32>) -> usize {
-        let mut count = 0;
-        for (block, widths) in widths.as_chunks::<64>().0.iter().enumerate() {
-            let mut mask = wider_mask(widths, width);
-            // SAFETY: only code of this level calls this; `count` is at most MAX_EXCEPTIONS, behind which `exceptions` has room for
-            // one store of 64 positions and of 16 high parts; codes are accessed 16 at a time.
-            unsafe {
-                let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
-                _mm512_storeu_si512(exceptions.positions.as_mut_ptr().add(count).cast(), positions);
-                let shift = _mm_cvtsi32_si128(width as i32);
-                let low = _mm512_set1_epi32(((1u64 << width) - 1) as i32);
-                for i in 0..64 / 16 {
-                    let at = codes.as_mut_ptr().add(64 * block + 16 * i).cast();
-                    let v = _mm512_loadu_si512(at);
-                    let high = _mm512_maskz_compress_epi32(mask as __mmask16, _mm512_srl_epi32(v, shift));
-                    _mm512_storeu_si512(exceptions.highs.as_mut_ptr().add(count).cast(), high);
-                    _mm512_storeu_si512(at, _mm512_and_si512(v, low));
-                    count += (mask as __mmask16).count_ones() as usize;
-                    mask >>= 16;
-                }
-            }
-        }
-        count
+    fn positions(widths: &[u8; 128], width: u32, out: &mut [u8]) -> usize {
+        positions(widths.as_chunks().0, width, out)
     }
 
     #[inline(always)]
@@ -439,11 +436,12 @@ impl Simd<u64, 64> for Avx512 {
         // SAFETY: as above; eight codes are read, and 64 bytes from n·i on are in `out`.
         unsafe {
             let one = _mm512_set1_epi64(1);
+            let low = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
             let first = row.first.load();
             let second = _mm512_add_epi64(first, one);
             let third = _mm512_add_epi64(second, one);
             for i in 0..8 {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
+                let v = _mm512_and_si512(_mm512_loadu_si512(codes.as_ptr().add(8 * i).cast()), low);
                 let a = _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, v), row.right.load());
                 let b = _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, v), row.left.load());
                 let c = _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, v), row.left2.load());
@@ -516,29 +514,8 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &mut [u64; 64], widths: &[u8; 64], width: u32, exceptions: &mut Exceptions<u64>) -> usize {
-        let mut count = 0;
-        for (block, widths) in widths.as_chunks::<64>().0.iter().enumerate() {
-            let mut mask = wider_mask(widths, width);
-            // SAFETY: only code of this level calls this; `count` is at most MAX_EXCEPTIONS, behind which `exceptions` has room for
-            // one store of 64 positions and of 8 high parts; codes are accessed 8 at a time.
-            unsafe {
-                let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
-                _mm512_storeu_si512(exceptions.positions.as_mut_ptr().add(count).cast(), positions);
-                let shift = _mm_cvtsi32_si128(width as i32);
-                let low = _mm512_set1_epi64(((1u64 << width) - 1) as i64);
-                for i in 0..64 / 8 {
-                    let at = codes.as_mut_ptr().add(64 * block + 8 * i).cast();
-                    let v = _mm512_loadu_si512(at);
-                    let high = _mm512_maskz_compress_epi64(mask as __mmask8, _mm512_srl_epi64(v, shift));
-                    _mm512_storeu_si512(exceptions.highs.as_mut_ptr().add(count).cast(), high);
-                    _mm512_storeu_si512(at, _mm512_and_si512(v, low));
-                    count += (mask as __mmask8).count_ones() as usize;
-                    mask >>= 8;
-                }
-            }
-        }
-        count
+    fn positions(widths: &[u8; 64], width: u32, out: &mut [u8]) -> usize {
+        positions(widths.as_chunks().0, width, out)
     }
 
     #[inline(always)]
@@ -623,8 +600,8 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &mut [u16; 256], widths: &[u8; 256], width: u32, exceptions: &mut Exceptions<u16>) -> usize {
-        Scalar::split(codes, widths, width, exceptions)
+    fn positions(widths: &[u8; 256], width: u32, out: &mut [u8]) -> usize {
+        <Scalar as Simd<u16, 256>>::positions(widths, width, out)
     }
 
     #[inline(always)]
@@ -680,8 +657,8 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &mut [u8; 512], widths: &[u8; 512], width: u32, exceptions: &mut Exceptions<u8>) -> usize {
-        Scalar::split(codes, widths, width, exceptions)
+    fn positions(widths: &[u8; 512], width: u32, out: &mut [u8]) -> usize {
+        <Scalar as Simd<u8, 512>>::positions(widths, width, out)
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{Exceptions, Simd};
+use super::Simd;
 use crate::stage::word::Word;
 
 /// The portable implementation.
@@ -12,8 +12,9 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
         // S·n is a multiple of 64, so the last word is full.
         let mut words = out.chunks_exact_mut(8);
         let (mut acc, mut fill) = (0u64, 0);
+        let low = u64::MAX >> (64 - n);
         for c in codes {
-            let c = c.to_u64();
+            let c = c.to_u64() & low;
             acc |= c << fill;
             fill += n;
             if fill >= 64 {
@@ -54,13 +55,10 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
-    fn split(codes: &mut [W; S], widths: &[u8; S], width: u32, exceptions: &mut Exceptions<W>) -> usize {
-        let low = (W::ONE << width).sub(W::ONE);
+    fn positions(widths: &[u8; S], width: u32, out: &mut [u8]) -> usize {
         let mut count = 0;
         for i in (0..S).filter(|i| u32::from(widths[*i]) > width) {
-            exceptions.positions[count] = i as u8;
-            exceptions.highs[count] = codes[i] >> width;
-            codes[i] = codes[i] & low;
+            out[count] = i as u8;
             count += 1;
         }
         count
