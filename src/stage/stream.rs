@@ -40,7 +40,7 @@ mod tests {
         let src: Vec<u8> = (0..200).collect();
         for offset in 0..17 {
             for len in 0..80 {
-                let mut dst = vec![0xaau8; 120];
+                let mut dst = [0xaau8; 120];
                 super::copy(&src[3..3 + len], &mut dst[offset..offset + len]);
                 super::fence();
                 assert_eq!(dst[offset..offset + len], src[3..3 + len]);
