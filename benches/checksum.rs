@@ -52,7 +52,12 @@ fn main() {
             [(Profile::Fast, 1e-3), (Profile::Adaptive, 1e-3), (Profile::Fast, 0.0), (Profile::Adaptive, 0.0)]
         {
             let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Noa };
-            let params = Params { profile, threads: 1, ..Params::new(field.dtype).with_bound(mode, bound) };
+            let params = Params {
+                profile,
+                fill_value: field.fill,
+                threads: 1,
+                ..Params::new(field.dtype).with_bound(mode, bound)
+            };
             let mut dst = vec![0u8; sleek::compress_bound(&params, src.len() / field.dtype.size()).expect("bound")];
             let mut n = 0;
             let compress = time(|| n = sleek::compress_into(&params, &src, &mut dst).expect("compress"));
