@@ -8,7 +8,7 @@ use reference::builder::seal;
 use sleek::{DType, Kind, Mode, Params};
 use vectors::Random;
 
-/// Miri takes most of a minute for a packed chunk, so it gets few of them.
+/// Miri takes many seconds for a packed chunk, so it gets few of them.
 const WATCHED: bool = cfg!(miri);
 
 #[test]
