@@ -2,13 +2,15 @@
 
 TARGET  := $(or $(CARGO_TARGET_DIR),target)
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
+HDF5_PLUGIN_DIR ?= $(LIBDIR)/hdf5/plugin
 VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test fmt lint doc header-check memcheck miri fuzz-smoke fuzz damage unsafe-count deny exhaustive bench peers \
-	install clean
+	static wheel install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -19,10 +21,12 @@ build: ## the library, plugin and command, optimized
 demo: ## real fields through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
 
-test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI; installs what they need
+test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI, make install; installs what they need
 	bash tests/hdf5/setup.sh
 	$(CARGO) build --all-features
 	$(CARGO) test --all-features
+	bash tests/install.sh
+	bash tests/python.sh
 
 fmt: ## format the Rust sources
 	$(CARGO) fmt
@@ -78,18 +82,19 @@ peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; min
 
 # --- GPU targets: gpu-check and gpu-bench go here ---
 
-install: build ## into PREFIX (default /usr/local): library, header, pkg-config file, command, HDF5 plugin
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig lib/hdf5/plugin)
-	install -m 755 $(TARGET)/release/sleek $(DESTDIR)$(PREFIX)/bin/sleek
-	install -m 644 include/* $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(TARGET)/release/libsleek.so $(DESTDIR)$(PREFIX)/lib/libsleek.so.$(VERSION)
-	ln -sf libsleek.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libsleek.so.0
-	ln -sf libsleek.so.0 $(DESTDIR)$(PREFIX)/lib/libsleek.so
-	install -m 755 $(TARGET)/release/libsleek.so $(DESTDIR)$(PREFIX)/lib/hdf5/plugin/libsleek.so
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: sleek' \
-		'Description: Error-bounded and lossless compression of floating-point arrays' 'Version: $(VERSION)' \
-		'Libs: -L$${libdir} -lsleek' 'Cflags: -I$${includedir}' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sleek.pc
-	@echo "HDF5 finds the filter with: export HDF5_PLUGIN_PATH=$(PREFIX)/lib/hdf5/plugin"
+static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
+	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
+
+wheel: build ## the Python package, in build/wheel
+	SLEEK_LIBRARY=$(abspath $(TARGET)/release/libsleek.so) bash python/wheel.sh build/wheel
+
+install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
+	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" HDF5_PLUGIN_DIR="$(abspath $(HDF5_PLUGIN_DIR))" \
+		DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
+		bash packaging/install.sh
+
+uninstall: ## what make install put into PREFIX
+	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh
 
 clean: ## remove everything that was built
 	$(CARGO) clean

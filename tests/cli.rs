@@ -412,9 +412,30 @@ fn h5args_agree_with_each_other() {
     let joined = |separator: &str| words.iter().map(u32::to_string).collect::<Vec<_>>().join(separator);
     let n = words.len();
     assert!(text.contains(&format!("UD={id},0,{n},{}", joined(","))), "{text}");
+    assert_eq!(text.matches("UD=").count(), 1, "grep takes the argument of h5repack out of {text}");
     assert!(text.contains(&format!("'VAR,{id},{}'", joined(","))), "{text}");
     assert!(text.contains(&format!("compression={id}, compression_opts=({})", joined(", "))), "{text}");
     assert!(text.contains(&format!("cd_values({n}) = ")) && !text.contains(&format!("[{}]", joined(", "))), "{text}");
+    for (request, c, fortran, python) in [
+        ("--abs 1e-3", "H5Pset_sleek_abs(dcpl, 1e-3);", "call h5pset_sleek_abs_f(dcpl, 1d-3, error)", "abs=1e-3"),
+        ("--noa 1e-4", "H5Pset_sleek_noa(dcpl, 1e-4, 0);", "call h5pset_sleek_noa_f(dcpl, 1d-4, error)", "noa=1e-4"),
+        (
+            "--noa 1e-4 --range 50",
+            "H5Pset_sleek_noa(dcpl, 1e-4, 5e1);",
+            "call h5pset_sleek_noa_f(dcpl, 1d-4, error, 5d1)",
+            "noa=1e-4, range=5e1",
+        ),
+        ("--lossless", "H5Pset_sleek_lossless(dcpl);", "call h5pset_sleek_lossless_f(dcpl, error)", "lossless=True"),
+    ] {
+        let text = String::from_utf8(bench.ok(&format!("h5args {request}"))).unwrap();
+        for line in [c.to_string(), fortran.to_string(), format!("**sleek.h5({python}))")] {
+            assert!(text.contains(&line), "{line} is missing: {text}");
+        }
+    }
+    let text = String::from_utf8(bench.ok("h5args --noa 1e-4 --fill -9999 --profile fast")).unwrap();
+    assert!(!text.contains("H5Pset_sleek") && text.contains("noa=1e-4, fill=-9.999e3, profile=\"fast\""), "{text}");
+    let help = String::from_utf8(bench.ok("h5args --help")).unwrap();
+    assert!(help.contains("each HDF5 chunk") && !help.contains("whole array"), "{help}");
     bench.fails("h5args", "--abs");
     bench.fails("h5args --abs inf", "inf");
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the HDF5 tests need and is missing: Debian packages, and virtual environments under build/ (or $SLEEK_VENVS).
+# Installs what the tests of HDF5, Python and installing need and is missing: Debian packages, and virtual environments under build/ (or $SLEEK_VENVS).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venvs=${SLEEK_VENVS:-build}
@@ -11,6 +11,7 @@ need() { # program package...
 need cc gcc
 need c++ g++
 need pkg-config pkg-config
+need cmake cmake
 need h5repack hdf5-tools
 need h5cc libhdf5-dev
 need h5fc libhdf5-dev
@@ -41,3 +42,10 @@ mkdir -p "$venvs"
 venv venv-h5py-1.14 'h5py, hdf5plugin' 'h5py==3.15.*' hdf5plugin   # its wheel brings HDF5 1.14.6
 venv venv-h5py-2 'h5py, hdf5plugin' 'h5py==3.16.*' hdf5plugin      # HDF5 2.0.0
 venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
+venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
+venv venv-python 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, ml_dtypes, mypy, pytest' \
+    h5py hdf5plugin netCDF4 xarray h5netcdf zarr ml_dtypes mypy pytest   # all that the Python package works with, the newest
+# The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
+if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then
+    venv venv-h5py-old h5py 'h5py==3.10.*' 'numpy<2'
+fi

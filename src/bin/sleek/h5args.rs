@@ -4,13 +4,16 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use sleek::hdf5::{FILTER_ID, cd_values_of, text};
-use sleek::{DType, Params};
+use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;
 use crate::args::Quality;
 
+const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, else of each HDF5 chunk";
+
 /// Print ready arguments of the HDF5 filter for h5repack, nccopy, h5py, C and Fortran
 #[derive(clap::Args)]
+#[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
@@ -41,18 +44,56 @@ fn print(params: &Params, words: &[u32]) {
     println!(
         "# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor"
     );
-    section("h5repack, all datasets of floats (some only: -f /a,/b:UD=...; not chunked yet: add -l CHUNK=...)");
+    // The letters of the filter stand in the command alone, so that `grep -o 'UD=[0-9,]*'` takes it out.
+    section(
+        "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l CHUNK=...)",
+    );
     println!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
     section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
     println!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
-    section("Python, h5py");
+    section("Python, with the package sleek");
+    println!("f.create_dataset(\"x\", data=x, chunks=True, **sleek.h5({}))", python(params));
+    section("Python, with h5py alone");
     println!("f.create_dataset(\"x\", data=x, chunks=True, compression={FILTER_ID}, compression_opts=({list}))");
-    section("C");
+    print_convenience(params);
+    section("C, with HDF5 alone");
     println!("const unsigned cd_values[{n}] = {{{}}};", joined(words, "u, ") + "u");
     println!("H5Pset_filter(dcpl, {FILTER_ID}, H5Z_FLAG_MANDATORY, {n}, cd_values);");
-    section("Fortran (flag 0 is mandatory)");
+    section("Fortran, with HDF5 alone (flag 0 is mandatory)");
     println!("integer :: cd_values({n}) = [{signed}]");
     println!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
+}
+
+/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request. For `fast` and `--fill` they have none.
+fn print_convenience(params: &Params) {
+    if params.profile != Profile::Adaptive || params.fill_value.is_some() {
+        return;
+    }
+    let name = params.mode.name();
+    let bound = if params.mode == Mode::Lossless { String::new() } else { format!(", {:e}", params.bound) };
+    let range = params.range.map(|r| format!(", {r:e}"));
+    let range_in_c = if params.mode == Mode::Noa { range.as_deref().unwrap_or(", 0") } else { "" };
+    section("C and C++, with sleek_hdf5.h");
+    println!("H5Pset_sleek_{name}(dcpl{bound}{range_in_c});");
+    section("Fortran, with the module sleek_hdf5");
+    println!("call h5pset_sleek_{name}_f(dcpl{}, error{})", double(&bound), double(range.as_deref().unwrap_or("")));
+}
+
+/// The keyword arguments of `sleek.h5` in Python.
+fn python(params: &Params) -> String {
+    let bound = match params.mode {
+        Mode::Lossless => "lossless=True".to_string(),
+        mode => format!("{}={:e}", mode.name(), params.bound),
+    };
+    let optional = [("range", params.range), ("fill", params.fill_value)];
+    let given = optional.into_iter().filter_map(|(name, value)| Some(format!("{name}={:e}", value?)));
+    let profile = (params.profile == Profile::Fast).then(|| format!("profile=\"{}\"", params.profile.name()));
+    std::iter::once(bound).chain(given).chain(profile).collect::<Vec<_>>().join(", ")
+}
+
+/// A number of C in double precision for Fortran, where 1e-3 would be a single.
+fn double(number: &str) -> String {
+    number.replace('e', "d")
 }
 
 fn section(title: &str) {

@@ -192,26 +192,27 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     }
 }
 
-/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions.
+/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions; always the work
+/// for that many, since a loop whose length cannot be predicted costs more.
 #[inline(always)]
 fn position_masks(positions: &[u8]) -> [u64; 2] {
-    let mut masks = [0u64; 2];
-    // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+    const { assert!(MAX_EXCEPTIONS == 32) };
+    // SAFETY: only code of this level calls this; the masked load touches the positions alone.
     unsafe {
+        let present = (u64::MAX >> (64 - positions.len())) as __mmask32;
+        let all = _mm256_mask_loadu_epi8(_mm256_set1_epi8(-1), present, positions.as_ptr().cast());
+        let (head, tail) = (_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all));
         let one = _mm512_set1_epi64(1);
-        let none = _mm_set1_epi8(-1);
+        let half = _mm512_set1_epi64(64);
         let (mut low, mut high) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-        for eight in positions.chunks(8) {
-            // A shift by 64 or more leaves no bit, also where the last chunk has less than eight positions.
-            let present = 0xff >> (8 - eight.len());
-            let p = _mm512_cvtepu8_epi64(_mm_mask_loadu_epi8(none, present, eight.as_ptr().cast()));
+        for eight in [head, _mm_srli_si128::<8>(head), tail, _mm_srli_si128::<8>(tail)] {
+            // A shift by 64 or more leaves no bit: neither for the other half's positions nor for the 0xff behind the last.
+            let p = _mm512_cvtepu8_epi64(eight);
             low = _mm512_or_si512(low, _mm512_sllv_epi64(one, p));
-            high = _mm512_or_si512(high, _mm512_sllv_epi64(one, _mm512_sub_epi64(p, _mm512_set1_epi64(64))));
+            high = _mm512_or_si512(high, _mm512_sllv_epi64(one, _mm512_sub_epi64(p, half)));
         }
-        masks[0] = _mm512_reduce_or_epi64(low) as u64;
-        masks[1] = _mm512_reduce_or_epi64(high) as u64;
+        [_mm512_reduce_or_epi64(low) as u64, _mm512_reduce_or_epi64(high) as u64]
     }
-    masks
 }
 
 /// The values of `n` bits that are packed at `packed`, as many as lanes.
@@ -290,6 +291,11 @@ fn position_of(start: usize) -> __m512i {
     // SAFETY: only code of this level calls this.
     unsafe { _mm512_add_epi8(BYTES.load(), _mm512_set1_epi8(start as i8)) }
 }
+
+/// 0, 1, 2, ….
+const LANES32: Lanes<u32, 16> = Lanes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+/// 0, 1, 2, ….
+const LANES64: Lanes<u64, 8> = Lanes([0, 1, 2, 3, 4, 5, 6, 7]);
 
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
@@ -382,34 +388,29 @@ impl Simd<u32, 128> for Avx512 {
 
     #[inline(always)]
     fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        if positions.len() > MAX_EXCEPTIONS {
+        // Two vectors hold the high parts; more are rare.
+        if positions.len() > 32 {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        room(MAX_EXCEPTIONS * 4, highs);
-        let mut parts = [0u32; MAX_EXCEPTIONS + 16];
-        for i in (0..positions.len()).step_by(16) {
-            // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 128 on are in `highs`.
-            unsafe {
-                let v = unpack32(highs.as_ptr().add(i / 8 * high_width as usize), high_width);
-                _mm512_storeu_si512(parts.as_mut_ptr().add(i).cast(), v);
-            }
-        }
+        room(2 * 64, highs);
         let masks = position_masks(positions);
-        let mut next = 0;
-        for (block, mut mask) in masks.into_iter().enumerate().take(2) {
-            // SAFETY: only code of this level calls this; `next` is at most MAX_EXCEPTIONS, behind which 16 parts can be loaded;
-            // codes are accessed 16 at a time.
-            unsafe {
-                let shift = _mm_cvtsi32_si128(width as i32);
-                for i in 0..64 / 16 {
-                    let at = codes.as_mut_ptr().add(64 * block + 16 * i).cast();
-                    let high = _mm512_loadu_si512(parts.as_ptr().add(next).cast());
-                    let high = _mm512_maskz_expand_epi32(mask as __mmask16, high);
-                    let v = _mm512_or_si512(_mm512_loadu_si512(at), _mm512_sll_epi32(high, shift));
-                    _mm512_storeu_si512(at, v);
-                    next += (mask as __mmask16).count_ones() as usize;
-                    mask >>= 16;
-                }
+        // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
+        // 16 at a time.
+        unsafe {
+            let first = unpack32(highs.as_ptr(), high_width);
+            let second = unpack32(highs.as_ptr().add(2 * high_width as usize), high_width);
+            let lanes = LANES32.load();
+            let shift = _mm_cvtsi32_si128(width as i32);
+            let mut next = 0;
+            for i in 0..8 {
+                let mask = (masks[16 * i / 64] >> (16 * i % 64)) as __mmask16;
+                // The high parts from `next` on, spread to where the mask has bits.
+                let from = _mm512_add_epi32(lanes, _mm512_set1_epi32(next));
+                let part = _mm512_permutex2var_epi32(first, from, second);
+                let part = _mm512_sll_epi32(_mm512_maskz_expand_epi32(mask, part), shift);
+                let at = codes.as_mut_ptr().add(16 * i).cast();
+                _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
+                next += mask.count_ones() as i32;
             }
         }
     }
@@ -520,34 +521,29 @@ impl Simd<u64, 64> for Avx512 {
 
     #[inline(always)]
     fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        if positions.len() > MAX_EXCEPTIONS {
+        // Two vectors hold the high parts; more are rare.
+        if positions.len() > 16 {
             return Scalar::merge(codes, width, positions, highs, high_width);
         }
-        room(MAX_EXCEPTIONS * 8, highs);
-        let mut parts = [0u64; MAX_EXCEPTIONS + 8];
-        for i in (0..positions.len()).step_by(8) {
-            // SAFETY: only code of this level calls this; 64 bytes from i · high_width / 8 ≤ 256 on are in `highs`.
-            unsafe {
-                let v = unpack64(highs.as_ptr().add(i / 8 * high_width as usize), high_width);
-                _mm512_storeu_si512(parts.as_mut_ptr().add(i).cast(), v);
-            }
-        }
+        room(64, highs);
         let masks = position_masks(positions);
-        let mut next = 0;
-        for (block, mut mask) in masks.into_iter().enumerate().take(1) {
-            // SAFETY: only code of this level calls this; `next` is at most MAX_EXCEPTIONS, behind which 8 parts can be loaded;
-            // codes are accessed 8 at a time.
-            unsafe {
-                let shift = _mm_cvtsi32_si128(width as i32);
-                for i in 0..64 / 8 {
-                    let at = codes.as_mut_ptr().add(64 * block + 8 * i).cast();
-                    let high = _mm512_loadu_si512(parts.as_ptr().add(next).cast());
-                    let high = _mm512_maskz_expand_epi64(mask as __mmask8, high);
-                    let v = _mm512_or_si512(_mm512_loadu_si512(at), _mm512_sll_epi64(high, shift));
-                    _mm512_storeu_si512(at, v);
-                    next += (mask as __mmask8).count_ones() as usize;
-                    mask >>= 8;
-                }
+        // SAFETY: only code of this level calls this; 64 bytes from high_width ≤ 64 on are in `highs`; codes are accessed
+        // 8 at a time.
+        unsafe {
+            let first = unpack64(highs.as_ptr(), high_width);
+            let second = unpack64(highs.as_ptr().add(high_width as usize), high_width);
+            let lanes = LANES64.load();
+            let shift = _mm_cvtsi32_si128(width as i32);
+            let mut next = 0;
+            for i in 0..8 {
+                let mask = (masks[8 * i / 64] >> (8 * i % 64)) as __mmask8;
+                // The high parts from `next` on, spread to where the mask has bits.
+                let from = _mm512_add_epi64(lanes, _mm512_set1_epi64(next));
+                let part = _mm512_permutex2var_epi64(first, from, second);
+                let part = _mm512_sll_epi64(_mm512_maskz_expand_epi64(mask, part), shift);
+                let at = codes.as_mut_ptr().add(8 * i).cast();
+                _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
+                next += mask.count_ones() as i64;
             }
         }
     }

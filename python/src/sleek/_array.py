@@ -1,0 +1,172 @@
+"""Arrays in memory."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from ._library import StreamInfo, check, lib
+from ._params import MODES, PROFILES, capacity, numpy_dtype, params
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Buffer = Union[bytes, bytearray, memoryview, "np.ndarray[Any, Any]"]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a stream holds."""
+
+    format_version: int
+    dtype: np.dtype[Any]
+    """Type of the elements."""
+    count: int
+    """Elements of the array."""
+    raw_bytes: int
+    """Bytes of the array."""
+    stream_bytes: int
+    """Bytes of the stream."""
+    mode: str
+    """``"lossless"``, ``"abs"``, ``"noa"`` or ``"rel"``"""
+    bound: float
+    """The bound that was asked for."""
+    range: float
+    """The value range that ``noa`` used, else 0."""
+    abs_bound: float
+    """The absolute bound that is guaranteed; 0 if there is none (lossless, rel, or no error at all)."""
+    profile: str
+    """``"adaptive"`` or ``"fast"``"""
+    chunks_packed: int
+    chunks_raw: int
+    chunks_constant: int
+
+    @property
+    def ratio(self) -> float:
+        """Bytes of the array by bytes of the stream."""
+        return self.raw_bytes / self.stream_bytes
+
+
+def compress(
+    array: npt.ArrayLike,
+    *,
+    abs: float | None = None,
+    noa: float | None = None,
+    rel: float | None = None,
+    lossless: bool = False,
+    range: float | None = None,
+    fill: float | None = None,
+    profile: str = "adaptive",
+    threads: int = 0,
+) -> bytes:
+    """Compresses an array into a stream that describes itself, except for its shape.
+
+    Exactly one of:
+
+    - ``abs=E``: no value changes by more than E,
+    - ``noa=E``: no value changes by more than E times the value range, which is `range`, or else the largest minus the smallest
+      value, NaN, infinities and `fill` not counted,
+    - ``rel=E``: no value v changes by more than E times its own magnitude,
+    - ``lossless=True``: every bit comes back, also of integers.
+
+    NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
+    most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
+
+    The elements are taken in C order. The global lock of Python is released meanwhile.
+
+    >>> import numpy as np, sleek
+    >>> wave = np.sin(np.linspace(0, 60, 100_000))
+    >>> stream = sleek.compress(wave, noa=1e-4)
+    >>> len(stream) < wave.nbytes / 5
+    True
+    >>> sleek.compress(wave, abs=-1)
+    Traceback (most recent call last):
+    ...
+    sleek.SleekError: ...
+    """
+    # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
+    a = np.ascontiguousarray(array)
+    p = params(a.dtype, abs, noa, rel, lossless, range, fill, profile, threads)
+    stream = np.empty(capacity(p, a.size), "u1")
+    written = ctypes.c_size_t()
+    check(
+        lib.sleek_compress(
+            ctypes.byref(p), a.ctypes.data, a.size, stream.ctypes.data, stream.size, ctypes.byref(written), None
+        )
+    )
+    return stream[: written.value].tobytes()
+
+
+def decompress(stream: Buffer, shape: int | tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:
+    """Restores the whole array: of one dimension, or of `shape`.
+
+    >>> import numpy as np, sleek
+    >>> table = np.arange(12, dtype="i2").reshape(3, 4)
+    >>> sleek.decompress(sleek.compress(table, lossless=True), (3, 4))
+    array([[ 0,  1,  2,  3],
+           [ 4,  5,  6,  7],
+           [ 8,  9, 10, 11]], dtype=int16)
+    """
+    source = _bytes(stream)
+    info = inspect(source)
+    array = np.empty(info.count, info.dtype)
+    check(lib.sleek_decompress(source.ctypes.data, source.size, array.ctypes.data, array.nbytes, None, None))
+    return array if shape is None else array.reshape(shape)
+
+
+def decompress_range(stream: Buffer, first: int, count: int) -> np.ndarray[Any, Any]:
+    """Restores the elements first … first + count − 1, and decodes only the chunks (16 KiB of data each) that hold them.
+
+    >>> import numpy as np, sleek
+    >>> stream = sleek.compress(np.arange(1e6), lossless=True)
+    >>> sleek.decompress_range(stream, 777_777, 3)
+    array([777777., 777778., 777779.])
+    >>> sleek.decompress_range(stream, 999_999, 3)
+    Traceback (most recent call last):
+    ...
+    sleek.SleekError: element range outside the array: ...
+    """
+    source = _bytes(stream)
+    info = inspect(source)
+    first, count = operator.index(first), operator.index(count)
+    if not (0 <= first < 2**63 and 0 <= count < 2**63):
+        raise ValueError(f"first is {first} and count {count}; both must be from 0 to 2**63 - 1")
+    # No more than the array has, plus one for the library to refuse: a wild count is not a wild allocation.
+    array = np.empty(min(count, info.count + 1), info.dtype)
+    check(
+        lib.sleek_decompress_range(
+            source.ctypes.data, source.size, first, count, array.ctypes.data, array.nbytes, None
+        )
+    )
+    return array
+
+
+def inspect(stream: Buffer) -> Info:
+    """Tells what a stream holds without decoding it.
+
+    >>> import numpy as np, sleek
+    >>> info = sleek.inspect(sleek.compress(np.zeros(1000, "f4"), abs=0.5))
+    >>> info.dtype, info.count, info.mode, info.bound
+    (dtype('float32'), 1000, 'abs', 0.5)
+    """
+    source = _bytes(stream)
+    info = StreamInfo(struct_size=ctypes.sizeof(StreamInfo))
+    check(lib.sleek_inspect(source.ctypes.data, source.size, ctypes.byref(info)))
+    same = ("format_version", "count", "raw_bytes", "stream_bytes", "bound", "range", "abs_bound")
+    chunks = ("chunks_packed", "chunks_raw", "chunks_constant")
+    return Info(
+        dtype=numpy_dtype(info.dtype, bool(info.big_endian)),
+        mode=MODES[info.mode],
+        profile=PROFILES[info.profile],
+        **{name: getattr(info, name) for name in same + chunks},
+    )
+
+
+def _bytes(stream: Buffer) -> np.ndarray[Any, Any]:
+    if isinstance(stream, np.ndarray):
+        return np.ascontiguousarray(stream).reshape(-1).view("u1")
+    return np.frombuffer(stream, "u1")

@@ -1,0 +1,71 @@
+"""The HDF5 filter, for h5py."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ._library import lib
+from ._params import params, refuse_if_wrong
+
+FILTER_ID = 47474
+"""The filter's id in HDF5."""
+
+_VERSION, _RANGE, _FILL = 1, 1 << 8, 1 << 9
+
+
+def h5(
+    *,
+    abs: float | None = None,
+    noa: float | None = None,
+    rel: float | None = None,
+    lossless: bool = False,
+    range: float | None = None,
+    fill: float | None = None,
+    profile: str = "adaptive",
+) -> dict[str, Any]:
+    """The arguments that make ``create_dataset`` of h5py use the filter; also for the ``encoding`` of xarray with h5netcdf.
+
+    What they mean is said at `compress`, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
+    that of the whole dataset. The fill value of a dataset is known without `fill`.
+
+    >>> import sleek
+    >>> sleek.h5(abs=1e-3)
+    {'compression': 47474, 'compression_opts': (1, 1, 3539053052, 1062232653, 0)}
+    """
+    p = params(np.dtype("f4"), abs, noa, rel, lossless, range, fill, profile)
+    refuse_if_wrong(p)
+    flags = p.profile | (_RANGE if range is not None else 0) | (_FILL if fill is not None else 0)
+    words = (_VERSION, p.mode, *_words(p.bound), flags)
+    for value in (range, fill):
+        if value is not None:
+            words += _words(value)
+    return {"compression": FILTER_ID, "compression_opts": words}
+
+
+def _words(value: float) -> tuple[int, ...]:
+    """The bits of a number, low word first."""
+    return struct.unpack("<II", struct.pack("<d", value))
+
+
+def register() -> None:
+    """Registers the filter with the HDF5 of h5py, if h5py can be imported."""
+    try:
+        import h5py
+    except Exception:  # not there, or broken, which whoever imports it is going to see
+        return
+    try:
+        done = h5py.h5z.register_filter(lib.sleek_h5_class())
+    except (AttributeError, RuntimeError, ValueError) as e:
+        done, reason = False, f": {e}"
+    else:
+        reason = ""
+    if not done:
+        warnings.warn(
+            f"h5py {h5py.__version__} did not take the SLEEK filter{reason}; set HDF5_PLUGIN_PATH to sleek.PLUGIN_PATH instead",
+            RuntimeWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,55 @@
+"""The codec for numcodecs, and by it for Zarr arrays of format 2 and all else that takes a numcodecs codec. For format 3: `sleek.zarr`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numcodecs.abc import Codec
+from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
+
+from ._array import compress, decompress
+from ._params import request
+
+
+class Sleek(Codec):  # type: ignore[misc]
+    """Compresses each chunk of an array; the arguments are those of `sleek.compress`.
+
+    ``noa`` without `range` takes the value range of each chunk.
+
+    >>> import numpy as np
+    >>> from sleek.numcodecs import Sleek
+    >>> codec = Sleek(abs=1e-3)
+    >>> restored = codec.decode(codec.encode(np.linspace(0, 1, 5000)))
+    >>> bool(np.abs(restored - np.linspace(0, 1, 5000)).max() <= 1e-3)
+    True
+    """
+
+    codec_id = "sleek"
+
+    def __init__(
+        self,
+        *,
+        abs: float | None = None,
+        noa: float | None = None,
+        rel: float | None = None,
+        lossless: bool = False,
+        range: float | None = None,
+        fill: float | None = None,
+        profile: str = "adaptive",
+    ) -> None:
+        self.request = request(abs, noa, rel, lossless, range, fill, profile)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"id": self.codec_id, **self.request}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Sleek:
+        return cls(**config)
+
+    def encode(self, buf: Any) -> bytes:
+        """The stream of an array of numbers, in the order of its memory."""
+        return compress(ensure_contiguous_ndarray(buf), **self.request)
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        """The array, of one dimension, or `out` with its memory filled."""
+        return ndarray_copy(decompress(ensure_contiguous_ndarray(buf)), out)

@@ -1,0 +1,68 @@
+"""The codec for Zarr arrays of format 3: a serializer, which makes the bytes of a chunk from its numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from zarr.abc.codec import ArrayBytesCodec
+
+from ._array import compress, decompress
+from ._params import request
+
+if TYPE_CHECKING:
+    from zarr.core.array_spec import ArraySpec
+    from zarr.core.buffer import Buffer, NDBuffer
+
+
+@dataclass(frozen=True)
+class Sleek(ArrayBytesCodec):
+    """Compresses each chunk of an array; the arguments are those of `sleek.compress`.
+
+    ``noa`` without `range` takes the value range of each chunk.
+
+    >>> import numpy as np, zarr
+    >>> from sleek.zarr import Sleek
+    >>> z = zarr.create_array({}, shape=5000, chunks=1000, dtype="f8", serializer=Sleek(abs=1e-3), compressors=None)
+    >>> z[:] = np.linspace(0, 1, 5000)
+    >>> bool(np.abs(z[:] - np.linspace(0, 1, 5000)).max() <= 1e-3)
+    True
+    """
+
+    is_fixed_size = False
+    request: tuple[tuple[str, Any], ...]
+
+    def __init__(
+        self,
+        *,
+        abs: float | None = None,
+        noa: float | None = None,
+        rel: float | None = None,
+        lossless: bool = False,
+        range: float | None = None,
+        fill: float | None = None,
+        profile: str = "adaptive",
+    ) -> None:
+        given = request(abs, noa, rel, lossless, range, fill, profile)
+        object.__setattr__(self, "request", tuple(given.items()))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Sleek:
+        return cls(**data["configuration"])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": "sleek", "configuration": dict(self.request)}
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
+        raise NotImplementedError("the size of a compressed chunk depends on the data")
+
+    async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
+        stream = await asyncio.to_thread(compress, chunk_data.as_numpy_array(), **dict(self.request))
+        return chunk_spec.prototype.buffer.from_bytes(stream)
+
+    async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
+        stream = np.asarray(chunk_data.as_numpy_array())
+        array = await asyncio.to_thread(decompress, stream, chunk_spec.shape)
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)

@@ -1,0 +1,159 @@
+"""numpy arrays in memory."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import sleek
+
+FLOATS = ("f2", "f4", "f8", ">f2", ">f4", ">f8")
+INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", ">u8")
+
+
+def field(dtype="f4", count=40_000):
+    x = np.arange(count)
+    return (280 + 10 * np.sin(2e-3 * x) * np.cos(3e-4 * x)).astype(dtype)
+
+
+def same_bits(a, b):
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def worst(a, b):
+    return np.abs(a.astype("f8") - b.astype("f8")).max()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("profile", ["adaptive", "fast"])
+def test_bounds_are_kept(dtype, profile):
+    a = field(dtype)
+    span = float(a.max()) - float(a.min())
+    for bounds, allowed in (
+        ({"abs": 2}, 2),
+        ({"noa": 0.1}, 0.1 * span),
+        ({"noa": 0.4, "range": 5}, 2),
+        ({"rel": 0.01}, 0.01 * 290),
+    ):
+        stream = sleek.compress(a, profile=profile, **bounds)
+        b = sleek.decompress(stream)
+        assert b.dtype == a.dtype and b.shape == a.shape
+        assert 0 < worst(a, b) <= allowed, bounds
+        info = sleek.inspect(stream)
+        assert (info.dtype, info.count, info.profile) == (a.dtype, a.size, profile)
+        assert {"mode": info.mode, info.mode: info.bound}.items() >= {next(iter(bounds)): next(iter(bounds.values()))}.items()
+        assert info.raw_bytes == a.nbytes and info.stream_bytes == len(stream) and info.ratio > 1
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_lossless_is_bit_for_bit(dtype):
+    rng = np.random.default_rng(1)
+    a = np.frombuffer(rng.bytes(5000 * np.dtype(dtype).itemsize), dtype)
+    assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True)))
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = field("f4").astype(ml_dtypes.bfloat16)
+    assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True)))
+    assert 0 < worst(a, sleek.decompress(sleek.compress(a, abs=8))) <= 8
+
+
+def test_special_values_and_fill():
+    a = field()
+    a[[3, 50, 700]] = np.nan, np.inf, -9999
+    b = sleek.decompress(sleek.compress(a, noa=1e-3, fill=-9999))
+    assert np.isnan(b[3]) and b[50] == np.inf
+    usual = np.delete(a, [3, 50, 700])
+    span = float(usual.max()) - float(usual.min())
+    assert worst(usual, np.delete(b, [3, 50, 700])) <= 1e-3 * span
+
+
+def test_shapes_and_layouts():
+    a = field().reshape(100, 20, 20)
+    assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True), a.shape))
+    for view in (a[::2, 1:, ::-3], np.asfortranarray(a), a.T):
+        assert same_bits(np.ascontiguousarray(view), sleek.decompress(sleek.compress(view, lossless=True), view.shape))
+    for small in (np.empty(0, "f4"), np.float64(2.5), [1.0, 2.0]):
+        flat = np.asarray(small).reshape(-1)
+        assert same_bits(flat, sleek.decompress(sleek.compress(small, lossless=True)))
+    with pytest.raises(ValueError, match="reshape"):
+        sleek.decompress(sleek.compress(a, lossless=True), (7, 7))
+
+
+def test_ranges():
+    a = field("f8", 100_000)
+    stream = sleek.compress(a, abs=1e-3)
+    whole = sleek.decompress(stream)
+    for first, count in ((0, 1), (99_999, 1), (2047, 2), (12_345, 30_000), (5, 0), (100_000, 0)):
+        assert same_bits(whole[first : first + count], sleek.decompress_range(stream, first, count))
+    assert same_bits(whole[5:7], sleek.decompress_range(stream, np.int64(5), np.uint8(2)))
+    for first, count in ((100_000, 1), (0, 100_001), (0, 10**18), (2**63 - 1, 1)):
+        with pytest.raises(sleek.SleekError, match="outside the array"):
+            sleek.decompress_range(stream, first, count)
+    for first, count in ((-1, 1), (1, -1), (2**64, 1), (0, 2**64 + 1)):
+        with pytest.raises(ValueError, match="from 0 to"):
+            sleek.decompress_range(stream, first, count)
+
+
+def test_streams_may_lie_in_any_buffer():
+    a = field()
+    stream = sleek.compress(a, abs=1e-3)
+    for buffer in (bytearray(stream), memoryview(stream), np.frombuffer(stream, "u1"), memoryview(b"x" + stream)[1:]):
+        assert same_bits(sleek.decompress(stream), sleek.decompress(buffer))
+
+
+def test_errors_are_the_librarys():
+    a = field()
+    for bound in (-1, np.nan, np.inf):
+        with pytest.raises(sleek.SleekError, match="bound"):
+            sleek.compress(a, abs=bound)
+    with pytest.raises(sleek.SleekError, match="mode abs on i32") as e:
+        sleek.compress(np.arange(10, dtype="i4"), abs=1)
+    assert str(pickle.loads(pickle.dumps(e.value))) == str(e.value) and pickle.loads(pickle.dumps(e.value)).code == e.value.code
+    for wrong in (np.array(["text"]), np.zeros(3, "c8"), np.zeros(3, [("x", "f4")]), np.array([None])):
+        with pytest.raises(sleek.SleekError, match="type"):
+            sleek.compress(wrong, lossless=True)
+    for range in (0, -1, np.nan):
+        with pytest.raises(sleek.SleekError, match="range"):
+            sleek.compress(a, noa=1e-3, range=range)
+    with pytest.raises(sleek.SleekError, match="range"):
+        sleek.compress(a, noa=1e-3, range=np.inf)
+    with pytest.raises(sleek.SleekError, match="threads"):
+        sleek.compress(a, abs=1, threads=-1)
+
+
+def test_requests_that_cannot_be_meant():
+    a = field()
+    for request in ({}, {"abs": 1, "rel": 1}, {"abs": 1, "lossless": True}, {"abs": 1, "range": 2}, {"lossless": True, "fill": 0}):
+        with pytest.raises(TypeError):
+            sleek.compress(a, **request)
+    with pytest.raises(ValueError, match="quick"):
+        sleek.compress(a, abs=1, profile="quick")
+
+
+def test_damage_is_noticed():
+    stream = bytearray(sleek.compress(field(), abs=1e-3))
+    with pytest.raises(sleek.SleekError, match="ends|short|bytes"):
+        sleek.decompress(stream[:-1])
+    for at in (0, 20, len(stream) // 2, len(stream) - 1):
+        broken = bytearray(stream)
+        broken[at] ^= 1
+        with pytest.raises(sleek.SleekError):
+            sleek.decompress(broken)
+
+
+def test_bytes_do_not_depend_on_threads():
+    a = field("f8", 300_000)
+    expected = sleek.compress(a, abs=1e-3, threads=1)
+    results = [b""] * 6
+
+    def work(n):
+        results[n] = sleek.compress(a, abs=1e-3, threads=n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert results == [expected] * 6

@@ -1,0 +1,46 @@
+"""What docs/python.md, the READMEs and the docstrings show works as it is printed."""
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+import sleek
+
+ROOT = Path(__file__).parents[2]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 4), ("_hdf5", 1), ("numcodecs", 1), ("zarr", 1)])
+def test_docstrings(name, examples):
+    if name in ("numcodecs", "zarr"):
+        pytest.importorskip(name, minversion="3" if name == "zarr" else None)
+    module = sleek if name == "sleek" else importlib.import_module(f"sleek.{name}")
+    tests = [t for t in doctest.DocTestFinder().find(module, module.__name__) if t.examples]
+    assert len(tests) == examples
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in tests:
+        runner.run(test)
+    assert runner.summarize().failed == 0
+
+
+def blocks(path):
+    """The Python blocks of a page, in order."""
+    found = re.findall(r"^```python\n(.*?)^```$", (ROOT / path).read_text(), re.MULTILINE | re.DOTALL)
+    assert found, path
+    return found
+
+
+def needs(code):
+    for module in re.findall(r"^import (\w+)|^from (\w+)", code, re.MULTILINE):
+        pytest.importorskip("".join(module), minversion="3" if "zarr" in module else None)
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md"])
+def test_pages(page, tmp_path, monkeypatch):
+    """Each page is one program: a block may use what those above it made."""
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(page))
+    needs(code)
+    exec(compile(code, page, "exec"), {})

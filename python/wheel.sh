@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the wheel around the library that SLEEK_LIBRARY names, into the folder that is the argument.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+
+python=build/venv-wheel/bin/python
+if ! "$python" -c 'import hatchling.build' 2> /dev/null; then
+    rm -rf build/venv-wheel
+    python3 -m venv build/venv-wheel
+    "$python" -m pip install --quiet --disable-pip-version-check 'hatchling>=1.27'
+fi
+# Without the tables for debuggers it takes a tenth.
+library=$(mktemp -d)/libsleek.so
+trap 'rm -r "$(dirname "$library")"' EXIT
+strip --strip-unneeded -o "$library" "$SLEEK_LIBRARY"
+
+rm -f "$out"/sleek_compress-*.whl
+SLEEK_LIBRARY=$library "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python
+ls "$out"/sleek_compress-*.whl

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# make install as packagers and users call it: the commands of docs/install.md as they are printed, then what they do not show.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+step() { echo "install: $*"; }
+fail() {
+    echo "install: FAILED: $*" >&2
+    [ ! -s "$log" ] || tail -n 40 "$log" >&2
+    exit 1
+}
+quiet() { "$@" > "$log" 2>&1 || fail "$*"; }
+blocks() { # language: the page's blocks of it
+    awk -v begin="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == begin { on = 1 }' docs/install.md
+}
+files() { (cd "$1" && find . ! -type d | sort); }
+
+# Rust's tools stay where they are when HOME moves; whatever else the user has set up is not to be found.
+export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} HOME=$work/home
+unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH HDF5_PLUGIN_PATH HDF5_PLUGIN_DIR MAKEFLAGS MAKELEVEL
+mkdir "$HOME"
+prefix=$HOME/sleek
+
+step "docs/install.md, as printed"
+blocks sh > "$work/printed.sh"
+[ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
+quiet bash -euo pipefail "$work/printed.sh"
+tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
+[ "$tests" = 7 ] || fail "7 examples were to be built and run by CMake, not '$tests'"
+[ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
+
+step "README.md, as printed"
+mkdir "$work/readme"
+ln -s sleek "$HOME/.local" # where README.md installs to
+grep -E '^(export HDF5_PLUGIN_PATH|h5repack |sleek )' README.md > "$work/readme.sh"
+[ "$(wc -l < "$work/readme.sh")" = 4 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
+HDF5_PLUGIN_PATH=$prefix/lib/hdf5/plugin quiet h5repack -f NONE "$HOME/sleek-examples/hdf5_write.h5" "$work/readme/old.h5"
+(cd "$work/readme" && PATH=$prefix/bin:$PATH quiet bash -euo pipefail "$work/readme.sh")
+h5dump -pH "$work/readme/new.h5" | grep -q 'FILTER_ID 47474' || fail "h5repack stored the dataset without the filter"
+program() { # number of README's block of C, what stands before its statements, what stands after them
+    local source=$work/readme/$1.c
+    awk -v n="$1" '$0 == "```" { on = 0 } on { print } $0 == "```c" { on = ++block == n }' README.md > "$work/block"
+    grep -q . "$work/block" || fail "README.md lacks a block of C"
+    { echo '#include <stdio.h>' && grep '^#' "$work/block" && echo "int main(void) { $2" && grep -v '^#' "$work/block" && echo "$3 }"; } > "$source"
+    shift 3
+    quiet "$@" -Wall -Werror "$source" -I"$prefix/include" -L"$prefix/lib" -lsleek -o "$work/readme/program"
+    LD_LIBRARY_PATH=$prefix/lib quiet "$work/readme/program"
+}
+program 1 'hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE); hsize_t chunk[2] = {9, 9};' 'return H5Pget_nfilters(dcpl) != 1;' h5cc
+program 2 'static float values[999]; static char stream[9000]; size_t count = 999;' 'return bytes == 0 || bytes > 999;' cc
+
+step "nothing but the prefix: its own CMake project, moved, static"
+mkdir "$work/project"
+blocks cmake > "$work/project/CMakeLists.txt"
+cp examples/c/compress.c "$work/project"
+mv "$prefix" "$work/moved"
+sed 's/sleek::sleek/sleek::static/' "$work/project/CMakeLists.txt" > "$work/static.txt"
+for kind in shared static; do
+    [ $kind = shared ] || cp "$work/static.txt" "$work/project/CMakeLists.txt"
+    quiet cmake -S "$work/project" -B "$work/$kind" -DCMAKE_PREFIX_PATH="$work/moved"
+    quiet cmake --build "$work/$kind"
+    quiet "$work/$kind/program"
+    needs=$(readelf -d "$work/$kind/program" | grep -c 'NEEDED.*\[libsleek.so.0\]' || true)
+    [ "$needs" = "$([ $kind = shared ] && echo 1 || echo 0)" ] || fail "$kind program: $needs times libsleek.so.0"
+done
+sed 's/find_package(sleek/& 7.0/' "$work/static.txt" > "$work/project/CMakeLists.txt"
+if cmake -S "$work/project" -B "$work/newer" -DCMAKE_PREFIX_PATH="$work/moved" > "$log" 2>&1; then fail "version 7.0 was found"; fi
+grep -q "$version" "$log" || fail "the refusal does not name $version"
+mv "$work/moved" "$prefix"
+
+step "names and symbols"
+[ "$(readlink -f "$prefix/lib/libsleek.so")" = "$prefix/lib/libsleek.so.$version" ] || fail "links of libsleek.so"
+readelf -d "$prefix/lib/libsleek.so" | grep -q 'SONAME.*\[libsleek.so.0\]' || fail "soname"
+nm "$prefix/lib/libsleek.a" > "$work/symbols" 2> /dev/null
+grep -q ' T sleek_compress$' "$work/symbols" || fail "libsleek.a lacks sleek_compress"
+if grep ' T H5PL' "$work/symbols"; then fail "libsleek.a would be a second plugin"; fi
+[ "$(ls "$prefix/lib/hdf5/plugin")" = libsleek.so ] || fail "the plugin's folder"
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --exact-version="$version" sleek || fail "pkg-config's version"
+[ "$("$prefix/bin/sleek" --version)" = "sleek $version" ] || fail "the command"
+man=$prefix/share/man/man1/sleek.1
+"$prefix/bin/sleek" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' | grep -vx help > "$work/commands"
+[ "$(wc -l < "$work/commands")" -ge 6 ] || fail "sleek --help names $(wc -l < "$work/commands") commands"
+while read -r command; do
+    grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
+done < "$work/commands"
+files "$prefix" | sed 's/^\.//' | sort > "$work/there"
+sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
+diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"
+
+step "DESTDIR, LIBDIR and HDF5_PLUGIN_DIR"
+stage=$work/stage
+plugins=/opt/hdf5/lib/plugin
+CARGO=false quiet make -o build -o static install PREFIX=/usr LIBDIR=/usr/lib64 HDF5_PLUGIN_DIR=$plugins DESTDIR="$stage"
+[ -f "$stage/usr/lib64/libsleek.a" ] && [ -f "$stage$plugins/libsleek.so" ] || fail "$(files "$stage")"
+if grep -rIl "$stage" "$stage"; then fail "DESTDIR is written into a file"; fi
+grep -q '^libdir=/usr/lib64$' "$stage/usr/lib64/pkgconfig/sleek.pc" || fail "libdir of sleek.pc"
+grep -q "\"$plugins\"" "$stage/usr/lib64/cmake/sleek/sleekConfig.cmake" || fail "plugin folder of sleekConfig.cmake"
+quiet cmake -S examples -B "$work/staged" -Dsleek_DIR="$stage/usr/lib64/cmake/sleek"
+quiet cmake --build "$work/staged" --target compress_c
+quiet "$work/staged/compress_c"
+
+step "uninstall"
+mkdir -p "$prefix/lib/other"
+touch "$prefix/lib/other/file"
+quiet make uninstall PREFIX="$prefix"
+quiet make uninstall PREFIX=/usr DESTDIR="$stage"
+[ "$(files "$prefix")" = ./lib/other/file ] || fail "left behind: $(files "$prefix")"
+[ -z "$(files "$stage")" ] || fail "left behind: $(files "$stage")"
+if make uninstall PREFIX="$prefix" > "$log" 2>&1; then fail "uninstalled twice"; fi
+grep -q 'not installed' "$log" || fail "the reason of a second uninstall"
+if make install PREFIX="$work/a b" > "$log" 2>&1; then fail "a prefix with a space was taken"; fi
+step "passed"

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The Python package: built and installed by the commands of docs/python.md as they are printed, then its tests without HDF5, with
+# everything that it works with, and with older h5py. Needs what tests/hdf5/setup.sh installs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venvs=${SLEEK_VENVS:-build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+step() { echo "python: $*"; }
+export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
+unset HDF5_PLUGIN_PATH SLEEK_PARAMS SLEEK_NUM_THREADS PYTHONPATH
+
+step "docs/python.md, as printed, in a new environment"
+python3 -m venv "$work/new"
+awk '$0 == "```" { on = 0 } on { print } $0 == "```sh" { on = 1 }' docs/python.md > "$work/printed.sh"
+grep -q 'pip install' "$work/printed.sh"
+(PATH=$work/new/bin:$PATH && bash -euo pipefail "$work/printed.sh")
+(cd "$work" && new/bin/python -c 'import sleek; print("python: sleek", sleek.__version__, "without h5py")')
+
+# One installation for all environments, which stay as they are.
+site=$work/site
+"$work/new/bin/python" -m pip install --target "$site" pytest
+"$work/new/bin/python" -m pip install --no-deps --target "$site" build/wheel/sleek_compress-*.whl
+
+tested() { # environment, options of pytest
+    step "$1: $("$venvs/$1/bin/python" -c 'import numpy; print("numpy", numpy.__version__, end=""); import h5py
+print(", h5py", h5py.__version__, "with HDF5", h5py.version.hdf5_version)' 2> /dev/null || true)"
+    PYTHONPATH=$site "$venvs/$1/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python "${@:2}" python/tests
+}
+tested venv-python --tb=short -rs | tee "$work/all"
+# Zarr 3 needs Python 3.11; from there on nothing may be missing.
+if "$venvs/venv-python/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' && grep -q skipped "$work/all"; then
+    echo "python: a test was skipped where everything is there" >&2
+    exit 1
+fi
+for environment in venv-numpy venv-h5py-1.14 venv-netcdf venv-h5py-old; do
+    [ "$environment" = venv-h5py-old ] && [ ! -d "$venvs/$environment" ] || tested "$environment" --tb=short
+done
+
+step "types"
+MYPYPATH=python/src "$venvs/venv-python/bin/python" -m mypy --config-file python/pyproject.toml --cache-dir "$work/mypy" python/src/sleek
+step "passed"
