@@ -9,11 +9,8 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers install clean gpu-check gpu-bench kernels
-=======
-.PHONY: help build demo test fmt lint doc header-check memcheck exhaustive bench peers static wheel install uninstall clean
->>>>>>> main
+.PHONY: help build demo test fmt lint doc header-check memcheck miri fuzz-smoke fuzz damage unsafe-count deny exhaustive bench peers \
+	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -49,12 +46,36 @@ memcheck: ## the C tests under valgrind
 	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
 	$(CARGO) test --test capi -- --ignored
 
+miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri
+
+FUZZ_SECONDS ?= 600
+fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
+	@bash fuzz/run.sh 10
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (600), going on from where the last run stopped
+	@SLEEK_FUZZ=required bash fuzz/run.sh $(FUZZ_SECONDS)
+
+damage: ## a million streams with random damage, none of which may be decoded
+	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture
+
+unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; clippy sees to a SAFETY note on each block
+	@cd src && for at in capi hdf5 stage codec format bin *.rs; do \
+		count() { grep -rE "$$1" $$at | grep -cvE '^[^:]*:? *//'; }; \
+		blocks=$$(count 'unsafe \{'); functions=$$(count 'unsafe (extern "C" )?fn +[a-z]'); impls=$$(count 'unsafe impl'); \
+		[ $$((blocks + functions + impls)) = 0 ] || printf '%-12s %3d blocks %3d functions %3d impls\n' $$at $$blocks $$functions $$impls; \
+	done
+
+deny: ## licences and known weaknesses of what the library is built from; needs cargo-deny
+	$(CARGO) deny --all-features check
+
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture
 
-bench: ## our own ratio, and speed against memcpy
+bench: ## our own ratio, speed against memcpy, and what the checksums cost
 	$(CARGO) bench --bench ratio
 	$(CARGO) bench --bench cpu
+	$(CARGO) bench --bench checksum
 
 peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; minutes (PEERS=--quick for a short run)
 	@bash benches/peers/run.sh $(PEERS)

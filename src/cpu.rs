@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
+use crate::memory::{filled, reserve};
 use crate::pool;
 use crate::stage::{checksum, stream};
 
@@ -21,14 +22,18 @@ const _: () = assert!(GROUP_CHUNKS.is_multiple_of(UNIT_CHUNKS));
 
 /// A codec whose chunks are independent of each other.
 pub trait ChunkCodec: Sync {
-    /// Buffers that a thread reuses from chunk to chunk.
-    type State;
-    /// A thread's buffers.
-    fn state(&self) -> Self::State;
+    /// What an encoding thread reuses from chunk to chunk.
+    type Encoder;
+    /// What a decoding thread reuses.
+    type Decoder;
+    /// A thread's encoder; fails when memory is short.
+    fn encoder(&self) -> Result<Self::Encoder>;
+    /// A thread's decoder.
+    fn decoder(&self) -> Self::Decoder;
     /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
-    fn encode(&self, state: &mut Self::State, src: &[u8], out: &mut [u8]) -> (Kind, usize);
+    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of the chunk.
-    fn decode(&self, state: &mut Self::State, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
+    fn decode(&self, decoder: &mut Self::Decoder, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
 }
 
 /// Threads that pay for `bytes` of data.
@@ -89,7 +94,7 @@ fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
 
 fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bodies: &mut [u8]) -> Result<usize> {
     let layout = index.layout();
-    let mut state = codec.state();
+    let mut encoder = codec.encoder()?;
     let mut spare = [0u8; CHUNK_BYTES + SLACK];
     let mut at = 0;
     for g in 0..layout.groups {
@@ -99,7 +104,7 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
             // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare.
             let direct = bodies.len() - at >= spare.len();
             let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
-            let (kind, bytes) = codec.encode(&mut state, data, out);
+            let (kind, bytes) = codec.encode(&mut encoder, data, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !direct {
                 match bodies.get_mut(at..at + bytes) {
@@ -133,7 +138,7 @@ fn compress_parallel<C: ChunkCodec>(
 ) -> Result<usize> {
     let layout = index.layout();
     let n = layout.chunks.div_ceil(UNIT_CHUNKS);
-    let units = Mutex::new(vec![Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 }; n]);
+    let units = Mutex::new(filled(n, Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 })?);
     // placed = (units placed, bytes they take): the one thing that units wait for each other for.
     let (next, placed, end) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let failed = AtomicBool::new(false);
@@ -141,8 +146,9 @@ fn compress_parallel<C: ChunkCodec>(
     let shared = Shared::new(bodies);
     pool::run(tasks, &|| {
         let _alarm = Alarm(&failed);
-        let mut state = codec.state();
-        let mut scratch = vec![0u8; UNIT_CHUNKS * CHUNK_BYTES + SLACK];
+        // A thread that finds no memory leaves the work to the others.
+        let scratch = filled(UNIT_CHUNKS * CHUNK_BYTES + SLACK, 0u8);
+        let (Ok(mut encoder), Ok(mut scratch)) = (codec.encoder(), scratch) else { return };
         loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= n {
@@ -153,7 +159,7 @@ fn compress_parallel<C: ChunkCodec>(
             for c in u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(layout.chunks) {
                 let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
                 let out = &mut scratch[used..];
-                let (kind, bytes) = codec.encode(&mut state, data, out);
+                let (kind, bytes) = codec.encode(&mut encoder, data, out);
                 let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
                 unit.checksum = unit.checksum.wrapping_add(sum);
                 unit.bytes[c % UNIT_CHUNKS] = (kind, bytes as u16);
@@ -173,6 +179,9 @@ fn compress_parallel<C: ChunkCodec>(
             units.lock().unwrap_or_else(|e| e.into_inner())[u] = unit;
         }
     });
+    if placed.into_inner() < n {
+        return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
+    }
     if end.load(Ordering::Relaxed) > capacity {
         return too_small(&layout, capacity);
     }
@@ -245,6 +254,7 @@ pub fn decompress<C: ChunkCodec>(
     if unit < GROUP_CHUNKS {
         for g in groups.clone() {
             verify(index, g)?;
+            reserve(&mut places, layout.group_chunks(g).len())?;
             places.extend(index.bodies(g));
         }
     }
@@ -253,16 +263,18 @@ pub fn decompress<C: ChunkCodec>(
     let failure = Mutex::new(None);
     let shared = Shared::new(dst);
     pool::run(tasks, &|| {
-        let mut state = codec.state();
+        let mut decoder = codec.decoder();
         loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= units {
-                stream::fence();
+                if past_caches {
+                    stream::fence();
+                }
                 return;
             }
             // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
             let mut decode = |c, body| unsafe {
-                decode_chunk(codec, &mut state, index, &layout, c, body, &bytes, &shared, past_caches)
+                decode_chunk(codec, &mut decoder, index, &layout, c, body, &bytes, &shared, past_caches)
             };
             let done = if unit < GROUP_CHUNKS {
                 places[u * unit..].iter().take(unit).try_for_each(|(c, body)| decode(*c, *body))
@@ -301,7 +313,7 @@ fn verify(index: &Index, g: usize) -> Result<()> {
 #[allow(clippy::too_many_arguments)]
 unsafe fn decode_chunk<C: ChunkCodec>(
     codec: &C,
-    state: &mut C::State,
+    decoder: &mut C::Decoder,
     index: &Index,
     layout: &Layout,
     c: usize,
@@ -319,10 +331,10 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
     if wanted == chunk && !past_caches {
-        return codec.decode(state, kind, body, out);
+        return codec.decode(decoder, kind, body, out);
     }
     let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(state, kind, body, &mut whole[..chunk.len()])?;
+    codec.decode(decoder, kind, body, &mut whole[..chunk.len()])?;
     let part = &whole[wanted.start - chunk.start..wanted.end - chunk.start];
     if past_caches {
         stream::copy(part, out)

@@ -26,6 +26,7 @@ pub mod format;
 mod guard;
 #[cfg(unix)]
 pub mod hdf5;
+mod memory;
 mod params;
 pub mod pool;
 #[doc(hidden)]

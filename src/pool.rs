@@ -1,7 +1,6 @@
 //! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use rayon::ThreadPool;
 
@@ -9,9 +8,12 @@ struct Pool {
     pid: u32,
     size: usize,
     pool: ThreadPool,
+    /// The pool that this one replaced. Nobody asks for it again, but it stays reachable for tools that look for leaks.
+    _previous: *mut Pool,
 }
 
 /// The current pool. Pools are never freed: a caller may still be inside one, and in a forked child its threads do not exist.
+/// Sizes are powers of two, so a process has fewer than twice the threads of the largest request, whatever the order.
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Variables that MPI launchers set in every rank, each with the number of ranks or the rank itself.
@@ -20,18 +22,22 @@ const MPI_VARIABLES: [&str; 6] =
 
 /// Threads to use when a caller asks for `requested`: that many, or for 0 `SLEEK_NUM_THREADS`, one under MPI, else all cores.
 pub fn threads(requested: u32) -> usize {
-    static DEFAULT: OnceLock<usize> = OnceLock::new();
+    // 0 until known. Two threads may find it out at once; a lock would be left locked in a child forked meanwhile.
+    static DEFAULT: AtomicUsize = AtomicUsize::new(0);
     if requested > 0 {
         return (requested as usize).min(MAX_THREADS);
     }
-    *DEFAULT.get_or_init(|| {
+    let mut known = DEFAULT.load(Ordering::Relaxed);
+    if known == 0 {
         let set = std::env::var("SLEEK_NUM_THREADS").ok().and_then(|v| v.trim().parse::<usize>().ok());
-        match set {
+        known = match set {
             Some(n) if n > 0 => n.min(MAX_THREADS),
             _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
-        }
-    })
+        };
+        DEFAULT.store(known, Ordering::Relaxed);
+    }
+    known
 }
 
 const MAX_THREADS: usize = 256;
@@ -59,7 +65,7 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.pid == pid && p.size >= size) {
         return Some(&p.pool);
     }
-    let size = size.max(threads(0));
+    let size = size.max(threads(0)).next_power_of_two();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
@@ -69,7 +75,7 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
         })
         .build()
         .ok()?;
-    let fresh = Box::into_raw(Box::new(Pool { pid, size, pool }));
+    let fresh = Box::into_raw(Box::new(Pool { pid, size, pool, _previous: current }));
     match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: `fresh` was leaked just now and is never freed from here on.
         Ok(_) => Some(unsafe { &(*fresh).pool }),

@@ -41,3 +41,40 @@ fn it_has_its_abis_name_and_is_never_unloaded() {
     assert!(dynamic.lines().any(|l| l.contains("(FLAGS_1)") && l.contains("NODELETE")), "{dynamic}");
     assert!(!dynamic.contains("TEXTREL") && !dynamic.contains("RUNPATH") && !dynamic.contains("RPATH"), "{dynamic}");
 }
+
+/// A C program that prints the value of every enumerator of the header, and place and size of every field of its structs.
+fn layout_program(header: &str) -> String {
+    let mut body = String::new();
+    let mut inside: Option<&str> = None;
+    for line in header.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("typedef struct ").and_then(|l| l.strip_suffix(" {")) {
+            body += &format!("    printf(\"struct {name} %zu\\n\", sizeof({name}));\n");
+            inside = Some(name);
+        } else if line.starts_with('}') {
+            inside = None;
+        } else if let Some((name, _)) = line.split_once(" = ").filter(|(name, _)| name.starts_with("SLEEK_")) {
+            body += &format!("    printf(\"{name} %d\\n\", (int){name});\n");
+        } else if let (Some(of), Some(field)) = (inside, line.strip_suffix(';').filter(|l| !l.starts_with("//"))) {
+            let name = field.rsplit(' ').next().unwrap().split('[').next().unwrap();
+            body += &format!(
+                "    printf(\"{of}.{name} %zu %zu\\n\", offsetof({of}, {name}), sizeof((({of} *)0)->{name}));\n"
+            );
+        }
+    }
+    format!("#include <sleek.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {{\n{body}    return 0;\n}}\n")
+}
+
+#[test]
+fn structs_and_enumerators_are_those_of_the_committed_list() {
+    let include = common::root().join("include");
+    let dir = tempfile::tempdir().unwrap();
+    let (source, program) = (dir.path().join("layout.c"), dir.path().join("layout"));
+    std::fs::write(&source, layout_program(&std::fs::read_to_string(include.join("sleek.h")).unwrap())).unwrap();
+    common::run(
+        Command::new("cc").args(["-std=c99", "-Werror", "-I"]).arg(include).arg(source).arg("-o").arg(&program),
+    );
+    let found = common::run(&mut Command::new(program));
+    let committed = std::fs::read_to_string(common::root().join("tests/abi/layout.txt")).unwrap();
+    // New enumerators and fields in reserved places are added to the list; what is in it never changes (64-bit machines).
+    assert_eq!(found, committed, "left: include/sleek.h, right: tests/abi/layout.txt");
+}

@@ -57,6 +57,18 @@ fn threads_and_fork() {
 }
 
 #[test]
+fn settings_of_the_host() {
+    assert_eq!(compile_and_run("tests/c/host.c"), "any host is fine\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn want_of_memory() {
+    let text = compile_and_run("tests/c/memory.c");
+    assert!(text.starts_with("want of memory is an error ("), "{text}");
+}
+
+#[test]
 fn examples() {
     let text = compile_and_run("examples/c/compress.c");
     assert!(text.starts_with("1048576 -> "), "{text}");
@@ -76,7 +88,6 @@ fn memory_is_used_as_promised() {
         ("tests/c/threads.c", "--leak-check=no"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let suppressions = common::root().join("tests/c/valgrind.supp");
         common::run(
             Command::new("valgrind")
                 .args([
@@ -86,7 +97,6 @@ fn memory_is_used_as_promised() {
                     "--errors-for-leak-kinds=definite",
                     leaks,
                 ])
-                .arg(format!("--suppressions={}", suppressions.display()))
                 .arg(compile(&dir, source)),
         );
     }

@@ -97,6 +97,37 @@ fn larger_damage_is_noticed() {
     }
 }
 
+/// Random bytes at 2 to 64 random places, half of the time within a few words: `SLEEK_DAMAGE` says how many streams.
+#[test]
+fn random_damage_is_noticed() {
+    let rounds: u64 = std::env::var("SLEEK_DAMAGE").map_or(20_000, |n| n.parse().expect("SLEEK_DAMAGE is a number"));
+    let streams = streams();
+    let mut buffers: Vec<Vec<u8>> = streams.iter().map(|(_, stream)| buffer_for(stream)).collect();
+    let mut random = vectors::Random(77);
+    let (mut damaged_streams, mut by_kind) = (0u64, std::collections::BTreeMap::<i32, u64>::new());
+    let mut damaged = Vec::new();
+    for round in 0..rounds {
+        let i = random.below(streams.len() as u64) as usize;
+        let (name, stream) = &streams[i];
+        damaged.clear();
+        damaged.extend_from_slice(stream);
+        let len = stream.len() as u64;
+        let reach = if random.below(2) == 0 { len } else { len.min(32) };
+        let start = random.below(len - reach + 1);
+        for _ in 0..2 + random.below(63) {
+            damaged[(start + random.below(reach)) as usize] = random.next() as u8;
+        }
+        if damaged == *stream {
+            continue;
+        }
+        damaged_streams += 1;
+        let error = decode(&damaged, &mut buffers[i]).expect_err(&format!("{name}: round {round} was not noticed"));
+        assert_ne!(error.kind, Kind::Internal, "{name}: round {round}: {error}");
+        *by_kind.entry(error.kind.code()).or_default() += 1;
+    }
+    println!("{damaged_streams} damaged streams, all refused; by status code {by_kind:?}");
+}
+
 /// Only the groups that are read are verified, so damage elsewhere does no harm to a range.
 #[test]
 fn a_range_is_read_past_damage_in_other_groups() {

@@ -5,6 +5,7 @@ pub mod sleek;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::format::{Header, Index, Kind as ChunkKind, Layout, constants::CODEC_SLEEK};
+use crate::memory::filled;
 use crate::params::{Mode, Params, Profile};
 
 /// A method of compression. It owns the chunk bodies; header, index and checksums are the container's.
@@ -61,21 +62,11 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
 
 /// See [`crate::compress`].
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
-    let mut dst = buffer(layout_of(params, src)?.max_stream_bytes()?)?;
+    let mut dst = filled(layout_of(params, src)?.max_stream_bytes()?, 0u8)?;
     let n = compress_into(params, src, &mut dst)?;
     dst.truncate(n);
     dst.shrink_to_fit();
     Ok(dst)
-}
-
-/// A zeroed buffer, or an error where `vec!` would abort.
-fn buffer(bytes: usize) -> Result<Vec<u8>> {
-    let mut v = Vec::new();
-    if v.try_reserve_exact(bytes).is_err() {
-        return fail!(OutOfMemory, "{bytes} bytes");
-    }
-    v.resize(bytes, 0);
-    Ok(v)
 }
 
 fn open(src: &[u8]) -> Result<(Header, Index<'_>)> {
@@ -85,6 +76,12 @@ fn open(src: &[u8]) -> Result<(Header, Index<'_>)> {
     }
     let index = Index::new(&header, src)?;
     Ok((header, index))
+}
+
+/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body of at
+/// least 16 bytes in `src`, so this is less than 900 times as long as `src`, whatever the header says.
+pub fn raw_bytes(src: &[u8]) -> Result<usize> {
+    Ok(open(src)?.0.layout.raw_bytes as usize)
 }
 
 /// See [`crate::decompress_into`].
@@ -100,8 +97,7 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize
 
 /// See [`crate::decompress`].
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
-    let (header, _) = open(src)?;
-    let mut dst = buffer(header.layout.raw_bytes as usize)?;
+    let mut dst = filled(raw_bytes(src)?, 0u8)?;
     decompress_into(src, &mut dst, 0)?;
     Ok(dst)
 }

@@ -9,7 +9,6 @@ use super::resolve::{Hdf5, Object};
 use super::{CLASS, FILTER_ID, dataset, report, text};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
-use crate::format::Header;
 use crate::params::{Mode, Params};
 
 /// Runs a call-back's work: nothing unwinds into HDF5, and errors are kept and logged.
@@ -194,8 +193,7 @@ fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
 }
 
 fn decode(src: &[u8]) -> Result<Buffer> {
-    // The header's checksum covers the index, which grows with the array: sizes beyond about 900 × the stream cannot pass.
-    let mut out = Buffer::new(Header::read(src)?.layout.raw_bytes as usize)?;
+    let mut out = Buffer::new(crate::codec::raw_bytes(src)?)?;
     crate::decompress_into(src, out.bytes())?;
     Ok(out)
 }

@@ -1,10 +1,11 @@
 //! The floating-point environment. A host may have set another rounding mode or flush-to-zero; bytes must not depend on it.
+//! Miri, which knows no assembly, has only the standard one.
 
 /// Sets round-to-nearest, no flushing, all exceptions masked, until dropped. Cheap: two register moves.
 pub struct Guard {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     mxcsr: u32,
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
     fpcr: u64,
 }
 
@@ -12,7 +13,7 @@ impl Guard {
     /// Saves the thread's environment and sets the standard one.
     #[inline]
     pub fn standard() -> Guard {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             let mut mxcsr = 0u32;
             let standard = 0x1f80u32;
@@ -23,7 +24,7 @@ impl Guard {
             }
             Guard { mxcsr }
         }
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
         {
             let fpcr: u64;
             // SAFETY: FPCR is readable and writable from user code.
@@ -33,7 +34,7 @@ impl Guard {
             }
             Guard { fpcr }
         }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
         Guard {}
     }
 }
@@ -41,12 +42,12 @@ impl Guard {
 impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         // SAFETY: restores what `standard` read.
         unsafe {
             std::arch::asm!("ldmxcsr [{0}]", in(reg) &self.mxcsr, options(nostack, readonly));
         }
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
         // SAFETY: restores what `standard` read.
         unsafe {
             std::arch::asm!("msr fpcr, {0}", in(reg) self.fpcr, options(nostack, nomem));

@@ -1,6 +1,7 @@
 // The library in the life of a process: calls from many threads, error texts of their own, work in a forked child.
 #include "check.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,17 +11,38 @@ static double field[COUNT];
 static unsigned char *expected;
 static size_t expected_bytes;
 
-static void work(void) {
+static void work_on(int threads) {
     sleek_params p = defaults(SLEEK_F64);
     size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
     unsigned char *stream = malloc(bound);
     double *back = malloc(sizeof field);
-    p.threads = 4;
+    p.threads = threads;
     CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
     CHECK(bytes == expected_bytes && memcmp(stream, expected, bytes) == 0);
     CHECK(sleek_decompress(stream, bytes, back, sizeof field, NULL, NULL) == SLEEK_OK);
     CHECK(memcmp(field, back, sizeof field) == 0);
     free(stream), free(back);
+}
+
+static void work(void) { work_on(4); }
+
+// Threads of this process, as far as the system tells.
+static int running(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int n = 0;
+    if (tasks == NULL) return 1;
+    while (readdir(tasks) != NULL) n++;
+    closedir(tasks);
+    return n - 2; // without . and ..
+}
+
+// Requests that grow by one leave no pool for each of them behind.
+static void growing_requests(void) {
+    enum { MOST = 20 };
+    for (int n = 1; n <= MOST; n++) work_on(n);
+    long size = 1, cores = sysconf(_SC_NPROCESSORS_ONLN);
+    while (size < MOST || size < cores) size *= 2;
+    CHECK(running() <= 2 * size);
 }
 
 static void *thread(void *number) {
@@ -47,6 +69,7 @@ int main(void) {
     for (size_t i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, thread, (void *)i) == 0);
     for (size_t i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 
+    growing_requests();
     pid_t child = fork();
     if (child == 0) {
         alarm(60);

@@ -119,6 +119,17 @@ fn hdf5_closed_and_opened_again() {
     }
 }
 
+/// `kill -9` while chunks are written, and a file that may not grow: see the section on this in docs/hdf5.md.
+#[test]
+fn killed_writers_and_full_disks() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    compile(&place, "h5cc", &[], &[&source("crash.c")], "crash");
+    for (event, words) in [("kill", "nothing read wrong"), ("full", "each writer was told")] {
+        let said = common::run(place.command("./crash").args([event, "a.h5"]).env_remove("SLEEK_LOG"));
+        assert!(said.contains(words), "{event}: {said}");
+    }
+}
+
 #[test]
 fn existing_dataset_after_registering() {
     let Some(place) = Place::with(&["h5cc", "cc"]) else { return };

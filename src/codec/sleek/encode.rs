@@ -2,8 +2,10 @@
 
 use super::choose::{self, Choice, Survey, Window};
 use super::plan::Plan;
+use crate::error::Result;
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special};
+use crate::memory::filled;
 use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
@@ -14,9 +16,9 @@ use crate::stage::word::Word;
 /// Buffers that an encoder reuses from chunk to chunk.
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
-    words: Box<[u64]>,
+    words: Vec<u64>,
     /// Positions and high parts of the chunk's exceptions.
-    exceptions: Box<[u8]>,
+    exceptions: Vec<u8>,
 }
 
 /// The most that the exceptions of a chunk take: positions and full words, and a word that a `BitWriter` may reach behind them.
@@ -24,11 +26,8 @@ const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS_SLACK
 
 impl Buffers {
     /// Allocates them.
-    pub fn new() -> Buffers {
-        Buffers {
-            words: vec![0; (SUBCHUNK_BYTES + CHUNK_BYTES) / 8].into(),
-            exceptions: vec![0; EXCEPTIONS_BYTES].into(),
-        }
+    pub fn new() -> Result<Buffers> {
+        Ok(Buffers { words: filled((SUBCHUNK_BYTES + CHUNK_BYTES) / 8, 0)?, exceptions: filled(EXCEPTIONS_BYTES, 0)? })
     }
 }
 

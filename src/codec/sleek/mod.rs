@@ -59,25 +59,29 @@ struct Chunks {
     level: Level,
 }
 
-/// What a thread keeps from chunk to chunk. Decoding needs no buffers.
-struct State {
+/// What an encoding thread keeps from chunk to chunk.
+struct Encoder {
     _fpu: fpu::Guard,
-    buffers: Option<encode::Buffers>,
+    buffers: encode::Buffers,
 }
 
 impl ChunkCodec for Chunks {
-    type State = State;
+    type Encoder = Encoder;
+    type Decoder = fpu::Guard;
 
-    fn state(&self) -> State {
-        State { _fpu: fpu::Guard::standard(), buffers: None }
+    fn encoder(&self) -> Result<Encoder> {
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new()? })
     }
 
-    fn encode(&self, state: &mut State, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        let buffers = state.buffers.get_or_insert_with(encode::Buffers::new);
-        level::encode(self.level, &self.plan, buffers, src, out)
+    fn decoder(&self) -> fpu::Guard {
+        fpu::Guard::standard()
     }
 
-    fn decode(&self, _: &mut State, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
+    fn encode(&self, encoder: &mut Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, src, out)
+    }
+
+    fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
         level::decode(self.level, &self.plan, kind, body, out)
     }
 }

@@ -1,0 +1,95 @@
+//! What the checksums cost: the time to sum all bodies of a stream, chunk by chunk as encoder and decoder do, as a part of the
+//! time to compress and to decompress, which include it. One thread, processor time.
+//!
+//! `cargo bench --bench checksum [-- MIB]`. Each field is tiled to MIB MiB (16); the figures are medians of 9 rounds.
+
+#[path = "fields.rs"]
+mod fields;
+
+use sleek::format::constants::GROUP_CHUNKS;
+use sleek::format::{Header, Index};
+use sleek::stage::checksum;
+use sleek::{Mode, Params, Profile};
+
+const ROUNDS: usize = 9;
+
+/// Processor time of this process.
+fn seconds() -> f64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every POSIX system, and `t` is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
+    t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
+}
+
+/// Seconds of `work`, the median of some rounds.
+fn time(mut work: impl FnMut()) -> f64 {
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = seconds();
+            work();
+            seconds() - start
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    rounds[ROUNDS / 2]
+}
+
+/// The checksums of all groups.
+fn sums(header: &Header, index: &Index) -> u64 {
+    let group = |g| index.bodies(g).map(|(c, body)| checksum::of_chunk(body.bytes(), c % GROUP_CHUNKS));
+    (0..header.layout.groups).flat_map(group).fold(0, u64::wrapping_add)
+}
+
+fn main() {
+    let mib = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(16usize);
+    println!("| type | profile | bound | field | ratio | checksum / compress | checksum / decompress |");
+    println!("|---|---|---|---|---|---|---|");
+    let (mut worst, mut total) = ([0f64; 2], [0f64; 3]);
+    for field in fields::load() {
+        let src: Vec<u8> = field.bytes.iter().copied().cycle().take(mib << 20).collect();
+        let mut back = vec![0u8; src.len()];
+        for (profile, bound) in
+            [(Profile::Fast, 1e-3), (Profile::Adaptive, 1e-3), (Profile::Fast, 0.0), (Profile::Adaptive, 0.0)]
+        {
+            let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Noa };
+            let params = Params {
+                profile,
+                fill_value: field.fill,
+                threads: 1,
+                ..Params::new(field.dtype).with_bound(mode, bound)
+            };
+            let mut dst = vec![0u8; sleek::compress_bound(&params, src.len() / field.dtype.size()).expect("bound")];
+            let mut n = 0;
+            let compress = time(|| n = sleek::compress_into(&params, &src, &mut dst).expect("compress"));
+            let stream = &dst[..n];
+            let decompress = time(|| {
+                sleek::decompress_into_with(stream, &mut back, 1).expect("decompress");
+            });
+            let header = Header::read(stream).expect("header");
+            let index = Index::new(&header, stream).expect("index");
+            let checksum = time(|| {
+                std::hint::black_box(sums(&header, &index));
+            });
+            let parts = [checksum / compress, checksum / decompress];
+            println!(
+                "| {} | {} | {} | {} | {:.2} | {:.1} % | {:.1} % |",
+                field.dtype.name(),
+                profile.name(),
+                if bound == 0.0 { "lossless".to_string() } else { format!("noa {bound:e}") },
+                field.name,
+                src.len() as f64 / n as f64,
+                100.0 * parts[0],
+                100.0 * parts[1]
+            );
+            worst = [worst[0].max(parts[0]), worst[1].max(parts[1])];
+            total = [total[0] + compress, total[1] + decompress, total[2] + checksum];
+        }
+    }
+    println!(
+        "\nOver all: {:.1} % of compressing (at most {:.1} %), {:.1} % of decompressing (at most {:.1} %).",
+        100.0 * total[2] / total[0],
+        100.0 * worst[0],
+        100.0 * total[2] / total[1],
+        100.0 * worst[1]
+    );
+}

@@ -1,0 +1,87 @@
+//! A small stream cannot make a reader allocate much: its index must account for every chunk with bytes that are there. One
+//! test, since it limits the address space of its process.
+#![cfg(target_os = "linux")]
+
+mod reference;
+mod vectors;
+
+use std::ffi::c_void;
+
+use reference::builder::{Body, Stream, seal};
+use sleek::hdf5::abi::{FLAG_REVERSE, FilterClass};
+use sleek::{DType, Kind};
+
+/// More than the test needs, and less than what its bombs claim.
+const ADDRESS_SPACE: u64 = 2 << 30;
+/// Chunks of 4 GiB.
+const MANY: usize = 1 << 18;
+
+/// A sealed stream whose header claims `MANY` chunks; `entry` stands for each of them in the index, and no body follows.
+fn claims(entry: u16) -> Vec<u8> {
+    let index = 64 + 16 * (MANY / 64) + 2 * MANY;
+    let mut stream = Stream::lossless(DType::F32 as u8, (MANY * 4096) as u64).bytes();
+    stream.resize(index, 0);
+    stream[24..32].copy_from_slice(&(index as u64).to_le_bytes());
+    for group in 0..MANY / 64 {
+        stream[64 + 16 * group..][..8].copy_from_slice(&(index as u64).to_le_bytes());
+    }
+    stream[64 + 16 * (MANY / 64)..].chunks_exact_mut(2).for_each(|e| e.copy_from_slice(&entry.to_le_bytes()));
+    seal(&mut stream);
+    stream
+}
+
+/// A legal stream of `chunks` constant chunks: what expands the most.
+fn constants(chunks: usize) -> Vec<u8> {
+    let mut stream = Stream::lossless(DType::F32 as u8, (chunks * 4096) as u64);
+    stream.bodies = vec![Body::Constant(1.5f32.to_le_bytes().to_vec()); chunks];
+    stream.bytes()
+}
+
+/// The error text that the filter leaves when it is given `stream` to read; `None` if it restores it.
+fn filter(stream: &[u8]) -> Option<String> {
+    unsafe extern "C" {
+        fn sleek_last_error() -> *const std::ffi::c_char;
+    }
+    // SAFETY: called as HDF5 calls it, with a block from malloc that is as long as the stream.
+    unsafe {
+        let class = &*sleek::hdf5::sleek_h5_class().cast::<FilterClass>();
+        let mut buffer: *mut c_void = libc::malloc(stream.len());
+        let mut size = stream.len();
+        std::ptr::copy_nonoverlapping(stream.as_ptr(), buffer.cast(), stream.len());
+        let made = class.filter.unwrap()(FLAG_REVERSE, 0, std::ptr::null(), size, &mut size, &mut buffer);
+        libc::free(buffer);
+        let text = std::ffi::CStr::from_ptr(sleek_last_error()).to_str().unwrap().to_owned();
+        (made == 0).then_some(text)
+    }
+}
+
+#[test]
+fn what_a_header_claims_is_not_allocated() {
+    let limit = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: ADDRESS_SPACE };
+    // SAFETY: a plain call.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+
+    // Entries of no body, of constants, of full packed bodies: none of them is there, so none is allocated for.
+    for entry in [0, 2 << 14 | 1, 1024, 1 << 14 | 1024, 0xffff] {
+        let stream = claims(entry);
+        let error = sleek::decompress(&stream).unwrap_err();
+        assert_eq!(error.kind, Kind::Corrupt, "entry {entry:#x}: {error}");
+        let text = filter(&stream).expect("the filter took a bomb");
+        assert!(text.starts_with("corrupt stream: "), "entry {entry:#x}: {text}");
+    }
+
+    // The most that a legal stream expands.
+    let stream = constants(1000);
+    let array = sleek::decompress(&stream).unwrap();
+    assert!(array.chunks_exact(4).all(|v| v == 1.5f32.to_le_bytes()));
+    let expansion = array.len() / stream.len();
+    assert!((800..900).contains(&expansion), "{expansion}");
+    assert_eq!(filter(&stream), None);
+
+    // An array of 4 GiB that is really there does not fit: an error, no abort.
+    let stream = constants(MANY);
+    assert_eq!(sleek::decompress(&stream).unwrap_err().kind, Kind::OutOfMemory);
+    let text = filter(&stream).expect("4 GiB within 2 GiB");
+    assert!(text.starts_with("out of memory: "), "{text}");
+    assert_eq!(sleek::inspect(&stream).unwrap().raw_bytes, 4 << 30);
+}

@@ -1,0 +1,150 @@
+// A host that has set everything otherwise: floating-point control, locale, signals; one that forks while threads compress.
+#include "check.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
+enum { COUNT = 1 << 18, MODES = 4, FORKERS = 3, FORKS = 15 };
+static float field[COUNT], expected[MODES][COUNT];
+static unsigned char *streams[MODES];
+static size_t stream_bytes[MODES];
+
+static sleek_params params(int mode, int threads) {
+    sleek_params p = defaults(SLEEK_F32);
+    p.mode = mode, p.bound = 1e-3, p.threads = threads;
+    return p;
+}
+
+// Every mode, both ways, gives the bytes that it gave at first.
+static void work(int threads) {
+    size_t bound = 0, bytes = 0;
+    unsigned char *stream = NULL;
+    float *back = malloc(sizeof field);
+    for (int mode = 0; mode < MODES; mode++) {
+        sleek_params p = params(mode, threads);
+        if (stream == NULL) stream = malloc(bound = sleek_compress_bound(&p, COUNT));
+        CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
+        CHECK(bytes == stream_bytes[mode] && memcmp(stream, streams[mode], bytes) == 0);
+        CHECK(sleek_decompress(stream, bytes, back, sizeof field, NULL, NULL) == SLEEK_OK);
+        CHECK(memcmp(back, expected[mode], sizeof field) == 0);
+    }
+    free(stream), free(back);
+}
+
+static void floating_point(void) {
+#ifdef __SSE__
+    // Four rounding modes; subnormal results flushed, subnormal operands taken as zero; exceptions that trap.
+    const unsigned int rounding[] = {0x0000, 0x2000, 0x4000, 0x6000}, rest[] = {0x1F80, 0x9F80, 0x1FC0, 0x9FC0, 0x0000};
+    const unsigned int before = _mm_getcsr();
+    for (size_t i = 0; i < sizeof rounding / sizeof *rounding; i++) {
+        for (size_t k = 0; k < sizeof rest / sizeof *rest; k++) {
+            _mm_setcsr(rounding[i] | rest[k]);
+            work(1), work(2);
+            const unsigned int after = _mm_getcsr();
+            _mm_setcsr(before);
+            CHECK((after & ~0x3Fu) == (rounding[i] | rest[k]));
+            // A child's pool is made by a thread with these settings, which its threads inherit.
+            pid_t child = fork();
+            if (child == 0) {
+                alarm(60);
+                _mm_setcsr(rounding[i] | rest[k]);
+                work(2);
+                _exit(0);
+            }
+            int status = 1;
+            CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        }
+    }
+#endif
+}
+
+static void locales(void) {
+    const char *names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "C.UTF-8", "C"};
+    int set = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (setlocale(LC_ALL, names[i]) == NULL) continue;
+        set++;
+        work(1);
+        sleek_params p = params(1, 1);
+        p.bound = -1.5;
+        unsigned char out[4096];
+        size_t bytes;
+        CHECK_FAILS(SLEEK_E_INVALID_BOUND, "bound -1.5;", sleek_compress(&p, field, 9, out, sizeof out, &bytes, NULL));
+    }
+    CHECK(set > 0);
+}
+
+static pthread_t host;
+static volatile sig_atomic_t signals, strayed;
+
+static void on_signal(int number) {
+    (void)number;
+    signals++;
+    if (!pthread_equal(pthread_self(), host)) strayed++;
+}
+
+// A timer's signals are handled on the host's one thread, never on one of the pool.
+static void signal_handlers(void) {
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    host = pthread_self();
+    CHECK(sigaction(SIGALRM, &action, &old) == 0);
+    const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    for (int i = 0; i < 1000 && signals < 200; i++) work(2);
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    CHECK(sigaction(SIGALRM, &old, NULL) == 0);
+    CHECK(signals >= 200 && strayed == 0);
+}
+
+static volatile int done;
+
+static void *busy(void *unused) {
+    (void)unused;
+    while (!done) work(2);
+    return NULL;
+}
+
+static void forks(void) {
+    pthread_t threads[FORKERS];
+    for (int i = 0; i < FORKERS; i++) CHECK(pthread_create(&threads[i], NULL, busy, NULL) == 0);
+    for (int i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            work(1 + i % 3);
+            _exit(0);
+        }
+        int status = 1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+    done = 1;
+    for (int i = 0; i < FORKERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+int main(void) {
+    // Values around the bound and subnormal ones, so that rounding and flushing would show.
+    for (int i = 0; i < COUNT; i++) field[i] = (float)(i % 4099) * (i % 7 == 0 ? 1e-41f : 0.1003f);
+    for (int mode = 0; mode < MODES; mode++) {
+        sleek_params p = params(mode, 1);
+        size_t bound = sleek_compress_bound(&p, COUNT);
+        streams[mode] = malloc(bound);
+        CHECK(sleek_compress(&p, field, COUNT, streams[mode], bound, &stream_bytes[mode], NULL) == SLEEK_OK);
+        CHECK(sleek_decompress(streams[mode], stream_bytes[mode], expected[mode], sizeof field, NULL, NULL) == SLEEK_OK);
+    }
+    floating_point();
+    locales();
+    signal_handlers();
+    forks();
+    for (int mode = 0; mode < MODES; mode++) free(streams[mode]);
+    puts("any host is fine");
+    return 0;
+}
