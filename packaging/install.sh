@@ -56,8 +56,8 @@ link "libsleek.so.$VERSION" "$LIBDIR/libsleek.so.$major"
 link "libsleek.so.$major" "$LIBDIR/libsleek.so"
 put 644 "$STATIC" "$LIBDIR/libsleek.a"
 fill packaging/sleek.pc.in "$LIBDIR/pkgconfig/sleek.pc"
-fill packaging/sleekConfig.cmake.in "$LIBDIR/cmake/sleek/sleekConfig.cmake"
-fill packaging/sleekConfigVersion.cmake.in "$LIBDIR/cmake/sleek/sleekConfigVersion.cmake"
+fill cmake/sleekConfig.cmake.in "$LIBDIR/cmake/sleek/sleekConfig.cmake"
+fill cmake/sleekConfigVersion.cmake.in "$LIBDIR/cmake/sleek/sleekConfigVersion.cmake"
 # A file, not a link: HDF5 opens every library of that folder, which may be shared by several prefixes.
 put 755 "$RELEASE/libsleek.so" "$HDF5_PLUGIN_DIR/libsleek.so"
 
