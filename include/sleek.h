@@ -265,8 +265,8 @@ int32_t sleek_compress(const struct sleek_params *params,
 // - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 // - stream: as for sleek_compress().
 //
-// Every checksum is verified before the bytes that it covers are decoded; no input, however damaged, makes the
-// function read or write outside the two buffers.
+// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
+// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or write outside the two buffers.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 // SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;

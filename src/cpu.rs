@@ -267,10 +267,7 @@ pub fn decompress<C: ChunkCodec>(
         loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= units {
-                if past_caches {
-                    stream::fence();
-                }
-                return;
+                break;
             }
             // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
             let mut decode = |c, body| unsafe {
@@ -285,8 +282,12 @@ pub fn decompress<C: ChunkCodec>(
             if let Err(e) = done {
                 next.store(units, Ordering::Relaxed);
                 failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
-                return;
+                break;
             }
+        }
+        // After an error too: a copy still under way must not land on what the caller writes next.
+        if past_caches {
+            stream::fence();
         }
     });
     failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)

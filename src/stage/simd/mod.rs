@@ -7,10 +7,9 @@ pub mod avx512;
 pub mod scalar;
 
 use super::word::Word;
-use crate::format::constants::MAX_EXCEPTIONS;
 
-/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` up to 32 high parts of 64 bits.
-pub const READ_SLACK: usize = 64 + 8 * MAX_EXCEPTIONS;
+/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
+pub const READ_SLACK: usize = 64 + 2 * 64;
 /// Bytes that `Simd::positions` may write behind the last position.
 pub const POSITIONS_SLACK: usize = 2 * 64;
 /// Bytes that `Simd::pack` may write behind the packed ones.
@@ -29,7 +28,7 @@ pub trait Simd<W: Word, const S: usize> {
     /// How many widths exceed `width`.
     fn wider(widths: &[u8; S], width: u32) -> usize;
     /// Lists at the start of `out`, which has `POSITIONS_SLACK` bytes to spare, the positions of the widths that exceed `width`,
-    /// at most `MAX_EXCEPTIONS`; returns how many.
+    /// at most the format's `MAX_EXCEPTIONS`; returns how many.
     fn positions(widths: &[u8; S], width: u32, out: &mut [u8]) -> usize;
     /// Whether each of the positions, at least one, is greater than the one before it.
     fn ascend(positions: &[u8]) -> bool;
