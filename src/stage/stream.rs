@@ -24,6 +24,19 @@ pub fn copy(src: &[u8], dst: &mut [u8]) {
     dst.copy_from_slice(src);
 }
 
+/// Asks the processor to fetch `bytes` while it does something else.
+#[inline(always)]
+pub fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64) {
+        use std::arch::x86_64::*;
+        // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
 /// Makes this thread's copies visible to others in the order that they expect.
 pub fn fence() {
     #[cfg(target_arch = "x86_64")]

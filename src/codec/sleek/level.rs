@@ -109,9 +109,10 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 buffers: &mut Buffers,
                 src: &[u8],
+                ahead: &[u8],
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, buffers, src, out)
+                encode::chunk::<E, S, P>(plan, buffers, src, ahead, out)
             }
 
             /// # Safety
@@ -135,16 +136,23 @@ compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
 compiled_for!(avx512, "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
-pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+pub fn encode(
+    level: Level,
+    plan: &Plan,
+    buffers: &mut Buffers,
+    src: &[u8],
+    ahead: &[u8],
+    out: &mut [u8],
+) -> (Kind, usize) {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, ahead, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, out) },
-        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, ahead, out) },
+        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, ahead, out),
     }
 }
 

@@ -77,8 +77,8 @@ impl ChunkCodec for Chunks {
         fpu::Guard::standard()
     }
 
-    fn encode(&self, encoder: &mut Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, src, out)
+    fn encode(&self, encoder: &mut Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, src, ahead, out)
     }
 
     fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
