@@ -172,10 +172,13 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
     }
     for (auto& f : b.fibers) free(f.stack);
 }
-inline void launch(u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
-    std::vector<std::thread> blocks;
-    for (u32 i = 0; i < grid; i++) blocks.emplace_back([=] { run_block(i, grid, threads, body, seed ? seed + i : 0); });
-    for (auto& b : blocks) b.join();
+inline void launch(u32 grid, u32 at_once, u32 threads, const std::function<void()>& body, u32 seed) {
+    for (u32 first = 0; first < grid; first += at_once) {
+        std::vector<std::thread> blocks;
+        for (u32 i = first; i < grid && i < first + at_once; i++)
+            blocks.emplace_back([=] { run_block(i, grid, threads, body, seed ? seed + i : 0); });
+        for (auto& b : blocks) b.join();
+    }
 }
 struct Index { u32 x; };
 }
