@@ -43,6 +43,7 @@ fn format_h() -> String {
         ("CODEC_SLEEK", CODEC_SLEEK.into()),
         ("FLAG_BIG_ENDIAN", FLAG_BIG_ENDIAN.into()),
         ("FLAG_FAST", FLAG_FAST.into()),
+        ("FLAG_MORE", FLAG_MORE.into()),
         ("KEY32", KEY32.into()),
         ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
         ("SAMPLE", SAMPLE as u64),

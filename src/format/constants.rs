@@ -36,6 +36,8 @@ pub const CODEC_SLEEK: u8 = 1;
 pub const FLAG_BIG_ENDIAN: u8 = 1;
 /// Header flag: written by the `fast` profile (informative).
 pub const FLAG_FAST: u8 = 2;
+/// Header flag: in a file of several streams another one follows.
+pub const FLAG_MORE: u8 = 4;
 
 /// Checksum: key of word i is (2i + 1) × this, modulo 2^32.
 pub const KEY32: u32 = 0x9E37_79B1;
