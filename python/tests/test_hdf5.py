@@ -128,6 +128,25 @@ def test_beside_hdf5plugin(tmp_path, field):
         assert np.array_equal(field, f["zstd"][:])
 
 
+@pytest.mark.parametrize("first", ["sleek, hdf5plugin", "hdf5plugin, sleek"])
+@pytest.mark.parametrize("path", [None, sleek.PLUGIN_PATH])
+def test_beside_hdf5plugin_in_either_order(tmp_path, first, path):
+    pytest.importorskip("hdf5plugin")
+    code = f"""
+import {first}, h5py, numpy as np
+field = np.sin(np.linspace(0, 9, 10_000))
+with h5py.File("f.h5", "w") as f:
+    f.create_dataset("sleek", data=field, chunks=(1000,), **sleek.h5("abs=1e-3"))
+    f.create_dataset("lz4", data=field, chunks=(1000,), **hdf5plugin.LZ4())
+with h5py.File("f.h5") as f:
+    assert 0 < abs(f["sleek"][:] - field).max() <= 1e-3 and (f["lz4"][:] == field).all()
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"}
+    if path:
+        environment["HDF5_PLUGIN_PATH"] = path
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=tmp_path)
+
+
 def test_xarray(tmp_path, field):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")
