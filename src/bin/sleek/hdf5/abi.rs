@@ -106,7 +106,6 @@ functions! {
     H5Fcreate: fn(*const c_char, c_uint, Hid, Hid) -> Hid;
     H5Fget_create_plist: fn(Hid) -> Hid;
 
-    H5Gopen2: fn(Hid, *const c_char, Hid) -> Hid;
     H5Gcreate2: fn(Hid, *const c_char, Hid, Hid, Hid) -> Hid;
     H5Gget_create_plist: fn(Hid) -> Hid;
 

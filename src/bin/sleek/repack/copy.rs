@@ -68,20 +68,25 @@ pub fn file(
 
 /// How the old file was made. What concerns the root as a group is not in the file's own list.
 fn creation_properties<'a>(from: &Id<'a>) -> Result<Id<'a>, String> {
-    let hdf5 = from.hdf5;
-    let file = h5_id!(hdf5, H5Fget_create_plist(from.id))?;
-    let group = h5_id!(hdf5, H5Gopen2(from.id, c"/".as_ptr(), DEFAULT))?;
-    let root = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
+    let properties = h5_id!(from.hdf5, H5Fget_create_plist(from.id))?;
+    group_properties(&open_object(from, c"/")?, &properties)?;
+    Ok(properties)
+}
+
+/// Takes over how a group was made. Not by a copy of its list: that has the addresses of the links in the old file too, where a
+/// new group would look for its own.
+fn group_properties(group: &Id, to: &Id) -> Result<(), String> {
+    let hdf5 = group.hdf5;
+    let from = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
     let (mut a, mut b) = (0, 0);
-    h5!(hdf5, H5Pget_link_creation_order(root.id, &raw mut a))?;
-    h5!(hdf5, H5Pset_link_creation_order(file.id, a))?;
-    h5!(hdf5, H5Pget_attr_creation_order(root.id, &raw mut a))?;
-    h5!(hdf5, H5Pset_attr_creation_order(file.id, a))?;
-    h5!(hdf5, H5Pget_link_phase_change(root.id, &raw mut a, &raw mut b))?;
-    h5!(hdf5, H5Pset_link_phase_change(file.id, a, b))?;
-    h5!(hdf5, H5Pget_attr_phase_change(root.id, &raw mut a, &raw mut b))?;
-    h5!(hdf5, H5Pset_attr_phase_change(file.id, a, b))?;
-    Ok(file)
+    h5!(hdf5, H5Pget_link_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_link_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_attr_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_attr_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_link_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_link_phase_change(to.id, a, b))?;
+    h5!(hdf5, H5Pget_attr_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_attr_phase_change(to.id, a, b)).map(drop)
 }
 
 /// Lets HDF5 use what the old file's format has: its superblock tells whether that is 1.8's or 1.10's.
@@ -220,7 +225,8 @@ impl<'a> Copy<'a> {
         match (object.kind, &mut items[place]) {
             (Kind::Group, _) => {
                 let old = open_object(self.from, &object.path)?;
-                let creation = h5_id!(hdf5, H5Gget_create_plist(old.id))?;
+                let creation = hdf5.properties(c"H5P_CLS_GROUP_CREATE_ID_g")?;
+                group_properties(&old, &creation)?;
                 h5_id!(hdf5, H5Gcreate2(at.id, name, properties.id, creation.id, DEFAULT)).map(drop)
             }
             (Kind::NamedType, _) => {

@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Outcome {
         Some(output) if !args.dry_run => repack(args, output, &file, &contents, items),
         _ if quiet => Ok(ExitCode::SUCCESS),
         _ => {
-            print_table(&items, "estimate")?;
+            print_table(&items, "estimate");
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -159,7 +159,7 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
     permissions.and_then(|p| fs::set_permissions(staging.path(), p)).map_err(blame)?;
     staging.finish()?;
     if !quiet {
-        print_table(&items, "ratio")?;
+        print_table(&items, "ratio");
         if args.verify {
             println!("verified: every value of the new file was compared with the old one");
         }
@@ -170,16 +170,16 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
 }
 
 /// A line for each dataset.
-fn print_table(items: &[Option<Item>], ratio_label: &str) -> Result<(), String> {
-    println!("{:<26} {:<5}{:>12}{:>10}  {}", "dataset", "type", "size", ratio_label, "what is done");
+fn print_table(items: &[Option<Item>], ratio_label: &str) {
+    let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
+    println!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
     for item in items.iter().flatten() {
         let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
         let (shown, what) = match &item.decision {
-            Decision::Keep(why) => ("".into(), format!("kept: {why}")),
-            Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(text::format(params))),
+            Decision::Keep(why) => (String::new(), format!("kept: {why}")),
+            Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
         };
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        println!("{:<26} {kind:<5}{size:>12}{shown:>10}  {what}", item.name);
+        println!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
     }
-    Ok(())
 }

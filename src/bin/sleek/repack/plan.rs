@@ -101,12 +101,23 @@ impl<'a> Item<'a> {
     }
 
     /// The request in words, with what was changed of it.
-    pub fn note(&self, request: String) -> String {
+    pub fn note(&self, params: &Params) -> String {
+        let request = match (params.mode, params.range) {
+            (Mode::Lossless, _) => "lossless".into(),
+            (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
+            (mode, None) => format!("{} {}", mode.name(), short(params.bound)),
+        };
         match self.remark {
-            Some(remark) => format!("{request} ({remark})"),
+            Some(remark) => format!("{request}: {remark}"),
             None => request,
         }
     }
+}
+
+/// A number for reading: no more digits than anyone reads.
+fn short(x: f64) -> String {
+    let rounded = format!("{x:.4e}").parse().unwrap_or(x);
+    if (1e-3..1e5).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 type Decided = (Decision, Option<&'static str>);
