@@ -1,5 +1,7 @@
 //! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
 
+#[cfg(unix)]
+mod analyze;
 mod args;
 mod compress;
 mod decompress;
@@ -39,6 +41,8 @@ enum Command {
     Verify(verify::Args),
     H5args(h5args::Args),
     #[cfg(unix)]
+    Analyze(analyze::Args),
+    #[cfg(unix)]
     Repack(repack::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
@@ -69,6 +73,8 @@ fn run(command: Command) -> Outcome {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::H5args(args) => h5args::run(&args),
+        #[cfg(unix)]
+        Command::Analyze(args) => analyze::run(&args),
         #[cfg(unix)]
         Command::Repack(args) => repack::run(&args),
         #[cfg(unix)]
