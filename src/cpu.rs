@@ -33,8 +33,15 @@ pub trait ChunkCodec: Sync {
     /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body. `ahead` is what
     /// will probably be encoded next, which may be fetched meanwhile.
     fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk.
-    fn decode(&self, decoder: &mut Self::Decoder, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
+    /// Decodes a verified body into `out`, the bytes of the chunk. With `past_caches` they are written as `stage::stream` does.
+    fn decode(
+        &self,
+        decoder: &mut Self::Decoder,
+        kind: Kind,
+        body: Body,
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()>;
 }
 
 /// Threads that pay for `bytes` of data.
@@ -332,16 +339,11 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     }
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
-    if wanted == chunk && !past_caches {
-        return codec.decode(decoder, kind, body, out);
+    if wanted == chunk {
+        return codec.decode(decoder, kind, body, out, past_caches);
     }
     let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(decoder, kind, body, &mut whole[..chunk.len()])?;
-    let part = &whole[wanted.start - chunk.start..wanted.end - chunk.start];
-    if past_caches {
-        stream::copy(part, out)
-    } else {
-        out.copy_from_slice(part)
-    }
+    codec.decode(decoder, kind, body, &mut whole[..chunk.len()], false)?;
+    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
     Ok(())
 }

@@ -241,9 +241,10 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     for (s, Survey { mode, base, .. }) in surveys.iter().enumerate() {
         encode::<E, S>(*mode, special, window(s), base.unwrap_or(E::Word::ZERO), &mut codes[s]);
     }
-    let fulls: [_; SUBCHUNKS] = from_fn(|s| P::widths(&codes[s], &mut lists.widths[s]));
+    let fulls: [_; SUBCHUNKS] = from_fn(|s| P::width(&codes[s]));
     let mut widths = fulls;
     if E::Word::BITS > 8 {
+        (0..SUBCHUNKS).for_each(|s| P::widths(&codes[s], &mut lists.widths[s]));
         let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
         widths = from_fn(|s| fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]));
     }
@@ -255,7 +256,7 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
 
 /// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.
 #[inline(always)]
-pub fn fast<E: Element, const S: usize>(
+pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     special: Special,
     x: Window<E::Word>,
@@ -269,6 +270,6 @@ pub fn fast<E: Element, const S: usize>(
         (SubMode::Offset, Some(extremes::<E::Word, S>(x.own()).0))
     };
     encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
-    let full = codes.iter().fold(E::Word::ZERO, |a, c| a | *c).width();
+    let full = P::width(codes);
     Choice { mode, base, width: full, full, exceptions: 0 }
 }

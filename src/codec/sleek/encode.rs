@@ -218,7 +218,7 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choices[s] = choose::fast::<E, S>(plan, domain.special, window(s), codes);
+            choices[s] = choose::fast::<E, S, P>(plan, domain.special, window(s), codes);
         }
         let choice = &choices[s];
         tail.enter(s, choice);

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::decode::Spare;
 use super::encode::Buffers;
 use super::plan::Plan;
 use super::{decode, encode};
@@ -122,9 +123,11 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
+                spare: &mut Spare,
                 out: &mut [u8],
+                past_caches: bool,
             ) -> Result<()> {
-                decode::chunk::<E, S, P>(plan, kind, body, out)
+                decode::chunk::<E, S, P>(plan, kind, body, spare, out, past_caches)
             }
         }
     };
@@ -157,16 +160,24 @@ pub fn encode(
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
-pub fn decode(level: Level, plan: &Plan, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
+pub fn decode(
+    level: Level,
+    plan: &Plan,
+    kind: Kind,
+    body: Body,
+    spare: &mut Spare,
+    out: &mut [u8],
+    past_caches: bool,
+) -> Result<()> {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, spare, out, past_caches) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, out) },
-        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, spare, out, past_caches) },
+        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, spare, out, past_caches),
     }
 }
 

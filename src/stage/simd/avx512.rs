@@ -13,6 +13,7 @@ use super::avx512_choose::{lanes32, lanes64};
 use super::scalar::Scalar;
 use super::{HIGHS, POSITIONS, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
+use crate::stage::stream;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
 pub struct Avx512;
@@ -318,6 +319,53 @@ unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
     }
 }
 
+/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+        let sums = _mm512_add_epi32(v, *carry);
+        // The carry waits for one addition a vector, not for the vector's own sums.
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v));
+        sums
+    }
+}
+
+/// The same for lanes of 64 bits.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+        let sums = _mm512_add_epi64(v, *carry);
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), v));
+        sums
+    }
+}
+
+/// See `Simd::stream`: a line at a time.
+#[inline(always)]
+fn stream_lines(src: &[u8], dst: &mut [u8]) {
+    stream::copy_lines(src, dst, |from, to| {
+        // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
+        unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
+    });
+}
+
 /// 0, 1, 2, ….
 const LANES32: Lanes<u32, 16> = Lanes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 /// 0, 1, 2, ….
@@ -348,23 +396,20 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u32, values: &mut [u32; 128]) {
-        // SAFETY: only code of this level calls this; each access is to 16 of the values.
+    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
+        // SAFETY: only code of this level calls this; each access is to 16 of the codes.
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let last = _mm512_set1_epi32(15);
-            let mut carry = _mm512_set1_epi32(start as i32);
+            let one = _mm512_set1_epi32(1);
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
             for i in 0..8 {
-                let at = values.as_mut_ptr().add(16 * i).cast();
-                let mut v = _mm512_loadu_si512(at);
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
-                // The carry waits for one addition a vector, not for the vector's own sums.
-                let total = _mm512_permutexvar_epi32(last, v);
-                _mm512_storeu_si512(at, _mm512_add_epi32(v, carry));
-                carry = _mm512_add_epi32(carry, total);
+                let at = codes.as_mut_ptr().add(16 * i).cast();
+                let v = _mm512_loadu_si512(at);
+                let sign = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(v, one));
+                let mut v = _mm512_xor_si512(_mm512_srli_epi32::<1>(v), sign);
+                if twice {
+                    v = sums32(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums32(v, &mut carry));
             }
         }
     }
@@ -375,8 +420,13 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) -> u32 {
-        lanes32::widths(codes, widths)
+    fn width(codes: &[u32; 128]) -> u32 {
+        lanes32::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
+        lanes32::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -397,6 +447,11 @@ impl Simd<u32, 128> for Avx512 {
     fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack16s::<{ MAX_EXCEPTIONS / 16 }>(highs, n, out);
         (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -453,22 +508,20 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u64, values: &mut [u64; 64]) {
-        // SAFETY: only code of this level calls this; each access is to 8 of the values.
+    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
+        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let last = _mm512_set1_epi64(7);
-            let mut carry = _mm512_set1_epi64(start as i64);
+            let one = _mm512_set1_epi64(1);
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
             for i in 0..8 {
-                let at = values.as_mut_ptr().add(8 * i).cast();
-                let mut v = _mm512_loadu_si512(at);
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
-                // The carry waits for one addition a vector, not for the vector's own sums.
-                let total = _mm512_permutexvar_epi64(last, v);
-                _mm512_storeu_si512(at, _mm512_add_epi64(v, carry));
-                carry = _mm512_add_epi64(carry, total);
+                let at = codes.as_mut_ptr().add(8 * i).cast();
+                let v = _mm512_loadu_si512(at);
+                let sign = _mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(v, one));
+                let mut v = _mm512_xor_si512(_mm512_srli_epi64::<1>(v), sign);
+                if twice {
+                    v = sums64(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums64(v, &mut carry));
             }
         }
     }
@@ -479,8 +532,13 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) -> u32 {
-        lanes64::widths(codes, widths)
+    fn width(codes: &[u64; 64]) -> u32 {
+        lanes64::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
+        lanes64::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -501,6 +559,11 @@ impl Simd<u64, 64> for Avx512 {
     fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack64::<{ MAX_EXCEPTIONS / 8 }>(highs, n, out);
         (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -570,8 +633,8 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u16, values: &mut [u16; 256]) {
-        Scalar::running_sum(start, values);
+    fn sum_up(start: u16, twice: bool, codes: &mut [u16; 256]) {
+        Scalar::sum_up(start, twice, codes);
     }
 
     #[inline(always)]
@@ -580,8 +643,13 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn widths(codes: &[u16; 256], widths: &mut [u8; 256]) -> u32 {
-        Scalar::widths(codes, widths)
+    fn width(codes: &[u16; 256]) -> u32 {
+        Scalar::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; 256], widths: &mut [u8; 256]) {
+        Scalar::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -597,6 +665,11 @@ impl Simd<u16, 256> for Avx512 {
     #[inline(always)]
     fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         <Scalar as Simd<u16, 256>>::pack_highs(highs, count, n, out)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -642,8 +715,8 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u8, values: &mut [u8; 512]) {
-        Scalar::running_sum(start, values);
+    fn sum_up(start: u8, twice: bool, codes: &mut [u8; 512]) {
+        Scalar::sum_up(start, twice, codes);
     }
 
     #[inline(always)]
@@ -652,8 +725,13 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn widths(codes: &[u8; 512], widths: &mut [u8; 512]) -> u32 {
-        Scalar::widths(codes, widths)
+    fn width(codes: &[u8; 512]) -> u32 {
+        Scalar::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u8; 512], widths: &mut [u8; 512]) {
+        Scalar::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -669,6 +747,11 @@ impl Simd<u8, 512> for Avx512 {
     #[inline(always)]
     fn pack_highs(highs: &[u8; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         <Scalar as Simd<u8, 512>>::pack_highs(highs, count, n, out)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]

@@ -148,24 +148,31 @@ macro_rules! choose {
                 }
             }
 
+            /// See `Simd::width`.
+            #[inline(always)]
+            pub fn width(codes: &[$w; $s]) -> u32 {
+                let mut any = [0 as $w; LANES];
+                // SAFETY: see above; `LANES` codes are read at a time.
+                unsafe {
+                    let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
+                    let four = |i| _mm512_or_si512(_mm512_or_si512(v(i), v(i + 1)), _mm512_or_si512(v(i + 2), v(i + 3)));
+                    _mm512_storeu_si512(any.as_mut_ptr().cast(), _mm512_or_si512(four(0), four(4)));
+                }
+                BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
+            }
+
             /// See `Simd::widths`.
             #[inline(always)]
-            pub fn widths(codes: &[$w; $s], widths: &mut [u8; $s]) -> u32 {
-                let mut any = [0 as $w; LANES];
+            pub fn widths(codes: &[$w; $s], widths: &mut [u8; $s]) {
                 // SAFETY: see above; `REACH` codes are read at a time, `LANES` widths stored.
                 unsafe {
                     let bits = $set1(BITS as _);
-                    let mut all = _mm512_setzero_si512();
                     for half in 0..2 {
-                        let at = codes.as_ptr().add(half * REACH);
-                        let v = |i: usize| _mm512_loadu_si512(at.add(i * LANES).cast());
-                        all = _mm512_or_si512(all, _mm512_or_si512(_mm512_or_si512(v(0), v(1)), _mm512_or_si512(v(2), v(3))));
-                        let w = $to_bytes($sub(bits, $lzcnt($sample::<0>(at))));
+                        let sample = $sample::<0>(codes.as_ptr().add(half * REACH));
+                        let w = $to_bytes($sub(bits, $lzcnt(sample)));
                         $store_bytes(widths.as_mut_ptr().add(half * LANES).cast(), w);
                     }
-                    _mm512_storeu_si512(any.as_mut_ptr().cast(), all);
                 }
-                BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
             }
 
             /// See `Simd::split`.

@@ -8,6 +8,7 @@ pub mod avx512;
 mod avx512_choose;
 pub mod scalar;
 
+use super::stream;
 use super::word::Word;
 use crate::format::constants::MAX_EXCEPTIONS;
 
@@ -28,13 +29,16 @@ pub trait Simd<W: Word, const S: usize> {
     fn pack(codes: &[W; S], n: u32, out: &mut [u8]);
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
     fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]);
-    /// Replaces every value by the sum of `start` and the values up to it.
-    fn running_sum(start: W, values: &mut [W; S]);
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
+    /// sums (from 0 on) once more.
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]);
     /// Totals of the widths that the sampled values (of each `SAMPLE` the last) have as distances: to `least`; in magnitude to the first
     /// value; to the value before; as second difference, or, with `exponent_bits`, of half their code in the exponent map.
     fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4];
-    /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places; returns the greatest width of all codes.
-    fn widths(codes: &[W; S], widths: &mut [u8; S]) -> u32;
+    /// The width of the largest code.
+    fn width(codes: &[W; S]) -> u32;
+    /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
+    fn widths(codes: &[W; S], widths: &mut [u8; S]);
     /// How many of the sampled widths exceed `width`.
     fn wider(widths: &[u8; S], width: u32) -> usize;
     /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
@@ -47,4 +51,9 @@ pub trait Simd<W: Word, const S: usize> {
     fn ascend(positions: &[u8]) -> bool;
     /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
     fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32);
+    /// `stage::stream::copy`.
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream::copy(src, dst);
+    }
 }

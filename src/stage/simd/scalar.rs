@@ -37,11 +37,13 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
-    fn running_sum(start: W, values: &mut [W; S]) {
-        let mut last = start;
-        for v in values {
-            last = last.add(*v);
-            *v = last;
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
+        let (mut slope, mut last) = (W::ZERO, start);
+        for c in codes {
+            let d = c.unzigzag();
+            slope = if twice { slope.add(d) } else { d };
+            last = last.add(slope);
+            *c = last;
         }
     }
 
@@ -63,11 +65,15 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
-    fn widths(codes: &[W; S], widths: &mut [u8; S]) -> u32 {
+    fn width(codes: &[W; S]) -> u32 {
+        codes.iter().fold(W::ZERO, |a, c| a | *c).width()
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
         for (w, four) in widths.iter_mut().zip(codes.as_chunks::<SAMPLE>().0) {
             *w = four[SAMPLE - 1].width() as u8;
         }
-        codes.iter().fold(W::ZERO, |a, c| a | *c).width()
     }
 
     #[inline(always)]
