@@ -14,6 +14,7 @@ use crate::stage::simd::{POSITIONS_SLACK, Simd};
 use crate::stage::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
+#[derive(Default)]
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
     words: Vec<u64>,
