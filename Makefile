@@ -104,7 +104,7 @@ wheel: build ## the Python package, in build/wheel
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
 		HDF5_PLUGIN_DIR="$(if $(filter auto auto:%,$(HDF5_PLUGIN_DIR)),$(HDF5_PLUGIN_DIR),$(abspath $(HDF5_PLUGIN_DIR)))" \
-		DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
+		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
 		bash packaging/install.sh
 
 tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist

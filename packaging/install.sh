@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts what was built under $PREFIX, behind $DESTDIR if that is set, and writes a list of it for uninstall.sh.
 # `make install` sets the variables: PREFIX and LIBDIR (absolute), HDF5_PLUGIN_DIR (absolute, several as a:b, or auto or auto:PART),
-# DESTDIR, VERSION, RELEASE (folder of libsleek.so and sleek), STATIC (libsleek.a).
+# FORTRAN (a compiler, or nothing), DESTDIR, VERSION, RELEASE (folder of libsleek.so and sleek), STATIC (libsleek.a).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -80,6 +80,16 @@ complete fish "$PREFIX/share/fish/vendor_completions.d/sleek.fish"
 for header in include/*; do
     put 644 "$header" "$PREFIX/$header"
 done
+# Modules as one compiler writes them, with the code behind them.
+if [ -n "$FORTRAN" ]; then
+    include=$PWD/include
+    built=$(mktemp -d)
+    trap 'rm -rf "$built"' EXIT
+    (cd "$built" && "$FORTRAN" -c -O2 -fPIC "$include/sleek.f90" "$include/sleek_hdf5.f90" && ar rcs libsleek_fortran.a ./*.o)
+    for file in "$built"/*.mod "$built/libsleek_fortran.a"; do
+        put 644 "$file" "$LIBDIR/sleek/${FORTRAN##*/}/${file##*/}"
+    done
+fi
 put 755 "$RELEASE/libsleek.so" "$LIBDIR/libsleek.so.$VERSION"
 link "libsleek.so.$VERSION" "$LIBDIR/libsleek.so.$major"
 link "libsleek.so.$major" "$LIBDIR/libsleek.so"

@@ -3,6 +3,19 @@
 # dead link either. Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# The runner sees what is wrong.
+wrong=$(mktemp -d)
+trap 'rm -rf "$wrong"' EXIT
+printf '```sh\necho 1\n```\n```text\n2\n```\n' > "$wrong/output.md"
+printf '```sh\nfalse\n```\n' > "$wrong/command.md"
+printf '```c\nint x;\n```\n```sh\ntrue\n```\n' > "$wrong/unnamed.md"
+for page in "$wrong"/*.md; do
+    if python3 tests/pages.py "$page" > /dev/null 2>&1; then echo "docs: $(basename "$page") was to fail" >&2 && exit 1; fi
+done
+echo '[x](nowhere.md)' > "$wrong/link.md"
+if python3 tests/pages.py --links "$wrong/link.md" 2> /dev/null; then echo "docs: a dead link was passed over" >&2 && exit 1; fi
+
 mapfile -t pages < <(git ls-files '*.md')
 python3 tests/pages.py --links "${pages[@]}"
 
@@ -16,7 +29,7 @@ fi
 
 if PATH=$PATH:$PWD/build/tools/bin command -v mdbook > /dev/null; then
     site=$(mktemp -d)
-    trap 'rm -rf "$site"' EXIT
+    trap 'rm -rf "$site" "$wrong"' EXIT
     bash packaging/site.sh "$site" > /dev/null
     python3 - "$site" << 'END'
 import html.parser, pathlib, sys, urllib.parse

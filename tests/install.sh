@@ -123,6 +123,14 @@ quiet make uninstall PREFIX="$work/auto" DESTDIR="$found"
 if h5_install auto:nosuch; then fail "auto:nosuch found an HDF5"; fi
 grep -q "no libhdf5 with 'nosuch'" "$log" || fail "the reason of auto:nosuch"
 
+step "FORTRAN=gfortran"
+quiet env CARGO=false make -o build -o static install PREFIX="$work/fortran" FORTRAN=gfortran
+modules=$work/fortran/lib/sleek/gfortran
+quiet gfortran examples/fortran/compress.f90 -I"$modules" -L"$modules" -lsleek_fortran -L"$work/fortran/lib" -lsleek -o "$work/program_f"
+LD_LIBRARY_PATH=$work/fortran/lib quiet "$work/program_f"
+quiet make uninstall PREFIX="$work/fortran"
+[ -z "$(files "$work/fortran")" ] || fail "left behind: $(files "$work/fortran")"
+
 step "uninstall"
 mkdir -p "$prefix/lib/other"
 touch "$prefix/lib/other/file"
