@@ -4,6 +4,7 @@
 mod abi;
 #[path = "../common/mod.rs"]
 mod common;
+mod mpi;
 mod programs;
 mod python;
 mod tools;
