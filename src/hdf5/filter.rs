@@ -39,9 +39,11 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller:
 unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     // SAFETY: the contract, for all calls below.
     let ours = unsafe { Ours::find(hdf5, dcpl)? };
+    let asked = CdValues::decode(&ours.words)?.request;
     let request = match std::env::var("SLEEK_PARAMS") {
-        Ok(text) if ours.words.is_empty() => text::parse(&text)?,
-        _ => CdValues::decode(&ours.words)?.request,
+        // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
+        Ok(text) if ours.words.is_empty() || asked.mode != Mode::Lossless => text::parse(&text)?,
+        _ => asked,
     };
     // SAFETY: as above.
     let stored = unsafe { dataset::stored(hdf5, type_id)? };

@@ -64,6 +64,29 @@ fn example_in_fortran() {
     assert_eq!(words("hdf5_write_c.h5"), words("hdf5_write_f.h5"));
 }
 
+/// C and Fortran ask in words, and the dataset stores the numbers of that request.
+#[test]
+fn requests_in_words() {
+    let Some(place) = Place::with(&["h5cc", "cc", "h5fc", "gfortran"]) else { return };
+    let module = common::root().join("include/sleek_hdf5.f90");
+    compile(&place, "h5cc", &[], &[&source("request.c")], "request_c");
+    compile(&place, "h5fc", &[], &[module.to_str().unwrap(), &source("request.f90")], "request_f");
+    for program in ["./request_c", "./request_f"] {
+        for text in ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless"] {
+            place.run(program, &["a.h5", text]);
+            let words = sleek::hdf5::cd_values_of(&sleek::hdf5::text::parse(text).unwrap());
+            // h5dump of 1.10 prints them as signed numbers.
+            let words: String = words.iter().map(|w| format!("{} ", *w as i32)).collect();
+            let dump = place.run("h5dump", &["-pH", "a.h5"]);
+            assert!(dump.contains(&format!("PARAMS {{ {words}")), "{program} {text}: {dump}");
+        }
+        let long = "abs=1,".repeat(50);
+        for bad in ["abs", "", "abs=1,ranges=5", &long] {
+            assert!(!place.attempt(program, &["b.h5", bad]).status.success(), "{program}: '{bad}' was taken");
+        }
+    }
+}
+
 #[test]
 fn example_of_a_simulation_in_fortran() {
     let Some(place) = Place::with(&["h5fc", "gfortran"]) else { return };
