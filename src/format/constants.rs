@@ -46,5 +46,7 @@ pub const KEY64: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Most exceptions that our encoder gives a subchunk (a decoder takes up to 255).
 pub const MAX_EXCEPTIONS: usize = 32;
+/// Where an encoder's choice looks at some values only, the last of each so many (no decoder needs this).
+pub const SAMPLE: usize = 4;
 
 const _: () = assert!(CHUNK_BYTES / ALIGN <= ENTRY_SIZE_MASK as usize);

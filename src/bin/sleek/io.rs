@@ -147,8 +147,8 @@ pub struct Output {
 enum Sink {
     /// A pipe, a device or standard output: bytes go out as they come.
     Direct(Box<dyn Write + Send>),
-    /// A new file beside the target, renamed to it in `finish`.
-    Staged { file: File, staged: Staged, target: PathBuf, force: bool },
+    /// A new file beside its place.
+    Staged { file: File, staging: Staging },
 }
 
 impl Output {
@@ -161,10 +161,8 @@ impl Output {
         let sink = match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(format!("{name}: is a directory; a file name or - is needed")),
             Ok(meta) if meta.is_file() && !force => return Err(exists(&name)),
-            // The target of a symbolic link is replaced, not the link.
-            Ok(meta) if meta.is_file() => fs::canonicalize(path).and_then(|target| stage(target, force)),
-            Ok(_) => OpenOptions::new().write(true).open(path).map(|f| Sink::Direct(Box::new(f))),
-            Err(_) => stage(path.to_path_buf(), force),
+            Ok(meta) if !meta.is_file() => OpenOptions::new().write(true).open(path).map(|f| Sink::Direct(Box::new(f))),
+            _ => Staging::new(path, force).map(|(file, staging)| Sink::Staged { file, staging }),
         };
         Ok(Output { sink: sink.map_err(|e| format!("{name}: {e}"))?, name })
     }
@@ -182,13 +180,7 @@ impl Output {
     pub fn finish(self) -> Result<(), String> {
         let done = match self.sink {
             Sink::Direct(mut w) => w.flush(),
-            Sink::Staged { staged, target, force, .. } if force => staged.replace(&target),
-            // Linking fails if the name was taken meanwhile; renaming would replace it.
-            Sink::Staged { staged, target, .. } => match fs::hard_link(&staged.path, &target) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&self.name)),
-                Err(_) => staged.replace(&target),
-                Ok(()) => Ok(()),
-            },
+            Sink::Staged { staging, .. } => return staging.finish(),
         };
         done.map_err(|e| format!("{}: {e}", self.name))
     }
@@ -205,14 +197,56 @@ fn standard_output() -> Result<Output, String> {
     Ok(Output { name: "standard output".into(), sink: Sink::Direct(Box::new(io::stdout())) })
 }
 
-fn stage(target: PathBuf, force: bool) -> io::Result<Sink> {
-    let Some(name) = target.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
-    };
-    let hidden = format!(".{}.sleek-{}", name.to_string_lossy(), std::process::id());
-    let path = target.with_file_name(hidden);
-    let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    Ok(Sink::Staged { file, staged: Staged::new(path), target, force })
+/// A new file beside its place, moved there in `finish`.
+pub struct Staging {
+    staged: Staged,
+    target: PathBuf,
+    force: bool,
+}
+
+impl Staging {
+    /// Makes an empty file under a hidden name.
+    pub fn new(path: &Path, force: bool) -> io::Result<(File, Staging)> {
+        // The target of a symbolic link is replaced, not the link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let Some(name) = target.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
+        };
+        let hidden = format!(".{}.sleek-{}", name.to_string_lossy(), std::process::id());
+        let path = target.with_file_name(hidden);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok((file, Staging { staged: Staged::new(path), target, force }))
+    }
+
+    /// Where the file is for now.
+    pub fn path(&self) -> &Path {
+        &self.staged.path
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(self) -> Result<(), String> {
+        let name = self.target.display().to_string();
+        let done = match self.force {
+            true => self.staged.replace(&self.target),
+            // Linking fails if the name was taken meanwhile; renaming would replace it.
+            false => match fs::hard_link(&self.staged.path, &self.target) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&name)),
+                Err(_) => self.staged.replace(&self.target),
+                Ok(()) => Ok(()),
+            },
+        };
+        done.map_err(|e| format!("{name}: {e}"))
+    }
+}
+
+/// Refuses a place where there is something that must not be replaced.
+pub fn check_place(path: &Path, force: bool) -> Result<(), String> {
+    let name = path.display().to_string();
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => Err(format!("{name}: is not a regular file; a file name is needed")),
+        Ok(_) if !force => Err(exists(&name)),
+        _ => Ok(()),
+    }
 }
 
 /// A temporary file that goes away unless it is renamed: on drop, and when a signal ends the process.
