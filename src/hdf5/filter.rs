@@ -9,6 +9,7 @@ use super::resolve::{Hdf5, Object};
 use super::{CLASS, FILTER_ID, dataset, report, text};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::memory;
 use crate::params::{Mode, Params};
 
 /// Runs a call-back's work: nothing unwinds into HDF5, and errors are kept and logged.
@@ -208,6 +209,7 @@ struct Buffer {
 
 impl Buffer {
     fn new(len: usize) -> Result<Buffer> {
+        memory::keep_in_heap(len);
         // SAFETY: malloc of at least a byte, so that null is failure.
         match NonNull::new(unsafe { libc::malloc(len.max(1)) }) {
             Some(start) => Ok(Buffer { start, len }),

@@ -6,7 +6,8 @@
 pub mod abi;
 pub mod cd_values;
 mod dataset;
-mod datatype;
+#[doc(hidden)]
+pub mod datatype; // for the command
 mod filter;
 mod report;
 mod resolve;

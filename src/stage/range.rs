@@ -57,7 +57,8 @@ where
     }
     let lo = min.into_iter().fold(high, |a, b| if b < a { b } else { a });
     let hi = max.into_iter().fold(low, |a, b| if b > a { b } else { a });
-    (lo <= hi).then(|| (lo.into(), hi.into()))
+    // Of −0 and +0 the lanes keep whichever came first; the sum makes both +0, so that no header depends on that.
+    (lo <= hi).then(|| (lo.into() + 0.0, hi.into() + 0.0))
 }
 
 #[cfg(test)]
@@ -75,5 +76,14 @@ mod tests {
         assert_eq!(value_range(DType::F64, false, None, &f64::NAN.to_le_bytes()), None);
         let half: Vec<u8> = [0x3c00u16, 0xc000, 0x7c00, 0x0001].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(value_range(DType::F16, false, None, &half), Some((-2.0, 1.0)));
+    }
+
+    #[test]
+    fn zeros_of_either_sign_are_one_value() {
+        for values in [[0.0f32, -0.0], [-0.0, 0.0], [-0.0, -0.0]] {
+            let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let (lo, hi) = value_range(DType::F32, false, None, &bytes).unwrap();
+            assert_eq!((lo.to_bits(), hi.to_bits()), (0, 0), "{values:?}");
+        }
     }
 }

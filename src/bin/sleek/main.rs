@@ -1,5 +1,7 @@
 //! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
 
+#[cfg(unix)]
+mod analyze;
 mod args;
 mod compress;
 mod decompress;
@@ -8,10 +10,14 @@ mod doctor;
 mod element;
 mod frames;
 mod h5args;
+#[cfg(unix)]
+mod hdf5;
 mod inspect;
 mod io;
 mod pipeline;
 mod progress;
+#[cfg(unix)]
+mod repack;
 mod verify;
 
 use std::process::ExitCode;
@@ -34,6 +40,10 @@ enum Command {
     Inspect(inspect::Args),
     Verify(verify::Args),
     H5args(h5args::Args),
+    #[cfg(unix)]
+    Analyze(analyze::Args),
+    #[cfg(unix)]
+    Repack(repack::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
 }
@@ -63,6 +73,10 @@ fn run(command: Command) -> Outcome {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::H5args(args) => h5args::run(&args),
+        #[cfg(unix)]
+        Command::Analyze(args) => analyze::run(&args),
+        #[cfg(unix)]
+        Command::Repack(args) => repack::run(&args),
         #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
     }

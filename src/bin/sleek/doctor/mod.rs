@@ -1,6 +1,5 @@
 //! `sleek doctor`
 
-mod libraries;
 mod probe;
 mod sandbox;
 
@@ -8,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use libraries::Library;
 use sandbox::Findings;
 
 use crate::Outcome;
+use crate::hdf5::libraries::{self, Library};
 
 /// Exit code when something is to be fixed.
 const AILING: u8 = 1;
