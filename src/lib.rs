@@ -21,6 +21,7 @@ mod cpu;
 pub mod cuda;
 pub mod device;
 mod dtype;
+pub mod environment;
 mod error;
 pub mod format;
 mod guard;

@@ -1,5 +1,6 @@
 //! Memory that grows with the data: where `vec!` would abort the host process, these answer with an error.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Result, fail};
@@ -18,6 +19,21 @@ pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
         Ok(()) => Ok(()),
         Err(_) => fail!(OutOfMemory, "{} bytes could not be allocated", n.saturating_mul(size_of::<T>())),
     }
+}
+
+/// Gives `work` `n` bytes that this thread keeps from call to call; what they hold is of no meaning.
+pub fn with_scratch<R>(n: usize, work: impl FnOnce(&mut [u8]) -> R) -> Result<R> {
+    thread_local! {
+        static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut scratch = KEPT.try_with(Cell::take).unwrap_or_default();
+    if scratch.len() < n {
+        scratch = filled(n, 0)?;
+    }
+    let result = work(&mut scratch[..n]);
+    // A thread that ends keeps nothing more.
+    let _ = KEPT.try_with(|kept| kept.set(scratch));
+    Ok(result)
 }
 
 /// The largest block that glibc ever takes from its heap, less what it adds to a block.

@@ -30,7 +30,7 @@ blocks sh > "$work/printed.sh"
 [ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
 quiet bash -euo pipefail "$work/printed.sh"
 tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
-[ "$tests" = 7 ] || fail "7 examples were to be built and run by CMake, not '$tests'"
+[ "$tests" = 9 ] || fail "9 examples were to be built and run by CMake, not '$tests'"
 [ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
 
 step "README.md, as printed"
@@ -86,6 +86,12 @@ man=$prefix/share/man/man1/sleek.1
 while read -r command; do
     grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
 done < "$work/commands"
+completed=$(bash -c '. "$1" && COMP_WORDS=(sleek rep) COMP_CWORD=1 && _sleek sleek rep sleek && echo "${COMPREPLY[*]}"' - \
+    "$prefix/share/bash-completion/completions/sleek")
+[ "$completed" = repack ] || fail "bash completes 'sleek rep' to '$completed'"
+for completion in zsh/site-functions/_sleek fish/vendor_completions.d/sleek.fish; do
+    grep -q repack "$prefix/share/$completion" || fail "$completion"
+done
 files "$prefix" | sed 's/^\.//' | sort > "$work/there"
 sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
 diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"

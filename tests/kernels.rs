@@ -14,7 +14,7 @@ fn kernels() -> PathBuf {
 /// `kernels/format.h` as the constants of the crate make it.
 fn format_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 38] = [
+    let numbers: [(&str, u64); 39] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),

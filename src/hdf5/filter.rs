@@ -341,6 +341,35 @@ mod tests {
         }
     }
 
+    /// Pages that the kernel had to bring in for this thread so far.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn page_faults() -> i64 {
+        // SAFETY: the struct is plain data, which the call fills in.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+            usage.ru_minflt
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn chunk_after_chunk_in_the_same_pages() {
+        let raw: Vec<u8> = values().into_iter().cycle().take(4 << 20).collect();
+        let words = long_form(Mode::Abs, 1e-3);
+        let round = || {
+            let mut chunk = Chunk::new(&raw);
+            assert!(chunk.run(0, &words) > 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &words), raw.len());
+        };
+        round();
+        let before = page_faults();
+        (0..8).for_each(|_| round());
+        let faults = page_faults() - before;
+        // A round touches three times 1024 pages.
+        assert!(faults < 8 * 512, "{faults} page faults");
+    }
+
     #[test]
     fn a_failure_leaves_the_chunk_as_it_was() {
         let raw = values();

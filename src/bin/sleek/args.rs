@@ -103,7 +103,7 @@ impl Threads {
     pub fn apply(&self) {
         if let Some(n) = self.threads {
             // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
-            unsafe { std::env::set_var("SLEEK_NUM_THREADS", n.to_string()) };
+            unsafe { std::env::set_var(sleek::environment::THREADS, n.to_string()) };
         }
     }
 }

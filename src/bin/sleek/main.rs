@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod analyze;
 mod args;
+mod completions;
 mod compress;
 mod decompress;
 #[cfg(unix)]
@@ -46,6 +47,8 @@ enum Command {
     Repack(repack::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    Completions(completions::Args),
 }
 
 /// Exit code of every error: of usage, of input and output, of data that cannot be read.
@@ -79,6 +82,7 @@ fn run(command: Command) -> Outcome {
         Command::Repack(args) => repack::run(&args),
         #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::stage::word::Word;
 use crate::stage::{round, stream};
 
 /// Buffers that an encoder reuses from chunk to chunk. Words of whatever width, so u64 for their alignment.
+#[derive(Default)]
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
     words: Vec<u64>,

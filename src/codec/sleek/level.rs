@@ -10,11 +10,12 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::format::constants::SUBCHUNKS;
 use crate::format::{Body, ChunkHeader, Kind};
-use crate::stage::quantize::{BF16, Element, F16, F32, F64, Int};
-use crate::stage::simd::Simd;
 #[cfg(target_arch = "x86_64")]
-use crate::stage::simd::avx512::Avx512;
+use crate::stage::quantize::Element;
+use crate::stage::quantize::{BF16, F16, F32, F64, Int};
 use crate::stage::simd::scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+use crate::stage::simd::{Simd, avx512::Avx512};
 
 /// What instructions a chunk coder may use. Every level gives the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

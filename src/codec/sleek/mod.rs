@@ -10,6 +10,8 @@ mod plan;
 pub use level::Level;
 pub use plan::Plan;
 
+use std::cell::Cell;
+
 use super::{Codec, Info};
 use crate::cpu::{self, ChunkCodec};
 use crate::error::Result;
@@ -59,10 +61,21 @@ struct Chunks {
     level: Level,
 }
 
-/// What an encoding thread keeps from chunk to chunk.
+/// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
 struct Encoder {
     _fpu: fpu::Guard,
     buffers: encode::Buffers,
+}
+
+thread_local! {
+    static KEPT: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // A thread that ends keeps nothing more.
+        let _ = KEPT.try_with(|kept| kept.set(Some(std::mem::take(&mut self.buffers))));
+    }
 }
 
 /// What a decoding thread keeps.
@@ -76,7 +89,11 @@ impl ChunkCodec for Chunks {
     type Decoder = Decoder;
 
     fn encoder(&self) -> Result<Encoder> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new()? })
+        let buffers = match KEPT.try_with(Cell::take).ok().flatten() {
+            Some(buffers) => buffers,
+            None => encode::Buffers::new()?,
+        };
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
     }
 
     fn decoder(&self) -> Decoder {

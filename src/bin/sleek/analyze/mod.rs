@@ -20,10 +20,12 @@ use ladder::Ladder;
 use noise::Floor;
 use sample::Sample;
 
-/// Choose a bound: ratio, errors and speed of a field under many bounds, and where its noise begins
-///
-/// FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several, or the plain bytes of floats with --dtype.
+const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or the plain bytes of \
+floats, with --dtype.";
+
+/// Choose a bound: ratio, errors and speed under many bounds, and where noise begins
 #[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// Element type of a file of plain bytes: f32, f64, f16 or bf16
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Analysis;
 use super::ladder::Row;
+use super::noise::Floor;
 use super::table::{short, verdict};
 use crate::io::{Output, check_place};
 
@@ -104,7 +105,7 @@ fn draw(analysis: &Analysis) -> String {
     label(&mut svg, LEFT + 12.0, ERROR_PANEL.0 + 38.0, "start", &format!("fill=\"{GREEN}\""), "RMS");
     bound_axis(&mut svg, &x, sample.range());
     if let Some(floor) = floor {
-        mark(&mut svg, x.at(floor.abs), y.at(floor.ratio), floor);
+        mark(&mut svg, x.at(floor.abs), y.at(floor.ratio), floor, matches!(analysis.floor, Floor::Grid(_)));
     }
     svg.push_str("</svg>\n");
     svg
@@ -183,7 +184,7 @@ fn shade(svg: &mut String, x: f64) {
     }
 }
 
-fn mark(svg: &mut String, x: f64, y: f64, floor: &Row) {
+fn mark(svg: &mut String, x: f64, y: f64, floor: &Row, is_grid: bool) {
     let style = format!("stroke=\"{ORANGE}\" stroke-width=\"1.5\"");
     line(svg, (x, RATIO_PANEL.0), (x, RATIO_PANEL.1), &style);
     line(svg, (x, ERROR_PANEL.0), (x, ERROR_PANEL.1), &style);
@@ -192,11 +193,12 @@ fn mark(svg: &mut String, x: f64, y: f64, floor: &Row) {
         "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5.5\" fill=\"white\" stroke=\"{ORANGE}\" stroke-width=\"2.5\"/>"
     );
     let bold = format!("fill=\"{ORANGE}\" font-weight=\"bold\"");
-    let text = format!("noise floor: abs {:e}, ratio {:.2}", floor.abs, floor.ratio);
+    let what = if is_grid { "resolution" } else { "noise floor" };
+    let text = format!("{what}: abs {:.3e}, ratio {:.2}", floor.abs, floor.ratio);
     // Beside the line where there is room for the words.
     let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, "end") } else { (x + 10.0, "start") };
     label(svg, at, RATIO_PANEL.0 + 20.0, anchor, &bold, &text);
-    if x - LEFT > 110.0 {
+    if x - LEFT > 150.0 {
         label(
             svg,
             (LEFT + x) / 2.0,

@@ -16,7 +16,7 @@ const HEAD: &str = "  ratio  max error  RMS error   PSNR  spectrum  in GB/s out"
 pub fn print(analysis: &Analysis) {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (lo, hi) = sample.extremes;
-    let fill = sample.fill.map_or(String::new(), |f| format!(", without the fill value {f}"));
+    let fill = sample.fill.map_or(String::new(), |f| format!(", without the fill value {}", short(f)));
     println!("{}", sample.name);
     println!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
     let (tried, all) = (sample.bytes() as u64, sample.count * sample.dtype.size() as u64);
@@ -27,6 +27,7 @@ pub fn print(analysis: &Analysis) {
         short(sample.range())
     );
     if let Some(value) = sample.suspect() {
+        let value = short(value);
         println!("  {value} stands apart and occurs often: if it marks missing values, add --fill {value}");
     }
     println!("\n{:>8}{:>9}{HEAD}", "", "");

@@ -26,12 +26,13 @@ const BROKEN: u8 = 1;
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min) of each whole dataset";
 
-/// Compress the datasets of floats in an HDF5 or netCDF-4 file, and keep everything else as it is
-///
-/// Attributes, links, groups, dimension scales, fill values, chunks and all other datasets are carried over. OUT may be IN. It
-/// appears whole or not at all.
+const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other datasets are \
+carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
+Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
+
+/// Compress the float datasets of an HDF5 or netCDF-4 file, keep the rest as it is
 #[derive(clap::Args)]
-#[command(mut_group("Bound", |group| group.required(false)), mut_arg("noa", |noa| noa.help(NOA_HELP)))]
+#[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)), mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
