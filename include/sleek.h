@@ -225,6 +225,17 @@ const void *sleek_h5_class(void);
 // Errors: SLEEK_E_NULL_POINTER.
 int32_t sleek_params_init(struct sleek_params *params);
 
+// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
+// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
+// fields stay as they are. Numbers have a decimal point whatever the locale.
+//
+// - params: set up by sleek_params_init(); unchanged after an error.
+// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
+int32_t sleek_params_parse(struct sleek_params *params,
+                           const char *text);
+
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
 //
@@ -392,6 +403,53 @@ int32_t sleek_decompress_async(const struct sleek_params *params,
                                size_t workspace_bytes,
                                void *stream);
 
+// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
+// call until the stream has passed it.
+//
+// Never 0.
+size_t sleek_batch_workspace_bytes(size_t arrays);
+
+// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
+// single array of their total size. The streams are those of single calls.
+//
+// - params: for all arrays. With mode noa and no range given, each array's own range counts.
+// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
+//   These lists are in host memory and may go away when the function returns.
+// - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
+//   touch the others.
+// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+int32_t sleek_compress_batch_async(const struct sleek_params *params,
+                                   size_t arrays,
+                                   const void *const *src,
+                                   const size_t *counts,
+                                   void *const *dst,
+                                   const size_t *dst_capacities,
+                                   struct sleek_result *results,
+                                   void *workspace,
+                                   size_t workspace_bytes,
+                                   void *stream);
+
+// sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
+//
+// - params: only its dtype counts, for all streams.
+// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
+// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
+//   refused with SLEEK_E_OUT_OF_RANGE in its result.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+int32_t sleek_decompress_batch_async(const struct sleek_params *params,
+                                     size_t arrays,
+                                     const void *const *src,
+                                     const size_t *src_bytes,
+                                     void *const *dst,
+                                     const size_t *counts,
+                                     struct sleek_result *results,
+                                     void *workspace,
+                                     size_t workspace_bytes,
+                                     void *stream);
+
 // Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
 // source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
 //
@@ -461,6 +519,53 @@ int32_t sleek_decompress_async(const struct sleek_params *params,
                                void *workspace,
                                size_t workspace_bytes,
                                void *stream);
+
+// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
+// call until the stream has passed it.
+//
+// Never 0.
+size_t sleek_batch_workspace_bytes(size_t arrays);
+
+// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
+// single array of their total size. The streams are those of single calls.
+//
+// - params: for all arrays. With mode noa and no range given, each array's own range counts.
+// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
+//   These lists are in host memory and may go away when the function returns.
+// - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
+//   touch the others.
+// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+int32_t sleek_compress_batch_async(const struct sleek_params *params,
+                                   size_t arrays,
+                                   const void *const *src,
+                                   const size_t *counts,
+                                   void *const *dst,
+                                   const size_t *dst_capacities,
+                                   struct sleek_result *results,
+                                   void *workspace,
+                                   size_t workspace_bytes,
+                                   void *stream);
+
+// sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
+//
+// - params: only its dtype counts, for all streams.
+// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
+// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
+//   refused with SLEEK_E_OUT_OF_RANGE in its result.
+//
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+int32_t sleek_decompress_batch_async(const struct sleek_params *params,
+                                     size_t arrays,
+                                     const void *const *src,
+                                     const size_t *src_bytes,
+                                     void *const *dst,
+                                     const size_t *counts,
+                                     struct sleek_result *results,
+                                     void *workspace,
+                                     size_t workspace_bytes,
+                                     void *stream);
 
 #ifdef __cplusplus
 }  // extern "C"

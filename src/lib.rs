@@ -32,6 +32,7 @@ mod params;
 pub mod pool;
 #[doc(hidden)]
 pub mod stage;
+pub mod text;
 
 pub use codec::Info;
 pub use dtype::DType;

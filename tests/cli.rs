@@ -176,6 +176,24 @@ fn several_frames_are_one_array() {
     assert_eq!(bench.json("inspect --json packed")["frames"], 2);
 }
 
+/// Each stream that is left is whole; that others are missing or too many is noticed all the same.
+#[test]
+fn missing_and_surplus_frames_are_noticed() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(40_000)));
+    bench.ok("compress --frame-bytes 65536 --dtype f32 --abs 1e-3 in packed");
+    let packed = bench.get("packed");
+    let first = u64::from_le_bytes(packed[24..32].try_into().unwrap()) as usize;
+    assert!(first < packed.len());
+    bench.put("cut", &packed[..first]);
+    bench.put("long", &[&packed[..], &packed[..first]].concat());
+    for command in ["decompress -f $ out", "verify in $", "inspect $"] {
+        bench.fails(&command.replace('$', "cut"), "more streams were to follow");
+        bench.fails(&command.replace('$', "long"), "follows the last stream");
+    }
+    bench.ok("decompress -f packed out");
+}
+
 #[test]
 fn threads_do_not_change_a_byte() {
     let bench = Bench::new();
@@ -365,7 +383,7 @@ fn damaged_files() {
     bench.fails("decompress more out", &format!("byte {}", good.len()));
 
     bench.ok("compress --dtype f32 --abs 1e-2 in other");
-    bench.put("mixed", &[good, bench.get("other")].concat());
+    bench.put("mixed", &[&good[..second], &bench.get("other")].concat());
     bench.fails("decompress mixed out", "agree");
 }
 

@@ -49,17 +49,20 @@ Status release(u64 p) {
     return SUCCESS;
 }
 
-struct Kernel { const char* name; int threads; void (*run)(void*); };
-#define ENTRY(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }}
+// turns: its blocks take turns, so that any number of them does the work.
+struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; };
+#define ENTRY(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, false}
+#define TURNS(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, true}
 #define OF_TYPE(t)                                                              \
-    ENTRY(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
-    ENTRY(sleek_compress_fast_##t, FAST_THREADS, CompressArgs),                 \
-    ENTRY(sleek_compress_adaptive_##t, ADAPTIVE_THREADS, CompressArgs)
+    TURNS(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
+    TURNS(sleek_compress_fast_##t, FAST_THREADS, CompressArgs),                 \
+    TURNS(sleek_compress_adaptive_##t, ADAPTIVE_THREADS, CompressArgs)
 const Kernel kernels[] = {
     OF_TYPE(f32), OF_TYPE(f64), OF_TYPE(f16), OF_TYPE(bf16), OF_TYPE(b8),
     ENTRY(sleek_range_f32, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_f64, RANGE_THREADS, CompressArgs),
     ENTRY(sleek_range_f16, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_bf16, RANGE_THREADS, CompressArgs),
     ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs), ENTRY(sleek_finish_compress, FINISH_THREADS, CompressArgs),
+    ENTRY(sleek_list, LIST_THREADS, ListArgs),
 };
 }
 
@@ -121,7 +124,7 @@ Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
     launches++;
     last_stream = stream;
     void* a = args[0];
-    shim::launch(gx < blocks_at_once ? gx : blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
+    shim::launch(k.turns && gx > blocks_at_once ? blocks_at_once : gx, blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
     return SUCCESS;
 }
 Status cuCtxGetId(void* c, u64* id) { *id = (u64)c; return SUCCESS; }

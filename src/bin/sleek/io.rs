@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Block {
     bytes: Vec<u8>,
     used: usize,
+    /// Whether more blocks follow, where that matters.
+    pub more: bool,
 }
 
 impl Block {
@@ -36,9 +38,30 @@ impl Block {
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
     pub name: String,
-    file: File,
+    source: Source,
     /// Bytes of a regular file; `None` for what can be read only once.
     pub bytes: Option<u64>,
+}
+
+/// A file of which one byte may have been read ahead.
+struct Source {
+    file: File,
+    ahead: Option<u8>,
+}
+
+impl Read for Source {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match (self.ahead.take(), room.first_mut()) {
+            (Some(byte), Some(first)) => {
+                *first = byte;
+                Ok(1)
+            }
+            (ahead, _) => {
+                self.ahead = ahead;
+                self.file.read(room)
+            }
+        }
+    }
 }
 
 impl Input {
@@ -46,7 +69,7 @@ impl Input {
     pub fn open(path: &Path) -> Result<Input, String> {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
-            return Ok(Input { name: "standard input".into(), file, bytes: None });
+            return Ok(Input { name: "standard input".into(), source: Source { file, ahead: None }, bytes: None });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -54,7 +77,7 @@ impl Input {
         if meta.is_dir() {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
-        Ok(Input { name, file, bytes: meta.is_file().then_some(meta.len()) })
+        Ok(Input { name, source: Source { file, ahead: None }, bytes: meta.is_file().then_some(meta.len()) })
     }
 
     /// Reads `n` bytes, or as many as are left.
@@ -62,7 +85,7 @@ impl Input {
         let room = block.room(n);
         let mut got = 0;
         while got < n {
-            match self.file.read(&mut room[got..]) {
+            match self.source.read(&mut room[got..]) {
                 Ok(0) => break,
                 Ok(k) => got += k,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -73,10 +96,24 @@ impl Input {
         Ok(got)
     }
 
+    /// Whether there is more to read, which waits for it if need be.
+    pub fn more(&mut self) -> Result<bool, String> {
+        let mut byte = [0];
+        while self.source.ahead.is_none() {
+            match self.source.file.read(&mut byte) {
+                Ok(0) => return Ok(false),
+                Ok(_) => self.source.ahead = Some(byte[0]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("{}: {e}", self.name)),
+            }
+        }
+        Ok(true)
+    }
+
     /// Appends up to `n` bytes to what `block` holds; memory grows only as data comes.
     pub fn append(&mut self, block: &mut Block, n: u64) -> Result<(), String> {
         block.bytes.truncate(block.used);
-        let mut source = (&mut self.file).take(n);
+        let mut source = (&mut self.source).take(n);
         source.read_to_end(&mut block.bytes).map_err(|e| format!("{}: {e}", self.name))?;
         block.used = block.bytes.len();
         Ok(())
@@ -84,7 +121,8 @@ impl Input {
 
     /// Back to the first byte of a regular file.
     pub fn rewind(&mut self) -> Result<(), String> {
-        self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+        self.source.ahead = None;
+        self.source.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
     }
 }
 
