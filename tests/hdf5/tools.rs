@@ -146,7 +146,8 @@ fn a_malformed_variable_is_told() {
     let sample = sample(&place);
     let filter = h5repack_argument(&abs(BOUND));
     for (variable, value) in [("SLEEK_NUM_THREADS", "all"), ("SLEEK_SIMD", "neon")] {
-        let out = place.command("h5repack").env(variable, value).args(["-f", &filter, sample, "no.h5"]).output().unwrap();
+        let out =
+            place.command("h5repack").env(variable, value).args(["-f", &filter, sample, "no.h5"]).output().unwrap();
         let message = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(!out.status.success() && message.contains(&format!("{variable} is '{value}'")), "{message}");
     }
