@@ -2,6 +2,7 @@
 //! `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
 
 mod abi;
+mod direct;
 #[path = "../common/mod.rs"]
 mod common;
 mod programs;

@@ -5,18 +5,18 @@ use std::process::Command;
 use crate::{Place, common, source};
 
 /// Ways to make a program: linked statically or not as the wrapper likes, shared, and at a fixed address.
-const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
+pub const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
 
 fn example(name: &str) -> String {
     common::root().join("examples").join(name).to_str().unwrap().to_string()
 }
 
-fn include() -> String {
+pub fn include() -> String {
     format!("-I{}", common::root().join("include").to_str().unwrap())
 }
 
 /// Compiles to `program` in the test's folder.
-fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
+pub fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
     let strict = if wrapper != "h5cc" && wrapper != "h5pcc" {
         &["-Wall"][..]
     } else {
@@ -27,7 +27,7 @@ fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], pro
 }
 
 /// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the linker.
-fn library_folder(place: &Place) -> String {
+pub fn library_folder(place: &Place) -> String {
     let folder = place.path("lib");
     std::fs::create_dir(&folder).unwrap();
     let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
