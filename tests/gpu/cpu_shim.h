@@ -230,6 +230,7 @@ template <class T> T atomicMax(T* p, T v) {
 }
 
 inline void store_relaxed(u16* p, u16 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+inline void add_relaxed(u64* p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 inline uint4 load_relaxed(const uint4* p) {
     const u64* w = (const u64*)p;
     const u64 a = __atomic_load_n(w, __ATOMIC_RELAXED), b = __atomic_load_n(w + 1, __ATOMIC_RELAXED);
@@ -237,6 +238,8 @@ inline uint4 load_relaxed(const uint4* p) {
 }
 inline uint4 load_streaming(const uint4* p) { return *p; }
 inline void store_streaming(uint4* p, uint4 v) { *p = v; }
+inline void copy_async(uint4* to, const uint4* from) { *to = *from; }
+inline void wait_for_copies() {}
 inline void prefetch(const u8*) {}
 
 inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
