@@ -27,6 +27,9 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	$(CARGO) test --all-features
 	bash tests/install.sh
 	bash tests/python.sh
+	bash tests/quickstart.sh
+	bash tests/docs.sh
+	bash tests/packages.sh
 
 fmt: ## format the Rust sources
 	$(CARGO) fmt
@@ -35,6 +38,9 @@ lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features
+
+site: ## the documentation as a site, build/site; installs mdBook into build/tools if it is not there
+	@bash packaging/site.sh build/site
 
 doc: ## the Rust documentation
 	$(CARGO) doc --no-deps --all-features
@@ -96,9 +102,19 @@ wheel: build ## the Python package, in build/wheel
 	SLEEK_LIBRARY=$(abspath $(TARGET)/release/libsleek.so) bash python/wheel.sh build/wheel
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
-	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" HDF5_PLUGIN_DIR="$(abspath $(HDF5_PLUGIN_DIR))" \
-		DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
+	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
+		HDF5_PLUGIN_DIR="$(if $(filter auto auto:%,$(HDF5_PLUGIN_DIR)),$(HDF5_PLUGIN_DIR),$(abspath $(HDF5_PLUGIN_DIR)))" \
+		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
 		bash packaging/install.sh
+
+tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist
+	@bash packaging/tarball.sh build/dist
+
+deb: build static ## Debian packages for this release of Debian or Ubuntu, in build/deb
+	@CARGO_TARGET_DIR="$(abspath $(TARGET))" bash packaging/deb.sh build/deb
+
+clean-room: ## a fresh Debian root without the sources: packages put in and out, quick starts, examples; needs root and make deb tarball wheel
+	@bash tests/clean-room.sh
 
 uninstall: ## what make install put into PREFIX
 	@PREFIX="$(abspath $(PREFIX))" DESTDIR="$(DESTDIR)" bash packaging/uninstall.sh

@@ -225,6 +225,17 @@ const void *sleek_h5_class(void);
 // Errors: SLEEK_E_NULL_POINTER.
 int32_t sleek_params_init(struct sleek_params *params);
 
+// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
+// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
+// fields stay as they are. Numbers have a decimal point whatever the locale.
+//
+// - params: set up by sleek_params_init(); unchanged after an error.
+// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
+int32_t sleek_params_parse(struct sleek_params *params,
+                           const char *text);
+
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
 //

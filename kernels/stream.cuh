@@ -60,7 +60,7 @@ struct StreamHead {
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
         if (stream_bytes < bodies_at) return STATUS_CORRUPT;
-        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
         return step_is_valid() ? 0 : STATUS_CORRUPT;
     }
 

@@ -21,6 +21,7 @@ mod cpu;
 pub mod cuda;
 pub mod device;
 mod dtype;
+pub mod environment;
 mod error;
 pub mod format;
 mod guard;
@@ -31,6 +32,7 @@ mod params;
 pub mod pool;
 #[doc(hidden)]
 pub mod stage;
+pub mod text;
 
 pub use codec::Info;
 pub use dtype::DType;

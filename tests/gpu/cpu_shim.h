@@ -219,6 +219,7 @@ inline u32 __byte_perm(u32 a, u32 b, u32 s) {
 }
 inline int __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
 inline int __clzll(i64 x) { return x ? __builtin_clzll((u64)x) : 64; }
+inline int __ffs(i32 x) { return __builtin_ffs(x); }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
 template <class T> T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
