@@ -328,12 +328,24 @@ template <class T> DEV bool decode_stored(const u32* body, u32 kind, const Strea
 
 // A body to shared memory; this thread's share of its keyed sum.
 DEV u64 fetch(const u8* src, u32 units, uint4* body) {
-    for (u32 i = threadIdx.x; i < units; i += DECODE_THREADS) copy_async(body + i, (const uint4*)src + i);
-    wait_for_copies();
     u64 sum = 0;
-    u32 key = key_of(4 * threadIdx.x);
-    for (u32 i = threadIdx.x; i < units; i += DECODE_THREADS) {
-        sum += keyed(body[i], key);
+    const uint4* from = (const uint4*)src;
+    u32 i = threadIdx.x, key = key_of(4 * i);
+    for (; i + 3 * DECODE_THREADS < units; i += 4 * DECODE_THREADS) {
+        uint4 q[4];
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) q[j] = load_streaming(from + i + j * DECODE_THREADS);
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) {
+            body[i + j * DECODE_THREADS] = q[j];
+            sum += keyed(q[j], key);
+            key += 8 * DECODE_THREADS * KEY32;
+        }
+    }
+    for (; i < units; i += DECODE_THREADS) {
+        const uint4 q = load_streaming(from + i);
+        body[i] = q;
+        sum += keyed(q, key);
         key += 8 * DECODE_THREADS * KEY32;
     }
     return sum;

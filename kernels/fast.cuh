@@ -83,13 +83,11 @@ template <class T> struct FastEncoder {
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
-        u64 following = 0;
-        if (threadIdx.x == 0) following = block.ticket();
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
-        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
         if (threadIdx.x == 0) {
-            desk.turn[i ^ 1] = following;
+            desk.turn[i ^ 1] = block.ticket();
             packed(round, 0) = {c, 0, entry, 1};
         }
         __syncthreads();

@@ -26,11 +26,6 @@ DEV void add_relaxed(u64* p, u64 v) { asm volatile("red.relaxed.gpu.global.add.u
 // Data that is touched once: keep it from pushing out what is still needed.
 DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
-// To shared memory without a stop in registers; a thread that has waited sees what it copied.
-DEV void copy_async(uint4* to, const uint4* from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
-}
-DEV void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // Two floats to binary16, rounded to nearest; the first into the low half.

@@ -83,7 +83,8 @@ unsafe fn enqueue_compress(
         drop: mantissa - keep,
     };
     let plain = aligned && params.dtype.is_float() && keep == mantissa && !params.big_endian;
-    let compress = kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress);
+    let compress =
+        kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress);
     // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
     unsafe {
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {

@@ -239,8 +239,6 @@ inline uint4 load_relaxed(const uint4* p) {
 }
 inline uint4 load_streaming(const uint4* p) { return *p; }
 inline void store_streaming(uint4* p, uint4 v) { *p = v; }
-inline void copy_async(uint4* to, const uint4* from) { *to = *from; }
-inline void wait_for_copies() {}
 inline void prefetch(const u8*) {}
 
 inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }

@@ -57,7 +57,8 @@ fn everything_but_the_floats_is_kept() {
             assert!(line.contains("kept: "), "{line}");
         }
         for venv in [PYTHON, "venv-h5py-2"] {
-            let said = python(&place, venv, &[&["same", "old.h5", "new.h5", "1e-3"], &SCALES[..], &["/early"]].concat());
+            let said =
+                python(&place, venv, &[&["same", "old.h5", "new.h5", "1e-3"], &SCALES[..], &["/early"]].concat());
             assert!(said.contains("12 datasets compressed"), "{said}");
         }
         python(&place, PYTHON, &["scales", "new.h5"]);
@@ -81,7 +82,10 @@ fn in_place_and_by_name() {
     assert_eq!(place.attempt("h5diff", &["old.h5", "same.h5", "/zz_t"]).status.code(), Some(1));
     place.run("h5diff", &["old.h5", "same.h5", "/half"]);
 
-    let table = sleek_ok(&place, &["repack", "--dataset", "/group/inner/x=rel=1e-2", "--dataset", "x=lossless", "old.h5", "two.h5"]);
+    let table = sleek_ok(
+        &place,
+        &["repack", "--dataset", "/group/inner/x=rel=1e-2", "--dataset", "x=lossless", "old.h5", "two.h5"],
+    );
     assert_eq!(table.matches("kept: not named").count() > 5, true, "{table}");
     let filtered = |file: &str| place.run("h5dump", &["-pH", file]).matches("FILTER_ID 47474").count();
     // The first has a second name, under which h5dump shows it too.
@@ -104,7 +108,9 @@ fn netcdf_stays_netcdf() {
     // The files of SLEEK_DATA, whatever is in them.
     let Some(folder) = common::data_dir() else { return };
     let real: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    for file in real.iter().filter(|p| p.extension().is_some_and(|e| e == "nc" || e == "nc4" || e == "h5" || e == "hdf5")) {
+    for file in
+        real.iter().filter(|p| p.extension().is_some_and(|e| e == "nc" || e == "nc4" || e == "h5" || e == "hdf5"))
+    {
         let file = file.to_str().unwrap();
         sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-4", "--verify", file, "real.h5"]);
         if file.ends_with("nc") || file.ends_with("nc4") {
