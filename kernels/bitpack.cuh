@@ -18,30 +18,18 @@ DEV void cut(const u32 (&y)[5], u32 n, u64 (&v)[2]) {
     v[1] = (lo | (u64)hi << 32) & mask;
 }
 DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[4]) {
-    if (n == 32) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) v[i] = y[i];
-        return;
-    }
-    const u32 mask = (1u << n) - 1, n2 = 2 * n, n3 = 3 * n;
+    const u32 mask = n == 32 ? ~0u : (1u << n) - 1;
+    const u64 a = y[0] | (u64)y[1] << 32;
     v[0] = y[0] & mask;
-    if (n <= 8) {
-        v[1] = y[0] >> n & mask;
-        v[2] = y[0] >> n2 & mask;
-        v[3] = y[0] >> n3 & mask;
+    v[1] = (u32)(a >> n) & mask;
+    if (n < 16) {
+        v[2] = (u32)(a >> (2 * n)) & mask;
+        v[3] = (u32)(a >> (3 * n)) & mask;
         return;
     }
-    v[1] = __funnelshift_r(y[0], y[1], n) & mask;
-    if (n3 < 32) {
-        v[2] = __funnelshift_r(y[0], y[1], n2) & mask;
-        v[3] = __funnelshift_r(y[0], y[1], n3) & mask;
-    } else if (n2 < 32) {
-        v[2] = __funnelshift_r(y[0], y[1], n2) & mask;
-        v[3] = __funnelshift_r(y[1], y[2], n3 - 32) & mask;
-    } else {
-        v[2] = __funnelshift_r(y[1], y[2], n2 - 32) & mask;
-        v[3] = (n3 < 64 ? __funnelshift_r(y[1], y[2], n3 - 32) : __funnelshift_r(y[2], y[3], n3 - 64)) & mask;
-    }
+    const u32 low = __funnelshift_rc(y[1], y[2], 2 * n - 32), high = __funnelshift_rc(y[2], y[3], 2 * n - 32);
+    v[2] = low & mask;
+    v[3] = (u32)((low | (u64)high << 32) >> n) & mask;
 }
 DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[8]) {
     const u32 mask = (1u << n) - 1, half = 4 * n;
@@ -87,135 +75,105 @@ template <class T> DEV void unpack(const u32* words, u32 n, u32 lane, typename T
     cut(y, n, v);
 }
 
-// The words of a packed subchunk: bit `bits`·lane + i of them is bit i of this lane's string y of `bits` ≤ 128 bits, which is
-// zero behind its end. A lane stores the words that begin in its string; the rest of the last one it gets from the lanes behind.
-DEV void store_strings(u32* words, const u32 (&y)[4], const u32 bits, const u32 lane) {
-    if (bits == 0) return;
+// Stores the words of a packed subchunk: bit `bits`·lane + i of them is bit i of this lane's string y of `bits` bits, which is zero
+// behind its end; WORDS whole ones fit into it. A lane stores the words that begin in its string; the rest of the last one it
+// gets from the lanes behind. `bits` is the same on all lanes.
+template <int WORDS> DEV void store_strings(u32* words, const u32 (&y)[4], const u32 bits, const u32 lane) {
     const u32 at = bits * lane, o = (0 - at) & 31;
     u32* w = words + ((at + 31) >> 5);
-    if (bits < 32) {
+    if (WORDS == 0) {
         // Double short strings until three of them cover a word that begins in the first.
         u32 s = y[0], have = bits, lanes = 1;
         while (have < 16) {
-            s |= __shfl_down_sync(FULL, s, lanes) << have;
+            s += __shfl_down_sync(FULL, s, lanes) << have;
             have *= 2;
             lanes *= 2;
         }
         const u32 s1 = __shfl_down_sync(FULL, s, lanes), s2 = __shfl_down_sync(FULL, s, 2 * lanes);
-        if (o < bits) w[0] = s >> o | __funnelshift_lc(0u, s1, have - o) | __funnelshift_lc(0u, s2, 2 * have - o);
-        return;
-    }
-    if (bits == 128) {
+        const u32 word = s >> o | s1 << (have - o) | __funnelshift_lc(0u, s2, 2 * have - o);
+        if (o < bits) w[0] = word;
+    } else if (WORDS == 4) {
         // Strings begin at even words.
         uint2* pair = (uint2*)w;
         pair[0] = make_uint2(y[0], y[1]);
         pair[1] = make_uint2(y[2], y[3]);
-        return;
-    }
-    const u32 next = __shfl_down_sync(FULL, y[0], 1), s = bits & 31;
-    const u32 low = next << s, high = __funnelshift_l(next, 0u, s);
-    // Words that begin in the string: bits/32, or one more.
-    const bool more = o < s;
-    if (bits < 64) {
-        const u32 y1 = y[1] | low;
-        w[0] = __funnelshift_r(y[0], y1, o);
-        if (more) w[1] = __funnelshift_r(y1, high, o);
-    } else if (bits < 96) {
-        const u32 y2 = y[2] | low;
-        w[0] = __funnelshift_r(y[0], y[1], o);
-        w[1] = __funnelshift_r(y[1], y2, o);
-        if (more) w[2] = __funnelshift_r(y2, high, o);
     } else {
-        const u32 y3 = y[3] | low;
-        w[0] = __funnelshift_r(y[0], y[1], o);
-        w[1] = __funnelshift_r(y[1], y[2], o);
-        w[2] = __funnelshift_r(y[2], y3, o);
-        if (more) w[3] = __funnelshift_r(y3, high, o);
+        const u32 next = __shfl_down_sync(FULL, y[0], 1), s = bits & 31;
+        const u32 last = y[WORDS] + (next << s), rest = __funnelshift_l(next, 0u, s);
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) w[i] = __funnelshift_r(y[i], i + 1 < WORDS ? y[i + 1] : last, o);
+        const u32 more = __funnelshift_r(last, rest, o);
+        if (o < s) w[WORDS] = more;
     }
 }
 
-// y = a below b, where a takes `at` ≤ 64 bits.
-DEV void join_halves(u64 a, u64 b, u32 at, u32 (&y)[4]) {
-    const u64 lo = at < 64 ? a | b << at : a, hi = at == 0 ? 0 : at < 64 ? b >> (64 - at) : b;
-    y[0] = (u32)lo;
-    y[1] = (u32)(lo >> 32);
-    y[2] = (u32)hi;
-    y[3] = (u32)(hi >> 32);
+// Quarter i of a lane's codes: a number of VALUES·n/4 bits; one = 2^n.
+DEV u32 quarter(const u32 (&v)[4], int i, u32) { return v[i]; }
+DEV u32 quarter(const u32 (&v)[8], int i, u32 one) { return v[2 * i + 1] * one + v[2 * i]; }
+DEV u32 quarter(const u32 (&v)[16], int i, u32 one) {
+    return (v[4 * i + 3] * one + v[4 * i + 2]) * (one * one) + (v[4 * i + 1] * one + v[4 * i]);
+}
+template <int WORDS, int N> DEV void half(const u32 (&v)[N], int i, u32 n, u32& low, u32& high) {
+    const u32 one = 1u << n, bits = N / 4 * n, left = quarter(v, 2 * i, one), right = quarter(v, 2 * i + 1, one);
+    low = right * (1u << bits) + left;
+    high = WORDS < 2 ? 0 : right >> (32 - bits);
+}
+template <int WORDS> DEV void half(const u64 (&v)[2], int i, u32, u32& low, u32& high) {
+    low = (u32)v[i];
+    high = (u32)(v[i] >> 32);
 }
 
-// A lane's codes as one string; n is the same on all lanes.
-DEV void string_of(const u64 (&v)[2], u32 n, u32 (&y)[4]) {
-    const u32 low = (u32)v[1], high = (u32)(v[1] >> 32);
-    y[0] = (u32)v[0];
-    y[1] = (u32)(v[0] >> 32);
-    y[2] = y[3] = 0;
-    if (n < 32) {
-        y[0] |= low << n;
-        y[1] = __funnelshift_l(low, high, n);
-    } else {
-        const u32 s = n & 31;
-        y[1] |= n == 64 ? 0 : low << s;
-        y[2] = n == 64 ? low : __funnelshift_l(low, high, s);
-        y[3] = n == 64 ? high : __funnelshift_l(high, 0u, s);
-    }
-}
-DEV void string_of(const u32 (&v)[4], u32 n, u32 (&y)[4]) {
-    if (n == 32) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) y[i] = v[i];
+// A lane's codes as one string that WORDS whole words fit into.
+template <class T, int WORDS> DEV void string_of(const typename T::Word (&v)[T::VALUES], u32 n, u32 (&y)[4]) {
+    if (WORDS == 4) {
+        const uint4 q = join(v);
+        y[0] = q.x; y[1] = q.y; y[2] = q.z; y[3] = q.w;
         return;
     }
-    const u32 one = 1u << n;
-    y[2] = y[3] = 0;
-    if (n < 8) {
-        y[0] = (v[3] * one + v[2]) * (one * one) + (v[1] * one + v[0]);
-        y[1] = 0;
-        return;
-    }
-    const u64 a = (u64)v[1] * one + v[0], b = (u64)v[3] * one + v[2];
-    const u32 bl = (u32)b, bh = (u32)(b >> 32);
-    y[0] = (u32)a;
-    y[1] = (u32)(a >> 32);
-    if (n < 16) {
-        y[0] |= bl << (2 * n);
-        y[1] = __funnelshift_l(bl, 0u, 2 * n);
+    const u32 bits = T::VALUES * n / 2;
+    u32 low[2], high[2];
+    half<WORDS>(v, 0, n, low[0], high[0]);
+    half<WORDS>(v, 1, n, low[1], high[1]);
+    y[0] = low[0];
+    if (WORDS < 2) {
+        // Both halves together take less than two words.
+        y[0] += low[1] << bits;
+        y[1] = WORDS == 0 ? 0 : low[1] >> (32 - bits);
+        y[2] = y[3] = 0;
     } else {
-        const u32 s = 2 * n - 32;
-        y[1] |= bl << s;
-        y[2] = __funnelshift_l(bl, bh, s);
-        y[3] = __funnelshift_l(bh, 0u, s);
+        const u32 s = bits - 32;
+        y[1] = high[0] + (low[1] << s);
+        y[2] = __funnelshift_l(low[1], high[1], s);
+        y[3] = __funnelshift_l(high[1], 0u, s);
     }
-}
-DEV void string_of(const u32 (&v)[8], u32 n, u32 (&y)[4]) {
-    u64 half[2];
-#pragma unroll
-    for (int i = 0; i < 2; i++) half[i] = (v[4 * i] | v[4 * i + 1] << n) | (u64)(v[4 * i + 2] | v[4 * i + 3] << n) << (2 * n);
-    join_halves(half[0], half[1], 4 * n, y);
-}
-DEV void string_of(const u32 (&v)[16], u32 n, u32 (&y)[4]) {
-    u64 half[2];
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        u32 quarter[2];
-#pragma unroll
-        for (int j = 0; j < 2; j++) {
-            const int k = 8 * i + 4 * j;
-            quarter[j] = v[k] | v[k + 1] << n | v[k + 2] << (2 * n) | v[k + 3] << (3 * n);
-        }
-        half[i] = quarter[0] | (u64)quarter[1] << (4 * n);
-    }
-    join_halves(half[0], half[1], 8 * n, y);
 }
 
-// Packs a subchunk's codes, each below 2^n.
-template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
+template <class T, int WORDS> DEV void pack_words(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
     u32 y[4];
-    string_of(v, n, y);
-    store_strings(words, y, T::VALUES * n, lane);
+    string_of<T, WORDS>(v, n, y);
+    store_strings<WORDS>(words, y, T::VALUES * n, lane);
+}
+
+// Packs a subchunk's codes, each below 2^n; n is the same on all lanes.
+template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
+    const u32 bits = T::VALUES * n;
+    if (bits < 64) {
+        if (bits >= 32) pack_words<T, 1>(words, v, n, lane);
+        else if (bits) pack_words<T, 0>(words, v, n, lane);
+    } else if (bits < 96) {
+        pack_words<T, 2>(words, v, n, lane);
+    } else if (bits < 128) {
+        pack_words<T, 3>(words, v, n, lane);
+    } else {
+        pack_words<T, 4>(words, v, n, lane);
+    }
 }
 
 // Packs one value of `bits` ≤ 64 a lane.
 DEV void pack_one_each(u32* words, u64 value, u32 bits, u32 lane) {
     const u32 y[4] = {(u32)value, (u32)(value >> 32), 0, 0};
-    store_strings(words, y, bits, lane);
+    if (bits == 0) return;
+    if (bits < 32) store_strings<0>(words, y, bits, lane);
+    else if (bits < 64) store_strings<1>(words, y, bits, lane);
+    else store_strings<2>(words, y, bits, lane);
 }

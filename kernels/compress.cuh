@@ -1,12 +1,16 @@
-// Array → stream. Blocks take chunks by ticket. A chunk's words become integers in registers; each warp chooses for its subchunks;
-// the size is published as soon as it is known, so that packing hides the wait for the sizes before it.
+// Array → stream. Blocks take chunks by ticket; general.cuh and fast.cuh encode them in shared memory. A chunk's size is published
+// as soon as it is known, and its body goes to its place when the sizes of all chunks before it are.
 #pragma once
 #include "bitpack.cuh"
 #include "checksum.cuh"
-#include "choose.cuh"
 #include "lookahead.cuh"
 #include "plan.cuh"
 #include "quantizer.cuh"
+
+#define COMPRESS_THREADS 128
+#define COMPRESS_WARPS (COMPRESS_THREADS / 32)
+#define SUBCHUNKS_A_WARP (SUBCHUNKS / COMPRESS_WARPS)
+#define BODY_VECTORS (CHUNK_BYTES / 16)
 
 // A chunk of the source: whole and aligned, or with care.
 struct Source {
@@ -30,439 +34,153 @@ struct Source {
     }
 };
 
-// A block's turn, and the units of all chunks of its array before chunk `next`, the one after its last.
-struct Turn {
-    u64 turn, next, before;
-};
-
 // The array that a block works on.
 struct Job {
     Item item;
     Slot* slot;
+    Result* result;
     Plan plan;
+
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
-};
+    DEV bool has(u64 turn) const { return turn - item.first < plan.chunks; }
 
-// What the warps of a block tell each other of their subchunks.
-template <class T> struct Shared {
-    typename T::Word base[SUBCHUNKS];
-    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
-    typename T::Word first[32];    // of each warp: the word that all its words equal
-    u32 same[32];                  // of each warp: whether they do
-    u64 sums[32];                  // of each warp: its part of the body's checksum
-    u64 any[32];                   // of each warp: OR of its words
-    Turn turn[2];                  // this chunk's and the next one's
-    Job job;
-    u64 between;                   // units of the chunks between
-};
-
-// The layout of a packed chunk, on lane s for subchunk s.
-template <class T> struct Layout {
-    u32 choice, active, patched, payload_units, base_width, tail, exceptions, bytes;
-    u32 payload;       // offset of this subchunk's payload in the body
-    u32 blob;          // offset of its exceptions
-    typename T::Word ref, base;
-};
-
-template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
-    Layout<T> l;
-    l.choice = shared.choice[lane];
-    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
-    const bool based = l.choice >> 10 & 1;
-    l.active = __ballot_sync(FULL, width || count);
-    l.patched = __ballot_sync(FULL, count != 0);
-    const u32 length = width * (SUBCHUNK_VALUES(T) / 8);
-    const u32 before = warp_exclusive_sum(length, lane);
-    const u32 payload = __shfl_sync(FULL, before + length, 31);
-    l.payload = CHUNK_HEADER_BYTES + before;
-    l.payload_units = (payload + ALIGN - 1) / ALIGN;
-    l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
-    l.ref = 0;
-    l.base = 0;
-    l.base_width = 0;
-    if (__any_sync(FULL, based)) {
-        l.ref = biased<T>(warp_min(based ? biased<T>(shared.base[lane]) : ones<T>(T::BITS)));
-        l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
-        l.base_width = width_of(warp_or(l.base));
-    }
-    u32 blobs = 0;
-    l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
-    if (l.patched) {
-        const u32 blob = count ? count + (count * high + 7) / 8 : 0;
-        const u32 blob_before = warp_exclusive_sum(blob, lane);
-        blobs = __shfl_sync(FULL, blob_before + blob, 31) + 2 * __popc(l.patched);
-        l.blob = l.exceptions + 2 * __popc(l.patched) + blob_before;
-    }
-    l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
-    return l;
-}
-
-// Header and tail of a packed chunk but for the exceptions themselves; by one warp.
-template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
-    u32* words = (u32*)body;
-    if (lane == 0) {
-        words[0] = l.active;
-        words[1] = l.patched;
-        words[2] = l.payload_units | l.base_width << 16 | (shift | special << 6) << 24;
-        words[3] = (u32)l.ref;
-        if (T::BITS == 64) words[l.tail / 4] = (u32)((u64)l.ref >> 32);
-    }
-    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3;
-    const u32 bases = l.tail + (T::BITS == 64 ? 4 : 0), below = (1u << lane) - 1;
-    pack_one_each(words + bases / 4, l.base, l.base_width, lane);
-    if (l.active >> lane & 1) body[bases + 4 * l.base_width + __popc(l.active & below)] = (u8)(mode << 6 | (width - (count ? 0 : 1)));
-    if (count) {
-        body[l.exceptions + __popc(l.patched & below)] = (u8)count;
-        body[l.exceptions + __popc(l.patched) + __popc(l.patched & below)] = (u8)high;
-    }
-    const u32 payload_end = __shfl_sync(FULL, l.payload + width * (SUBCHUNK_VALUES(T) / 8), 31);
-    if (payload_end + lane < l.tail) body[payload_end + lane] = 0;
-    const u32 end = __shfl_sync(FULL, count ? l.blob + count + (count * high + 7) / 8 : 0, 31 - __clz((i32)(l.patched | 1)));
-    const u32 used = l.patched ? end : l.exceptions;
-    if (used + lane < l.bytes) body[used + lane] = 0;
-}
-
-// The exceptions of one subchunk: what its codes hold above `width` bits. `scratch` is the warp's own: 64 words and some, all zero
-// before and after.
-template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, u32* scratch, typename T::Word (&v)[T::VALUES]) {
-    typedef typename T::Word Word;
-    u32 before = 0, mine = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) before += __popc(__ballot_sync(FULL, v[i] >> width != 0) & ((1u << lane) - 1));
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        const Word part = v[i] >> width;
-        if (part == 0) continue;
-        const u32 rank = before + mine++, bit = rank * high, o = bit & 31;
-        body[at + rank] = (u8)(lane * T::VALUES + i);
-        u32* w = scratch + (bit >> 5);
-        atomicOr(w, (u32)part << o);
-        if (o + high > 32) atomicOr(w + 1, (u32)(((u64)part >> 1) >> (31 - o)));
-        if (T::BITS == 64 && o + high > 64) atomicOr(w + 2, (u32)((u64)part >> (64 - o)));
-        v[i] &= ones<T>(width);
-    }
-    __syncwarp();
-    const u32 bytes = (count * high + 7) / 8;
-    for (u32 i = lane; i < bytes; i += 32) body[at + count + i] = ((u8*)scratch)[i];
-    __syncwarp();
-    for (u32 i = lane; i * 4 < bytes; i += 32) scratch[i] = 0;
-    __syncwarp();
-}
-
-// Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
-template <class T> struct Rounding {
-    typedef typename T::Word Word;
-    u32 drop;
-    static DEV Word magnitude(Word v) { return v & ones<T>(T::BITS - 1); }
-    static DEV Word infinity() { return ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA; }
-    DEV Word round(Word v) const {
-        const Word a = magnitude(v);
-        return (a + ((((Word)1 << (drop - 1)) - 1) + (a >> drop & 1))) & ~ones<T>(drop);
-    }
-    DEV bool inexact(Word v) const {
-        const Word a = magnitude(v);
-        const bool special = a >= infinity();
-        return special ? (a & ones<T>(drop)) != 0 : round(v) >= infinity() || (a < (Word)1 << T::MANTISSA && a != 0);
-    }
-    DEV Word apply(Word v) const { return round(v) | (v & ((Word)1 << (T::BITS - 1))); }
-};
-
-template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
-    typedef typename T::Word Word;
-    enum { WARPS = THREADS / 32, PER_WARP = SUBCHUNKS / WARPS, STAGED = ADAPTIVE || T::BITS < 32 };
-
-    const CompressArgs& a;
-    Shared<T>& shared;
-    const Plan& plan;      // of the job
-    uint4* body;      // the body as it is built
-    uint4* stage;     // where STAGED: the codes of the chunk, which else stay in registers
-    u32* scratch;     // adaptive: 272 bytes a warp, all zero
-    Quantizer<T> quantizer;
-    u32 lane, warp, shift, special;
-
-    // The words of the chunk as integers x, docs/format.md §3.2.
-    DEV void to_integers(uint4 (&q)[PER_WARP]) {
-        shift = 0;
-        special = SPECIAL_DELTA2;
-        if (quantizer.on) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-                quantizer.bins_of(v);
-                q[k] = join(v);
-            }
-            return;
-        }
-        if (plan.drop) round_off(q);
-        if (ADAPTIVE || plan.rounded) drop_common_zeros(q);
-        if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
+    DEV Source source(u64 c) const {
+        Source s;
+        s.start = item.src + c * CHUNK_BYTES;
+        s.bytes = (u32)min_of(plan.raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES);
+        s.whole = s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0;
+        return s;
     }
 
-    DEV void round_off(uint4 (&q)[PER_WARP]) {
-        const Rounding<T> rounding = {plan.drop};
-        bool inexact = false;
-        for (int pass = 0; pass < 2; pass++) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) {
-                    if (pass == 0) inexact |= rounding.inexact(v[i]);
-                    else v[i] = rounding.apply(v[i]);
-                }
-                if (pass == 1) q[k] = join(v);
-            }
-            if (pass == 0 && __syncthreads_or(inexact)) return;
-        }
-    }
-
-    DEV void drop_common_zeros(uint4 (&q)[PER_WARP]) {
-        uint4 any = q[0];
-#pragma unroll
-        for (int k = 1; k < PER_WARP; k++) any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
-        Word v[T::VALUES], word = 0;
-        split(any, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) word |= v[i];
-        word = warp_or(word);
-        if (lane == 0) shared.any[warp] = word;
-        __syncthreads();
-        u64 all = 0;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) all |= shared.any[w];
-        if (all == 0 || all & 1) return;
-        shift = (u32)__ffsll((i64)all) - 1;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            split(q[k], v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = shift_right(v[i]);
-            q[k] = join(v);
-        }
-    }
-
-    // With copies of the sign bit.
-    DEV Word shift_right(Word v) const {
-        const Word sign = negative<T>(v) ? ones<T>(T::BITS) : 0;
-        return v >> shift | wrap<T>(sign << (T::BITS - shift));
-    }
-
-    // Bits of the element that integer x stands for.
-    DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shift); }
-
-    DEV Choice<T> choose(Word (&v)[T::VALUES]) const {
-        return ADAPTIVE ? choose_adaptive<T>(special, lane, v) : choose_fast<T>(quantizer.on, special, v);
-    }
-
-    // Lane k keeps what was chosen for the warp's subchunk k.
-    DEV void keep(u32 k, const Choice<T>& c, u32& choice, Word& base) const {
-        if (lane != k) return;
-        choice = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        base = c.base;
-    }
-
-    // Encodes chunk c into `body`; its entry.
-    DEV u32 encode(u64 c) {
-        const u64 at = c * CHUNK_BYTES;
-        Source source;
-        source.start = shared.job.item.src + at;
-        source.bytes = (u32)min_of(plan.raw_bytes - at, (u64)CHUNK_BYTES);
-        source.whole = source.bytes == CHUNK_BYTES && ((u64)source.start & 15) == 0;
-        uint4 q[PER_WARP];
-        if (source.whole) {
-            const uint4* from = (const uint4*)(source.start + place_of(0));
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
-        } else {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
-        }
-        if (plan.big_endian) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
-        }
-        to_integers(q);
-        Word first;
-        const bool same = all_equal(q, first);
-        if (lane == 0) {
-            shared.same[warp] = same;
-            shared.first[warp] = first;
-        }
-        u32 choice = 0;
-        Word base = 0;
-        if (STAGED) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
-#pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) {
-                uint4* mine = stage + (warp * PER_WARP + k) * 32 + lane;
-                Word v[T::VALUES];
-                split(*mine, v);
-                keep(k, choose(v), choice, base);
-                *mine = join(v);
-            }
-        } else {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-                keep(k, choose(v), choice, base);
-                q[k] = join(v);
-            }
-        }
-        if (lane < PER_WARP) {
-            shared.choice[warp * PER_WARP + lane] = choice;
-            shared.base[warp * PER_WARP + lane] = base;
-        }
-        __syncthreads();
-        bool constant = true;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
-        const Layout<T> l = lay_out<T>(shared, lane);
-        const u32 raw_units = (source.bytes + ALIGN - 1) / ALIGN;
-        const u32 units = constant ? 1 : min_of(l.bytes / ALIGN, raw_units);
+    // What the index says of a chunk whose packed body would take `bytes`; made known to the other blocks.
+    DEV u32 publish(u64 c, u32 raw_bytes, bool constant, u32 bytes) const {
+        const u32 raw_units = (raw_bytes + ALIGN - 1) / ALIGN;
+        const u32 units = constant ? 1 : min_of(bytes / ALIGN, raw_units);
         const u32 kind = constant ? KIND_CONSTANT : units < raw_units ? KIND_PACKED : KIND_RAW;
         const u32 entry = units | kind << ENTRY_KIND_SHIFT;
-        if (threadIdx.x == 0) store_relaxed(shared.job.entries() + c, (u16)entry);
-        if (kind == KIND_PACKED) {
-            if (STAGED) {
-#pragma unroll 1
-                for (int k = 0; k < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
-            } else {
-#pragma unroll
-                for (int k = 0; k < PER_WARP; k++) pack_one(l, k, q[k]);
-            }
-            if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
-        } else if (kind == KIND_RAW) {
-#pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) {
-                uint4 r = source.load<T>(place_of(k), false);
-                if (plan.big_endian) r = swap_bytes<T>(r);
-                body[place_of(k) / 16] = r;
-            }
-        } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(shared.first[0]);
-            body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
-        }
+        if (threadIdx.x == 0) store_relaxed(entries() + c, (u16)entry);
         return entry;
     }
+};
 
-    DEV u32 place_of(int k) const { return (warp * PER_WARP + k) * SUBCHUNK_BYTES + lane * 16; }
+// What a block shares, whoever encodes.
+struct Desk {
+    Job job;
+    u64 turn[2];                   // the block's, now and next
+    u64 sums[COMPRESS_WARPS];      // of each warp: its part of a body's checksum
+    u64 index_sum;                 // keyed sum of the entries that this block made in this array
+    u32 done;                      // and how many
+    u32 last;                      // whether this block closes the stream
+};
 
-    DEV void pack_one(const Layout<T>& l, int k, uint4 codes) {
-        const u32 s = warp * PER_WARP + k;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
-        Word v[T::VALUES];
-        split(codes, v);
-        if (ADAPTIVE && choice >> 16) {
-            const u32 blob = __shfl_sync(FULL, l.blob, s);
-            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, scratch, v);
-        }
-        pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
-    }
+// A chunk whose body is done, but not in its place.
+struct Packed {
+    u64 c, before;       // its number, and the units of all chunks before it, once they are known
+    u32 entry, there;    // there: whether this is a chunk at all
 
-    // Whether all words of this warp are one word, which is `first` on lane 0.
-    DEV bool all_equal(const uint4 (&q)[PER_WARP], Word& first) const {
-        Word v[T::VALUES];
-        split(q[0], v);
-        first = __shfl_sync(FULL, v[0], 0);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = first;
-        const uint4 f = join(v);
-        u32 differ = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
-        return __all_sync(FULL, differ == 0);
-    }
+    DEV u32 units() const { return entry & ENTRY_SIZE_MASK; }
+};
 
-    // Copies the body to its place; this thread's share of its keyed sum.
-    DEV u64 place(u8* to, u32 units) const {
-        u64 sum = 0;
-        for (u32 i = threadIdx.x; i < units; i += THREADS) {
-            const uint4 q = body[i];
-            sum += keyed(q, key_of(4 * i));
-            store_streaming((uint4*)to + i, q);
-        }
-        return sum;
+// Where a lane's 16 bytes of the warp's subchunk k lie in the chunk.
+DEV u32 place_of(u32 warp, u32 k, u32 lane) { return (warp * SUBCHUNKS_A_WARP + k) * SUBCHUNK_BYTES + lane * 16; }
+
+// What every encoder does with its array.
+struct Compressor {
+    const CompressArgs& a;
+    Desk& desk;
+    u32 lane, warp;
+
+    DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {
+        if (threadIdx.x) return;
+        desk.turn[0] = ticket();
+        desk.job.item.first = desk.job.plan.chunks = 0;
+        desk.index_sum = desk.done = 0;
     }
 
     DEV u64 ticket() const { return atomicAdd(&a.batch.slots->control.ticket, 1ull); }
 
-    // Turns to the array that the turn belongs to. For the whole block.
-    DEV void enter(Turn& turn) {
+    // Turns to the array of a turn. For the whole block.
+    DEV void enter(u64 turn) {
+        leave();
         __syncthreads();    // everyone is done with the array before
         if (warp == 0) {
-            const u32 i = a.batch.item_at(turn.turn, lane);
-            if (lane == 0) {
-                shared.job = {a.batch.item(i), a.batch.slots + i, a.batch.slots[i].plan};
-                turn.next = turn.before = 0;
+            const u32 i = a.batch.item_at(turn, lane);
+            if (lane == 0) desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan};
+        }
+        __syncthreads();
+    }
+
+    // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.
+    DEV void leave() {
+        if (threadIdx.x == COMPRESS_THREADS - 1) {
+            desk.last = false;
+            if (desk.done) {
+                Control& control = desk.job.slot->control;
+                add_relaxed(&control.index_sum, desk.index_sum);
+                __threadfence();
+                desk.last = atomicAdd(&control.closed, desk.done) + desk.done == (u32)desk.job.plan.chunks;
+                desk.index_sum = desk.done = 0;
             }
         }
         __syncthreads();
-        quantizer.set(plan.step_w, plan.step_j);
-        quantizer.set_bound(plan.abs_bound);
+        if (desk.last) close();
     }
 
-    DEV void run() {
-        if (threadIdx.x == 0) {
-            shared.turn[0] = {ticket(), 0, 0};
-            shared.job.item.first = shared.job.plan.chunks = 0;
-        }
-        __syncthreads();
-        for (u32 i = 0;; i ^= 1) {
-            const u64 turn = shared.turn[i].turn;
-            if (turn >= a.batch.turns) return;
-            if (turn - shared.job.item.first >= plan.chunks) enter(shared.turn[i]);
-            if (plan.chunks == 0) {
-                // No room for header and index: nothing to do in this array.
-                if (threadIdx.x == 0) shared.turn[i ^ 1] = {ticket(), 0, 0};
-                __syncthreads();
-                continue;
-            }
-            const u64 c = turn - shared.job.item.first;
-            const u32 entry = encode(c), units = entry & ENTRY_SIZE_MASK;
-            if (warp == 0) {
-                const u64 between = units_between(shared.job.entries(), shared.turn[i].next, c, lane);
-                if (lane == 0) shared.between = between;
-            }
-            __syncthreads();
-            u64 following = 0;
-            if (threadIdx.x == 0) following = ticket();
-            const u64 before = shared.turn[i].before + shared.between;
-            const u64 at = plan.bodies_at + before * ALIGN;
-            const bool fits = at + units * ALIGN <= shared.job.item.bytes;
-            const u64 sum = warp_sum(fits ? place(shared.job.item.dst + at, units) : 0);
-            if (lane == 0) shared.sums[warp] = sum;
-            if (threadIdx.x == 0) shared.turn[i ^ 1] = {following, c + 1, before + units};
-            __syncthreads();
-            if (threadIdx.x == THREADS - 1) record(c, at, units, fits);
-        }
-    }
-
-    // Enters a chunk into its group's record.
-    DEV void record(u64 c, u64 at, u32 units, bool fits) {
+    DEV void close() {
+        __threadfence();
+        const Job& job = desk.job;
+        const uint4* records = (const uint4*)(job.item.dst + HEADER_BYTES);
         u64 sum = 0;
-        for (int w = 0; w < WARPS; w++) sum += shared.sums[w];
-        u64* group = (u64*)(shared.job.item.dst + HEADER_BYTES) + 2 * (c / GROUP_CHUNKS);
-        Control& control = shared.job.slot->control;
-        atomicAdd(&group[1], body_checksum(sum, (u32)(c % GROUP_CHUNKS)));
+        for (u64 g = threadIdx.x; g < job.plan.groups; g += COMPRESS_THREADS)
+            sum += keyed(load_relaxed(records + g), key_of((u32)(HEADER_BYTES + g * GROUP_BYTES) / 4));
+        sum = warp_sum(sum);
+        if (lane == 0) desk.sums[warp] = sum;
+        __syncthreads();
+        if (threadIdx.x) return;
+        for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
+        Control& control = job.slot->control;
+        sum += atomicAdd(&control.index_sum, 0ull);
+        seal(job.item.dst, job.plan.bodies_at, atomicAdd(&control.end, 0ull), sum, atomicMax(&control.status, 0u), job.result);
+    }
+
+    // Finds out where a chunk goes; `last` is the block's chunk before it. For a whole warp.
+    DEV void look_ahead(const Packed& last, Packed& now) const {
+        const u64 begin = last.there ? last.c + 1 : 0, before = last.there ? last.before + last.units() : 0;
+        const u64 between = units_between(desk.job.entries(), begin, now.c, lane);
+        if (lane == 0) now.before = before + between;
+    }
+
+    // Copies a body to its place in the stream, if it fits there. For a whole block.
+    DEV void place(const uint4* body, const Packed& chunk) {
+        const u32 units = chunk.units();
+        const u64 at = desk.job.plan.bodies_at + chunk.before * ALIGN;
+        const bool fits = at + units * ALIGN <= desk.job.item.bytes;
+        uint4* to = (uint4*)(desk.job.item.dst + at);
+        u64 sum = 0;
+        u32 i = fits ? threadIdx.x : units, key = key_of(4 * i);
+#pragma unroll 2
+        for (; i < units; i += COMPRESS_THREADS) {
+            const uint4 q = body[i];
+            sum += keyed(q, key);
+            store_streaming(to + i, q);
+            key += 8 * COMPRESS_THREADS * KEY32;
+        }
+        sum = warp_sum(sum);
+        if (lane == 0) desk.sums[warp] = sum;
+    }
+
+    // Enters a chunk that was placed into its group's record and the sums of the array; by the last thread.
+    DEV void record(const Packed& chunk) {
+        const Job& job = desk.job;
+        const u64 c = chunk.c, at = job.plan.bodies_at + chunk.before * ALIGN, end = at + chunk.units() * ALIGN;
+        u64 sum = 0;
+        for (int w = 0; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
+        u64* group = (u64*)(job.item.dst + HEADER_BYTES) + 2 * (c / GROUP_CHUNKS);
+        add_relaxed(&group[1], body_checksum(sum, (u32)(c % GROUP_CHUNKS)));
         if (c % GROUP_CHUNKS == 0) group[0] = at;
-        if (c + 1 == plan.chunks) control.end = at + units * ALIGN;
-        if (!fits) fail(&control, STATUS_BUFFER_TOO_SMALL);
+        if (c + 1 == job.plan.chunks) job.slot->control.end = end;
+        if (end > job.item.bytes) fail(&job.slot->control, STATUS_BUFFER_TOO_SMALL);
+        desk.index_sum += (u64)(chunk.entry << (16 * (c & 1))) * key_of((u32)(job.plan.entries_at / 4 + c / 2));
+        desk.done++;
     }
 };
-
-template <class T, bool ADAPTIVE, int THREADS> DEV void compress(const CompressArgs& a) {
-    alignas(16) SHARED uint4 body[CHUNK_BYTES / 16];
-    alignas(16) SHARED uint4 stage[ADAPTIVE || T::BITS < 32 ? CHUNK_BYTES / 16 : 1];
-    alignas(16) SHARED u32 scratch[ADAPTIVE ? THREADS / 32 : 1][68];
-    SHARED Shared<T> shared;
-    if (ADAPTIVE)
-        for (u32 i = threadIdx.x; i < THREADS / 32 * 68; i += THREADS) (&scratch[0][0])[i] = 0;
-    Compressor<T, ADAPTIVE, THREADS> compressor = {a, shared, shared.job.plan, body, stage, scratch[ADAPTIVE ? threadIdx.x / 32 : 0]};
-    compressor.lane = threadIdx.x & 31;
-    compressor.warp = threadIdx.x >> 5;
-    compressor.run();
-}

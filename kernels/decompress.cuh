@@ -242,6 +242,68 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, const
     return good;
 }
 
+// A chunk as profile `fast` writes it: no exceptions, no bases, one mode. Every warp looks at its tail itself, so that nobody waits.
+template <class T, bool QUANTIZED> struct Plain {
+    u32 info;      // of subchunk `lane`: bits 0–7 width, from 8 on where its payload begins, in 8 bytes
+    bool valid;    // whether the rest is right as well
+
+    // Whether it is such a chunk; the same on every thread of the block.
+    DEV bool parse(const u32* body, u32 bytes, u32 lane) {
+        const u8* byte = (const u8*)body;
+        const u32 active = body[0], word = body[2], units = word & 0xffff, special = word >> 30;
+        const u32 tail = CHUNK_HEADER_BYTES + units * ALIGN, at = tail + (T::BITS == 64 ? 4 : 0);
+        // Neither patched, nor a base, nor a shift.
+        if (body[1] | body[3] | (word & 0x3fff0000u) | (special != (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT)) || at > bytes) return false;
+        if (T::BITS == 64 && body[tail / 4]) return false;
+        const bool has = active >> lane & 1;
+        const u32 descriptor = has ? byte[at + __popc(active & ((1u << lane) - 1))] : 0, n = has ? (descriptor & 63) + 1 : 0;
+        if (!__all_sync(FULL, !has || descriptor >> 6 == (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL))) return false;
+        const u32 length = n * (32 * T::VALUES / 64), offset = warp_exclusive_sum(length, lane);
+        const u32 used = __shfl_sync(FULL, offset + length, 31), end = at + __popc(active);
+        info = n | offset << 8;
+        bool good = n <= T::BITS && (used + 1) / 2 == units && (end + ALIGN - 1) / ALIGN * ALIGN == bytes;
+        if (good) {
+            // What pads payload and tail must be zero.
+            const u32 payload_end = CHUNK_HEADER_BYTES + used * 8;
+            if (payload_end + lane < tail) good &= byte[payload_end + lane] == 0;
+            if (end + lane < bytes) good &= byte[end + lane] == 0;
+        }
+        valid = __all_sync(FULL, good);
+        return true;
+    }
+
+    DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, u32 warp, u32 lane) const {
+        const Quantizer<T> quantizer = shared_quantizer;    // in registers
+        to += warp * 32 + lane;
+#pragma unroll 2
+        for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+            const u32 mine = __shfl_sync(FULL, info, s), n = mine & 0xff;
+            typename T::Word v[T::VALUES];
+            unpack<T>(body + CHUNK_HEADER_BYTES / 4 + (mine >> 8) * 2, n, lane, v);
+            if (!QUANTIZED) {
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
+            } else if (n <= Quantizer<T>::PLAIN_WIDTH) {
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_code(v[i]);
+            } else {
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(from_zigzag<T>(v[i]));
+            }
+            store_streaming(to, join(v));
+            to += DECODE_WARPS * 32;
+        }
+    }
+};
+
+template <class T, bool QUANTIZED> DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane, bool& good) {
+    Plain<T, QUANTIZED> plain;
+    if (!plain.parse(body, bytes, lane)) return false;
+    good = plain.valid;
+    if (good) plain.decode(body, quantizer, (uint4*)to, warp, lane);
+    return true;
+}
+
 template <class T> DEV bool decode_stored(const u32* body, u32 kind, const StreamHead& head, const Target& target, u64 at, bool whole, u64 chunk) {
     const u32 bytes = head.chunk_bytes(chunk);
     const u8* byte = (const u8*)body;
@@ -345,6 +407,13 @@ template <class T> DEV bool decode(const u32* body, const Body& place, const Str
     if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
     const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
     if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (T::EXPONENT > 0 && whole && !big_endian && (stream.quantizer.on || stream.head.is_float)) {
+        bool good;
+        u8* to = target.origin + at;
+        if (stream.quantizer.on ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
+                                : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good))
+            return good;
+    }
     if (warp == 0) take_apart<T>(body, place.units * ALIGN, stream.head, lane, parts);
     __syncthreads();
     if (!parts.good) return false;

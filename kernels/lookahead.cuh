@@ -4,8 +4,6 @@
 #include "platform.cuh"
 #include "format.h"
 
-#define LOOKAHEAD_LOADS 1
-
 // Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
 // of those is missing.
 DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
@@ -28,27 +26,19 @@ DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
 // Units of the chunks begin … end − 1; waits for those that are not published yet. For a whole warp.
 DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane) {
     const u64 aligned = begin & ~7ull;
-    const u16* base = entries + aligned + 8 * lane;
+    const uint4* base = (const uint4*)(entries + aligned) + lane;
     const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned);
-    u32 total = 0;
-    for (u32 b = 0; b < last; b += 256 * LOOKAHEAD_LOADS) {
-        for (;;) {
-            // Several loads on their way at once: each takes a trip to the second-level cache.
-            uint4 q[LOOKAHEAD_LOADS];
-#pragma unroll
-            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
-                q[j] = b + 256 * j + 8 * lane < last ? load_relaxed((const uint4*)(base + b + 256 * j)) : make_uint4(0, 0, 0, 0);
-            bool there = true;
-            u32 sum = 0;
-#pragma unroll
-            for (u32 j = 0; j < LOOKAHEAD_LOADS; j++)
-                if (b + 256 * j < last) sum += sizes_of(q[j], b + 256 * j + 8 * lane, first, last, there);
-            if (__all_sync(FULL, there)) {
-                total += sum;
-                break;
-            }
+    u64 total = 0;
+    for (u32 at = 8 * lane; at - 8 * lane < last; at += 256) {
+        bool there;
+        u32 sum;
+        do {
             YIELD();
-        }
+            there = true;
+            sum = 0;
+            if (at < last) sum = sizes_of(load_relaxed(base + (at - 8 * lane) / 8), at, first, last, there);
+        } while (!__all_sync(FULL, there));
+        total += __reduce_add_sync(FULL, sum);
     }
-    return warp_sum(total);
+    return total;
 }

@@ -11,7 +11,7 @@ struct Plan {
     u32 big_endian, is_float, rounded, drop;    // drop: mantissa bits that mode rel rounds off
 };
 
-// What a launch keeps of each array; all zero before it.
+// What a launch keeps of each array.
 struct Slot {
     Control control;
     Plan plan;    // compress
@@ -139,61 +139,49 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     return plan;
 }
 
-// Before the chunks: the plan, an empty index, the header but for its length and checksum.
+// Length and checksum of a stream, whose index has the keyed sum `sum`, and the result; by one thread.
+DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Result* result) {
+    result->bytes = status ? 0 : bytes;
+    result->status = status;
+    result->zero = 0;
+    if (status) return;
+    u64* w = (u64*)dst;
+    w[3] = bytes;
+    for (u32 i = 0; i < 7; i++) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
+    w[7] = mix(sum + KEY64 * bodies_at);
+}
+
+// Before the chunks: the plan, an empty index, the header but for its length and checksum. Leaves nothing to do in an array
+// that has no chunks, or no room for its index.
 DEV void begin_compress(const CompressArgs& a) {
     const Share share(a.batch);
     const Item item = a.batch.item(share.item);
     Slot& slot = a.batch.slots[share.item];
-    const Plan plan = resolve(a, item.count, slot.control);
-    if (item.bytes < plan.bodies_at) {
-        // The slot is left without a plan.
-        if (threadIdx.x == 0) fail(&slot.control, STATUS_BUFFER_TOO_SMALL);
-        return;
+    Plan plan = resolve(a, item.count, slot.control);
+    const bool room = item.bytes >= plan.bodies_at;
+    if (room) {
+        uint4* head = (uint4*)item.dst;
+        for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)share.of * blockDim.x)
+            head[i] = make_uint4(0, 0, 0, 0);
     }
-    uint4* head = (uint4*)item.dst;
-    for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)share.of * blockDim.x)
-        head[i] = make_uint4(0, 0, 0, 0);
     if (share.rank || threadIdx.x) return;
+    if (!room) plan.chunks = 0;
     slot.plan = plan;
+    slot.control.ticket = 0;
     slot.control.end = plan.bodies_at;
-    u64* w = (u64*)item.dst;
-    const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
-    w[0] = MAGIC48 | (u64)VERSION << 48;
-    w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 | (u64)plan.step_w << 48;
-    w[2] = item.count;
-    w[3] = 0;
-    w[4] = a.mode == BOUND_LOSSLESS ? 0 : bits_of(a.bound);
-    w[5] = bits_of(plan.range);
-    w[6] = bits_of(plan.abs_bound);
-    w[7] = 0;
-}
-
-// After the chunks, by one block for each array: length and checksum of the header, and the result.
-DEV void finish_compress(const CompressArgs& a) {
-    SHARED u64 part[32];
-    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const Share share(a.batch);
-    const Slot& slot = a.batch.slots[share.item];
-    Result* result = a.batch.results + share.item;
-    if (slot.control.status) {
-        if (threadIdx.x == 0) {
-            result->status = slot.control.status;
-            result->bytes = 0;
-        }
-        return;
+    slot.control.index_sum = 0;
+    slot.control.closed = slot.control.status = 0;
+    if (room) {
+        u64* w = (u64*)item.dst;
+        const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
+        w[0] = MAGIC48 | (u64)VERSION << 48;
+        w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 | (u64)plan.step_w << 48;
+        w[2] = item.count;
+        w[3] = 0;
+        w[4] = a.mode == BOUND_LOSSLESS ? 0 : bits_of(a.bound);
+        w[5] = bits_of(plan.range);
+        w[6] = bits_of(plan.abs_bound);
+        w[7] = 0;
     }
-    u8* dst = a.batch.item(share.item).dst;
-    const u64 bodies_at = slot.plan.bodies_at, bytes = slot.control.end;
-    if (threadIdx.x == 0) ((u64*)dst)[3] = bytes;
-    __syncthreads();
-    u64 sum = 0;
-    for (u64 i = threadIdx.x; i < bodies_at / 16; i += blockDim.x) sum += keyed(((const uint4*)dst)[i], key_of((u32)(4 * i)));
-    sum = warp_sum(sum);
-    if (lane == 0) part[warp] = sum;
-    __syncthreads();
-    if (threadIdx.x) return;
-    for (u32 w = 1; w < blockDim.x / 32; w++) sum += part[w];
-    ((u64*)dst)[7] = mix(sum + KEY64 * bodies_at);
-    result->bytes = bytes;
-    result->status = 0;
+    if (plan.chunks == 0) seal(item.dst, plan.bodies_at, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.results + share.item);
 }

@@ -92,6 +92,24 @@ template <class T> struct Quantizer {
         return bits_of(biased) - 0x4338000000000000ull;
     }
 
+    // Codes of up to so many bits stand for numbers below T.
+    enum { PLAIN_WIDTH = T::MANTISSA - 2 };
+
+    // The zigzag code of the rounded quotient; clears `near` where it may not be the bin.
+    DEV Word plain_code(Word bits, bool& near) const { return plain_code_of(number_of_element(bits), near); }
+    DEV u32 plain_code_of(float v, bool& near) const {
+        const float biased = v * inverse + 12582912.0f;
+        near &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        const u32 twice = 2 * bits_of(biased) - 2 * 0x4B400000u;
+        return twice ^ (u32)((i32)twice >> 31);
+    }
+    DEV u64 plain_code_of(double v, bool& near) const {
+        const double biased = v * inverse + 6755399441055744.0;
+        near &= fabs(v - (biased - 6755399441055744.0) * step) <= bound;
+        const u64 twice = 2 * bits_of(biased) - 2 * 0x4338000000000000ull;
+        return twice ^ (u64)((i64)twice >> 63);
+    }
+
     static DEV Float number_of_element(Word bits);
 
     DEV Float small_value(Word x) const { return number(extended(x), (Float)0) * step; }
@@ -104,6 +122,17 @@ template <class T> struct Quantizer {
         return wrap<T>(a - k + top) | (minus ? (Word)1 << (T::BITS - 1) : 0);
     }
     DEV Word restore_small(Word x) const { return element_bits(small_value(x)); }
+
+    // Element bits of a zigzag code of at most PLAIN_WIDTH bits.
+    DEV Word restore_code(Word code) const { return restore_code_of(code, (Float)0); }
+    DEV u32 restore_code_of(u32 code, float) const {
+        const float magnitude = (float_of((code + 1 + 2 * 0x4B000000u) >> 1) - 8388608.0f) * step;
+        return (u32)element_bits(float_of(bits_of(magnitude) ^ code << 31));
+    }
+    DEV u64 restore_code_of(u64 code, double) const {
+        const double magnitude = (float_of((code + 1 + 2 * 0x4330000000000000ull) >> 1) - 4503599627370496.0) * step;
+        return (u64)element_bits(float_of(bits_of(magnitude) ^ code << 63));
+    }
 
     // Element bits of a lane's words.
     DEV void restore(Word (&v)[T::VALUES]) const {

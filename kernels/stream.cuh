@@ -3,14 +3,14 @@
 #include "batch.cuh"
 #include "checksum.cuh"
 
-// Of an array, shared by the blocks of a launch; all zero before it. src/cuda/module.rs has the same layout.
+// Of an array, shared by the blocks of a launch; all zero before decompression. src/cuda/module.rs has the same layout.
 struct Control {
     u64 ticket;          // compress, first array only: turns handed out
-    u64 end;             // compress: bytes of all bodies
+    u64 end;             // compress: bytes of the stream
     u64 disagreement;    // decompress: of bodies with the groups' checksums
-    u64 index_sum;       // decompress: keyed sum of header and index, its own checksum left out
-    u64 range[2];        // value range: largest key, largest inverted key
-    u32 closed;          // blocks that are done
+    u64 index_sum;       // keyed sum of the index; decompress: and of the header, its own checksum left out
+    u64 range[2];        // value range, all zero before it is measured: largest key, largest inverted key
+    u32 closed;          // compress: chunks that are done; decompress: blocks that are
     u32 status;          // 0, or why it failed: the largest code that any block found
 };
 

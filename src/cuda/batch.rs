@@ -7,7 +7,7 @@ use std::ffi::c_void;
 
 use super::driver::Session;
 use super::module::{Batch, LISTED, ListArgs, Slot};
-use super::{Layout, async_ordinal, enqueue_compress, enqueue_decompress, module};
+use super::{Layout, async_ordinal, enqueue_compress, enqueue_decompress, is_aligned, module};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::format::constants::ALIGN;
@@ -61,7 +61,7 @@ pub unsafe fn compress_async(
     // SAFETY: the contract.
     unsafe {
         let batch = list(&session, params.dtype, items, &turns, outcomes, workspace)?;
-        enqueue_compress(&session, params, batch, &largest)
+        enqueue_compress(&session, params, batch, &largest, items.iter().all(|i| is_aligned(i.src)))
     }
 }
 
@@ -100,7 +100,7 @@ pub unsafe fn decompress_async(
 }
 
 fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
-    if (pointer as usize).is_multiple_of(ALIGN) {
+    if is_aligned(pointer) {
         return Ok(());
     }
     fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")

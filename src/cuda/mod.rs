@@ -42,17 +42,27 @@ fn alone(item: Item, turns: u64, workspace: *mut u8, outcome: Option<*mut Outcom
     Batch { only: item, items: std::ptr::null(), slots, outcomes, turns, count: 1, zero: 0 }
 }
 
+fn is_aligned(pointer: *const u8) -> bool {
+    (pointer as usize).is_multiple_of(ALIGN)
+}
+
 /// Where a synchronous call has its outcome.
 fn outcome_in(workspace: *mut u8) -> *mut Outcome {
     workspace.wrapping_add(size_of::<Slot>()).cast()
 }
 
-/// Enqueues compression; `layout` is that of the largest array.
+/// Enqueues compression; `layout` is that of the largest array, and `aligned` says that all sources are aligned to 16.
 ///
 /// # Safety
 /// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an outcome for each. All
 /// is device memory that stays valid until the stream has passed.
-unsafe fn enqueue_compress(session: &Session, params: &Params, batch: Batch, layout: &Layout) -> Result<()> {
+unsafe fn enqueue_compress(
+    session: &Session,
+    params: &Params,
+    batch: Batch,
+    layout: &Layout,
+    aligned: bool,
+) -> Result<()> {
     let kernels = module::load(session, params.dtype)?;
     let mantissa = mantissa_and_bias(params.dtype).0;
     let keep = match params.mode {
@@ -73,10 +83,13 @@ unsafe fn enqueue_compress(session: &Session, params: &Params, batch: Batch, lay
         rounded: (keep < mantissa).into(),
         drop: mantissa - keep,
     };
-    // SAFETY: the contract of this function; the slots are zeroed before the kernels use them.
+    let plain = aligned && params.dtype.is_float() && keep == mantissa && !params.big_endian;
+    let compress =
+        kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress);
+    // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
     unsafe {
-        session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
+            session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
             let pieces = layout.raw_bytes.div_ceil(PIECE);
             range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
         }
@@ -84,11 +97,9 @@ unsafe fn enqueue_compress(session: &Session, params: &Params, batch: Batch, lay
         let pieces = (layout.bodies_at() as u64).div_ceil(PIECE);
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
         if batch.turns > 0 {
-            let compress =
-                if params.profile == Profile::Fast { kernels.compress_fast } else { kernels.compress_adaptive };
             compress.launch(session, compress.blocks(batch.turns), &args)?;
         }
-        kernels.finish_compress.launch(session, batch.count, &args)
+        Ok(())
     }
 }
 
@@ -201,7 +212,8 @@ pub unsafe fn compress(
         let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
-        enqueue_compress(&session, params, alone(item, layout.chunks as u64, workspace.start(), None), &layout)?;
+        let batch = alone(item, layout.chunks as u64, workspace.start(), None);
+        enqueue_compress(&session, params, batch, &layout, is_aligned(from.pointer))?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -338,7 +350,7 @@ pub unsafe fn compress_async(
     let item = Item::new(src, dst, layout.count, capacity as u64);
     let batch = alone(item, layout.chunks as u64, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { enqueue_compress(&session, params, batch, &layout) }
+    unsafe { enqueue_compress(&session, params, batch, &layout, is_aligned(src)) }
 }
 
 /// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.

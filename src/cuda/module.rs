@@ -176,12 +176,11 @@ impl Kernel {
 #[derive(Clone, Copy)]
 pub struct Module {
     pub decompress: Kernel,
-    pub compress_fast: Kernel,
-    pub compress_adaptive: Kernel,
+    pub compress: Kernel,
     pub begin_compress: Kernel,
-    pub finish_compress: Kernel,
     pub list: Kernel,
-    /// None for integers.
+    /// Where there is a float of this width: profile `fast`, and the value range.
+    pub compress_fast: Option<Kernel>,
     pub range: Option<Kernel>,
 }
 
@@ -209,14 +208,14 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     let kernel = |base: &str, typed: bool| {
         opened.kernel(&if typed { format!("sleek_{base}_{name}") } else { format!("sleek_{base}") })
     };
+    let float = name != "b8";
     let module = Module {
         decompress: kernel("decompress", true)?,
-        compress_fast: kernel("compress_fast", true)?,
-        compress_adaptive: kernel("compress_adaptive", true)?,
+        compress: kernel("compress_general", true)?,
         begin_compress: kernel("begin_compress", false)?,
-        finish_compress: kernel("finish_compress", false)?,
         list: kernel("list", false)?,
-        range: if name == "b8" { None } else { Some(kernel("range", true)?) },
+        compress_fast: if float { Some(kernel("compress_fast", true)?) } else { None },
+        range: if float { Some(kernel("range", true)?) } else { None },
     };
     modules.insert((session.context_id, name), module);
     Ok(module)

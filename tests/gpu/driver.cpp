@@ -56,13 +56,14 @@ struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; }
 #define TURNS(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, true}
 #define OF_TYPE(t)                                                              \
     TURNS(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
-    TURNS(sleek_compress_fast_##t, FAST_THREADS, CompressArgs),                 \
-    TURNS(sleek_compress_adaptive_##t, ADAPTIVE_THREADS, CompressArgs)
+    TURNS(sleek_compress_general_##t, COMPRESS_THREADS, CompressArgs)
+#define OF_FLOAT(t)                                                             \
+    OF_TYPE(t),                                                                 \
+    TURNS(sleek_compress_fast_##t, COMPRESS_THREADS, CompressArgs),             \
+    ENTRY(sleek_range_##t, RANGE_THREADS, CompressArgs)
 const Kernel kernels[] = {
-    OF_TYPE(f32), OF_TYPE(f64), OF_TYPE(f16), OF_TYPE(bf16), OF_TYPE(b8),
-    ENTRY(sleek_range_f32, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_f64, RANGE_THREADS, CompressArgs),
-    ENTRY(sleek_range_f16, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_bf16, RANGE_THREADS, CompressArgs),
-    ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs), ENTRY(sleek_finish_compress, FINISH_THREADS, CompressArgs),
+    OF_FLOAT(f32), OF_FLOAT(f64), OF_FLOAT(f16), OF_FLOAT(bf16), OF_TYPE(b8),
+    ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs),
     ENTRY(sleek_list, LIST_THREADS, ListArgs),
     TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
     TURNS(sleek_gather_4, BOX_THREADS, BoxArgs), TURNS(sleek_gather_8, BOX_THREADS, BoxArgs),

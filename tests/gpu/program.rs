@@ -319,129 +319,222 @@ fn large() {
     );
 }
 
-fn bench(mib: usize, reps: usize, bounds: &[f64]) {
-    println!(
-        "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    let bytes = mib << 20;
-    let (src, dst) = (Memory::new(bytes), Memory::new(bytes + bytes / 4096 + 4096));
-    let back = Memory::new(bytes);
-    let (workspace, outcome) = (Memory::new(cuda::WORKSPACE_BYTES), Memory::new(16));
-    for field in fields::load() {
-        let tile = field.bytes.len();
-        let mut at = 0;
-        while at < bytes {
-            let n = tile.min(bytes - at);
-            ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + at as u64, field.bytes.as_ptr().cast(), n) });
-            at += n;
-        }
-        for p in settings(&field, bounds) {
-            let count = bytes / p.dtype.size();
-            let copy = || time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) }));
-            let before = copy();
-            let room = bytes + bytes / 4096 + 4096;
-            let compress = |p: &Params| {
-                time(reps, || unsafe {
-                    cuda::compress_async(
-                        p,
-                        src.at(0),
-                        count,
-                        dst.at(0),
-                        room,
-                        outcome.at(0),
-                        workspace.at(0),
-                        null_mut(),
-                    )
-                    .unwrap()
-                })
-            };
-            // The range costs a pass over the data; programs that know it give it.
-            let measured = compress(&p);
-            let range = dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
-            let given = Params { range: Some(range).filter(|r| *r > 0.0), ..p.clone() };
-            let c = if p.mode == Mode::Noa { compress(&given) } else { measured };
-            let (n, status) = result(&outcome);
-            assert_eq!(status, 0, "{} {p:?}", field.name);
-            let d = time(reps, || unsafe {
-                cuda::decompress_async(
-                    p.dtype,
-                    dst.at(0),
-                    n,
-                    back.at(0),
-                    (0, count as u64),
-                    outcome.at(0),
-                    workspace.at(0),
-                    null_mut(),
-                )
-                .unwrap()
-            });
-            assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
-            let memcpy = (before + copy()) / 2.0;
-            let ratio = bytes as f64 / n as f64;
-            let ceiling = 2.0 / (1.0 + 1.0 / ratio);
-            let bound = if p.mode == Mode::Lossless { "lossless".into() } else { format!("{:e}", p.bound) };
-            println!(
-                "| {} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
-                field.name,
-                p.profile.name(),
-                memcpy / c,
-                100.0 * memcpy / c / ceiling,
-                memcpy / measured,
-                memcpy / d,
-                100.0 * memcpy / d / ceiling
-            );
-        }
-    }
-    println!(
-        "\nmemcpy: {:.0} GB/s of {mib} MiB",
-        bytes as f64 / 1e6 / time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes, null_mut()) }))
-    );
+/// Buffers that a table's rows share.
+struct Bench {
+    bytes: usize,
+    reps: usize,
+    src: Memory,
+    dst: Memory,
+    back: Memory,
+    workspace: Memory,
+    outcome: Memory,
 }
 
-/// Whole synchronous calls on small arrays, and transfers between host and device against raw pinned copies.
-fn calls(reps: usize) {
-    let Some(field) = fields::load().into_iter().find(|f| f.dtype == DType::F32) else { return };
-    let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
-    println!(
-        "\n| KiB | compress call µs | decompress call µs | to host, compressed, µs | raw pinned to host µs | ratio |\n|---|---|---|---|---|---|"
-    );
-    for kib in [64usize, 256, 1024, 4096, 16384, 65536, 262144] {
-        let bytes = kib << 10;
-        let data: Vec<u8> = field.bytes.iter().cycle().take(bytes).copied().collect();
-        let room = sleek::compress_bound(&p, bytes / 4).unwrap();
-        let (src, dst, back) = (Memory::of(&data), Memory::new(room), Memory::new(bytes));
-        let mut pinned: *mut c_void = null_mut();
-        ok(unsafe { sys::cuMemAllocHost_v2(&mut pinned, room) });
-        let clock = |f: &mut dyn FnMut()| {
-            f();
-            let mut t: Vec<f64> = (0..reps)
-                .map(|_| {
-                    let s = std::time::Instant::now();
-                    f();
-                    s.elapsed().as_secs_f64() * 1e6
-                })
-                .collect();
-            t.sort_by(f64::total_cmp);
-            t[t.len() / 2]
-        };
-        let mut n = 0;
-        let c = clock(&mut || {
-            n = unsafe { device::compress(&p, src.at(0), bytes / 4, dst.at(0), room, null_mut()) }.unwrap()
-        });
-        let d = clock(&mut || {
-            unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(0), bytes, null_mut()) }.unwrap();
-        });
-        let down = clock(&mut || {
-            unsafe { device::compress(&p, src.at(0), bytes / 4, pinned.cast(), room, null_mut()) }.unwrap();
-        });
-        let raw = clock(&mut || {
-            ok(unsafe { sys::cuMemcpyDtoHAsync_v2(pinned, src.0, bytes, null_mut()) });
-            ok(unsafe { sys::cuStreamSynchronize(null_mut()) });
-        });
-        println!("| {kib} | {c:.0} | {d:.0} | {down:.0} | {raw:.0} | {:.2} |", bytes as f64 / n as f64);
-        ok(unsafe { sys::cuMemFreeHost(pinned) });
+impl Bench {
+    fn new(mib: usize, reps: usize) -> Bench {
+        let bytes = mib << 20;
+        let [workspace, outcome] = [cuda::WORKSPACE_BYTES, 16].map(Memory::new);
+        let (src, dst, back) = (Memory::new(bytes), Memory::new(bytes + bytes / 4096 + 4096), Memory::new(bytes));
+        Bench { bytes, reps, src, dst, back, workspace, outcome }
     }
+
+    /// Fills the source with copies of a field.
+    fn fill(&self, field: &Field) {
+        for at in (0..self.bytes).step_by(field.bytes.len()) {
+            let n = field.bytes.len().min(self.bytes - at);
+            ok(unsafe { sys::cuMemcpyHtoD_v2(self.src.0 + at as u64, field.bytes.as_ptr().cast(), n) });
+        }
+    }
+
+    fn copy(&self) -> f64 {
+        time(self.reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(self.back.0, self.src.0, self.bytes, null_mut()) }))
+    }
+
+    fn compress(&self, p: &Params) -> f64 {
+        let (count, room) = (self.bytes / p.dtype.size(), self.bytes + self.bytes / 4096 + 4096);
+        let (src, dst, outcome, workspace) = (self.src.at(0), self.dst.at(0), self.outcome.at(0), self.workspace.at(0));
+        time(self.reps, || unsafe {
+            cuda::compress_async(p, src, count, dst, room, outcome, workspace, null_mut()).unwrap()
+        })
+    }
+
+    fn decompress(&self, dtype: DType, n: usize) -> f64 {
+        let all = (0, (self.bytes / dtype.size()) as u64);
+        let (src, dst, outcome, workspace) =
+            (self.dst.at(0), self.back.at(0), self.outcome.at(0), self.workspace.at(0));
+        time(self.reps, || unsafe {
+            cuda::decompress_async(dtype, src, n, dst, all, outcome, workspace, null_mut()).unwrap()
+        })
+    }
+
+    fn row(&self, name: &str, p: &Params) {
+        let before = self.copy();
+        // The range costs a pass over the data; programs that know it give it.
+        let measured = self.compress(p);
+        let range = self.dst.read(40, 8).try_into().map(f64::from_le_bytes).unwrap_or(0.0);
+        let given = Params { range: Some(range).filter(|r| *r > 0.0), ..p.clone() };
+        let c = if p.mode == Mode::Noa { self.compress(&given) } else { measured };
+        let (n, status) = result(&self.outcome);
+        assert_eq!(status, 0, "{name} {p:?}");
+        let d = self.decompress(p.dtype, n);
+        assert_eq!(result(&self.outcome).1, 0, "{name} {p:?}");
+        let memcpy = (before + self.copy()) / 2.0;
+        let ratio = self.bytes as f64 / n as f64;
+        let ceiling = 2.0 / (1.0 + 1.0 / ratio);
+        let bound = if p.mode == Mode::Lossless { "lossless".into() } else { format!("{:e}", p.bound) };
+        println!(
+            "| {name} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
+            p.profile.name(),
+            memcpy / c,
+            100.0 * memcpy / c / ceiling,
+            memcpy / measured,
+            memcpy / d,
+            100.0 * memcpy / d / ceiling
+        );
+    }
+}
+
+fn bench(mib: usize, reps: usize, bounds: &[f64]) {
+    println!(
+        "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let bench = Bench::new(mib, reps);
+    let fields = fields::load();
+    for field in &fields {
+        bench.fill(field);
+        for p in settings(field, bounds) {
+            bench.row(&field.name, &p);
+        }
+    }
+    for field in fields.iter().find(|f| f.name.starts_with("navy")).map(other_types).into_iter().flatten() {
+        bench.fill(&field);
+        let bounds: &[f64] = if field.dtype.is_float() { &[1e-3] } else { &[] };
+        for p in settings(&field, bounds) {
+            bench.row(&field.name, &p);
+        }
+    }
+    println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
+}
+
+/// A field of 32-bit floats as other types: the same numbers in hundredths as integers.
+fn other_types(field: &Field) -> Vec<Field> {
+    let numbers: Vec<f32> = field.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+    let as_type = |dtype: DType, f: &dyn Fn(f32) -> u64| Field {
+        name: format!("{} as {}", field.name, dtype.name()),
+        dtype,
+        bytes: numbers.iter().flat_map(|x| f(*x).to_le_bytes()[..dtype.size()].to_vec()).collect(),
+        fill: None,
+    };
+    vec![
+        as_type(DType::F16, &|x| {
+            let b = x.to_bits();
+            let e = (b >> 23 & 255) as i32 - 112;
+            u64::from((if e <= 0 { 0 } else { (e.min(30) as u32) << 10 | b >> 13 & 0x3ff }) | b >> 16 & 0x8000)
+        }),
+        as_type(DType::BF16, &|x| u64::from(x.to_bits() >> 16)),
+        as_type(DType::I32, &|x| (100.0 * x) as i64 as u64),
+        as_type(DType::I16, &|x| (100.0 * x) as i64 as u64),
+        as_type(DType::U8, &|x| (x + 128.0) as u64),
+    ]
+}
+
+/// Arrays of one size in one launch, together as large as the arrays of the other table.
+fn batches(mib: usize, reps: usize) {
+    println!(
+        "\n| KiB of an array | arrays | profile | ratio | compress × memcpy | decompress × memcpy |\n|---|---|---|---|---|---|"
+    );
+    let Some(field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
+    let bench = Bench::new(mib, reps);
+    bench.fill(&field);
+    let memcpy = bench.copy();
+    for kib in [64usize, 256, 1024, 4096, 16384] {
+        for profile in [Profile::Fast, Profile::Adaptive] {
+            let p = Params { profile, range: Some(100.0), ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+            let (each, arrays) = (kib << 10, bench.bytes / (kib << 10));
+            let room = sleek::compress_bound(&p, each / 4).unwrap().next_multiple_of(16);
+            let dst = Memory::new(room * arrays);
+            let (results, workspace) = (Memory::new(16 * arrays), Memory::new(cuda::batch::workspace_bytes(arrays)));
+            let item = |i: usize, from: &Memory, to: &Memory, (a, b): (usize, usize)| {
+                Item::new(from.at(i * a), to.at(i * b), each as u64 / 4, room as u64)
+            };
+            let there: Vec<Item> = (0..arrays).map(|i| item(i, &bench.src, &dst, (each, room))).collect();
+            let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst, &bench.back, (room, each))).collect();
+            let (r, w) = (results.at(0), workspace.at(0));
+            let c = time(reps, || unsafe { cuda::batch::compress_async(&p, &there, r, w, null_mut()) }.unwrap());
+            let n: u64 =
+                results.read(0, 16 * arrays).chunks(16).map(|b| u64::from_le_bytes(b[..8].try_into().unwrap())).sum();
+            let d = time(reps, || unsafe { cuda::batch::decompress_async(p.dtype, &again, r, w, null_mut()) }.unwrap());
+            assert!(results.read(0, 16 * arrays).chunks(16).all(|b| b[8..12] == [0; 4]));
+            let ratio = bench.bytes as f64 / n as f64;
+            println!("| {kib} | {arrays} | {} | {ratio:.2} | {:.2} | {:.2} |", profile.name(), memcpy / c, memcpy / d);
+        }
+    }
+}
+
+/// Median microseconds of a whole call.
+fn clock(reps: usize, mut run: impl FnMut()) -> f64 {
+    run();
+    let mut t: Vec<f64> = (0..reps)
+        .map(|_| {
+            let start = std::time::Instant::now();
+            run();
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    t.sort_by(f64::total_cmp);
+    t[t.len() / 2]
+}
+
+/// Whole synchronous calls, and transfers between GPU and pinned host memory against raw pinned copies.
+fn calls(reps: usize) {
+    println!(
+        "\n| field | KiB | ratio | compress µs | decompress µs | to host µs | raw copy µs | times | from host µs | raw copy µs | times |\n|---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    for field in fields::load().iter().filter(|f| ["navy", "cth", "axisem"].iter().any(|n| f.name.starts_with(n))) {
+        // Around ratios of 4, 8 and 60.
+        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+        for kib in [64usize, 256, 1024, 4096, 16384, 65536, 262144] {
+            call(&field.name, &p, &field.bytes.iter().cycle().take(kib << 10).copied().collect::<Vec<_>>(), reps);
+        }
+    }
+}
+
+fn call(name: &str, p: &Params, data: &[u8], reps: usize) {
+    let (bytes, count) = (data.len(), data.len() / 4);
+    let room = sleek::compress_bound(p, count).unwrap();
+    let (src, dst, back) = (Memory::of(data), Memory::new(room), Memory::new(bytes));
+    let mut pinned: *mut c_void = null_mut();
+    ok(unsafe { sys::cuMemHostAlloc(&mut pinned, room.max(bytes), 0) });
+    let host = pinned.cast::<u8>();
+    let compress = |to: *mut u8| unsafe { device::compress(p, src.at(0), count, to, room, null_mut()) }.unwrap();
+    let decompress = |from: *const u8, n: usize| {
+        unsafe { device::decompress(Device::Auto, from, n, None, back.at(0), bytes, null_mut()) }.unwrap();
+    };
+    let n = compress(dst.at(0));
+    let c = clock(reps, || {
+        compress(dst.at(0));
+    });
+    let d = clock(reps, || decompress(dst.at(0), n));
+    let down = clock(reps, || {
+        compress(host);
+    });
+    let up = clock(reps, || decompress(host, n));
+    let raw = |copy: &dyn Fn() -> CUresult| {
+        clock(reps, || {
+            ok(copy());
+            ok(unsafe { sys::cuStreamSynchronize(null_mut()) });
+        })
+    };
+    let raw_down = raw(&|| unsafe { sys::cuMemcpyDtoHAsync_v2(pinned, src.0, bytes, null_mut()) });
+    let raw_up = raw(&|| unsafe { sys::cuMemcpyHtoDAsync_v2(back.0, pinned, bytes, null_mut()) });
+    println!(
+        "| {name} | {} | {:.2} | {c:.0} | {d:.0} | {down:.0} | {raw_down:.0} | {:.1} | {up:.0} | {raw_up:.0} | {:.1} |",
+        bytes >> 10,
+        bytes as f64 / n as f64,
+        raw_down / down,
+        raw_up / up
+    );
+    ok(unsafe { sys::cuMemFreeHost(pinned) });
 }
 
 fn main() {
@@ -461,7 +554,10 @@ fn main() {
         Some("check") => check(),
         Some("bench") => bench(number(2, 512), number(3, 11), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6]),
         Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
+        Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
-        _ => panic!("gpu check | bench [MiB] [repeats] | quick [MiB] [repeats] | calls [repeats]"),
+        _ => panic!(
+            "gpu check | bench [MiB] [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats]"
+        ),
     }
 }

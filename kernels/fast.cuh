@@ -1,0 +1,275 @@
+// The encoder of profile `fast` for floats in the machine's byte order, aligned to 16: the paper's transform, and nothing else.
+//
+// A block has three chunks on their way. One is loaded, transformed, published and packed; the one before it is packed and looks up where
+// it goes, which by then is known; the one before that goes there, while the first is still coming in. Nobody waits for other blocks.
+#pragma once
+#include "compress.cuh"
+
+// What a block shares.
+template <class T> struct Bench {
+    Desk desk;
+    uint4 body[2][BODY_VECTORS];
+    Packed packed[4];                            // of the last rounds
+    Quantizer<T> quantizer;
+    uint4 one;                                   // of each warp: whether all its codes are one
+    typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
+    alignas(8) u8 width[SUBCHUNKS];
+};
+
+template <class T> struct FastEncoder {
+    typedef typename T::Word Word;
+    enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
+
+    Compressor block;
+    Desk& desk;
+    Bench<T>& shared;
+    u32 lane, warp;
+
+    DEV FastEncoder(const CompressArgs& a, Bench<T>& shared)
+        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {
+        if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+    }
+
+    DEV void run() {
+        __syncthreads();
+        for (u32 round = 0;; round++) {
+            const u64 turn = desk.turn[round & 1];
+            const bool more = turn < block.a.batch.turns;
+            if (!more || !desk.job.has(turn)) {
+                drain(round);
+                if (!more) break;
+                block.enter(turn);
+                if (threadIdx.x == 0) {
+                    shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
+                    shared.quantizer.set_bound(desk.job.plan.abs_bound);
+                }
+                __syncthreads();
+            }
+            if (!desk.job.has(turn)) {
+                // No room for header and index: nothing to do in this array.
+                if (threadIdx.x == 0) desk.turn[(round & 1) ^ 1] = block.ticket();
+                __syncthreads();
+                continue;
+            }
+            if (shared.quantizer.on) step<true>(round, turn - desk.job.item.first);
+            else step<false>(round, turn - desk.job.item.first);
+        }
+        block.leave();
+    }
+
+    // The chunk of so many rounds before.
+    DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
+
+    // One chunk in, one out.
+    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
+        const u32 i = round & 1;
+        uint4* body = shared.body[i];
+        const Source source = desk.job.source(c);
+        uint4 q[PER_WARP];
+        if (source.whole) {
+            load(q, source.start);
+            prefetch_ahead(c);
+        }
+        if (packed(round, 2).there) block.place(body, packed(round, 2));
+        if (!source.whole) load_part(q, source);
+        u32 n[PER_WARP];
+        if (measure<QUANTIZED>(q, n)) {
+            if (source.whole) load(q, source.start);
+            else load_part(q, source);
+            measure_exactly(q, n);
+        }
+        tell(q, n);
+        __syncthreads();
+        Frame frame;
+        const u32 begin = frame.read(shared, warp, lane);
+        const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
+        if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
+        build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        if (threadIdx.x == 0) {
+            desk.turn[i ^ 1] = block.ticket();
+            packed(round, 0) = {c, 0, entry, 1};
+        }
+        __syncthreads();
+    }
+
+    // Places what is packed.
+    DEV void drain(u32 round) {
+        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        for (u32 j = 0; j < 2; j++, round++) {
+            const Packed& old = packed(round, 2);
+            __syncthreads();
+            if (old.there) block.place(shared.body[round & 1], old);
+            __syncthreads();
+            if (threadIdx.x == COMPRESS_THREADS - 1 && old.there) block.record(old);
+        }
+        __syncthreads();
+        if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+    }
+
+    DEV void load(uint4 (&q)[PER_WARP], const u8* start) const {
+        const uint4* from = (const uint4*)(start + place_of(warp, 0, lane));
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
+    }
+    DEV void load_part(uint4 (&q)[PER_WARP], const Source& source) const {
+        one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
+    }
+
+    // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
+    DEV void prefetch_ahead(u64 c) const {
+        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;
+        if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
+    }
+
+    // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.
+    template <bool QUANTIZED> DEV u32 to_codes(Word (&v)[T::VALUES]) const {
+        Word any = 0;
+        bool near = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            v[i] = QUANTIZED ? shared.quantizer.plain_code(v[i], near) : to_exponent_code<T>(v[i]);
+            any |= v[i];
+        }
+        if (QUANTIZED && !near) any = ~(Word)0;
+        return width_of(warp_or(any));
+    }
+
+    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
+    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        bool again = false;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            Word v[T::VALUES];
+            split(q[k], v);
+            n[k] = to_codes<QUANTIZED>(v);
+            again |= QUANTIZED && n[k] > SMALL_WIDTH;
+            q[k] = join(v);
+        }
+        return again;
+    }
+    DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            Word v[T::VALUES], any = 0;
+            split(q[k], v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) any |= v[i];
+            n[k] = width_of(warp_or(any));
+        }
+    }
+
+    // The layout of a packed chunk.
+    struct Frame {
+        u32 active, payload, tail, used;    // subchunks of a width above 0; bytes of the payload; where the tail begins and ends
+        bool constant;
+
+        // Returns where this warp's payload begins.
+        DEV u32 read(const Bench<T>& shared, u32 warp, u32 lane) {
+            const u32 width = shared.width[lane];
+            active = __ballot_sync(FULL, width);
+            payload = __reduce_add_sync(FULL, width) * BYTES_A_BIT;
+            tail = CHUNK_HEADER_BYTES + (payload + ALIGN - 1) / ALIGN * ALIGN;
+            used = tail + (T::BITS == 64 ? 4 : 0) + __popc(active);
+            const uint4 one = shared.one;
+            constant = one.x & one.y & one.z & one.w && one_code(shared);
+            return CHUNK_HEADER_BYTES + __reduce_add_sync(FULL, lane < warp * PER_WARP ? width : 0) * BYTES_A_BIT;
+        }
+        DEV u32 bytes() const { return (used + ALIGN - 1) / ALIGN * ALIGN; }
+        static DEV bool one_code(const Bench<T>& shared) {
+            bool one = true;
+#pragma unroll
+            for (int w = 1; w < COMPRESS_WARPS; w++) one &= shared.code[w] == shared.code[0];
+            return one;
+        }
+    };
+
+    // The body of a chunk.
+    template <bool QUANTIZED> DEV void build(uint4* body, const Source& source, const uint4 (&q)[PER_WARP], const Frame& frame, u32 begin, u32 kind) const {
+        if (kind == KIND_PACKED) {
+            u32* words = (u32*)body + begin / 4;
+            const uint2 widths = *(const uint2*)(shared.width + warp * PER_WARP);
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                const u32 n = (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff;
+                Word v[T::VALUES];
+                split(q[k], v);
+                pack<T>(words, v, n, lane);
+                words += n * (BYTES_A_BIT / 4);
+            }
+            if (warp == COMPRESS_WARPS - 2) write_tail<QUANTIZED>(body, frame);
+        } else if (kind == KIND_RAW) {
+#pragma unroll 1
+            for (int k = 0; k < PER_WARP; k++) body[place_of(warp, k, lane) / 16] = source.load<T>(place_of(warp, k, lane), false);
+        } else if (threadIdx.x == 0) {
+            const Word code = shared.code[0];
+            const u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
+            body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
+        }
+    }
+
+    // Does what is rare in a loop that is short in code: registers cannot be indexed, but moved on.
+    template <class F> DEV void one_by_one(uint4 (&q)[PER_WARP], const F& f) const {
+#pragma unroll 1
+        for (int k = 0; k < PER_WARP; k++) {
+            const uint4 x = q[0];
+#pragma unroll
+            for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
+            q[PER_WARP - 1] = f(x, k);
+        }
+    }
+
+    DEV uint4 exact_codes(uint4 words) const {
+        Word v[T::VALUES];
+        split(words, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
+        return join(v);
+    }
+
+    DEV void tell(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++)
+            if (lane == 0) shared.width[warp * PER_WARP + k] = (u8)n[k];
+        Word v[T::VALUES];
+        split(q[0], v);
+        const Word first = __shfl_sync(FULL, v[0], 0);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = first;
+        const uint4 one = join(v);
+        u32 same = 0;
+        // Almost always the first subchunk says no.
+        if (__all_sync(FULL, differ(q[0], one) == 0)) {
+            u32 any = 0;
+#pragma unroll
+            for (int k = 1; k < PER_WARP; k++) any |= differ(q[k], one);
+            same = __all_sync(FULL, any == 0);
+            if (lane == 0) shared.code[warp] = first;
+        }
+        if (lane == 0) (&shared.one.x)[warp] = same;
+    }
+    static DEV u32 differ(uint4 a, uint4 b) { return (a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w); }
+
+    // Header and tail of a packed chunk, and what pads its payload; by one warp.
+    template <bool QUANTIZED> DEV void write_tail(uint4* body, const Frame& frame) const {
+        u32* words = (u32*)body;
+        const u32 payload_end = CHUNK_HEADER_BYTES + frame.payload, tail = frame.tail;
+        if (lane == 0) {
+            const u32 special = QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT;
+            body[0] = make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | special << 30, 0);
+        }
+        // Payload and tail are multiples of 8 bytes and 16.
+        if (payload_end < tail && lane < 2) words[payload_end / 4 + lane] = 0;
+        if (tail + lane * 4 < frame.bytes()) words[tail / 4 + lane] = 0;
+        __syncwarp();
+        const u32 width = shared.width[lane], mode = QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL;
+        if (width) ((u8*)body)[tail + (T::BITS == 64 ? 4 : 0) + __popc(frame.active & ((1u << lane) - 1))] = (u8)(mode << 6 | (width - 1));
+    }
+};
+
+template <class T> DEV void compress_fast(const CompressArgs& a) {
+    SHARED Bench<T> shared;
+    FastEncoder<T> encoder(a, shared);
+    encoder.run();
+}

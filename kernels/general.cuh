@@ -1,0 +1,368 @@
+// The encoder for everything: both profiles, all element types, byte orders and alignments.
+#pragma once
+#include "choose.cuh"
+#include "compress.cuh"
+
+// What the warps of a block tell each other of their subchunks.
+template <class T> struct Shared {
+    Desk desk;
+    Packed packed[2];                          // this chunk and the last
+    uint4 body[BODY_VECTORS];                  // as it is built
+    uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
+    u32 scratch[COMPRESS_WARPS][68];           // of each warp, for its exceptions: all zero
+    typename T::Word base[SUBCHUNKS];
+    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
+    typename T::Word first[32];    // of each warp: the word that all its words equal
+    u32 same[32];                  // of each warp: whether they do
+    u64 any[32];                   // of each warp: OR of its words
+};
+
+// The layout of a packed chunk, on lane s for subchunk s.
+template <class T> struct Layout {
+    u32 choice, active, patched, payload_units, base_width, tail, exceptions, bytes;
+    u32 payload;       // offset of this subchunk's payload in the body
+    u32 blob;          // offset of its exceptions
+    typename T::Word ref, base;
+};
+
+template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
+    Layout<T> l;
+    l.choice = shared.choice[lane];
+    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
+    const bool based = l.choice >> 10 & 1;
+    l.active = __ballot_sync(FULL, width || count);
+    l.patched = __ballot_sync(FULL, count != 0);
+    const u32 length = width * (SUBCHUNK_VALUES(T) / 8);
+    const u32 before = warp_exclusive_sum(length, lane);
+    const u32 payload = __shfl_sync(FULL, before + length, 31);
+    l.payload = CHUNK_HEADER_BYTES + before;
+    l.payload_units = (payload + ALIGN - 1) / ALIGN;
+    l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
+    l.ref = 0;
+    l.base = 0;
+    l.base_width = 0;
+    if (__any_sync(FULL, based)) {
+        l.ref = biased<T>(warp_min(based ? biased<T>(shared.base[lane]) : ones<T>(T::BITS)));
+        l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
+        l.base_width = width_of(warp_or(l.base));
+    }
+    u32 blobs = 0;
+    l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
+    if (l.patched) {
+        const u32 blob = count ? count + (count * high + 7) / 8 : 0;
+        const u32 blob_before = warp_exclusive_sum(blob, lane);
+        blobs = __shfl_sync(FULL, blob_before + blob, 31) + 2 * __popc(l.patched);
+        l.blob = l.exceptions + 2 * __popc(l.patched) + blob_before;
+    }
+    l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
+    return l;
+}
+
+// Header and tail of a packed chunk but for the exceptions themselves; by one warp.
+template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
+    u32* words = (u32*)body;
+    if (lane == 0) {
+        words[0] = l.active;
+        words[1] = l.patched;
+        words[2] = l.payload_units | l.base_width << 16 | (shift | special << 6) << 24;
+        words[3] = (u32)l.ref;
+        if (T::BITS == 64) words[l.tail / 4] = (u32)((u64)l.ref >> 32);
+    }
+    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3;
+    const u32 bases = l.tail + (T::BITS == 64 ? 4 : 0), below = (1u << lane) - 1;
+    pack_one_each(words + bases / 4, l.base, l.base_width, lane);
+    if (l.active >> lane & 1) body[bases + 4 * l.base_width + __popc(l.active & below)] = (u8)(mode << 6 | (width - (count ? 0 : 1)));
+    if (count) {
+        body[l.exceptions + __popc(l.patched & below)] = (u8)count;
+        body[l.exceptions + __popc(l.patched) + __popc(l.patched & below)] = (u8)high;
+    }
+    const u32 payload_end = __shfl_sync(FULL, l.payload + width * (SUBCHUNK_VALUES(T) / 8), 31);
+    if (payload_end + lane < l.tail) body[payload_end + lane] = 0;
+    const u32 end = __shfl_sync(FULL, count ? l.blob + count + (count * high + 7) / 8 : 0, 31 - __clz((i32)(l.patched | 1)));
+    const u32 used = l.patched ? end : l.exceptions;
+    if (used + lane < l.bytes) body[used + lane] = 0;
+}
+
+// The exceptions of one subchunk: what its codes hold above `width` bits. `scratch` is the warp's own: 64 words and some, all zero
+// before and after.
+template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, u32* scratch, typename T::Word (&v)[T::VALUES]) {
+    typedef typename T::Word Word;
+    u32 before = 0, mine = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) before += __popc(__ballot_sync(FULL, v[i] >> width != 0) & ((1u << lane) - 1));
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) {
+        const Word part = v[i] >> width;
+        if (part == 0) continue;
+        const u32 rank = before + mine++, bit = rank * high, o = bit & 31;
+        body[at + rank] = (u8)(lane * T::VALUES + i);
+        u32* w = scratch + (bit >> 5);
+        atomicOr(w, (u32)part << o);
+        if (o + high > 32) atomicOr(w + 1, (u32)(((u64)part >> 1) >> (31 - o)));
+        if (T::BITS == 64 && o + high > 64) atomicOr(w + 2, (u32)((u64)part >> (64 - o)));
+        v[i] &= ones<T>(width);
+    }
+    __syncwarp();
+    const u32 bytes = (count * high + 7) / 8;
+    for (u32 i = lane; i < bytes; i += 32) body[at + count + i] = ((u8*)scratch)[i];
+    __syncwarp();
+    for (u32 i = lane; i * 4 < bytes; i += 32) scratch[i] = 0;
+    __syncwarp();
+}
+
+// Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
+template <class T> struct Rounding {
+    typedef typename T::Word Word;
+    u32 drop;
+    static DEV Word magnitude(Word v) { return v & ones<T>(T::BITS - 1); }
+    static DEV Word infinity() { return ones<T>(T::BITS - 1) >> T::MANTISSA << T::MANTISSA; }
+    DEV Word round(Word v) const {
+        const Word a = magnitude(v);
+        return (a + ((((Word)1 << (drop - 1)) - 1) + (a >> drop & 1))) & ~ones<T>(drop);
+    }
+    DEV bool inexact(Word v) const {
+        const Word a = magnitude(v);
+        const bool special = a >= infinity();
+        return special ? (a & ones<T>(drop)) != 0 : round(v) >= infinity() || (a < (Word)1 << T::MANTISSA && a != 0);
+    }
+    DEV Word apply(Word v) const { return round(v) | (v & ((Word)1 << (T::BITS - 1))); }
+};
+
+template <class T> struct GeneralEncoder {
+    typedef typename T::Word Word;
+    enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
+
+    Compressor block;
+    Desk& desk;
+    Shared<T>& shared;
+    const Plan& plan;
+    uint4* body;
+    uint4* stage;
+    u32* scratch;
+    u32 lane, warp, shift, special;
+    bool fast;        // the profile
+    Quantizer<T> quantizer;
+
+    DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
+        : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
+          scratch(shared.scratch[threadIdx.x >> 5]), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), fast(a.fast) {
+        for (u32 i = lane; i < 68; i += 32) scratch[i] = 0;
+    }
+
+    DEV void run() {
+        __syncthreads();
+        for (u32 i = 0;; i ^= 1) {
+            const u64 turn = desk.turn[i];
+            if (turn >= block.a.batch.turns) break;
+            Packed& now = shared.packed[i];
+            Packed& last = shared.packed[i ^ 1];
+            if (!desk.job.has(turn)) {
+                block.enter(turn);
+                quantizer.set(plan.step_w, plan.step_j);
+                quantizer.set_bound(plan.abs_bound);
+                if (threadIdx.x == 0) last.there = 0;
+            }
+            if (!desk.job.has(turn)) {
+                // No room for header and index: nothing to do in this array.
+                if (threadIdx.x == 0) desk.turn[i ^ 1] = block.ticket();
+                __syncthreads();
+                continue;
+            }
+            const u64 c = turn - desk.job.item.first;
+            const u32 entry = encode(c);
+            if (warp == 0) {
+                if (lane == 0) now = {c, 0, entry, 1};
+                __syncwarp();
+                block.look_ahead(last, now);
+            }
+            __syncthreads();
+            u64 following = 0;
+            if (threadIdx.x == 0) following = block.ticket();
+            block.place(body, now);
+            if (threadIdx.x == 0) desk.turn[i ^ 1] = following;
+            __syncthreads();
+            if (threadIdx.x == COMPRESS_THREADS - 1) block.record(now);
+        }
+        block.leave();
+    }
+
+    // The words of the chunk as integers x, docs/format.md §3.2.
+    DEV void to_integers(uint4 (&q)[PER_WARP]) {
+        shift = 0;
+        special = SPECIAL_DELTA2;
+        if (quantizer.on) {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(q[k], v);
+                quantizer.bins_of(v);
+                q[k] = join(v);
+            }
+            return;
+        }
+        if (plan.drop) round_off(q);
+        if (!fast || plan.rounded) drop_common_zeros(q);
+        if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
+    }
+
+    DEV void round_off(uint4 (&q)[PER_WARP]) {
+        const Rounding<T> rounding = {plan.drop};
+        bool inexact = false;
+        for (int pass = 0; pass < 2; pass++) {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(q[k], v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) {
+                    if (pass == 0) inexact |= rounding.inexact(v[i]);
+                    else v[i] = rounding.apply(v[i]);
+                }
+                if (pass == 1) q[k] = join(v);
+            }
+            if (pass == 0 && __syncthreads_or(inexact)) return;
+        }
+    }
+
+    DEV void drop_common_zeros(uint4 (&q)[PER_WARP]) {
+        uint4 any = q[0];
+#pragma unroll
+        for (int k = 1; k < PER_WARP; k++) any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
+        Word v[T::VALUES], word = 0;
+        split(any, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) word |= v[i];
+        word = warp_or(word);
+        if (lane == 0) shared.any[warp] = word;
+        __syncthreads();
+        u64 all = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) all |= shared.any[w];
+        if (all == 0 || all & 1) return;
+        shift = (u32)__ffsll((i64)all) - 1;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            split(q[k], v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = shift_right(v[i]);
+            q[k] = join(v);
+        }
+    }
+
+    // With copies of the sign bit.
+    DEV Word shift_right(Word v) const {
+        const Word sign = negative<T>(v) ? ones<T>(T::BITS) : 0;
+        return v >> shift | wrap<T>(sign << (T::BITS - shift));
+    }
+
+    // Bits of the element that integer x stands for.
+    DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shift); }
+
+    DEV Choice<T> choose(Word (&v)[T::VALUES]) const {
+        return fast ? choose_fast<T>(quantizer.on, special, v) : choose_adaptive<T>(special, lane, v);
+    }
+
+    // Lane k keeps what was chosen for the warp's subchunk k.
+    DEV void keep(u32 k, const Choice<T>& c, u32& choice, Word& base) const {
+        if (lane != k) return;
+        choice = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        base = c.base;
+    }
+
+    // Encodes chunk c into `body`; its entry.
+    DEV u32 encode(u64 c) {
+        const Source source = desk.job.source(c);
+        uint4 q[PER_WARP];
+        if (source.whole) {
+            const uint4* from = (const uint4*)(source.start + place_of(0));
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
+        } else {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
+        }
+        if (plan.big_endian) {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
+        }
+        to_integers(q);
+        Word first;
+        const bool same = all_equal(q, first);
+        if (lane == 0) {
+            shared.same[warp] = same;
+            shared.first[warp] = first;
+        }
+        u32 choice = 0;
+        Word base = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
+#pragma unroll 1
+        for (int k = 0; k < PER_WARP; k++) {
+            uint4* mine = stage + (warp * PER_WARP + k) * 32 + lane;
+            Word v[T::VALUES];
+            split(*mine, v);
+            keep(k, choose(v), choice, base);
+            *mine = join(v);
+        }
+        if (lane < PER_WARP) {
+            shared.choice[warp * PER_WARP + lane] = choice;
+            shared.base[warp * PER_WARP + lane] = base;
+        }
+        __syncthreads();
+        bool constant = true;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
+        const Layout<T> l = lay_out<T>(shared, lane);
+        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = entry >> ENTRY_KIND_SHIFT;
+        if (kind == KIND_PACKED) {
+#pragma unroll 1
+            for (int k = 0; k < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
+            if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
+        } else if (kind == KIND_RAW) {
+#pragma unroll 1
+            for (int k = 0; k < PER_WARP; k++) {
+                uint4 r = source.load<T>(place_of(k), false);
+                if (plan.big_endian) r = swap_bytes<T>(r);
+                body[place_of(k) / 16] = r;
+            }
+        } else if (threadIdx.x == 0) {
+            const u64 bits = element_of(shared.first[0]);
+            body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
+        }
+        return entry;
+    }
+
+    DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
+
+    DEV void pack_one(const Layout<T>& l, int k, uint4 codes) {
+        const u32 s = warp * PER_WARP + k;
+        const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
+        Word v[T::VALUES];
+        split(codes, v);
+        if (choice >> 16) {
+            const u32 blob = __shfl_sync(FULL, l.blob, s);
+            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, scratch, v);
+        }
+        pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
+    }
+
+    // Whether all words of this warp are one word, which is `first` on lane 0.
+    DEV bool all_equal(const uint4 (&q)[PER_WARP], Word& first) const {
+        Word v[T::VALUES];
+        split(q[0], v);
+        first = __shfl_sync(FULL, v[0], 0);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = first;
+        const uint4 f = join(v);
+        u32 differ = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
+        return __all_sync(FULL, differ == 0);
+    }
+};
+
+template <class T> DEV void compress_general(const CompressArgs& a) {
+    SHARED Shared<T> shared;
+    GeneralEncoder<T> encoder(a, shared);
+    encoder.run();
+}
