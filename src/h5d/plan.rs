@@ -143,7 +143,8 @@ unsafe fn direct(
         ordinary!("the dataset is not chunked");
     }
     // SAFETY: ids of this library, here and below.
-    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? }) else {
+    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? })
+    else {
         ordinary!("SLEEK is not the dataset's only filter");
     };
     if dataset.chunk_options()? != 0 {
@@ -178,7 +179,8 @@ unsafe fn direct(
         }
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    let params = filter::encode_params(&CdValues::decode(&ours.words)?, chunk.iter().product::<u64>() as usize * element)?;
+    let params =
+        filter::encode_params(&CdValues::decode(&ours.words)?, chunk.iter().product::<u64>() as usize * element)?;
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
     Ok(Ok(Direct { boxes, params, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
