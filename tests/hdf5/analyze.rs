@@ -60,7 +60,8 @@ fn the_noise_floor_of_plain_bytes() {
     assert_eq!(table.lines().find(too_wide), None);
     let svg = fs::read_to_string(place.path("plot.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("noise floor: abs") && svg.matches("<polyline").count() == 3);
-    let again = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
+    let again =
+        place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
     analyze(&place, &["-q", "--dtype", "f32", "field.f32", "--plot", "plot.html"]);
     assert!(fs::read_to_string(place.path("plot.html")).unwrap().contains("<table>"));
@@ -94,7 +95,9 @@ fn a_dataset_of_hdf5_and_its_commands() {
     let several = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "file.h5"]);
     let message = String::from_utf8_lossy(&several.stderr).into_owned();
     assert!(several.status.code() == Some(2) && message.contains("\n  file.h5:/zz_t ("), "{message}");
-    for (field, part) in [("file.h5:/none", "no dataset /none"), ("file.h5:text", "strings"), ("nothing.h5", "nothing.h5")] {
+    for (field, part) in
+        [("file.h5:/none", "no dataset /none"), ("file.h5:text", "strings"), ("nothing.h5", "nothing.h5")]
+    {
         let out = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", field]);
         let message = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(out.status.code() == Some(2) && message.contains(part), "{message}");
@@ -103,7 +106,8 @@ fn a_dataset_of_hdf5_and_its_commands() {
     assert_eq!((&report["fill_value"], &report["dtype"]), (&(-9999.0).into(), &"f32".into()));
     // The commands that it prints are right as they are.
     let table = analyze(&place, &["file.h5:/zz_t"]);
-    let printed: Vec<&str> = table.lines().filter(|l| l.starts_with("  sleek repack") || l.starts_with("  h5repack")).collect();
+    let printed: Vec<&str> =
+        table.lines().filter(|l| l.starts_with("  sleek repack") || l.starts_with("  h5repack")).collect();
     assert_eq!(printed.len(), 2, "{table}");
     for line in printed {
         let words: Vec<&str> = line.split_whitespace().collect();
