@@ -169,7 +169,8 @@ unsafe fn direct(
         unsafe { (told::chunk(&hdf5.filter, dataset.dcpl.id)?, (hdf5.data.H5Tget_size)(dataset.file_type.id)) };
     for d in 0..chunk.len() {
         let end = start[d] + count[d];
-        if count[d] > 0 && (start[d] % chunk[d] != 0 || end % chunk[d] != 0 && end != dataset.dims[d]) {
+        let cut = |at: u64| !at.is_multiple_of(chunk[d]);
+        if count[d] > 0 && (cut(start[d]) || cut(end) && end != dataset.dims[d]) {
             ordinary!(
                 "the selection cuts chunks: elements {} to {} of dimension {d}, chunks of {}",
                 start[d],
