@@ -1,6 +1,6 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::decode::Spare;
 use super::encode::Buffers;
@@ -70,12 +70,18 @@ impl Level {
 
     /// The best level of this processor, or the one that `SLEEK_SIMD` names if it is lower.
     pub fn best() -> Level {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| {
-            let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
-            let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
-            Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar)
-        })
+        // Its place in `ALL` and one more; 0 until known. Two threads may both find it out: a lock would stay locked in a child that
+        // is forked meanwhile.
+        static BEST: AtomicUsize = AtomicUsize::new(0);
+        let known = BEST.load(Ordering::Relaxed);
+        if known > 0 {
+            return Level::ALL[known - 1];
+        }
+        let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
+        let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
+        let best = Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar);
+        BEST.store(best as usize + 1, Ordering::Relaxed);
+        best
     }
 }
 
