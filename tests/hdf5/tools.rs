@@ -150,3 +150,16 @@ fn the_commands_bound_counts_for_itself() {
     let dump = place.run("h5dump", &["-pH", "packed.h5"]);
     assert!(dump.contains("PARAMS { 1 1 0 1071644672 0 "), "{dump}");
 }
+
+#[test]
+fn a_malformed_variable_is_told() {
+    let Some(place) = Place::with(&["h5repack", "h5dump", &venv_python(PYTHON)]) else { return };
+    let sample = sample(&place);
+    let filter = h5repack_argument(&abs(BOUND));
+    for (variable, value) in [("SLEEK_NUM_THREADS", "all"), ("SLEEK_SIMD", "neon")] {
+        let out =
+            place.command("h5repack").env(variable, value).args(["-f", &filter, sample, "no.h5"]).output().unwrap();
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && message.contains(&format!("{variable} is '{value}'")), "{message}");
+    }
+}
