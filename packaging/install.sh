@@ -65,8 +65,18 @@ under_prefix() {
     esac
 }
 
+complete() { # shell, place: how the shell completes the command's arguments
+    install -d "$DESTDIR$(dirname "$2")"
+    "$RELEASE/sleek" completions "$1" > "$DESTDIR$2"
+    chmod 644 "$DESTDIR$2"
+    installed+=("$2")
+}
+
 put 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
 put 644 packaging/sleek.1 "$PREFIX/share/man/man1/sleek.1"
+complete bash "$PREFIX/share/bash-completion/completions/sleek"
+complete zsh "$PREFIX/share/zsh/site-functions/_sleek"
+complete fish "$PREFIX/share/fish/vendor_completions.d/sleek.fish"
 for header in include/*; do
     put 644 "$header" "$PREFIX/$header"
 done

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
-use crate::memory::{filled, reserve};
+use crate::memory::{filled, reserve, with_scratch};
+use crate::params::Params;
 use crate::pool;
-use crate::stage::{checksum, stream};
+use crate::stage::{checksum, fpu, range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
 const UNIT_CHUNKS: usize = 16;
@@ -30,15 +31,45 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
-    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk.
-    fn decode(&self, decoder: &mut Self::Decoder, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body. `ahead` is what
+    /// will probably be encoded next, which may be fetched meanwhile.
+    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize);
+    /// Decodes a verified body into `out`, the bytes of the chunk. With `past_caches` they are written as `stage::stream` does.
+    fn decode(
+        &self,
+        decoder: &mut Self::Decoder,
+        kind: Kind,
+        body: Body,
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()>;
 }
 
 /// Threads that pay for `bytes` of data.
 fn tasks(requested: u32, bytes: usize) -> usize {
     pool::threads(requested).min(bytes / BYTES_PER_THREAD).max(1)
+}
+
+/// The value range of an array, each thread taking pieces of it.
+pub fn value_range(params: &Params, src: &[u8]) -> Option<(f64, f64)> {
+    const PIECE: usize = UNIT_CHUNKS * CHUNK_BYTES;
+    let of = |bytes| range::value_range(params.dtype, params.big_endian, params.fill_value, bytes);
+    // It takes a tenth of the time of coding, so threads pay later.
+    let tasks = tasks(params.threads, src.len() / 10);
+    if tasks == 1 {
+        return of(src);
+    }
+    let (next, whole) = (AtomicUsize::new(0), Mutex::new(None));
+    pool::run(tasks, &|| {
+        let _fpu = fpu::Guard::standard();
+        let mut own = None;
+        while let Some(piece) = src.chunks(PIECE).nth(next.fetch_add(1, Ordering::Relaxed)) {
+            own = range::join(own, of(piece));
+        }
+        let mut whole = whole.lock().unwrap_or_else(|e| e.into_inner());
+        *whole = range::join(*whole, own);
+    });
+    whole.into_inner().unwrap_or_else(|e| e.into_inner())
 }
 
 /// A buffer of which disjoint parts are written by several threads.
@@ -100,11 +131,11 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
-            let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+            let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
             // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare.
             let direct = bodies.len() - at >= spare.len();
             let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
-            let (kind, bytes) = codec.encode(&mut encoder, data, out);
+            let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !direct {
                 match bodies.get_mut(at..at + bytes) {
@@ -146,10 +177,8 @@ fn compress_parallel<C: ChunkCodec>(
     let shared = Shared::new(bodies);
     pool::run(tasks, &|| {
         let _alarm = Alarm(&failed);
-        // A thread that finds no memory leaves the work to the others.
-        let scratch = filled(UNIT_CHUNKS * CHUNK_BYTES + SLACK, 0u8);
-        let (Ok(mut encoder), Ok(mut scratch)) = (codec.encoder(), scratch) else { return };
-        loop {
+        let Ok(mut encoder) = codec.encoder() else { return };
+        let encode_units = |scratch: &mut [u8]| loop {
             let u = next.fetch_add(1, Ordering::Relaxed);
             if u >= n {
                 return;
@@ -157,9 +186,9 @@ fn compress_parallel<C: ChunkCodec>(
             let mut unit = Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 };
             let mut used = 0;
             for c in u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(layout.chunks) {
-                let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+                let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
                 let out = &mut scratch[used..];
-                let (kind, bytes) = codec.encode(&mut encoder, data, out);
+                let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
                 let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
                 unit.checksum = unit.checksum.wrapping_add(sum);
                 unit.bytes[c % UNIT_CHUNKS] = (kind, bytes as u16);
@@ -177,7 +206,9 @@ fn compress_parallel<C: ChunkCodec>(
                 unsafe { shared.part(start..unit.end) }.copy_from_slice(&scratch[..used]);
             }
             units.lock().unwrap_or_else(|e| e.into_inner())[u] = unit;
-        }
+        };
+        // A thread that finds no memory leaves the work to the others.
+        let _ = with_scratch(UNIT_CHUNKS * CHUNK_BYTES + SLACK, encode_units);
     });
     if placed.into_inner() < n {
         return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
@@ -331,16 +362,11 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     }
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
-    if wanted == chunk && !past_caches {
-        return codec.decode(decoder, kind, body, out);
+    if wanted == chunk {
+        return codec.decode(decoder, kind, body, out, past_caches);
     }
     let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(decoder, kind, body, &mut whole[..chunk.len()])?;
-    let part = &whole[wanted.start - chunk.start..wanted.end - chunk.start];
-    if past_caches {
-        stream::copy(part, out)
-    } else {
-        out.copy_from_slice(part)
-    }
+    codec.decode(decoder, kind, body, &mut whole[..chunk.len()], false)?;
+    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
     Ok(())
 }

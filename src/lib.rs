@@ -21,9 +21,12 @@ mod cpu;
 pub mod cuda;
 pub mod device;
 mod dtype;
+pub mod environment;
 mod error;
 pub mod format;
 mod guard;
+#[cfg(unix)]
+mod h5d;
 #[cfg(unix)]
 pub mod hdf5;
 mod memory;

@@ -37,7 +37,7 @@ step "README.md, as printed"
 mkdir "$work/readme"
 ln -s sleek "$HOME/.local" # where README.md installs to
 grep -E '^(export HDF5_PLUGIN_PATH|h5repack |sleek )' README.md > "$work/readme.sh"
-[ "$(wc -l < "$work/readme.sh")" = 4 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+[ "$(wc -l < "$work/readme.sh")" = 5 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
 cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
 HDF5_PLUGIN_PATH=$prefix/lib/hdf5/plugin quiet h5repack -f NONE "$HOME/sleek-examples/hdf5_write.h5" "$work/readme/old.h5"
 (cd "$work/readme" && PATH=$prefix/bin:$PATH quiet bash -euo pipefail "$work/readme.sh")
@@ -86,6 +86,12 @@ man=$prefix/share/man/man1/sleek.1
 while read -r command; do
     grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
 done < "$work/commands"
+completed=$(bash -c '. "$1" && COMP_WORDS=(sleek rep) COMP_CWORD=1 && _sleek sleek rep sleek && echo "${COMPREPLY[*]}"' - \
+    "$prefix/share/bash-completion/completions/sleek")
+[ "$completed" = repack ] || fail "bash completes 'sleek rep' to '$completed'"
+for completion in zsh/site-functions/_sleek fish/vendor_completions.d/sleek.fish; do
+    grep -q repack "$prefix/share/$completion" || fail "$completion"
+done
 files "$prefix" | sed 's/^\.//' | sort > "$work/there"
 sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
 diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"

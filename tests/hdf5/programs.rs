@@ -1,8 +1,9 @@
 //! Programs in C and Fortran, compiled by HDF5's wrappers. Where those link statically (Debian's do), that is tested too.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::{Place, common, source};
+use crate::{Place, common, source, venv_python};
 
 /// Ways to make a program: linked statically or not as the wrapper likes, shared, and at a fixed address.
 pub const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
@@ -11,7 +12,7 @@ pub fn example(name: &str) -> String {
     common::root().join("examples").join(name).to_str().unwrap().to_string()
 }
 
-fn include() -> String {
+pub fn include() -> String {
     format!("-I{}", common::root().join("include").to_str().unwrap())
 }
 
@@ -150,6 +151,64 @@ fn hdf5_closed_and_opened_again() {
         compile(&place, "h5cc", way, &[&source("lifecycle.c")], "lifecycle");
         let said = common::run(place.command("./lifecycle").arg("a.h5").env("SLEEK_NUM_THREADS", "4"));
         assert!(said.contains("kept"), "{way:?}: {said}");
+    }
+}
+
+#[test]
+fn threads_of_hdf5_and_past_it() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    for way in &WAYS[..2] {
+        compile(&place, "h5cc", way, &[&source("stress.c"), "-ldl", "-lpthread"], "stress");
+        let mut command = place.command("./stress");
+        command
+            .arg(place.plugins.path().join("libsleek.so"))
+            .arg(".")
+            .env("SLEEK_NUM_THREADS", "3")
+            .env_remove("SLEEK_LOG");
+        // A child shares the open files and with them HDF5's locks on them, which a writer would find taken after it closed its file.
+        let said = common::run(command.env("HDF5_USE_FILE_LOCKING", "FALSE"));
+        assert!(said.contains("kept"), "{way:?}: {said}");
+    }
+}
+
+/// The shared HDF5 that `h5cc -shlib` links, and those inside the wheels of h5py.
+fn shared_hdf5(place: &Place) -> Vec<String> {
+    compile(place, "h5cc", &["-shlib"], &[&source("lifecycle.c")], "shared");
+    let linked = place.run("ldd", &["./shared"]);
+    let path = linked.lines().find(|l| l.contains("libhdf5")).and_then(|l| l.split_whitespace().nth(2));
+    let mut found = vec![path.expect("a program made by h5cc -shlib needs libhdf5").to_string()];
+    for venv in ["venv-h5py-1.14", "venv-h5py-2"] {
+        let script = "import glob, h5py; print(glob.glob(h5py.__path__[0] + '.libs/libhdf5-*')[0])";
+        found.push(place.run(&venv_python(venv), &["-c", script]).trim().to_string());
+    }
+    found
+}
+
+/// The libraries in a wheel find each other by the folder they are in.
+fn beside(command: &mut Command, libraries: &[String]) {
+    let folders = libraries.iter().map(|path| Path::new(path).parent().unwrap());
+    command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap());
+}
+
+#[test]
+fn two_versions_of_hdf5() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    let strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"];
+    common::run(place.command("cc").args(strict).args([&source("two.c"), "-o", "two", "-ldl", "-lpthread"]));
+    let hdf5 = shared_hdf5(&place);
+    for (first, second) in [(0, 1), (1, 0), (0, 2), (1, 2)] {
+        for scope in ["hidden", "shown"] {
+            let mut command = place.command("./two");
+            beside(command.args([scope, &hdf5[first], &hdf5[second], "two.h5"]).env_remove("SLEEK_LOG"), &hdf5);
+            let said = common::run(&mut command);
+            assert!(said.contains("kept"), "{scope}: {said}");
+        }
+    }
+    // A program that is linked to one, with the symbols of another put in front of it.
+    for other in &hdf5[1..] {
+        let mut command = place.command("./shared");
+        beside(command.arg("a.h5").env("LD_PRELOAD", other).env("HDF5_DISABLE_VERSION_CHECK", "2"), &hdf5);
+        assert!(common::run(&mut command).contains("kept"), "{other}");
     }
 }
 

@@ -10,6 +10,8 @@ mod plan;
 pub use level::Level;
 pub use plan::Plan;
 
+use std::cell::Cell;
+
 use super::{Codec, Info};
 use crate::cpu::{self, ChunkCodec};
 use crate::error::Result;
@@ -59,30 +61,51 @@ struct Chunks {
     level: Level,
 }
 
-/// What an encoding thread keeps from chunk to chunk.
+/// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
 struct Encoder {
     _fpu: fpu::Guard,
     buffers: encode::Buffers,
 }
 
+thread_local! {
+    static KEPT: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        // A thread that ends keeps nothing more.
+        let _ = KEPT.try_with(|kept| kept.set(Some(std::mem::take(&mut self.buffers))));
+    }
+}
+
+/// What a decoding thread keeps.
+struct Decoder {
+    _fpu: fpu::Guard,
+    spare: decode::Spare,
+}
+
 impl ChunkCodec for Chunks {
     type Encoder = Encoder;
-    type Decoder = fpu::Guard;
+    type Decoder = Decoder;
 
     fn encoder(&self) -> Result<Encoder> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new()? })
+        let buffers = match KEPT.try_with(Cell::take).ok().flatten() {
+            Some(buffers) => buffers,
+            None => encode::Buffers::new()?,
+        };
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
     }
 
-    fn decoder(&self) -> fpu::Guard {
-        fpu::Guard::standard()
+    fn decoder(&self) -> Decoder {
+        Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new() }
     }
 
-    fn encode(&self, encoder: &mut Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, src, out)
+    fn encode(&self, encoder: &mut Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, src, ahead, out)
     }
 
-    fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
-        level::decode(self.level, &self.plan, kind, body, out)
+    fn decode(&self, decoder: &mut Decoder, kind: Kind, body: Body, out: &mut [u8], past_caches: bool) -> Result<()> {
+        level::decode(self.level, &self.plan, kind, body, &mut decoder.spare, out, past_caches)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use crate::bound::{self, Step};
+use crate::cpu;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::format::constants::CODEC_SLEEK;
@@ -8,7 +9,6 @@ use crate::format::{Header, Layout};
 use crate::params::{Mode, Params, Profile};
 use crate::stage::fpu;
 use crate::stage::quantize::{Quantizer, mantissa_and_bias};
-use crate::stage::range::value_range;
 
 /// Parameters of every chunk of a stream.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Plan {
         let dtype = params.dtype;
         let (abs, range) = match params.mode {
             Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => bound::noa(params, || value_range(dtype, params.big_endian, params.fill_value, src)),
+            Mode::Noa => bound::noa(params, || cpu::value_range(params, src)),
             Mode::Lossless | Mode::Rel => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);
@@ -46,6 +46,7 @@ impl Plan {
             mode: params.mode,
             profile: params.profile,
             big_endian: params.big_endian,
+            more: false,
             step_w: step.map_or(0, |s| s.w),
             step_j: step.map_or(0, |s| s.j),
             bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },

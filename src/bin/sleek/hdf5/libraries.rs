@@ -30,6 +30,18 @@ pub fn find(named: &[PathBuf]) -> Vec<Library> {
     found.into_iter().map(|(file, source)| Library { file, source }).collect()
 }
 
+/// The libraries to open a file with, best first: where a variable says, then the system's, then those inside Python packages.
+/// One that is built for MPI drags MPI along, so it comes last.
+pub fn by_preference() -> impl Iterator<Item = PathBuf> {
+    let with_mpi = |file: &PathBuf| ["mpi", "parallel"].iter().any(|part| file.to_string_lossy().contains(part));
+    let named = usual_directories().into_iter().flat_map(|(dir, _)| libraries_in(&dir));
+    let system = named.chain(in_linker_cache());
+    let (last, first): (Vec<_>, Vec<_>) = system.partition(with_mpi);
+    let python = std::iter::once_with(|| in_python().into_iter().map(|(file, _)| file)).flatten();
+    let mut seen = BTreeSet::new();
+    first.into_iter().chain(python).chain(last).filter(move |f| seen.insert(std::fs::canonicalize(f).ok()))
+}
+
 /// What `ldconfig` knows.
 fn in_linker_cache() -> Vec<PathBuf> {
     let output = ["ldconfig", "/sbin/ldconfig"].iter().find_map(|c| Command::new(c).arg("-p").output().ok());
