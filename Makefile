@@ -28,6 +28,7 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	bash tests/install.sh
 	bash tests/python.sh
 	bash tests/quickstart.sh
+	bash tests/recipes.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 
