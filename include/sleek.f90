@@ -5,8 +5,8 @@ module sleek
     implicit none
     private
 
-    public :: sleek_params, sleek_params_init, sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range
-    public :: sleek_error_message
+    public :: sleek_params, sleek_params_init, sleek_params_parse, sleek_error_message
+    public :: sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range
 
     ! Success; every other status is an error.
     integer(c_int32_t), parameter, public :: SLEEK_OK = 0
@@ -36,6 +36,14 @@ module sleek
             type(sleek_params), intent(out) :: params
             integer(c_int32_t) :: status
         end function sleek_params_init
+
+        ! `text` ends with c_null_char: sleek_params_parse(params, "abs=1e-3"//c_null_char)
+        function sleek_params_parse(params, text) bind(c) result(status)
+            import
+            type(sleek_params), intent(inout) :: params
+            character(kind=c_char), intent(in) :: text(*)
+            integer(c_int32_t) :: status
+        end function sleek_params_parse
 
         function sleek_compress_bound(params, count) bind(c) result(bytes)
             import

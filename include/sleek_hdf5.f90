@@ -16,7 +16,7 @@ module sleek_hdf5
     integer(c_int), parameter, public :: SLEEK_H5_LOSSLESS = 0, SLEEK_H5_ABS = 1, SLEEK_H5_NOA = 2, SLEEK_H5_REL = 3
 
     public :: sleek_cd_values, sleek_h5_register
-    public :: h5pset_sleek_abs_f, h5pset_sleek_noa_f, h5pset_sleek_rel_f, h5pset_sleek_lossless_f
+    public :: h5pset_sleek_f, h5pset_sleek_abs_f, h5pset_sleek_noa_f, h5pset_sleek_rel_f, h5pset_sleek_lossless_f
 
     interface
         ! Registers the filter with the program's HDF5: 0, or an error code. Needed before writing to a dataset that exists
@@ -53,6 +53,26 @@ contains
             cd = [cd, words(r)]
         end if
     end function sleek_cd_values
+
+    ! A request in words: "abs=1e-3", "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless" (docs/hdf5.md).
+    ! The filter reads it when the dataset is created, so it is h5dcreate_f that refuses a text that means nothing.
+    subroutine h5pset_sleek_f(dcpl, request, hdferr)
+        integer(c_int64_t), intent(in) :: dcpl
+        character(*), intent(in) :: request
+        integer, intent(out) :: hdferr
+        integer(c_int) :: cd(1 + (len_trim(request) + 3)/4)
+        integer(c_int64_t) :: word
+        integer :: i, k
+        cd(1) = 2
+        do i = 2, size(cd)
+            word = 0
+            do k = 4*i - 7, min(4*i - 4, len_trim(request))
+                word = word + ishft(int(iachar(request(k:k)), c_int64_t), 8*modulo(k - 1, 4))
+            end do
+            cd(i) = signed(word)
+        end do
+        hdferr = set(dcpl, cd)
+    end subroutine h5pset_sleek_f
 
     ! |value - restored| <= bound
     subroutine h5pset_sleek_abs_f(dcpl, bound, hdferr)

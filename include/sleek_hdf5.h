@@ -32,6 +32,9 @@ const void *sleek_h5_class(void);
 /* Modes of sleek_h5_set, as in docs/hdf5.md. */
 enum { SLEEK_H5_LOSSLESS = 0, SLEEK_H5_ABS = 1, SLEEK_H5_NOA = 2, SLEEK_H5_REL = 3 };
 
+/* The most characters of a request in words. */
+enum { SLEEK_H5_TEXT = 256 };
+
 /* Adds the filter to a dataset creation property list. `range` (0: each chunk's own) matters to NOA only; `fast` is 0 or 1. */
 static inline herr_t sleek_h5_set(hid_t dcpl, unsigned mode, double bound, double range, unsigned fast)
 {
@@ -63,6 +66,38 @@ static inline herr_t H5Pset_sleek_rel(hid_t dcpl, double bound) { return sleek_h
 
 /* Every bit comes back; for elements of any type. */
 static inline herr_t H5Pset_sleek_lossless(hid_t dcpl) { return sleek_h5_set(dcpl, SLEEK_H5_LOSSLESS, 0, 0, 0); }
+
+/* A request in words: "abs=1e-3", "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless" (docs/hdf5.md). The filter
+ * reads it when the dataset is created, so it is H5Dcreate that refuses a text that means nothing. */
+static inline herr_t H5Pset_sleek(hid_t dcpl, const char *request)
+{
+    unsigned cd[1 + SLEEK_H5_TEXT / 4] = {2};
+    size_t length = strlen(request), i;
+    if (length > SLEEK_H5_TEXT) {
+        H5Epush2(H5E_DEFAULT, __FILE__, "H5Pset_sleek", __LINE__, H5E_ERR_CLS, H5E_ARGS, H5E_BADVALUE,
+                 "a request of %lu characters; %d are the most", (unsigned long)length, SLEEK_H5_TEXT);
+        return -1;
+    }
+    for (i = 0; i < length; i++)
+        cd[1 + i / 4] |= (unsigned)(unsigned char)request[i] << (8 * (i % 4));
+    return H5Pset_filter(dcpl, SLEEK_ID, H5Z_FLAG_MANDATORY, 1 + (length + 3) / 4, cd);
+}
+
+#ifdef SLEEK_H
+/* H5Dwrite() and H5Dread() for arrays in host or GPU memory, with chunks compressed and restored by the GPU or by all threads:
+ * sleek_h5d_write() and sleek_h5d_read() of sleek.h, which must come before this file, in HDF5's types. They need libsleek. */
+static inline int32_t H5Dwrite_sleek(hid_t dset, hid_t mem_type, const hsize_t *start, const hsize_t *count, hid_t dxpl,
+                                     const void *buf, void *stream, sleek_h5d_info *info)
+{
+    return sleek_h5d_write(dset, mem_type, (const uint64_t *)start, (const uint64_t *)count, dxpl, buf, stream, info);
+}
+
+static inline int32_t H5Dread_sleek(hid_t dset, hid_t mem_type, const hsize_t *start, const hsize_t *count, hid_t dxpl,
+                                    void *buf, void *stream, sleek_h5d_info *info)
+{
+    return sleek_h5d_read(dset, mem_type, (const uint64_t *)start, (const uint64_t *)count, dxpl, buf, stream, info);
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -16,50 +16,103 @@ template <class T> struct Choice {
 
 DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high + 7) / 8; }
 
+// The sampled words of a lane, of each SAMPLE in the subchunk the last. Of two words a lane only every other lane has one.
+template <class T> struct Sample {
+    enum { COUNT = T::VALUES >= SAMPLE ? T::VALUES / SAMPLE : 1, FIRST = (T::VALUES >= SAMPLE ? SAMPLE : T::VALUES) - 1 };
+    static DEV bool has(u32 lane) { return T::VALUES >= SAMPLE || (lane & (SAMPLE / T::VALUES - 1)) == SAMPLE / T::VALUES - 1; }
+    static DEV int place(int i) { return FIRST + i * SAMPLE; }
+};
+
+// The width that the sampled codes speak for, where the largest code has `full` bits. Each lane looks at one width, or at two: how many of
+// the samples exceed it comes from ballots on the bits of their widths.
+template <class T> DEV u32 fitting_width(const typename T::Word (&codes)[T::VALUES], u32 full, u32 lane) {
+    enum { PLANES = T::BITS == 64 ? 7 : T::BITS == 32 ? 6 : 5, EACH = T::BITS / 32 > 1 ? T::BITS / 32 : 1 };
+    u32 count[EACH];
+#pragma unroll
+    for (int e = 0; e < EACH; e++) count[e] = 0;
+#pragma unroll
+    for (int i = 0; i < Sample<T>::COUNT; i++) {
+        const u32 width = Sample<T>::has(lane) ? width_of(codes[Sample<T>::place(i)]) : 0;
+        u32 over[EACH], same[EACH];
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            over[e] = 0;
+            same[e] = FULL;
+        }
+#pragma unroll
+        for (int bit = PLANES - 1; bit >= 0; bit--) {
+            const u32 plane = __ballot_sync(FULL, width >> bit & 1);
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                const bool mine = (lane + 32 * e) >> bit & 1;
+                over[e] |= mine ? 0 : same[e] & plane;
+                same[e] &= mine ? plane : ~plane;
+            }
+        }
+#pragma unroll
+        for (int e = 0; e < EACH; e++) count[e] += SAMPLE * __popc(over[e]);
+    }
+    // The smallest width that leaves few enough; the widest one if none does, which then never pays.
+    const u32 few = __ballot_sync(FULL, lane < T::BITS && count[0] <= MAX_EXCEPTIONS);
+    u32 narrowest = few ? __ffs((i32)few) - 1 : T::BITS - 1;
+    if (EACH > 1 && !few) {
+        const u32 wide = __ballot_sync(FULL, count[EACH - 1] <= MAX_EXCEPTIONS);
+        narrowest = wide ? 31 + __ffs((i32)wide) : T::BITS - 1;
+    }
+    // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
+    u32 rank = SUBCHUNK_VALUES(T) / 8 * full << 8 | (0xff - full);
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+        const u32 width = lane + 32 * e;
+        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(count[e], full - width);
+        if (width >= narrowest && width < narrowest + 4 && width < full) rank = min_of(rank, bytes << 8 | (0xff - width));
+    }
+    return 0xff - (__reduce_min_sync(FULL, rank) & 0xff);
+}
+
 template <class T> struct Fit {
     u32 bytes, width, full, count;    // bytes of payload and exceptions; bits in the payload, of the largest code; exceptions
 };
 
-// The least bytes that `codes` take, with or without exceptions.
-template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES]) {
-    typedef typename T::Word Word;
-    Word any = 0;
+// The width of `codes`, with or without exceptions.
+template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u32 lane) {
+    typename T::Word any = 0;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) any |= codes[i];
     const u32 full = width_of(warp_or(any));
-    Fit<T> best = {SUBCHUNK_VALUES(T) / 8 * full, full, full, 0};
-    if (T::BITS == 8) return best;
-    // Only widths that occur among the codes are looked at.
-    u32 width = full;
-    while (width > 0) {
-        const u32 cut = width - 1;
-        u32 above = 0;
-        Word rest = 0;
+    const Fit<T> plain = {SUBCHUNK_VALUES(T) / 8 * full, full, full, 0};
+    if (T::BITS == 8) return plain;
+    const u32 width = fitting_width<T>(codes, full, lane);
+    if (width == full) return plain;
+    u32 count = 0;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            const bool over = codes[i] >> cut != 0;
-            above += over;
-            rest |= over ? 0 : codes[i];
-        }
-        above = __reduce_add_sync(FULL, above);
-        if (above > MAX_EXCEPTIONS) break;
-        width = width_of(warp_or(rest));
-        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(above, full - width);
-        if (bytes < best.bytes) {
-            best.bytes = bytes;
-            best.width = width;
-            best.count = above;
-        }
-    }
-    return best;
+    for (int i = 0; i < T::VALUES; i++) count += codes[i] >> width != 0;
+    count = __reduce_add_sync(FULL, count);
+    const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(count, full - width);
+    const Fit<T> patched = {bytes, width, full, count};
+    return count <= MAX_EXCEPTIONS && bytes < plain.bytes ? patched : plain;
 }
 
-// Σ of the codes' own widths: a measure that a few large codes do not move. This lane's share.
-template <class T> DEV u32 total_width(const typename T::Word (&codes)[T::VALUES]) {
-    u32 sum = 0;
+// Distance from 0 as a signed number.
+template <class T> DEV typename T::Word magnitude(typename T::Word x) { return negative<T>(x) ? wrap<T>((typename T::Word)0 - x) : x; }
+
+// The totals of offset, zigzag, delta and special over the samples: this lane's share, offset and delta in the low halves.
+template <class T> DEV void totals(u32 special, u32 lane, const typename T::Word (&x)[T::VALUES], typename T::Word first, typename T::Word least,
+                                   u32& offset_zigzag, u32& delta_special) {
+    typedef typename T::Word Word;
+    offset_zigzag = delta_special = 0;
+    // Where a lane has two words, the second one before its last is its neighbour's.
+    const Word neighbour = T::VALUES < SAMPLE ? __shfl_up_sync(FULL, x[T::VALUES - 1], 1) : 0;
+    if (!Sample<T>::has(lane)) return;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) sum += width_of(codes[i]);
-    return sum;
+    for (int i = 0; i < Sample<T>::COUNT; i++) {
+        const int at = Sample<T>::place(i);
+        const Word before2 = at >= 2 ? x[at - 2 & T::VALUES - 1] : neighbour;
+        const Word d = wrap<T>(x[at] - x[at - 1]);
+        const Word other = special == SPECIAL_EXPONENT ? to_exponent_code<T>(x[at]) >> 1 : magnitude<T>(wrap<T>(d - (x[at - 1] - before2)));
+        offset_zigzag += width_of(wrap<T>(x[at] - least)) | width_of(magnitude<T>(wrap<T>(x[at] - first))) << 16;
+        delta_special += width_of(magnitude<T>(d)) | width_of(other) << 16;
+    }
 }
 
 // The word before each of this lane's, `first` before the subchunk's first.
@@ -75,23 +128,27 @@ template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], 
     for (int i = 1; i < T::VALUES; i++) d[i] = wrap<T>(x[i] - x[i - 1]);
 }
 
-// The codes of a mode; `slope` holds the differences.
+// The codes of a mode.
 template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, u32 lane, const typename T::Word (&x)[T::VALUES],
-                                     const typename T::Word (&slope)[T::VALUES], typename T::Word (&codes)[T::VALUES]) {
+                                     typename T::Word (&codes)[T::VALUES]) {
     if (mode == MODE_OFFSET) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = wrap<T>(x[i] - base);
     } else if (mode == MODE_ZIGZAG) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(wrap<T>(x[i] - base));
-    } else if (mode == MODE_DELTA) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(slope[i]);
-    } else if (special == SPECIAL_EXPONENT) {
+    } else if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = to_exponent_code<T>(x[i]);
     } else {
-        differences<T>(slope, 0, lane, codes);
+        // The base is the first word, so the first difference is 0, and the first second difference too.
+        differences<T>(x, base, lane, codes);
+        if (mode == MODE_SPECIAL) {
+            typename T::Word slope[T::VALUES];
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) slope[i] = codes[i];
+            differences<T>(slope, 0, lane, codes);
+        }
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(codes[i]);
     }
@@ -116,16 +173,10 @@ template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename
         for (int i = 0; i < T::VALUES; i++) x[i] = 0;
         return choice;
     }
-    Word slope[T::VALUES], codes[T::VALUES];
-    differences<T>(x, first, lane, slope);
-    u32 total[4];
-#pragma unroll
-    for (u32 mode = 0; mode < 4; mode++) {
-        codes_of<T>(mode, special, mode == MODE_OFFSET ? least : first, lane, x, slope, codes);
-        total[mode] = total_width<T>(codes);
-    }
-    // At most 4096 each: two to a reduction.
-    const u32 low_pair = __reduce_add_sync(FULL, total[0] | total[1] << 16), high_pair = __reduce_add_sync(FULL, total[2] | total[3] << 16);
+    u32 low_pair, high_pair;
+    totals<T>(special, lane, x, first, least, low_pair, high_pair);
+    low_pair = __reduce_add_sync(FULL, low_pair);
+    high_pair = __reduce_add_sync(FULL, high_pair);
     const u32 offset = low_pair & 0xffff, zigzag = low_pair >> 16, delta = high_pair & 0xffff, other = high_pair >> 16;
     choice.base = least;
     u32 best = offset;
@@ -137,11 +188,12 @@ template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename
         best = delta;
         choice.mode = MODE_DELTA;
     }
-    if (other < best && (special == SPECIAL_EXPONENT || delta < offset)) choice.mode = MODE_SPECIAL;
+    if (other < best) choice.mode = MODE_SPECIAL;
     if (choice.mode != MODE_OFFSET) choice.base = first;
     if (choice.mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) choice.based = choice.base = 0;
-    codes_of<T>(choice.mode, special, choice.base, lane, x, slope, codes);
-    const Fit<T> f = fit<T>(codes);
+    Word codes[T::VALUES];
+    codes_of<T>(choice.mode, special, choice.base, lane, x, codes);
+    const Fit<T> f = fit<T>(codes, lane);
     const u32 plain = width_of(wrap<T>(most - least));
     if (choice.mode != MODE_OFFSET && SUBCHUNK_VALUES(T) / 8 * plain <= f.bytes) {
         choice = {MODE_OFFSET, plain, 0, 0, 1, least};

@@ -30,9 +30,17 @@ struct Source {
     }
 };
 
-// A block's chunk, and the units of all chunks before chunk `next`, the one after its last.
+// A block's turn, and the units of all chunks of its array before chunk `next`, the one after its last.
 struct Turn {
-    u64 chunk, next, before;
+    u64 turn, next, before;
+};
+
+// The array that a block works on.
+struct Job {
+    Item item;
+    Slot* slot;
+    Plan plan;
+    DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
 };
 
 // What the warps of a block tell each other of their subchunks.
@@ -44,6 +52,7 @@ template <class T> struct Shared {
     u64 sums[32];                  // of each warp: its part of the body's checksum
     u64 any[32];                   // of each warp: OR of its words
     Turn turn[2];                  // this chunk's and the next one's
+    Job job;
     u64 between;                   // units of the chunks between
 };
 
@@ -163,8 +172,8 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     enum { WARPS = THREADS / 32, PER_WARP = SUBCHUNKS / WARPS, STAGED = ADAPTIVE || T::BITS < 32 };
 
     const CompressArgs& a;
-    const Plan& plan;
     Shared<T>& shared;
+    const Plan& plan;      // of the job
     uint4* body;      // the body as it is built
     uint4* stage;     // where STAGED: the codes of the chunk, which else stay in registers
     u32* scratch;     // adaptive: 272 bytes a warp, all zero
@@ -258,9 +267,9 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     DEV u32 encode(u64 c) {
         const u64 at = c * CHUNK_BYTES;
         Source source;
-        source.start = a.src + at;
+        source.start = shared.job.item.src + at;
         source.bytes = (u32)min_of(plan.raw_bytes - at, (u64)CHUNK_BYTES);
-        source.whole = source.bytes == CHUNK_BYTES && ((u64)a.src & 15) == 0;
+        source.whole = source.bytes == CHUNK_BYTES && ((u64)source.start & 15) == 0;
         uint4 q[PER_WARP];
         if (source.whole) {
             const uint4* from = (const uint4*)(source.start + place_of(0));
@@ -316,7 +325,7 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
         const u32 units = constant ? 1 : min_of(l.bytes / ALIGN, raw_units);
         const u32 kind = constant ? KIND_CONSTANT : units < raw_units ? KIND_PACKED : KIND_RAW;
         const u32 entry = units | kind << ENTRY_KIND_SHIFT;
-        if (threadIdx.x == 0) store_relaxed(a.entries() + c, (u16)entry);
+        if (threadIdx.x == 0) store_relaxed(shared.job.entries() + c, (u16)entry);
         if (kind == KIND_PACKED) {
             if (STAGED) {
 #pragma unroll 1
@@ -379,26 +388,54 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
         return sum;
     }
 
+    DEV u64 ticket() const { return atomicAdd(&a.batch.slots->control.ticket, 1ull); }
+
+    // Turns to the array that the turn belongs to. For the whole block.
+    DEV void enter(Turn& turn) {
+        __syncthreads();    // everyone is done with the array before
+        if (warp == 0) {
+            const u32 i = a.batch.item_at(turn.turn, lane);
+            if (lane == 0) {
+                shared.job = {a.batch.item(i), a.batch.slots + i, a.batch.slots[i].plan};
+                turn.next = turn.before = 0;
+            }
+        }
+        __syncthreads();
+        quantizer.set(plan.step_w, plan.step_j);
+        quantizer.set_bound(plan.abs_bound);
+    }
+
     DEV void run() {
-        if (threadIdx.x == 0) shared.turn[0] = {atomicAdd(&a.control->ticket, 1ull), 0, 0};
+        if (threadIdx.x == 0) {
+            shared.turn[0] = {ticket(), 0, 0};
+            shared.job.item.first = shared.job.plan.chunks = 0;
+        }
         __syncthreads();
         for (u32 i = 0;; i ^= 1) {
-            const u64 c = shared.turn[i].chunk;
-            if (c >= plan.chunks) return;
+            const u64 turn = shared.turn[i].turn;
+            if (turn >= a.batch.turns) return;
+            if (turn - shared.job.item.first >= plan.chunks) enter(shared.turn[i]);
+            if (plan.chunks == 0) {
+                // No room for header and index: nothing to do in this array.
+                if (threadIdx.x == 0) shared.turn[i ^ 1] = {ticket(), 0, 0};
+                __syncthreads();
+                continue;
+            }
+            const u64 c = turn - shared.job.item.first;
             const u32 entry = encode(c), units = entry & ENTRY_SIZE_MASK;
             if (warp == 0) {
-                const u64 between = units_between(a.entries(), shared.turn[i].next, c, lane);
+                const u64 between = units_between(shared.job.entries(), shared.turn[i].next, c, lane);
                 if (lane == 0) shared.between = between;
             }
             __syncthreads();
-            u64 ticket = 0;
-            if (threadIdx.x == 0) ticket = atomicAdd(&a.control->ticket, 1ull);
+            u64 following = 0;
+            if (threadIdx.x == 0) following = ticket();
             const u64 before = shared.turn[i].before + shared.between;
             const u64 at = plan.bodies_at + before * ALIGN;
-            const bool fits = at + units * ALIGN <= a.capacity;
-            const u64 sum = warp_sum(fits ? place(a.dst + at, units) : 0);
+            const bool fits = at + units * ALIGN <= shared.job.item.bytes;
+            const u64 sum = warp_sum(fits ? place(shared.job.item.dst + at, units) : 0);
             if (lane == 0) shared.sums[warp] = sum;
-            if (threadIdx.x == 0) shared.turn[i ^ 1] = {ticket, c + 1, before + units};
+            if (threadIdx.x == 0) shared.turn[i ^ 1] = {following, c + 1, before + units};
             __syncthreads();
             if (threadIdx.x == THREADS - 1) record(c, at, units, fits);
         }
@@ -408,11 +445,12 @@ template <class T, bool ADAPTIVE, int THREADS> struct Compressor {
     DEV void record(u64 c, u64 at, u32 units, bool fits) {
         u64 sum = 0;
         for (int w = 0; w < WARPS; w++) sum += shared.sums[w];
-        u64* group = (u64*)(a.dst + HEADER_BYTES) + 2 * (c / GROUP_CHUNKS);
+        u64* group = (u64*)(shared.job.item.dst + HEADER_BYTES) + 2 * (c / GROUP_CHUNKS);
+        Control& control = shared.job.slot->control;
         atomicAdd(&group[1], body_checksum(sum, (u32)(c % GROUP_CHUNKS)));
         if (c % GROUP_CHUNKS == 0) group[0] = at;
-        if (c + 1 == plan.chunks) a.control->end = at + units * ALIGN;
-        if (!fits) fail(a.control, STATUS_BUFFER_TOO_SMALL);
+        if (c + 1 == plan.chunks) control.end = at + units * ALIGN;
+        if (!fits) fail(&control, STATUS_BUFFER_TOO_SMALL);
     }
 };
 
@@ -421,14 +459,10 @@ template <class T, bool ADAPTIVE, int THREADS> DEV void compress(const CompressA
     alignas(16) SHARED uint4 stage[ADAPTIVE || T::BITS < 32 ? CHUNK_BYTES / 16 : 1];
     alignas(16) SHARED u32 scratch[ADAPTIVE ? THREADS / 32 : 1][68];
     SHARED Shared<T> shared;
-    const Plan& plan = *a.plan;
-    if (a.control->status) return;
     if (ADAPTIVE)
         for (u32 i = threadIdx.x; i < THREADS / 32 * 68; i += THREADS) (&scratch[0][0])[i] = 0;
-    Compressor<T, ADAPTIVE, THREADS> compressor = {a, plan, shared, body, stage, scratch[ADAPTIVE ? threadIdx.x / 32 : 0]};
+    Compressor<T, ADAPTIVE, THREADS> compressor = {a, shared, shared.job.plan, body, stage, scratch[ADAPTIVE ? threadIdx.x / 32 : 0]};
     compressor.lane = threadIdx.x & 31;
     compressor.warp = threadIdx.x >> 5;
-    compressor.quantizer.set(plan.step_w, plan.step_j);
-    compressor.quantizer.set_bound(plan.abs_bound);
     compressor.run();
 }

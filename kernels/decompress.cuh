@@ -3,9 +3,8 @@
 // checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 #pragma once
 #include "bitpack.cuh"
-#include "checksum.cuh"
+#include "plan.cuh"
 #include "quantizer.cuh"
-#include "stream.cuh"
 
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)
@@ -290,27 +289,41 @@ DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     return sum;
 }
 
-// What all threads of a block know of the stream: in shared memory, since registers are short.
+// What all threads of a block know of the stream that they work on: in shared memory, since registers are short.
 template <class T> struct Stream {
+    const u8* src;
+    Control* control;
+    Result* result;
+    u64 first, turns;    // of all arrays' turns, those of this one
     StreamHead head;
     Quantizer<T> quantizer;
     Target target;
-    u64 begin, end;    // chunks whose groups are wanted
+    u64 begin, end;      // chunks whose groups are wanted
     u32 status;
 
-    DEV void open(const DecompressArgs& a) {
-        status = head.read(a.src, a.src_bytes);
+    DEV void open(const DecompressArgs& a, u32 i) {
+        const Item item = a.batch.item(i);
+        src = item.src;
+        control = &a.batch.slots[i].control;
+        result = a.batch.results + i;
+        first = item.first;
+        turns = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.turns) - first;
+        status = head.read(src, item.bytes);
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
-        if (!status && (a.first > head.count || a.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
+        if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
+        if (!status && a.batch.items && item.count != head.count) status = STATUS_OUT_OF_RANGE;
         if (status) return;
         quantizer.set(head.step_w, head.step_j);
         target.begin = a.first * (T::BITS / 8);
-        target.end = target.begin + a.count * (T::BITS / 8);
-        target.origin = a.dst - target.begin;
+        target.end = target.begin + item.count * (T::BITS / 8);
+        target.origin = item.dst - target.begin;
         const u64 group = (u64)CHUNK_BYTES * GROUP_CHUNKS;
         begin = target.begin / group * GROUP_CHUNKS;
-        end = a.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
+        end = item.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
     }
+
+    // Blocks that have a turn in this array; each has its first one among the first so many.
+    DEV u64 blocks() const { return min_of(turns, (u64)gridDim.x); }
 };
 
 // What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
@@ -348,45 +361,62 @@ template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 
     if (lane == 0) place = body;
 }
 
-template <class T> DEV void decompress(const DecompressArgs& a) {
-    alignas(16) SHARED u32 body[(CHUNK_BYTES + TAIL_SLACK) / 4];
-    alignas(16) SHARED uint4 warp_buffer[DECODE_WARPS][32];
-    SHARED u64 part[DECODE_WARPS];
-    SHARED Stream<T> stream;
-    SHARED Parts<T> parts;
-    SHARED Body place[2];    // of this chunk and the next
-    u32 turn = 0;
+// A block's shared memory.
+template <class T> struct Workbench {
+    alignas(16) u32 body[(CHUNK_BYTES + TAIL_SLACK) / 4];
+    alignas(16) uint4 warp_buffer[DECODE_WARPS][32];
+    u64 part[DECODE_WARPS];
+    Stream<T> stream;
+    Parts<T> parts;
+    Body place[2];    // of this chunk and the next
+};
+
+// A block's turns in one array, from its chunk `c` on. For a whole block.
+template <class T> DEV void decompress_one(Workbench<T>& bench, u64 rank) {
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (threadIdx.x == 0) stream.open(a);
-    __syncthreads();
-    const StreamHead& head = stream.head;
-    if (stream.status) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) {
-            a.result->status = stream.status;
-            a.result->bytes = 0;
-        }
-        return;
-    }
+    const Stream<T>& stream = bench.stream;
+    const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
-    if (!check_index(a.src, head, a.control) && lane == 0) fail(a.control, STATUS_CORRUPT);
-    bool good = true;
-    if (warp == DECODE_WARPS - 1) look_up(a.src, stream, stream.begin + blockIdx.x, place[0], lane);
-    for (u64 c = stream.begin + blockIdx.x; c < stream.end; c += gridDim.x) {
+    bool good = check_index(src, stream.head, stream.control, rank, stream.blocks()) || lane;
+    u32 turn = 0;
+    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + rank, bench.place[0], lane);
+    for (u64 c = stream.begin + rank; c < stream.end; c += gridDim.x) {
         __syncthreads();    // the place is known, and everyone is done with the body before
-        const Body here = place[turn];
+        const Body here = bench.place[turn];
         turn ^= 1;
-        const u64 sum = warp_sum(fetch(a.src + here.at, here.units, (uint4*)body));
-        if (lane == 0) part[warp] = sum;
+        const u64 sum = warp_sum(fetch(src + here.at, here.units, (uint4*)bench.body));
+        if (lane == 0) bench.part[warp] = sum;
         __syncthreads();
-        if (warp == DECODE_WARPS - 1) look_up(a.src, stream, c + gridDim.x, place[turn], lane);
+        if (warp == DECODE_WARPS - 1) look_up(src, stream, c + gridDim.x, bench.place[turn], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
         }
-        if (threadIdx.x == 0) disagreement += compare(a.src, c, part);
-        good &= decode<T>(body, here, stream, parts, warp_buffer[warp], c, warp, lane);
+        if (threadIdx.x == 0) disagreement += compare(src, c, bench.part);
+        good &= decode<T>(bench.body, here, stream, bench.parts, bench.warp_buffer[warp], c, warp, lane);
     }
-    if (!good) fail(a.control, STATUS_CORRUPT);
+    if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();
-    if (threadIdx.x == 0) close(a.control, a.src, head, disagreement, a.result);
+    if (threadIdx.x == 0) close(stream.control, src, stream.head, disagreement, stream.result, stream.blocks());
+}
+
+template <class T> DEV void decompress(const DecompressArgs& a) {
+    SHARED Workbench<T> bench;
+    const u32 lane = threadIdx.x & 31;
+    for (u64 turn = blockIdx.x; turn < a.batch.turns;) {
+        __syncthreads();    // everyone is done with the array before
+        if (threadIdx.x < 32) {
+            const u32 i = a.batch.item_at(turn, lane);
+            if (lane == 0) bench.stream.open(a, i);
+        }
+        __syncthreads();
+        const u64 rank = turn - bench.stream.first;
+        if (bench.stream.status == 0) {
+            decompress_one(bench, rank);
+        } else if (rank == 0 && threadIdx.x == 0) {
+            bench.stream.result->status = bench.stream.status;
+            bench.stream.result->bytes = 0;
+        }
+        turn += (bench.stream.turns - rank + gridDim.x - 1) / gridDim.x * gridDim.x;
+    }
 }

@@ -28,8 +28,10 @@
 #define CODEC_SLEEK 0x1u
 #define FLAG_BIG_ENDIAN 0x1u
 #define FLAG_FAST 0x2u
+#define FLAG_MORE 0x4u
 #define KEY32 0x9e3779b1u
 #define MAX_EXCEPTIONS 0x20u
+#define SAMPLE 0x4u
 #define STATUS_INVALID_ARGUMENT 0x2u
 #define STATUS_BUFFER_TOO_SMALL 0x5u
 #define STATUS_NOT_SLEEK 0x6u

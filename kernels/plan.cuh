@@ -11,20 +11,49 @@ struct Plan {
     u32 big_endian, is_float, rounded, drop;    // drop: mantissa bits that mode rel rounds off
 };
 
+// What a launch keeps of each array; all zero before it.
+struct Slot {
+    Control control;
+    Plan plan;    // compress
+};
+
+// Which arrays a launch works on, and where it leaves what it knows of them.
+struct Batch {
+    Item only;            // the array, where there is one
+    const Item* items;    // else all of them
+    Slot* slots;
+    Result* results;
+    u64 turns;            // of all arrays
+    u32 count;            // arrays
+    u32 zero;
+
+    DEV Item item(u32 i) const { return items ? items[i] : only; }
+    DEV u32 item_at(u64 turn, u32 lane) const { return items ? item_of(items, count, turn, lane) : 0; }
+};
+
 struct CompressArgs {
-    const u8* src;
-    u64 count;
-    u8* dst;
-    u64 capacity;
-    Control* control;
-    Plan* plan;
-    Result* result;
+    Batch batch;
     double bound, range, fill;
     u32 dtype, mode, fast, big_endian;
     u32 has_range, has_fill;    // has_range: `range` is given, else it was measured
     u32 rounded, drop;
+};
 
-    DEV u16* entries() const { return (u16*)(dst + plan->entries_at); }
+struct DecompressArgs {
+    Batch batch;
+    u64 first;    // the first element wanted; a batch wants whole arrays
+    u32 dtype;
+    u32 zero;
+};
+
+// A block's share of an array, in launches whose blocks are divided evenly among the arrays.
+struct Share {
+    u32 item, rank, of;    // block `rank` of `of`
+    DEV Share(const Batch& batch) {
+        of = gridDim.x / batch.count;
+        item = blockIdx.x / of;
+        rank = blockIdx.x % of;
+    }
 };
 
 DEV double next_down(double x) { return float_of(bits_of(x) - 1); }
@@ -81,13 +110,13 @@ DEV double value_of_order(u64 key, bool is_double) {
     return (double)float_of((u32)key >> 31 ? (u32)key & ~(1u << 31) : ~(u32)key);
 }
 
-DEV Plan resolve(const CompressArgs& a) {
+DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     StreamHead head;
-    head.count = a.count;
+    head.count = count;
     head.dtype = a.dtype;
     head.layout();
     Plan plan;
-    plan.count = a.count;
+    plan.count = count;
     plan.raw_bytes = head.raw_bytes;
     plan.chunks = head.chunks;
     plan.groups = head.groups;
@@ -100,10 +129,10 @@ DEV Plan resolve(const CompressArgs& a) {
     plan.range = 0.0;
     plan.abs_bound = a.mode == BOUND_ABS ? a.bound : 0.0;
     if (a.mode == BOUND_NOA) {
-        const bool is_double = a.dtype == 2, measured = a.control->range[0] != 0;
+        const bool is_double = a.dtype == 2, measured = control.range[0] != 0;
         const u64 all = is_double ? ~0ull : 0xffffffffull;
         if (a.has_range) plan.range = a.range;
-        else if (measured) plan.range = sub_down(value_of_order(a.control->range[0], is_double), value_of_order(all - a.control->range[1], is_double));
+        else if (measured) plan.range = sub_down(value_of_order(control.range[0], is_double), value_of_order(all - control.range[1], is_double));
         plan.abs_bound = mul_down(a.bound, plan.range);
     }
     choose_step(plan, a.dtype, a.fast);
@@ -112,22 +141,26 @@ DEV Plan resolve(const CompressArgs& a) {
 
 // Before the chunks: the plan, an empty index, the header but for its length and checksum.
 DEV void begin_compress(const CompressArgs& a) {
-    const Plan plan = resolve(a);
-    if (a.capacity < plan.bodies_at) {
-        if (threadIdx.x == 0) fail(a.control, STATUS_BUFFER_TOO_SMALL);
+    const Share share(a.batch);
+    const Item item = a.batch.item(share.item);
+    Slot& slot = a.batch.slots[share.item];
+    const Plan plan = resolve(a, item.count, slot.control);
+    if (item.bytes < plan.bodies_at) {
+        // The slot is left without a plan.
+        if (threadIdx.x == 0) fail(&slot.control, STATUS_BUFFER_TOO_SMALL);
         return;
     }
-    uint4* head = (uint4*)a.dst;
-    for (u64 i = HEADER_BYTES / 16 + (u64)blockIdx.x * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)gridDim.x * blockDim.x)
+    uint4* head = (uint4*)item.dst;
+    for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)share.of * blockDim.x)
         head[i] = make_uint4(0, 0, 0, 0);
-    if (blockIdx.x || threadIdx.x) return;
-    *a.plan = plan;
-    a.control->end = plan.bodies_at;
-    u64* w = (u64*)a.dst;
+    if (share.rank || threadIdx.x) return;
+    slot.plan = plan;
+    slot.control.end = plan.bodies_at;
+    u64* w = (u64*)item.dst;
     const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
     w[0] = MAGIC48 | (u64)VERSION << 48;
     w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 | (u64)plan.step_w << 48;
-    w[2] = a.count;
+    w[2] = item.count;
     w[3] = 0;
     w[4] = a.mode == BOUND_LOSSLESS ? 0 : bits_of(a.bound);
     w[5] = bits_of(plan.range);
@@ -135,28 +168,32 @@ DEV void begin_compress(const CompressArgs& a) {
     w[7] = 0;
 }
 
-// After the chunks, by one block: length and checksum of the header, and the result.
+// After the chunks, by one block for each array: length and checksum of the header, and the result.
 DEV void finish_compress(const CompressArgs& a) {
     SHARED u64 part[32];
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (a.control->status) {
+    const Share share(a.batch);
+    const Slot& slot = a.batch.slots[share.item];
+    Result* result = a.batch.results + share.item;
+    if (slot.control.status) {
         if (threadIdx.x == 0) {
-            a.result->status = a.control->status;
-            a.result->bytes = 0;
+            result->status = slot.control.status;
+            result->bytes = 0;
         }
         return;
     }
-    const u64 bodies_at = a.plan->bodies_at, bytes = a.control->end;
-    if (threadIdx.x == 0) ((u64*)a.dst)[3] = bytes;
+    u8* dst = a.batch.item(share.item).dst;
+    const u64 bodies_at = slot.plan.bodies_at, bytes = slot.control.end;
+    if (threadIdx.x == 0) ((u64*)dst)[3] = bytes;
     __syncthreads();
     u64 sum = 0;
-    for (u64 i = threadIdx.x; i < bodies_at / 16; i += blockDim.x) sum += keyed(((const uint4*)a.dst)[i], key_of((u32)(4 * i)));
+    for (u64 i = threadIdx.x; i < bodies_at / 16; i += blockDim.x) sum += keyed(((const uint4*)dst)[i], key_of((u32)(4 * i)));
     sum = warp_sum(sum);
     if (lane == 0) part[warp] = sum;
     __syncthreads();
     if (threadIdx.x) return;
     for (u32 w = 1; w < blockDim.x / 32; w++) sum += part[w];
-    ((u64*)a.dst)[7] = mix(sum + KEY64 * bodies_at);
-    a.result->bytes = bytes;
-    a.result->status = 0;
+    ((u64*)dst)[7] = mix(sum + KEY64 * bodies_at);
+    result->bytes = bytes;
+    result->status = 0;
 }

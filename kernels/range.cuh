@@ -7,13 +7,15 @@ DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 template <class T> DEV void measure_range(const CompressArgs& a) {
     typedef typename T::Float Float;
     const Float infinity = (Float)float_of(0x7f800000u), fill = (Float)a.fill;
-    const u64 raw_bytes = a.count * (T::BITS / 8), all = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
+    const Share share(a.batch);
+    const Item item = a.batch.item(share.item);
+    const u64 raw_bytes = item.count * (T::BITS / 8), all = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
     u64 most = 0, least = 0;    // largest key, largest inverted key
-    for (u64 at = (u64)blockIdx.x * CHUNK_BYTES; at < raw_bytes; at += (u64)gridDim.x * CHUNK_BYTES) {
+    for (u64 at = (u64)share.rank * CHUNK_BYTES; at < raw_bytes; at += (u64)share.of * CHUNK_BYTES) {
         Source source;
-        source.start = a.src + at;
+        source.start = item.src + at;
         source.bytes = (u32)min_of(raw_bytes - at, (u64)CHUNK_BYTES);
-        source.whole = source.bytes == CHUNK_BYTES && ((u64)a.src & 15) == 0;
+        source.whole = source.bytes == CHUNK_BYTES && ((u64)item.src & 15) == 0;
         for (u32 i = 16 * threadIdx.x; i < source.bytes; i += 16 * blockDim.x) {
             uint4 q = source.load<T>(i, true);
             if (a.big_endian) q = swap_bytes<T>(q);
@@ -32,6 +34,7 @@ template <class T> DEV void measure_range(const CompressArgs& a) {
     most = warp_max(most);
     least = warp_max(least);
     if ((threadIdx.x & 31) || most == 0) return;
-    atomicMax(&a.control->range[0], most);
-    atomicMax(&a.control->range[1], least);
+    u64* range = a.batch.slots[share.item].control.range;
+    atomicMax(&range[0], most);
+    atomicMax(&range[1], least);
 }

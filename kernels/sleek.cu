@@ -10,6 +10,7 @@
 #define RANGE_THREADS 256
 #define BEGIN_THREADS 256
 #define FINISH_THREADS 1024
+#define LIST_THREADS 96
 
 #define KERNELS(name, type) \
     KERNEL void __launch_bounds__(DECODE_THREADS, sizeof(type::Word) == 8 ? 8 : 10) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
@@ -40,3 +41,4 @@ KERNELS(b8, B8)
 
 KERNEL void __launch_bounds__(BEGIN_THREADS) sleek_begin_compress(const CompressArgs a) { begin_compress(a); }
 KERNEL void __launch_bounds__(FINISH_THREADS) sleek_finish_compress(const CompressArgs a) { finish_compress(a); }
+KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_items(a); }

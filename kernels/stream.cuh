@@ -1,10 +1,11 @@
 // Header and index of a stream, and what a launch leaves behind for the host.
 #pragma once
+#include "batch.cuh"
 #include "checksum.cuh"
 
-// Shared by the blocks of a launch; all zero before it. src/cuda/kernels.rs has the same layout.
+// Of an array, shared by the blocks of a launch; all zero before it. src/cuda/module.rs has the same layout.
 struct Control {
-    u64 ticket;          // chunks handed out
+    u64 ticket;          // compress, first array only: turns handed out
     u64 end;             // compress: bytes of all bodies
     u64 disagreement;    // decompress: of bodies with the groups' checksums
     u64 index_sum;       // decompress: keyed sum of header and index, its own checksum left out
@@ -20,16 +21,6 @@ struct Result {
     u32 zero;
 };
 
-struct DecompressArgs {
-    const u8* src;
-    u64 src_bytes;
-    u8* dst;
-    u64 first, count;    // elements wanted
-    Control* control;
-    Result* result;
-    u32 dtype;
-    u32 zero;
-};
 
 DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
 
@@ -69,7 +60,7 @@ struct StreamHead {
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
         if (stream_bytes < bodies_at) return STATUS_CORRUPT;
-        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
         return step_is_valid() ? 0 : STATUS_CORRUPT;
     }
 
@@ -82,10 +73,10 @@ struct StreamHead {
 };
 
 // One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed sum
-// over header and index to the control block. False where the index is not valid.
-DEV bool check_index(const u8* src, const StreamHead& head, Control* control) {
+// over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
+DEV bool check_index(const u8* src, const StreamHead& head, Control* control, u64 block, u64 blocks) {
     const u32 lane = threadIdx.x & 31;
-    const u64 warps = (u64)gridDim.x * (blockDim.x / 32), warp = (u64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const u64 warps = blocks * (blockDim.x / 32), warp = block * (blockDim.x / 32) + threadIdx.x / 32;
     const u32* words = (const u32*)src;
     u64 sum = 0;
     bool good = true;
@@ -125,11 +116,11 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control) {
     return __all_sync(FULL, good);
 }
 
-// A block's last act. The last block of all compares the checksums and leaves the result.
-DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disagreement, Result* result) {
+// A block's last act in an array. The last of its blocks compares the checksums and leaves the result.
+DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disagreement, Result* result, u64 blocks) {
     if (disagreement) atomicAdd(&control->disagreement, disagreement);
     __threadfence();
-    if (atomicAdd(&control->closed, 1u) + 1 != gridDim.x) return;
+    if (atomicAdd(&control->closed, 1u) + 1 != (u32)blocks) return;
     __threadfence();
     const u64 sum = atomicAdd(&control->index_sum, 0ull), differ = atomicAdd(&control->disagreement, 0ull);
     const u64 stored = ((const u64*)src)[7];

@@ -1,11 +1,30 @@
 #!/usr/bin/env bash
 # Puts what was built under $PREFIX, behind $DESTDIR if that is set, and writes a list of it for uninstall.sh.
-# `make install` sets the variables: PREFIX, LIBDIR and HDF5_PLUGIN_DIR (absolute), DESTDIR, VERSION,
-# RELEASE (folder of libsleek.so and sleek), STATIC (libsleek.a).
+# `make install` sets the variables: PREFIX and LIBDIR (absolute), HDF5_PLUGIN_DIR (absolute, several as a:b, or auto or auto:PART),
+# FORTRAN (a compiler, or nothing), DESTDIR, VERSION, RELEASE (folder of libsleek.so and sleek), STATIC (libsleek.a).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for folder in "$PREFIX" "$LIBDIR" "$HDF5_PLUGIN_DIR"; do
+# The folders that the machine's HDF5 libraries search by themselves, those in Python left out; $1 is a part of the libraries' paths.
+searched() {
+    { env -u HDF5_PLUGIN_PATH "$RELEASE/sleek" doctor || true; } | awk -v part="$1" '
+        /^  \// { on = index($1, part) && !/ in python3\)$/ }
+        on && $1 == "searches" { sub(/:$/, "", $2); if (!seen[$2]++) print $2 }'
+}
+
+case $HDF5_PLUGIN_DIR in
+auto | auto:*)
+    part=${HDF5_PLUGIN_DIR#auto}
+    mapfile -t plugin_dirs < <(searched "${part#:}")
+    if [ ${#plugin_dirs[@]} = 0 ]; then
+        echo "no libhdf5 with '${part#:}' in its path was found (sleek doctor lists them): HDF5_PLUGIN_DIR may also be a folder" >&2
+        exit 1
+    fi
+    ;;
+*) IFS=: read -ra plugin_dirs <<< "$HDF5_PLUGIN_DIR" ;;
+esac
+
+for folder in "$PREFIX" "$LIBDIR" "${plugin_dirs[@]}"; do
     case $folder in
     *[[:space:]\|\&]*) echo "cannot install to '$folder': white space, | and & break pkg-config or CMake" >&2 && exit 1 ;;
     /*) ;;
@@ -34,7 +53,7 @@ fill() { # template, place: the template with its @NAMES@ replaced
         -e "s|@SONAME@|libsleek.so.$major|g" \
         -e "s|@TO_PREFIX@|$(realpath -m --relative-to="$(dirname "$2")" "$PREFIX")|g" \
         -e "s|@TO_LIBDIR@|$(realpath -m --relative-to="$PREFIX" "$LIBDIR")|g" \
-        -e "s|@PLUGIN_DIR@|$(under_prefix "$HDF5_PLUGIN_DIR")|g" "$1" > "$DESTDIR$2"
+        -e "s|@PLUGIN_DIR@|$(under_prefix "${plugin_dirs[0]}")|g" "$1" > "$DESTDIR$2"
     chmod 644 "$DESTDIR$2"
     installed+=("$2")
 }
@@ -46,11 +65,31 @@ under_prefix() {
     esac
 }
 
+complete() { # shell, place: how the shell completes the command's arguments
+    install -d "$DESTDIR$(dirname "$2")"
+    "$RELEASE/sleek" completions "$1" > "$DESTDIR$2"
+    chmod 644 "$DESTDIR$2"
+    installed+=("$2")
+}
+
 put 755 "$RELEASE/sleek" "$PREFIX/bin/sleek"
 put 644 packaging/sleek.1 "$PREFIX/share/man/man1/sleek.1"
+complete bash "$PREFIX/share/bash-completion/completions/sleek"
+complete zsh "$PREFIX/share/zsh/site-functions/_sleek"
+complete fish "$PREFIX/share/fish/vendor_completions.d/sleek.fish"
 for header in include/*; do
     put 644 "$header" "$PREFIX/$header"
 done
+# Modules as one compiler writes them, with the code behind them.
+if [ -n "$FORTRAN" ]; then
+    include=$PWD/include
+    built=$(mktemp -d)
+    trap 'rm -rf "$built"' EXIT
+    (cd "$built" && "$FORTRAN" -c -O2 -fPIC "$include/sleek.f90" "$include/sleek_hdf5.f90" && ar rcs libsleek_fortran.a ./*.o)
+    for file in "$built"/*.mod "$built/libsleek_fortran.a"; do
+        put 644 "$file" "$LIBDIR/sleek/${FORTRAN##*/}/${file##*/}"
+    done
+fi
 put 755 "$RELEASE/libsleek.so" "$LIBDIR/libsleek.so.$VERSION"
 link "libsleek.so.$VERSION" "$LIBDIR/libsleek.so.$major"
 link "libsleek.so.$major" "$LIBDIR/libsleek.so"
@@ -59,8 +98,14 @@ fill packaging/sleek.pc.in "$LIBDIR/pkgconfig/sleek.pc"
 fill cmake/sleekConfig.cmake.in "$LIBDIR/cmake/sleek/sleekConfig.cmake"
 fill cmake/sleekConfigVersion.cmake.in "$LIBDIR/cmake/sleek/sleekConfigVersion.cmake"
 # A file, not a link: HDF5 opens every library of that folder, which may be shared by several prefixes.
-put 755 "$RELEASE/libsleek.so" "$HDF5_PLUGIN_DIR/libsleek.so"
+for folder in "${plugin_dirs[@]}"; do
+    put 755 "$RELEASE/libsleek.so" "$folder/libsleek.so"
+done
 
 install -d "$DESTDIR$(dirname "$list")"
 printf '%s\n' "${installed[@]}" > "$DESTDIR$list"
-echo "installed to $DESTDIR$PREFIX; HDF5 finds the filter with: export HDF5_PLUGIN_PATH=$HDF5_PLUGIN_DIR"
+echo "installed to $DESTDIR$PREFIX"
+case $HDF5_PLUGIN_DIR in
+auto*) printf 'HDF5 finds the filter by itself in %s\n' "${plugin_dirs[@]}" ;;
+*) echo "HDF5 finds the filter with: export HDF5_PLUGIN_PATH=$HDF5_PLUGIN_DIR" ;;
+esac

@@ -31,10 +31,18 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
-    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk.
-    fn decode(&self, decoder: &mut Self::Decoder, kind: Kind, body: Body, out: &mut [u8]) -> Result<()>;
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body. `ahead` is what
+    /// will probably be encoded next, which may be fetched meanwhile.
+    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize);
+    /// Decodes a verified body into `out`, the bytes of the chunk. With `past_caches` they are written as `stage::stream` does.
+    fn decode(
+        &self,
+        decoder: &mut Self::Decoder,
+        kind: Kind,
+        body: Body,
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()>;
 }
 
 /// Threads that pay for `bytes` of data.
@@ -123,11 +131,11 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
-            let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+            let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
             // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare.
             let direct = bodies.len() - at >= spare.len();
             let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
-            let (kind, bytes) = codec.encode(&mut encoder, data, out);
+            let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !direct {
                 match bodies.get_mut(at..at + bytes) {
@@ -178,9 +186,9 @@ fn compress_parallel<C: ChunkCodec>(
             let mut unit = Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 };
             let mut used = 0;
             for c in u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(layout.chunks) {
-                let data = &src[c * CHUNK_BYTES..][..layout.chunk_raw_bytes(c)];
+                let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
                 let out = &mut scratch[used..];
-                let (kind, bytes) = codec.encode(&mut encoder, data, out);
+                let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
                 let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
                 unit.checksum = unit.checksum.wrapping_add(sum);
                 unit.bytes[c % UNIT_CHUNKS] = (kind, bytes as u16);
@@ -354,16 +362,11 @@ unsafe fn decode_chunk<C: ChunkCodec>(
     }
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
-    if wanted == chunk && !past_caches {
-        return codec.decode(decoder, kind, body, out);
+    if wanted == chunk {
+        return codec.decode(decoder, kind, body, out, past_caches);
     }
     let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(decoder, kind, body, &mut whole[..chunk.len()])?;
-    let part = &whole[wanted.start - chunk.start..wanted.end - chunk.start];
-    if past_caches {
-        stream::copy(part, out)
-    } else {
-        out.copy_from_slice(part)
-    }
+    codec.decode(decoder, kind, body, &mut whole[..chunk.len()], false)?;
+    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
     Ok(())
 }

@@ -162,7 +162,7 @@ pub unsafe fn host_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
 pub const WORKSPACE_BYTES: usize = 512;
 
 #[cfg(feature = "cuda")]
-pub use crate::cuda::{compress_async, decompress_async};
+pub use crate::cuda::{batch, compress_async, decompress_async};
 
 /// Loads the kernels for the element type of `params`.
 pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
@@ -204,6 +204,37 @@ pub unsafe fn decompress_async(
     _: *mut c_void,
 ) -> Result<()> {
     no_cuda(&())
+}
+
+/// The batched calls of a library without GPUs.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs)]
+pub mod batch {
+    use super::*;
+
+    pub struct Item;
+
+    impl Item {
+        pub fn new(_: *const u8, _: *mut u8, _: u64, _: u64) -> Item {
+            Item
+        }
+    }
+
+    pub fn workspace_bytes(_: usize) -> usize {
+        WORKSPACE_BYTES
+    }
+
+    /// # Safety
+    /// Never does anything.
+    pub unsafe fn compress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+        no_cuda(&())
+    }
+
+    /// # Safety
+    /// Never does anything.
+    pub unsafe fn decompress_async(_: crate::DType, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+        no_cuda(&())
+    }
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -21,9 +21,12 @@ mod cpu;
 pub mod cuda;
 pub mod device;
 mod dtype;
+pub mod environment;
 mod error;
 pub mod format;
 mod guard;
+#[cfg(unix)]
+mod h5d;
 #[cfg(unix)]
 pub mod hdf5;
 mod memory;
@@ -31,6 +34,7 @@ mod params;
 pub mod pool;
 #[doc(hidden)]
 pub mod stage;
+pub mod text;
 
 pub use codec::Info;
 pub use dtype::DType;

@@ -29,9 +29,9 @@ pub fn threads(requested: u32) -> usize {
     }
     let mut known = DEFAULT.load(Ordering::Relaxed);
     if known == 0 {
-        let set = std::env::var("SLEEK_NUM_THREADS").ok().and_then(|v| v.trim().parse::<usize>().ok());
-        known = match set {
-            Some(n) if n > 0 => n.min(MAX_THREADS),
+        // A value that cannot be understood was refused before (`environment::check`).
+        known = match crate::environment::threads() {
+            Ok(Some(n)) => n.min(MAX_THREADS),
             _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
         };
@@ -54,6 +54,20 @@ pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
             work();
         }),
         None => work(),
+    }
+}
+
+/// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both must end
+/// whether the other has begun or not.
+pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> R) -> R {
+    match pool_of(tasks) {
+        Some(pool) => pool.in_place_scope(|s| {
+            for _ in 0..tasks {
+                s.spawn(|_| work());
+            }
+            main()
+        }),
+        None => main(),
     }
 }
 

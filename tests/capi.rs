@@ -26,7 +26,7 @@ fn compile(dir: &TempDir, source: &str) -> PathBuf {
             .arg(common::root().join(source))
             .arg(format!("-L{0}", dir.path().display()))
             .arg(format!("-Wl,-rpath,{}", dir.path().display()))
-            .args(["-lsleek", "-lm", "-lpthread", "-o"])
+            .args(["-Wl,--as-needed", "-lsleek", "-lm", "-lpthread", "-ldl", "-o"])
             .arg(&program),
     );
     program
@@ -100,6 +100,15 @@ fn memory_is_used_as_promised() {
                 .arg(compile(&dir, source)),
         );
     }
+}
+
+/// A program that does not link the library, and closes it while the pool's threads and one of its own are in it.
+#[test]
+fn closed_and_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/reload.c");
+    let said = common::run(Command::new(program).arg(common::libsleek()));
+    assert_eq!(said, "closed and opened again\n");
 }
 
 /// Hosts that know the library only at run time: HDF5, Python, Julia.

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod common;
+
 /// A directory of its own for each test.
 struct Bench {
     dir: TempDir,
@@ -174,6 +176,24 @@ fn several_frames_are_one_array() {
     assert_eq!(bench.json("inspect --json packed")["frames"], 2);
 }
 
+/// Each stream that is left is whole; that others are missing or too many is noticed all the same.
+#[test]
+fn missing_and_surplus_frames_are_noticed() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(40_000)));
+    bench.ok("compress --frame-bytes 65536 --dtype f32 --abs 1e-3 in packed");
+    let packed = bench.get("packed");
+    let first = u64::from_le_bytes(packed[24..32].try_into().unwrap()) as usize;
+    assert!(first < packed.len());
+    bench.put("cut", &packed[..first]);
+    bench.put("long", &[&packed[..], &packed[..first]].concat());
+    for command in ["decompress -f $ out", "verify in $", "inspect $"] {
+        bench.fails(&command.replace('$', "cut"), "more streams were to follow");
+        bench.fails(&command.replace('$', "long"), "follows the last stream");
+    }
+    bench.ok("decompress -f packed out");
+}
+
 #[test]
 fn threads_do_not_change_a_byte() {
     let bench = Bench::new();
@@ -315,6 +335,29 @@ fn bad_arguments() {
 }
 
 #[test]
+fn variables_that_cannot_be_understood_are_refused() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(250)));
+    bench.ok("compress --dtype f32 --abs 1e-3 in packed");
+    for (variable, value, right) in [
+        ("SLEEK_NUM_THREADS", "four", "from 1 on"),
+        ("SLEEK_NUM_THREADS", "0", "from 1 on"),
+        ("SLEEK_SIMD", "sse", "avx2"),
+    ] {
+        for args in ["compress --dtype f32 --abs 1e-3 in out", "decompress packed out", "verify in packed"] {
+            let out = bench.command(args).env(variable, value).output().unwrap();
+            let message = stderr(&out);
+            assert_eq!(out.status.code(), Some(2), "{variable}={value} {args}");
+            assert!(message.contains(&format!("{variable} is '{value}'")) && message.contains(right), "{message}");
+            assert!(!bench.path("out").exists());
+        }
+    }
+    // An option takes the place of the variable.
+    let out = bench.command("verify --threads 2 in packed").env("SLEEK_NUM_THREADS", "four").output().unwrap();
+    assert!(out.status.success(), "{}", stderr(&out));
+}
+
+#[test]
 fn damaged_files() {
     let bench = Bench::new();
     bench.put("in", &bytes_of(&wave(20_000)));
@@ -340,7 +383,7 @@ fn damaged_files() {
     bench.fails("decompress more out", &format!("byte {}", good.len()));
 
     bench.ok("compress --dtype f32 --abs 1e-2 in other");
-    bench.put("mixed", &[good, bench.get("other")].concat());
+    bench.put("mixed", &[&good[..second], &bench.get("other")].concat());
     bench.fails("decompress mixed out", "agree");
 }
 
@@ -440,31 +483,34 @@ fn h5args_agree_with_each_other() {
     bench.fails("h5args --abs inf", "inf");
 }
 
-/// The library that belongs to the command under test.
-#[cfg(target_os = "linux")]
-fn plugin_dir() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_sleek")).parent().unwrap()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn doctor_finds_fault_and_cure() {
     let bench = Bench::new();
-    // A plugin directory of our own, since HDF5 opens every library that it finds in one.
-    fs::create_dir(bench.path("plugins")).unwrap();
-    fs::create_dir(bench.path("bare")).unwrap();
-    fs::copy(plugin_dir().join("libsleek.so"), bench.path("plugins/libsleek.so")).unwrap();
-    let doctor = |path: PathBuf| {
-        let out = bench.command("doctor").env("HDF5_PLUGIN_PATH", path).output().unwrap();
+    // The command as it is installed, and a plugin directory of our own: HDF5 opens every library that it finds in one.
+    for dir in ["bin", "lib", "plugins", "bare"] {
+        fs::create_dir(bench.path(dir)).unwrap();
+    }
+    fs::copy(env!("CARGO_BIN_EXE_sleek"), bench.path("bin/sleek")).unwrap();
+    for place in ["lib", "plugins"] {
+        fs::copy(common::libsleek(), bench.path(place).join("libsleek.so")).unwrap();
+    }
+    let doctor = |path: PathBuf, variables: &[(&str, &str)]| {
+        let mut command = Command::new(bench.path("bin/sleek"));
+        command.arg("doctor").env("HDF5_PLUGIN_PATH", path).envs(variables.iter().copied());
+        let out = command.output().unwrap();
         (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    let (code, text) = doctor(bench.path("plugins"));
+    let (code, text) = doctor(bench.path("plugins"), &[]);
     assert!(code == Some(0) && text.contains("All is well") && text.contains("read back within the bound"), "{text}");
-    let (code, text) = doctor(bench.path("bare"));
+    let (code, text) = doctor(bench.path("bare"), &[]);
     assert!(code == Some(1) && text.contains("no libsleek.so") && text.contains("NOT FOUND"), "{text}");
     assert!(text.contains("export HDF5_PLUGIN_PATH="), "{text}");
-    let (code, text) = doctor(bench.path("missing"));
+    let (code, text) = doctor(bench.path("missing"), &[]);
     assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
+    let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);
+    assert!(code == Some(1) && text.contains("SLEEK_NUM_THREADS is 'four'"), "{text}");
+    assert!(text.contains("SLEEK_PARAMS: 'abs=x' needs a number"), "{text}");
 }
 
 #[cfg(target_os = "linux")]

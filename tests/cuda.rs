@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use sleek::cuda::batch::{self, Item};
 use sleek::device::{self, Place};
 use sleek::{DType, Device, Kind, Mode, Params, Profile};
 
@@ -564,6 +565,87 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
 }
 
 #[test]
+fn a_batch_gives_the_bytes_of_single_calls() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(31);
+    for (round, (dtype, profile)) in
+        [(DType::F32, Profile::Fast), (DType::F64, Profile::Adaptive), (DType::U16, Profile::Adaptive)]
+            .into_iter()
+            .enumerate()
+    {
+        let per_chunk = 16384 / dtype.size();
+        // More arrays than one launch lists; some empty, one of more than a group, some whose stream will not fit.
+        let arrays: Vec<Vec<u8>> = (0..100)
+            .map(|i| {
+                let count = [0, 1, 100, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
+                data(KINDS[i % 9], dtype, if i == 50 { 70 * per_chunk } else { count }, &mut r)
+            })
+            .collect();
+        let mut p = Params { profile, ..Params::new(dtype) };
+        if dtype.is_float() {
+            p = p.with_bound(Mode::Noa, 1e-3);
+        }
+        let expected: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
+        let small = |i: usize| i % 40 == 9;
+        let count = |i: usize| arrays[i].len() / dtype.size();
+        let room =
+            |i: usize| if small(i) { expected[i].len() - 16 } else { sleek::compress_bound(&p, count(i)).unwrap() };
+        let src: Vec<Memory> = arrays.iter().map(|a| shim.upload(0, a, 0)).collect();
+        let dst: Vec<Memory> = (0..arrays.len()).map(|i| shim.allocate(0, room(i) + 64)).collect();
+        let back: Vec<Memory> = arrays.iter().map(|a| shim.allocate(0, a.len())).collect();
+        let workspace = shim.allocate(0, batch::workspace_bytes(arrays.len()));
+        let results = shim.allocate(0, 16 * arrays.len());
+        let result = |i: usize| {
+            let bytes = results.read(16 * i, 12);
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            (word(0) as usize, word(8) as i32)
+        };
+        shim.set([5, 1, 3][round], round as u32);
+        sleek::cuda::prepare(dtype, 0, std::ptr::null_mut()).unwrap();
+        let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
+        let null = std::ptr::null_mut();
+        let items: Vec<Item> =
+            (0..arrays.len()).map(|i| Item::new(src[i].at(0), dst[i].at(0), count(i) as u64, room(i) as u64)).collect();
+        unsafe { batch::compress_async(&p, &items, results.at(0), workspace.at(0), null) }.unwrap();
+        for i in 0..arrays.len() {
+            if small(i) {
+                assert_eq!(result(i), (0, Kind::BufferTooSmall.code()), "{i}");
+            } else {
+                assert_eq!(result(i), (expected[i].len(), 0), "{i}");
+                assert!(dst[i].read(0, expected[i].len()) == expected[i], "{dtype:?} {i}");
+            }
+            assert!(dst[i].read(room(i), 64).iter().all(|b| *b == 0xA5), "{i}");
+        }
+        // One stream is damaged, one belongs to an array of another length.
+        unsafe { *dst[50].at(expected[50].len() - 1) ^= 1 };
+        let items: Vec<Item> = (0..arrays.len())
+            .map(|i| Item::new(dst[i].at(0), back[i].at(0), count(i) as u64 - u64::from(i == 2), room(i) as u64))
+            .collect();
+        unsafe { batch::decompress_async(dtype, &items, results.at(0), workspace.at(0), null) }.unwrap();
+        for i in (0..arrays.len()).filter(|i| !small(*i)) {
+            let status = if i == 50 {
+                Kind::Corrupt.code()
+            } else if i == 2 {
+                Kind::OutOfRange.code()
+            } else {
+                0
+            };
+            assert_eq!(result(i).1, status, "{i}");
+            if status == 0 {
+                assert_eq!(result(i).0, arrays[i].len());
+                assert!(back[i].read(0, arrays[i].len()) == sleek::decompress(&expected[i]).unwrap(), "{dtype:?} {i}");
+            }
+        }
+        assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
+        let mut crooked = items;
+        crooked[7] = Item::new(dst[7].at(4), back[7].at(0), 1, 64);
+        let wrong = unsafe { batch::decompress_async(dtype, &crooked, results.at(0), workspace.at(0), null) };
+        assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
+        unsafe { batch::compress_async(&p, &[], results.at(0), workspace.at(0), null) }.unwrap();
+    }
+}
+
+#[test]
 fn real_fields() {
     let (shim, _turn) = Shim::get();
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -621,6 +703,33 @@ unsafe extern "C" {
         stream: Pointer,
     ) -> i32;
     fn sleek_workspace_bytes() -> usize;
+    fn sleek_batch_workspace_bytes(arrays: usize) -> usize;
+    #[rustfmt::skip]
+    fn sleek_compress_batch_async(
+        p: *const CParams,
+        arrays: usize,
+        src: *const Pointer,
+        counts: *const usize,
+        dst: *const Pointer,
+        rooms: *const usize,
+        results: Pointer,
+        workspace: Pointer,
+        bytes: usize,
+        stream: Pointer,
+    ) -> i32;
+    #[rustfmt::skip]
+    fn sleek_decompress_batch_async(
+        p: *const CParams,
+        arrays: usize,
+        src: *const Pointer,
+        src_bytes: *const usize,
+        dst: *const Pointer,
+        counts: *const usize,
+        results: Pointer,
+        workspace: Pointer,
+        bytes: usize,
+        stream: Pointer,
+    ) -> i32;
     fn sleek_device_prepare(p: *const CParams, ordinal: i32, stream: Pointer) -> i32;
     fn sleek_device_info(device: i32, src: Pointer, dst: Pointer, text: *mut u8, capacity: usize) -> i32;
     #[rustfmt::skip]
@@ -682,6 +791,28 @@ fn the_c_interface_takes_device_pointers() {
         assert_eq!(sleek_decompress_async(&c, at(&other), room, 100, 50, to, 200, at(&result), w, 512, null), 0);
         assert_eq!(result.read(8, 4), [0; 4]);
         assert_eq!(back.read(0, 200), restored[400..600]);
+        // The same as a batch: twice whole, and a part.
+        {
+            let (two, w_bytes) = (shim.allocate(0, room), sleek_batch_workspace_bytes(3));
+            let (w, results) = (shim.allocate(0, w_bytes), shim.allocate(0, 48));
+            let third = shim.allocate(0, room);
+            let (from, to) = ([at(&src), at(&src), at(&src)], [at(&other), at(&two), at(&third)]);
+            let (counts, rooms) = ([9000, 9000, 4321], [room; 3]);
+            let (f, n, t, c_rooms) = (from.as_ptr(), counts.as_ptr(), to.as_ptr(), rooms.as_ptr());
+            let r = at(&results);
+            assert_eq!(sleek_compress_batch_async(&c, 3, f, n, t, c_rooms, r, at(&w), w_bytes, null), 0);
+            assert_eq!(two.read(0, expected.len()), expected);
+            let part = sleek::compress(&p, &bytes[..4321 * 4]).unwrap();
+            assert_eq!(third.read(0, part.len()), part);
+            let backs = [at(&back), at(&src)];
+            let done = sleek_decompress_batch_async(&c, 2, t, c_rooms, backs.as_ptr(), n, r, at(&w), w_bytes, null);
+            assert_eq!((done, back.read(0, restored.len()) == restored), (0, true));
+            let wrong = sleek_compress_batch_async(&c, 3, f, n, t, c_rooms, r, at(&w), w_bytes - 1, null);
+            assert_eq!(wrong, Kind::BufferTooSmall.code());
+            let wrong = sleek_compress_batch_async(&c, 3, f, n, std::ptr::null(), c_rooms, r, at(&w), w_bytes, null);
+            assert_eq!(wrong, Kind::NullPointer.code());
+        }
+
         // Another element type is refused on the device, too small a workspace at once.
         c.dtype = 2;
         assert_eq!(sleek_decompress_async(&c, at(&other), room, 0, 25, to, 200, at(&result), w, 512, null), 0);

@@ -35,7 +35,7 @@ fn dtype_of(random: &mut Random) -> DType {
 fn random_stream(random: &mut Random, dtype: DType) -> Stream {
     let (size, float) = reference::dtype(dtype as u8).unwrap();
     let mut stream = Stream::lossless(dtype as u8, 1 + random.below(2 * 16384 / size as u64));
-    stream.flags = random.below(4) as u8;
+    stream.flags = random.below(8) as u8;
     stream.mode = random.below(4) as u8;
     if let Some(float) = float.filter(|_| random.below(2) == 0) {
         let (low, high) = float.step_j;

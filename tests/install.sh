@@ -30,29 +30,27 @@ blocks sh > "$work/printed.sh"
 [ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
 quiet bash -euo pipefail "$work/printed.sh"
 tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
-[ "$tests" = 7 ] || fail "7 examples were to be built and run by CMake, not '$tests'"
+[ "$tests" = 9 ] || fail "9 examples were to be built and run by CMake, not '$tests'"
 [ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
 
 step "README.md, as printed"
 mkdir "$work/readme"
 ln -s sleek "$HOME/.local" # where README.md installs to
 grep -E '^(export HDF5_PLUGIN_PATH|h5repack |sleek )' README.md > "$work/readme.sh"
-[ "$(wc -l < "$work/readme.sh")" = 4 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
+[ "$(wc -l < "$work/readme.sh")" = 5 ] || fail "README.md shows other commands: $(cat "$work/readme.sh")"
 cp tests/data/navy_uwnd_12x73x144.f32 "$work/readme/field.f32"
 HDF5_PLUGIN_PATH=$prefix/lib/hdf5/plugin quiet h5repack -f NONE "$HOME/sleek-examples/hdf5_write.h5" "$work/readme/old.h5"
 (cd "$work/readme" && PATH=$prefix/bin:$PATH quiet bash -euo pipefail "$work/readme.sh")
 h5dump -pH "$work/readme/new.h5" | grep -q 'FILTER_ID 47474' || fail "h5repack stored the dataset without the filter"
-program() { # number of README's block of C, what stands before its statements, what stands after them
-    local source=$work/readme/$1.c
-    awk -v n="$1" '$0 == "```" { on = 0 } on { print } $0 == "```c" { on = ++block == n }' README.md > "$work/block"
-    grep -q . "$work/block" || fail "README.md lacks a block of C"
-    { echo '#include <stdio.h>' && grep '^#' "$work/block" && echo "int main(void) { $2" && grep -v '^#' "$work/block" && echo "$3 }"; } > "$source"
-    shift 3
-    quiet "$@" -Wall -Werror "$source" -I"$prefix/include" -L"$prefix/lib" -lsleek -o "$work/readme/program"
-    LD_LIBRARY_PATH=$prefix/lib quiet "$work/readme/program"
-}
-program 1 'hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE); hsize_t chunk[2] = {9, 9};' 'return H5Pget_nfilters(dcpl) != 1;' h5cc
-program 2 'static float values[999]; static char stream[9000]; size_t count = 999;' 'return bytes == 0 || bytes > 999;' cc
+awk '$0 == "```" { on = 0 } on { print } $0 == "```c" { on = 1 }' README.md > "$work/block"
+{
+    grep '^#' "$work/block"
+    echo 'int main(void) { hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE); hsize_t chunk[2] = {9, 9};'
+    grep -v '^#' "$work/block"
+    echo 'return H5Pget_nfilters(dcpl) != 1; }'
+} > "$work/readme/program.c"
+quiet h5cc -Wall -Werror "$work/readme/program.c" -I"$prefix/include" -o "$work/readme/program"
+quiet "$work/readme/program"
 
 step "nothing but the prefix: its own CMake project, moved, static"
 mkdir "$work/project"
@@ -88,6 +86,12 @@ man=$prefix/share/man/man1/sleek.1
 while read -r command; do
     grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
 done < "$work/commands"
+completed=$(bash -c '. "$1" && COMP_WORDS=(sleek rep) COMP_CWORD=1 && _sleek sleek rep sleek && echo "${COMPREPLY[*]}"' - \
+    "$prefix/share/bash-completion/completions/sleek")
+[ "$completed" = repack ] || fail "bash completes 'sleek rep' to '$completed'"
+for completion in zsh/site-functions/_sleek fish/vendor_completions.d/sleek.fish; do
+    grep -q repack "$prefix/share/$completion" || fail "$completion"
+done
 files "$prefix" | sed 's/^\.//' | sort > "$work/there"
 sed "s|^$prefix||" "$prefix/share/sleek/installed.txt" | sort > "$work/listed"
 diff "$work/there" "$work/listed" || fail "installed.txt is not what is there"
@@ -103,6 +107,29 @@ grep -q "\"$plugins\"" "$stage/usr/lib64/cmake/sleek/sleekConfig.cmake" || fail 
 quiet cmake -S examples -B "$work/staged" -Dsleek_DIR="$stage/usr/lib64/cmake/sleek"
 quiet cmake --build "$work/staged" --target compress_c
 quiet "$work/staged/compress_c"
+
+step "HDF5_PLUGIN_DIR=auto"
+found=$work/found
+h5_install() { CARGO=false make -o build -o static install PREFIX="$work/auto" DESTDIR="$found" HDF5_PLUGIN_DIR="$1" > "$log" 2>&1; }
+plugins() { files "$found" | sed -n 's|^\.\(/.*\)/libsleek.so$|\1|p' | grep /hdf5/ || true; }
+for flavour in serial openmpi; do
+    rm -rf "$found" && h5_install auto:$flavour || fail "auto:$flavour"
+    [ "$(plugins)" = "/usr/lib/$(uname -m)-linux-gnu/hdf5/$flavour/plugins" ] || fail "auto:$flavour chose $(plugins)"
+done
+rm -rf "$found" && h5_install auto || fail auto
+[ "$(plugins | wc -l)" -ge 2 ] || fail "auto chose $(plugins)"
+quiet make uninstall PREFIX="$work/auto" DESTDIR="$found"
+[ -z "$(files "$found")" ] || fail "left behind: $(files "$found")"
+if h5_install auto:nosuch; then fail "auto:nosuch found an HDF5"; fi
+grep -q "no libhdf5 with 'nosuch'" "$log" || fail "the reason of auto:nosuch"
+
+step "FORTRAN=gfortran"
+quiet env CARGO=false make -o build -o static install PREFIX="$work/fortran" FORTRAN=gfortran
+modules=$work/fortran/lib/sleek/gfortran
+quiet gfortran examples/fortran/compress.f90 -I"$modules" -L"$modules" -lsleek_fortran -L"$work/fortran/lib" -lsleek -o "$work/program_f"
+LD_LIBRARY_PATH=$work/fortran/lib quiet "$work/program_f"
+quiet make uninstall PREFIX="$work/fortran"
+[ -z "$(files "$work/fortran")" ] || fail "left behind: $(files "$work/fortran")"
 
 step "uninstall"
 mkdir -p "$prefix/lib/other"

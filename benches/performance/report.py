@@ -300,8 +300,11 @@ class Report:
         for row, (name, fields) in zip(axes, groups.items()):
             for axis, way in zip(row, ("compress", "decompress")):
                 for bound in (self.speed_bound, LOSSLESS):
-                    for codec in self.codecs(bound):
-                        self.mark(axis, codec, fields, bound, way)
+                    # From left to right, so that neighbours have their names at different heights.
+                    codecs = sorted(self.codecs(bound), key=lambda c: self.mean(c, fields, bound, way))
+                    for place, codec in enumerate(codecs):
+                        height = (6, -14, 18, -26)[place % 4] if bound == LOSSLESS else 5
+                        self.mark(axis, codec, fields, bound, way, height)
                 axis.set_xscale("log")
                 axis.set_yscale("log")
                 axis.axvline(1, color="#999999", linewidth=0.8, linestyle="--")
@@ -324,14 +327,14 @@ class Report:
         figure.tight_layout(rect=(0, 0, 1, 1 - 0.03 * 3 / len(groups)))
         figure.savefig(path, dpi=80)
 
-    def mark(self, axis, codec, fields, bound, way):
+    def mark(self, axis, codec, fields, bound, way, height):
         x, y = self.mean(codec, fields, bound, way), self.mean(codec, fields, bound, "ratio")
         if not (np.isfinite(x) and np.isfinite(y)):
             return
         colour = "#c0392b" if codec.startswith("SLEEK") else "#34495e"
         kept = verdict(self.records(codec, fields, bound == LOSSLESS)) == "kept"
         axis.plot(x, y, "s" if bound == LOSSLESS else "o", color=colour, markerfacecolor=colour if kept else "white", markersize=6)
-        axis.annotate(codec, (x, y), (6, 4), textcoords="offset points", fontsize=8, color=colour)
+        axis.annotate(codec, (x, y), (4, height), textcoords="offset points", fontsize=8, color=colour)
 
 
 def write(result, out):

@@ -1,4 +1,3 @@
-//! Bytes of any kind, as they are.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sleek_fuzz::check_stream(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sleek_fuzz::targets::stream::decode(bytes));

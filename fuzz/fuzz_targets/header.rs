@@ -1,25 +1,3 @@
-//! The reader of header and index: what it takes is consistent, and is written back as it was.
 #![no_main]
 
-use sleek::format::{Header, Index};
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let mut stream = bytes.to_vec();
-    sleek_fuzz::reference::builder::seal(&mut stream);
-    let Ok(header) = Header::read(&stream) else {
-        assert!(sleek::inspect(&stream).is_err());
-        return;
-    };
-    let front = header.layout.bodies_at();
-    let mut again = stream[..front].to_vec();
-    header.write(&mut again);
-    assert!(again == stream[..front], "{header:?}");
-    let Ok(index) = Index::new(&header, &stream) else {
-        assert!(sleek::inspect(&stream).is_err());
-        return;
-    };
-    let bodies: usize = (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, b)| b.bytes().len()).sum();
-    assert_eq!((front + bodies) as u64, header.stream_bytes);
-    assert!(header.layout.raw_bytes < 900 * header.stream_bytes);
-    sleek::inspect(&stream).ok();
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sleek_fuzz::targets::header::run(bytes));

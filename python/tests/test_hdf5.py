@@ -70,6 +70,21 @@ def test_requests(tmp_path, field, request_, allowed):
     assert tuple(stored[: len(opts)]) == opts
 
 
+@pytest.mark.parametrize(
+    "text, request_",
+    [
+        ("abs=1e-3", {"abs": 1e-3}),
+        (" noa = 1e-4, range = 8, fill = -9999 ", {"noa": 1e-4, "range": 8, "fill": -9999}),
+        ("rel=1e-5,profile=fast", {"rel": 1e-5, "profile": "fast"}),
+        ("lossless", {"lossless": True}),
+    ],
+)
+def test_requests_in_words(field, text, request_):
+    assert sleek.h5(text) == sleek.h5(**request_)
+    assert sleek.compress(field, text) == sleek.compress(field, **request_)
+    assert sleek.compress(field, text, threads=1) == sleek.compress(field, **request_)
+
+
 def test_an_existing_dataset_in_a_fresh_process(tmp_path, field):
     """HDF5 loads no plugin on writing: the import must have registered the filter."""
     path = str(tmp_path / "f.h5")
@@ -86,6 +101,13 @@ def test_bad_requests_do_not_reach_hdf5():
         sleek.h5(abs=-1)
     with pytest.raises(TypeError, match="exactly one"):
         sleek.h5()
+    for text in ("", "much", "abs=", "abs=1,rel=1"):
+        with pytest.raises(sleek.SleekError):
+            sleek.h5(text)
+    with pytest.raises(TypeError, match="further arguments"):
+        sleek.h5("abs=1", fill=3)
+    with pytest.raises(TypeError, match="a text such as"):
+        sleek.h5(1e-3)
 
 
 def test_integers_with_a_bound_are_refused(tmp_path):
@@ -104,6 +126,25 @@ def test_beside_hdf5plugin(tmp_path, field):
     with h5py.File(tmp_path / "f.h5") as f:
         assert 0 < worst(field, f["sleek"][:]) <= 1e-3
         assert np.array_equal(field, f["zstd"][:])
+
+
+@pytest.mark.parametrize("first", ["sleek, hdf5plugin", "hdf5plugin, sleek"])
+@pytest.mark.parametrize("path", [None, sleek.PLUGIN_PATH])
+def test_beside_hdf5plugin_in_either_order(tmp_path, first, path):
+    pytest.importorskip("hdf5plugin")
+    code = f"""
+import {first}, h5py, numpy as np
+field = np.sin(np.linspace(0, 9, 10_000))
+with h5py.File("f.h5", "w") as f:
+    f.create_dataset("sleek", data=field, chunks=(1000,), **sleek.h5("abs=1e-3"))
+    f.create_dataset("lz4", data=field, chunks=(1000,), **hdf5plugin.LZ4())
+with h5py.File("f.h5") as f:
+    assert 0 < abs(f["sleek"][:] - field).max() <= 1e-3 and (f["lz4"][:] == field).all()
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"}
+    if path:
+        environment["HDF5_PLUGIN_PATH"] = path
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=tmp_path)
 
 
 def test_xarray(tmp_path, field):

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::memory;
 use super::types::sleek_params;
-use crate::device;
+use crate::device::{self, batch};
 use crate::error::{Result, fail};
 use crate::guard::status;
 use crate::params::Device;
@@ -170,6 +170,120 @@ pub unsafe extern "C" fn sleek_decompress_async(
             )
         }
     })
+}
+
+/// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
+/// call until the stream has passed it.
+///
+/// Never 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_batch_workspace_bytes(arrays: usize) -> usize {
+    batch::workspace_bytes(arrays)
+}
+
+/// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
+/// single array of their total size. The streams are those of single calls.
+///
+/// - params: for all arrays. With mode noa and no range given, each array's own range counts.
+/// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
+///   These lists are in host memory and may go away when the function returns.
+/// - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
+///   touch the others.
+/// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_compress_batch_async(
+    params: *const sleek_params,
+    arrays: usize,
+    src: *const *const c_void,
+    counts: *const usize,
+    dst: *const *mut c_void,
+    dst_capacities: *const usize,
+    results: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough_for(arrays, workspace_bytes)?;
+        // SAFETY: as above.
+        let (src, counts) = unsafe { (list("src", src, arrays)?, list("counts", counts, arrays)?) };
+        // SAFETY: as above.
+        let (dst, rooms) = unsafe { (list("dst", dst, arrays)?, list("dst_capacities", dst_capacities, arrays)?) };
+        let mut items = Vec::with_capacity(arrays);
+        for i in 0..arrays {
+            memory::apart(src[i], counts[i].saturating_mul(params.dtype.size()), dst[i], rooms[i])?;
+            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, rooms[i] as u64));
+        }
+        // SAFETY: as above.
+        unsafe { batch::compress_async(&params, &items, results.cast(), workspace.cast(), stream) }
+    })
+}
+
+/// sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
+///
+/// - params: only its dtype counts, for all streams.
+/// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
+/// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
+///   refused with SLEEK_E_OUT_OF_RANGE in its result.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_batch_async(
+    params: *const sleek_params,
+    arrays: usize,
+    src: *const *const c_void,
+    src_bytes: *const usize,
+    dst: *const *mut c_void,
+    counts: *const usize,
+    results: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough_for(arrays, workspace_bytes)?;
+        // SAFETY: as above.
+        let (src, bytes) = unsafe { (list("src", src, arrays)?, list("src_bytes", src_bytes, arrays)?) };
+        // SAFETY: as above.
+        let (dst, counts) = unsafe { (list("dst", dst, arrays)?, list("counts", counts, arrays)?) };
+        let mut items = Vec::with_capacity(arrays);
+        for i in 0..arrays {
+            memory::apart(src[i], bytes[i], dst[i], counts[i].saturating_mul(params.dtype.size()))?;
+            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));
+        }
+        // SAFETY: as above.
+        unsafe { batch::decompress_async(params.dtype, &items, results.cast(), workspace.cast(), stream) }
+    })
+}
+
+/// The caller's list of `n` values.
+///
+/// # Safety
+/// `pointer` is NULL or holds `n` of them, which nobody writes during the call.
+unsafe fn list<'a, T>(name: &str, pointer: *const T, n: usize) -> Result<&'a [T]> {
+    if n == 0 {
+        return Ok(&[]);
+    }
+    memory::not_null(name, pointer)?;
+    if !pointer.is_aligned() || n > isize::MAX as usize / size_of::<T>() {
+        return fail!(InvalidArgument, "{name} at {pointer:p} cannot be a list of {n} entries");
+    }
+    // SAFETY: not null, aligned, of a possible length; the rest is the contract.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, n) })
+}
+
+fn enough_for(arrays: usize, workspace_bytes: usize) -> Result<()> {
+    let need = batch::workspace_bytes(arrays);
+    if workspace_bytes < need {
+        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {need} are needed for {arrays} arrays");
+    }
+    Ok(())
 }
 
 fn enough(workspace_bytes: usize) -> Result<()> {

@@ -4,10 +4,11 @@
 //! the guard, and the rest of the library does the work.
 
 mod gpu;
+mod h5d;
 mod memory;
 mod types;
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use crate::device;
@@ -31,6 +32,25 @@ pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
         // SAFETY: not null, and writable by the contract; the address may be unaligned.
         unsafe { params.write_unaligned(sleek_params::DEFAULT) };
         Ok(())
+    })
+}
+
+/// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
+/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
+/// fields stay as they are. Numbers have a decimal point whatever the locale.
+///
+/// - params: set up by sleek_params_init(); unchanged after an error.
+/// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *const c_char) -> i32 {
+    status(|| {
+        memory::not_null("text", text)?;
+        // SAFETY: not null, and a C string by the contract.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        // SAFETY: the contract of this function.
+        unsafe { sleek_params::request(params, &crate::text::parse(&text)?) }
     })
 }
 

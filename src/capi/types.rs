@@ -249,6 +249,26 @@ impl sleek_params {
         own.resolve()
     }
 
+    /// Sets the fields that a request in words is about.
+    ///
+    /// # Safety
+    /// `params` is NULL or points to a struct that `sleek_params_init` has set up.
+    pub unsafe fn request(params: *mut sleek_params, request: &Params) -> Result<()> {
+        not_null("params", params)?;
+        // SAFETY: not null, and the first version's fields are there by the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        own.mode = request.mode as i32;
+        own.profile = request.profile as i32;
+        own.bound = request.bound;
+        own.range = request.range.unwrap_or(0.0);
+        own.fill_value = request.fill_value.unwrap_or(0.0);
+        own.has_fill_value = i32::from(request.fill_value.is_some());
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
     fn resolve(&self) -> Result<Params> {
         let codec = code("codec", self.codec)?;
         if codec != sleek_codec::SLEEK_CODEC_DEFAULT as u32 && codec != u32::from(CODEC_SLEEK) {
@@ -332,7 +352,8 @@ impl sleek_info {
     }
 }
 
-fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
+/// Refuses a `struct_size` that no version of the struct has.
+pub fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
     if size < min || size > MAX_STRUCT || !size.is_multiple_of(8) {
         return fail!(InvalidArgument, "struct_size {size} of {name}; sizeof({name}) is meant");
     }

@@ -47,6 +47,7 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
 
 /// See [`crate::compress_into`].
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    crate::environment::check()?;
     let layout = layout_of(params, src)?;
     if dst.len() < layout.bodies_at() {
         return fail!(
@@ -86,6 +87,7 @@ pub fn raw_bytes(src: &[u8]) -> Result<usize> {
 
 /// See [`crate::decompress_into`].
 pub fn decompress_into(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
+    crate::environment::check()?;
     let (header, index) = open(src)?;
     let need = header.layout.raw_bytes as usize;
     if dst.len() < need {
@@ -104,6 +106,7 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 
 /// See [`crate::decompress_range_into`].
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
+    crate::environment::check()?;
     let (header, index) = open(src)?;
     let size = header.layout.dtype.size();
     let end = first.checked_add(count as u64).filter(|end| *end <= header.layout.count);

@@ -3,8 +3,10 @@
 //! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream included, is
 //! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
-mod driver;
-mod module;
+pub mod batch;
+pub(crate) mod boxes;
+pub(crate) mod driver;
+pub(crate) mod module;
 
 use std::ffi::c_void;
 
@@ -17,12 +19,12 @@ use crate::format::constants::*;
 use crate::params::{Mode, Params, Profile};
 use crate::stage::quantize::mantissa_and_bias;
 use driver::{Buffer, Scratch, Session};
-use module::{CompressArgs, DecompressArgs, Outcome, Workspace};
+use module::{Batch, CompressArgs, DecompressArgs, Item, Outcome, Slot};
 
 pub use driver::{default_ordinal, describe, place, usable};
 
 pub use crate::device::WORKSPACE_BYTES;
-const _: () = assert!(size_of::<Workspace>() <= WORKSPACE_BYTES);
+const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTES);
 
 /// Blocks that zero the index and measure the range take pieces of this many bytes.
 const PIECE: u64 = 16384;
@@ -33,37 +35,32 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     module::load(&session, dtype).map(|_| ())
 }
 
-/// Enqueues the compression of device memory; the result is left at `outcome`.
+/// A batch of one array, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
+fn alone(item: Item, turns: u64, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
+    let slots = workspace.cast::<Slot>();
+    let outcomes = outcome.unwrap_or(outcome_in(workspace));
+    Batch { only: item, items: std::ptr::null(), slots, outcomes, turns, count: 1, zero: 0 }
+}
+
+/// Where a synchronous call has its outcome.
+fn outcome_in(workspace: *mut u8) -> *mut Outcome {
+    workspace.wrapping_add(size_of::<Slot>()).cast()
+}
+
+/// Enqueues compression; `layout` is that of the largest array.
 ///
 /// # Safety
-/// `src` holds `count` elements, `dst` `capacity` bytes aligned to 16, `workspace` `WORKSPACE_BYTES` aligned to 16: all device
-/// memory that stays valid until the stream has passed.
-#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
-unsafe fn enqueue_compress(
-    session: &Session,
-    params: &Params,
-    src: *const u8,
-    layout: &Layout,
-    dst: *mut u8,
-    capacity: usize,
-    workspace: *mut u8,
-    outcome: Option<*mut Outcome>,
-) -> Result<()> {
+/// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an outcome for each. All
+/// is device memory that stays valid until the stream has passed.
+unsafe fn enqueue_compress(session: &Session, params: &Params, batch: Batch, layout: &Layout) -> Result<()> {
     let kernels = module::load(session, params.dtype)?;
-    let (control, plan, own) = Workspace::parts(workspace);
     let mantissa = mantissa_and_bias(params.dtype).0;
     let keep = match params.mode {
         Mode::Rel => bound::rel_mantissa_bits(params.bound, mantissa),
         _ => mantissa,
     };
     let args = CompressArgs {
-        src,
-        count: layout.count,
-        dst,
-        capacity: capacity as u64,
-        control,
-        plan,
-        outcome: outcome.unwrap_or(own),
+        batch,
         bound: params.bound,
         range: params.range.unwrap_or(0.0),
         fill: params.fill_value.unwrap_or(0.0),
@@ -76,57 +73,42 @@ unsafe fn enqueue_compress(
         rounded: (keep < mantissa).into(),
         drop: mantissa - keep,
     };
-    // SAFETY: the contract of this function; the workspace is zeroed before the kernels use it.
+    // SAFETY: the contract of this function; the slots are zeroed before the kernels use them.
     unsafe {
-        session.clear(workspace, WORKSPACE_BYTES)?;
+        session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
-            range.launch(session, layout.raw_bytes.div_ceil(PIECE), &args)?;
+            let pieces = layout.raw_bytes.div_ceil(PIECE);
+            range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
         }
-        kernels.begin_compress.launch(session, (layout.bodies_at() as u64).div_ceil(PIECE), &args)?;
-        if layout.chunks > 0 {
+        let begin = kernels.begin_compress;
+        let pieces = (layout.bodies_at() as u64).div_ceil(PIECE);
+        begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
+        if batch.turns > 0 {
             let compress =
                 if params.profile == Profile::Fast { kernels.compress_fast } else { kernels.compress_adaptive };
-            compress.launch(session, layout.chunks as u64, &args)?;
+            compress.launch(session, compress.blocks(batch.turns), &args)?;
         }
-        kernels.finish_compress.launch(session, 1, &args)
+        kernels.finish_compress.launch(session, batch.count, &args)
     }
 }
 
-/// Enqueues the decompression of elements `first .. first + count` of a stream of `dtype`.
+/// Enqueues decompression from element `first` on: of the whole arrays in a batch of several.
 ///
 /// # Safety
-/// `src` holds `src_bytes` aligned to 16, `dst` `count` elements, `workspace` as for `enqueue_compress`.
-#[allow(clippy::too_many_arguments)] // a call's operands and where they lie
-unsafe fn enqueue_decompress(
-    session: &Session,
-    dtype: DType,
-    src: *const u8,
-    src_bytes: usize,
-    dst: *mut u8,
-    elements: (u64, u64),
-    workspace: *mut u8,
-    outcome: Option<*mut Outcome>,
-) -> Result<()> {
+/// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for `enqueue_compress`.
+unsafe fn enqueue_decompress(session: &Session, dtype: DType, batch: Batch, first: u64) -> Result<()> {
     let kernels = module::load(session, dtype)?;
-    let (control, _, own) = Workspace::parts(workspace);
-    let (first, count) = elements;
-    let args = DecompressArgs {
-        src,
-        src_bytes: src_bytes as u64,
-        dst,
-        first,
-        count,
-        control,
-        outcome: outcome.unwrap_or(own),
-        dtype: dtype as u32,
-        zero: 0,
-    };
-    let blocks = (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64) + 2 * GROUP_CHUNKS as u64;
-    // SAFETY: the contract of this function; the workspace is zeroed before the kernel uses it.
+    let args = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
+    // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
     unsafe {
-        session.clear(workspace, WORKSPACE_BYTES)?;
-        kernels.decompress.launch(session, blocks, &args)
+        session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
+        kernels.decompress.launch(session, kernels.decompress.blocks(batch.turns), &args)
     }
+}
+
+/// Turns for `count` elements anywhere in an array: their chunks, and the rest of the groups at both ends.
+fn turns_of_range(dtype: DType, count: u64) -> u64 {
+    (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64) + 2 * GROUP_CHUNKS as u64
 }
 
 /// Memory of the caller as a kernel can use it: in place, or a copy on the device.
@@ -159,12 +141,19 @@ impl Operand {
 /// The device's result of a call, after everything before it.
 fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
     let mut result = Outcome::default();
-    let (_, _, at) = Workspace::parts(workspace.start());
+    let at = outcome_in(workspace.start());
     // SAFETY: the workspace is alive, the local too until the wait is over.
     unsafe { session.copy((&raw mut result).cast(), at.cast(), size_of::<Outcome>()) }?;
     session.wait()?;
     workspace.done();
     Ok(result)
+}
+
+impl Outcome {
+    /// The error that it tells of, if it does.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.status == 0 { Ok(()) } else { failed(*self) }
+    }
 }
 
 fn failed<T>(outcome: Outcome) -> Result<T> {
@@ -211,7 +200,8 @@ pub unsafe fn compress(
         let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
-        enqueue_compress(&session, params, from.pointer, &layout, to.pointer, room, workspace.start(), None)?;
+        let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
+        enqueue_compress(&session, params, alone(item, layout.chunks as u64, workspace.start(), None), &layout)?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -258,16 +248,9 @@ pub unsafe fn decompress(
         let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
-        enqueue_decompress(
-            &session,
-            head.dtype,
-            from.pointer,
-            src_bytes,
-            to.pointer,
-            (first, count),
-            workspace.start(),
-            None,
-        )?;
+        let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
+        let turns = turns_of_range(head.dtype, count);
+        enqueue_decompress(&session, head.dtype, alone(item, turns, workspace.start(), None), first)?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -352,8 +335,10 @@ pub unsafe fn compress_async(
         return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());
     }
     let session = Session::enter(ordinal, stream)?;
+    let item = Item::new(src, dst, layout.count, capacity as u64);
+    let batch = alone(item, layout.chunks as u64, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { enqueue_compress(&session, params, src, &layout, dst, capacity, workspace, Some(outcome.cast())) }
+    unsafe { enqueue_compress(&session, params, batch, &layout) }
 }
 
 /// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.
@@ -375,8 +360,11 @@ pub unsafe fn decompress_async(
     let ordinal =
         async_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
     let session = Session::enter(ordinal, stream)?;
+    let (first, count) = elements;
+    let item = Item::new(src, dst, count, src_bytes as u64);
+    let batch = alone(item, turns_of_range(dtype, count), workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { enqueue_decompress(&session, dtype, src, src_bytes, dst, elements, workspace, Some(outcome.cast())) }
+    unsafe { enqueue_decompress(&session, dtype, batch, first) }
 }
 
 /// The device that all pointers of an asynchronous call lie on.

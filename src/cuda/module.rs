@@ -1,7 +1,7 @@
 //! The kernels: their arguments, and the loaded module of each context and element type.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -36,33 +36,70 @@ pub struct Plan {
     _opaque: [u64; 11],
 }
 
-/// What a call keeps in device memory besides its data; all zero before the first kernel.
+/// `Slot` of kernels/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
 #[repr(C)]
-pub struct Workspace {
-    control: Control,
-    plan: Plan,
-    outcome: Outcome,
+pub struct Slot {
+    _control: Control,
+    _plan: Plan,
 }
 
-impl Workspace {
-    /// Addresses of the parts of a workspace at `start`.
-    pub fn parts(start: *mut u8) -> (*mut Control, *mut Plan, *mut Outcome) {
-        let w = start.cast::<Workspace>();
-        // SAFETY: only addresses inside the workspace are computed, nothing is read.
-        unsafe { (&raw mut (*w).control, &raw mut (*w).plan, &raw mut (*w).outcome) }
+/// `Item` of kernels/batch.cuh: an array to be compressed, or a stream to be restored.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Item {
+    /// Elements, or the stream, which is aligned to 16.
+    pub src: *const u8,
+    /// Where the stream goes, aligned to 16, or the elements.
+    pub dst: *mut u8,
+    /// Elements of the array.
+    pub count: u64,
+    /// Bytes that a stream may take at `dst`, or that are there at `src`.
+    pub bytes: u64,
+    first: u64,
+}
+
+impl Item {
+    /// An array of its own, or part of a batch, which numbers it.
+    pub fn new(src: *const u8, dst: *mut u8, count: u64, bytes: u64) -> Item {
+        Item { src, dst, count, bytes, first: 0 }
     }
+
+    /// The same, behind arrays of `first` turns.
+    pub fn behind(self, first: u64) -> Item {
+        Item { first, ..self }
+    }
+}
+
+/// Items that travel in the arguments of one launch.
+pub const LISTED: usize = 96;
+
+/// `ListArgs` of kernels/batch.cuh.
+#[repr(C)]
+pub struct ListArgs {
+    pub table: *mut Item,
+    pub count: u64,
+    pub items: [Item; LISTED],
+}
+
+/// `Batch` of kernels/plan.cuh.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Batch {
+    /// The array, where `items` is null.
+    pub only: Item,
+    pub items: *const Item,
+    pub slots: *mut Slot,
+    pub outcomes: *mut Outcome,
+    /// Chunks of all arrays, or a little more.
+    pub turns: u64,
+    pub count: u32,
+    pub zero: u32,
 }
 
 /// `CompressArgs` of kernels/plan.cuh.
 #[repr(C)]
 pub struct CompressArgs {
-    pub src: *const u8,
-    pub count: u64,
-    pub dst: *mut u8,
-    pub capacity: u64,
-    pub control: *mut Control,
-    pub plan: *mut Plan,
-    pub outcome: *mut Outcome,
+    pub batch: Batch,
     pub bound: f64,
     pub range: f64,
     pub fill: f64,
@@ -76,16 +113,11 @@ pub struct CompressArgs {
     pub drop: u32,
 }
 
-/// `DecompressArgs` of kernels/stream.cuh.
+/// `DecompressArgs` of kernels/plan.cuh.
 #[repr(C)]
 pub struct DecompressArgs {
-    pub src: *const u8,
-    pub src_bytes: u64,
-    pub dst: *mut u8,
+    pub batch: Batch,
     pub first: u64,
-    pub count: u64,
-    pub control: *mut Control,
-    pub outcome: *mut Outcome,
     pub dtype: u32,
     pub zero: u32,
 }
@@ -104,12 +136,21 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    /// Launches with the argument struct `args`, on at most `blocks` blocks and no more than fit the device at once.
+    /// Blocks for `turns` that any block may take: no more than the device holds at once.
+    pub fn blocks(&self, turns: u64) -> u32 {
+        turns.clamp(1, self.resident.into()) as u32
+    }
+
+    /// Blocks for `items` arrays that have at most `pieces` pieces of work each, the same number for each array.
+    pub fn blocks_each(&self, items: u32, pieces: u64) -> u32 {
+        items * pieces.clamp(1, u64::from(self.resident / items).max(1)) as u32
+    }
+
+    /// Launches `grid` blocks with the argument struct `args`.
     ///
     /// # Safety
     /// `args` is the kernel's argument struct, and what it points to stays valid until the stream has passed the kernel.
-    pub unsafe fn launch<A>(&self, session: &Session, blocks: u64, args: &A) -> Result<()> {
-        let grid = blocks.clamp(1, self.resident.into()) as u32;
+    pub unsafe fn launch<A>(&self, session: &Session, grid: u32, args: &A) -> Result<()> {
         let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
         // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
         let done = unsafe {
@@ -139,6 +180,7 @@ pub struct Module {
     pub compress_adaptive: Kernel,
     pub begin_compress: Kernel,
     pub finish_compress: Kernel,
+    pub list: Kernel,
     /// None for integers.
     pub range: Option<Kernel>,
 }
@@ -163,22 +205,9 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     if let Some(module) = modules.get(&(session.context_id, name)) {
         return Ok(*module);
     }
-    let (device, major, minor) = describe(session.ordinal)?;
-    if major < 8 {
-        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
-    }
-    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
-    let mut handle = ptr::null_mut();
-    // SAFETY: a NUL-terminated PTX text and a live local. The module stays loaded as long as its context.
-    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
-    check(done, &format!("loading the kernels of {name} on {device}"))?;
-    let kernel = |base: &str, typed: bool| -> Result<Kernel> {
-        let full = if typed { format!("sleek_{base}_{name}\0") } else { format!("sleek_{base}\0") };
-        let Ok(full) = CStr::from_bytes_with_nul(full.as_bytes()) else { return fail!(Internal, "kernel name {full}") };
-        let mut function = ptr::null_mut();
-        // SAFETY: the module was just loaded; a live local.
-        check(unsafe { sys::cuModuleGetFunction(&mut function, handle, full.as_ptr()) }, &format!("finding {full:?}"))?;
-        measure(function, session.ordinal)
+    let opened = open(session, name, ptx)?;
+    let kernel = |base: &str, typed: bool| {
+        opened.kernel(&if typed { format!("sleek_{base}_{name}") } else { format!("sleek_{base}") })
     };
     let module = Module {
         decompress: kernel("decompress", true)?,
@@ -186,10 +215,43 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
         compress_adaptive: kernel("compress_adaptive", true)?,
         begin_compress: kernel("begin_compress", false)?,
         finish_compress: kernel("finish_compress", false)?,
+        list: kernel("list", false)?,
         range: if name == "b8" { None } else { Some(kernel("range", true)?) },
     };
     modules.insert((session.context_id, name), module);
     Ok(module)
+}
+
+/// A module that was loaded into a context. It stays loaded as long as the context.
+pub struct Opened {
+    handle: sys::CUmodule,
+    ordinal: i32,
+}
+
+/// Loads the kernels that are called `name`.
+pub fn open(session: &Session, name: &str, ptx: &str) -> Result<Opened> {
+    let (device, major, minor) = describe(session.ordinal)?;
+    if major < 8 {
+        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
+    }
+    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
+    let mut handle = ptr::null_mut();
+    // SAFETY: a NUL-terminated PTX text and a live local.
+    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
+    check(done, &format!("loading the kernels of {name} on {device}"))?;
+    Ok(Opened { handle, ordinal: session.ordinal })
+}
+
+impl Opened {
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let Ok(text) = CString::new(name) else { return fail!(Internal, "kernel name {name}") };
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded; a live local.
+        let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };
+        check(done, &format!("finding {name}"))?;
+        measure(function, self.ordinal)
+    }
 }
 
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.

@@ -36,6 +36,8 @@ pub const CODEC_SLEEK: u8 = 1;
 pub const FLAG_BIG_ENDIAN: u8 = 1;
 /// Header flag: written by the `fast` profile (informative).
 pub const FLAG_FAST: u8 = 2;
+/// Header flag: in a file of several streams another one follows.
+pub const FLAG_MORE: u8 = 4;
 
 /// Checksum: key of word i is (2i + 1) × this, modulo 2^32.
 pub const KEY32: u32 = 0x9E37_79B1;
@@ -44,5 +46,7 @@ pub const KEY64: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Most exceptions that our encoder gives a subchunk (a decoder takes up to 255).
 pub const MAX_EXCEPTIONS: usize = 32;
+/// Where an encoder's choice looks at some values only, the last of each so many (no decoder needs this).
+pub const SAMPLE: usize = 4;
 
 const _: () = assert!(CHUNK_BYTES / ALIGN <= ENTRY_SIZE_MASK as usize);

@@ -82,6 +82,8 @@ pub struct Header {
     pub profile: Profile,
     /// Elements are big-endian in the restored array.
     pub big_endian: bool,
+    /// Another stream of the same file follows; without a meaning for this one.
+    pub more: bool,
     /// Quantizer step is `step_w × 2^step_j`; `step_w` 0 means that values are coded as integers.
     pub step_w: u8,
     /// See `step_w`.
@@ -110,7 +112,8 @@ impl Header {
     /// Writes the header with its checksum over header and index; the index in `stream` must be complete.
     pub fn write(&self, stream: &mut [u8]) {
         let flags = if self.big_endian { FLAG_BIG_ENDIAN } else { 0 }
-            | if self.profile == Profile::Fast { FLAG_FAST } else { 0 };
+            | if self.profile == Profile::Fast { FLAG_FAST } else { 0 }
+            | if self.more { FLAG_MORE } else { 0 };
         stream[..6].copy_from_slice(&MAGIC);
         stream[6..8].copy_from_slice(&VERSION.to_le_bytes());
         stream[8..12].copy_from_slice(&[self.codec, self.layout.dtype as u8, self.mode as u8, flags]);
@@ -152,6 +155,7 @@ impl Header {
             mode: Mode::from_code(head[10].into()).map_err(corrupt)?,
             profile: if head[11] & FLAG_FAST != 0 { Profile::Fast } else { Profile::Adaptive },
             big_endian: head[11] & FLAG_BIG_ENDIAN != 0,
+            more: head[11] & FLAG_MORE != 0,
             step_w: head[14],
             step_j: u16_at(head, 12) as i16,
             bound: f64::from_bits(u64_at(head, 32)),
@@ -177,7 +181,7 @@ impl Header {
         if stored != computed {
             return fail!(Corrupt, "checksum of header and index is {computed:016x}, the header says {stored:016x}");
         }
-        if stream[11] & !(FLAG_BIG_ENDIAN | FLAG_FAST) != 0 || stream[15] != 0 {
+        if stream[11] & !(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE) != 0 || stream[15] != 0 {
             return fail!(UnsupportedFormat, "reserved header fields are set (flags {:#x})", stream[11]);
         }
         Ok(())

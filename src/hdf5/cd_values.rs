@@ -1,14 +1,17 @@
 //! The `cd_values` words of the filter, byte for byte as `docs/hdf5.md` has them. Pure: no HDF5 here.
 //!
 //! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both forms, so
-//! a property list may be used again for another dataset.
+//! a property list may be used again for another dataset. A request may also be a text, which the numbers then replace.
 
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{Mode, Params, Profile};
+use crate::text;
 
 /// The first word: the version of this layout.
 const LAYOUT: u32 = 1;
+/// The first word of a request in words: the bytes of a text for `text::parse` follow.
+const TEXT: u32 = 2;
 /// Words of a request without range and fill value.
 const REQUEST_WORDS: usize = 5;
 /// Option bits: the profile, and what follows the request.
@@ -47,8 +50,11 @@ pub struct CdValues {
 }
 
 impl CdValues {
-    /// Reads the short or the long form. No words at all mean lossless.
+    /// Reads the text, the short or the long form. No words at all mean lossless.
     pub fn decode(words: &[u32]) -> Result<CdValues> {
+        if let Some((&TEXT, packed)) = words.split_first() {
+            return Ok(CdValues { request: request_in_text(packed)?, element: None });
+        }
         let mut reader = Reader { words, at: 0 };
         let request = reader.request()?;
         let element = if reader.at < words.len() { Some(reader.element()?) } else { None };
@@ -106,6 +112,12 @@ impl Element {
         words.push(self.chunk.len() as u32);
         words.extend(self.chunk.iter().flat_map(|d| words_of(*d)));
     }
+}
+
+/// The request whose text is packed into words, the first byte lowest, and filled up with zeros.
+fn request_in_text(packed: &[u32]) -> Result<Params> {
+    let bytes: Vec<u8> = packed.iter().flat_map(|w| w.to_le_bytes()).collect();
+    text::parse(String::from_utf8_lossy(&bytes).trim_end_matches('\0'))
 }
 
 /// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian machines.
@@ -221,6 +233,22 @@ mod tests {
             assert_eq!(CdValues::decode(&long.encode()).unwrap(), long);
             let short = CdValues { element: None, ..long };
             assert_eq!(CdValues::decode(&short.encode()).unwrap(), short);
+        }
+    }
+
+    #[test]
+    fn a_text_is_a_request() {
+        let words = |text: &[u8]| {
+            let packed = text.chunks(4).map(|c| c.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b)));
+            std::iter::once(TEXT).chain(packed).collect::<Vec<u32>>()
+        };
+        assert_eq!(words(b"abs=1"), [2, 0x3d73_6261, 0x31]);
+        for text in ["abs=1e-3", "noa=1e-4,range=5e0", "noa=1e-1,fill=1e36,profile=fast", "lossless"] {
+            let found = CdValues::decode(&words(text.as_bytes())).unwrap();
+            assert_eq!((found.element, found.request), (None, text::parse(text).unwrap()));
+        }
+        for bad in [&b""[..], b"abs", b"abs=1\0,range=5", b"abs=\xff"] {
+            assert_eq!(CdValues::decode(&words(bad)).unwrap_err().kind, Kind::InvalidArgument);
         }
     }
 

@@ -5,17 +5,18 @@
 #[doc(hidden)]
 pub mod abi;
 pub mod cd_values;
-mod dataset;
-mod datatype;
-mod filter;
+pub(crate) mod dataset;
+#[doc(hidden)]
+pub mod datatype; // for the command
+pub(crate) mod filter;
 mod report;
-mod resolve;
+pub(crate) mod resolve;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod symtab;
-pub mod text;
 
 use std::ffi::c_void;
 
+pub use crate::text;
 pub use cd_values::cd_values_of;
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.

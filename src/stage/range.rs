@@ -101,8 +101,8 @@ fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N])
     };
     let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<LANES>();
     for block in blocks {
-        for lane in 0..LANES {
-            step(lane, &block[lane]);
+        for (lane, b) in block.iter().enumerate() {
+            step(lane, b);
         }
     }
     for (lane, b) in rest.iter().enumerate() {
@@ -110,7 +110,7 @@ fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N])
     }
     let lo = min.into_iter().fold(high, |a, b| if b < a { b } else { a });
     let hi = max.into_iter().fold(low, |a, b| if b > a { b } else { a });
-    // Zeros of either sign compare equal, and which one was met first is no property of the array: + 0.0 makes it the positive one.
+    // Of −0 and +0 the lanes keep whichever came first; the sum makes both +0, so that no header depends on that.
     (lo <= hi).then(|| (lo.into() + 0.0, hi.into() + 0.0))
 }
 

@@ -4,24 +4,84 @@
 pub const MIN_BYTES: usize = 16 << 20;
 
 /// Copies `src` to `dst` of the same length without leaving `dst` in the caches. Call [`fence`] before others read it.
+#[inline(always)]
 pub fn copy(src: &[u8], dst: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    {
+    copy_lines(src, dst, |from, to| {
         use std::arch::x86_64::*;
-        let head = dst.as_ptr().align_offset(16).min(dst.len());
-        let (first, dst) = dst.split_at_mut(head);
-        let (src_first, src) = src.split_at(head);
-        first.copy_from_slice(src_first);
-        let (vectors, last) = dst.as_chunks_mut::<16>();
-        let (sources, src_last) = src.as_chunks::<16>();
-        for (to, from) in vectors.iter_mut().zip(sources) {
-            // SAFETY: SSE2 is part of x86-64; 16 bytes each, and `to` is aligned since `head` bytes were cut off.
-            unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
+        for i in 0..4 {
+            // SAFETY: SSE2 is part of x86-64; 16 of 64 bytes each, and `to` is aligned.
+            unsafe {
+                _mm_stream_si128(
+                    to.0.as_mut_ptr().add(16 * i).cast(),
+                    _mm_loadu_si128(from.as_ptr().add(16 * i).cast()),
+                )
+            };
         }
-        last.copy_from_slice(src_last);
-    }
+    });
     #[cfg(not(target_arch = "x86_64"))]
     dst.copy_from_slice(src);
+}
+
+/// A cache line.
+#[repr(C, align(64))]
+pub struct Line(pub [u8; 64]);
+
+/// Copies whole lines of `dst` by `line`, what is before and behind them 16 bytes at a time where these are aligned.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn copy_lines(src: &[u8], dst: &mut [u8], line: impl Fn(&[u8; 64], &mut Line)) {
+    let head = dst.as_ptr().align_offset(64).min(dst.len());
+    let (first, dst) = dst.split_at_mut(head);
+    let (src_first, src) = src.split_at(head);
+    copy_pieces(src_first, first);
+    let whole = dst.len() / 64 * 64;
+    let (dst, last) = dst.split_at_mut(whole);
+    let (src, src_last) = src.split_at(whole);
+    // SAFETY: aligned, since `head` bytes were cut off; any bytes are lines.
+    let (_, lines, _) = unsafe { dst.align_to_mut::<Line>() };
+    for (to, from) in lines.iter_mut().zip(src.as_chunks().0) {
+        line(from, to);
+    }
+    copy_pieces(src_last, last);
+}
+
+/// Copies less than a line.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn copy_pieces(src: &[u8], dst: &mut [u8]) {
+    use std::arch::x86_64::*;
+    let head = dst.as_ptr().align_offset(16).min(dst.len());
+    let (first, dst) = dst.split_at_mut(head);
+    let (src_first, src) = src.split_at(head);
+    first.copy_from_slice(src_first);
+    let (vectors, last) = dst.as_chunks_mut::<16>();
+    let (sources, src_last) = src.as_chunks::<16>();
+    for (to, from) in vectors.iter_mut().zip(sources) {
+        // SAFETY: SSE2 is part of x86-64; 16 bytes each, and `to` is aligned since `head` bytes were cut off.
+        unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast())) };
+    }
+    last.copy_from_slice(src_last);
+}
+
+/// Data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
+pub struct Ahead<'a>(pub &'a [u8]);
+
+impl Ahead<'_> {
+    /// Asks the processor to fetch the next `lines` cache lines while it does something else.
+    #[inline(always)]
+    pub fn fetch(&mut self, lines: usize) {
+        let (next, rest) = self.0.split_at_checked(64 * lines).unwrap_or((self.0, &[]));
+        self.0 = rest;
+        #[cfg(target_arch = "x86_64")]
+        for line in next.chunks(64) {
+            use std::arch::x86_64::*;
+            // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = next;
+    }
 }
 
 /// Makes this thread's copies visible to others in the order that they expect.
@@ -37,10 +97,10 @@ pub fn fence() {
 mod tests {
     #[test]
     fn copies_every_length_and_alignment() {
-        let src: Vec<u8> = (0..200).collect();
-        for offset in 0..17 {
-            for len in 0..80 {
-                let mut dst = [0xaau8; 120];
+        let src: Vec<u8> = (0..=255).collect();
+        for offset in 0..65 {
+            for len in 0..190 {
+                let mut dst = [0xaau8; 270];
                 super::copy(&src[3..3 + len], &mut dst[offset..offset + len]);
                 super::fence();
                 assert_eq!(dst[offset..offset + len], src[3..3 + len]);

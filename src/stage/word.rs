@@ -65,6 +65,13 @@ pub trait Word:
         self ^ Self::SIGN
     }
 
+    /// Distance from 0 as a signed number.
+    #[inline(always)]
+    fn magnitude(self) -> Self {
+        let sign = self.sar(Self::BITS - 1);
+        (self ^ sign).sub(sign)
+    }
+
     /// 0, −1, 1, −2, … to 0, 1, 2, 3, ….
     #[inline(always)]
     fn zigzag(self) -> Self {

@@ -31,6 +31,8 @@ static void null_pointers(void) {
     sleek_info info = {.struct_size = sizeof info};
     size_t bytes = 1;
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "params", sleek_params_init(NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "params", sleek_params_parse(NULL, "abs=1"));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "text", sleek_params_parse(&p, NULL));
     CHECK(sleek_compress_bound(NULL, 1) == 0 && strstr(sleek_last_error(), "params is NULL"));
     CHECK_FAILS(SLEEK_E_NULL_POINTER, "params", sleek_compress(NULL, field, 1, copy, sizeof copy, &bytes, NULL));
     CHECK(bytes == 0);
@@ -50,6 +52,21 @@ static void null_pointers(void) {
     CHECK(sleek_decompress(copy, 64, NULL, 0, &bytes, NULL) == SLEEK_OK && bytes == 0);
     CHECK(sleek_decompress_range(copy, 64, 0, 0, NULL, 0, NULL) == SLEEK_OK);
     CHECK(sleek_decompress(stream, stream_bytes, restored, sizeof restored, NULL, NULL) == SLEEK_OK);
+}
+
+static void requests_in_words(void) {
+    sleek_params p = defaults(SLEEK_F16), before;
+    p.threads = 2;
+    before = p;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, ""));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "no mode", sleek_params_parse(&p, "profile=fast"));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'much'", sleek_params_parse(&p, "much"));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "second mode", sleek_params_parse(&p, "abs=1,rel=1"));
+    CHECK_FAILS(SLEEK_E_INVALID_BOUND, "-1", sleek_params_parse(&p, "abs=-1"));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, "abs=1,\xff"));
+    CHECK(memcmp(&p, &before, sizeof p) == 0);
+    p.struct_size = 8;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "sleek_params", sleek_params_parse(&p, "abs=1"));
 }
 
 // `field = value` in otherwise good parameters is refused.
@@ -188,6 +205,7 @@ int main(void) {
     sleek_params p = defaults(SLEEK_F32);
     CHECK(sleek_compress(&p, field, COUNT, stream, sizeof stream, &stream_bytes, NULL) == SLEEK_OK);
     null_pointers();
+    requests_in_words();
     parameters();
     struct_sizes();
     buffers();

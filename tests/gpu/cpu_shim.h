@@ -172,10 +172,13 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
     }
     for (auto& f : b.fibers) free(f.stack);
 }
-inline void launch(u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
-    std::vector<std::thread> blocks;
-    for (u32 i = 0; i < grid; i++) blocks.emplace_back([=] { run_block(i, grid, threads, body, seed ? seed + i : 0); });
-    for (auto& b : blocks) b.join();
+inline void launch(u32 grid, u32 at_once, u32 threads, const std::function<void()>& body, u32 seed) {
+    for (u32 first = 0; first < grid; first += at_once) {
+        std::vector<std::thread> blocks;
+        for (u32 i = first; i < grid && i < first + at_once; i++)
+            blocks.emplace_back([=] { run_block(i, grid, threads, body, seed ? seed + i : 0); });
+        for (auto& b : blocks) b.join();
+    }
 }
 struct Index { u32 x; };
 }
@@ -216,6 +219,7 @@ inline u32 __byte_perm(u32 a, u32 b, u32 s) {
 }
 inline int __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
 inline int __clzll(i64 x) { return x ? __builtin_clzll((u64)x) : 64; }
+inline int __ffs(i32 x) { return __builtin_ffs(x); }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
 template <class T> T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }

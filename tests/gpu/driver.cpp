@@ -3,6 +3,7 @@
 // must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
 #include "../../kernels/sleek.cu"
+#include "../../kernels/h5d/boxes.cu"
 #include <map>
 #include <mutex>
 
@@ -49,17 +50,25 @@ Status release(u64 p) {
     return SUCCESS;
 }
 
-struct Kernel { const char* name; int threads; void (*run)(void*); };
-#define ENTRY(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }}
+// turns: its blocks take turns, so that any number of them does the work.
+struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; };
+#define ENTRY(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, false}
+#define TURNS(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, true}
 #define OF_TYPE(t)                                                              \
-    ENTRY(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
-    ENTRY(sleek_compress_fast_##t, FAST_THREADS, CompressArgs),                 \
-    ENTRY(sleek_compress_adaptive_##t, ADAPTIVE_THREADS, CompressArgs)
+    TURNS(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
+    TURNS(sleek_compress_fast_##t, FAST_THREADS, CompressArgs),                 \
+    TURNS(sleek_compress_adaptive_##t, ADAPTIVE_THREADS, CompressArgs)
 const Kernel kernels[] = {
     OF_TYPE(f32), OF_TYPE(f64), OF_TYPE(f16), OF_TYPE(bf16), OF_TYPE(b8),
     ENTRY(sleek_range_f32, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_f64, RANGE_THREADS, CompressArgs),
     ENTRY(sleek_range_f16, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_bf16, RANGE_THREADS, CompressArgs),
     ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs), ENTRY(sleek_finish_compress, FINISH_THREADS, CompressArgs),
+    ENTRY(sleek_list, LIST_THREADS, ListArgs),
+    TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_gather_4, BOX_THREADS, BoxArgs), TURNS(sleek_gather_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_1, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_4, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_pack, BOX_THREADS, PackArgs),
 };
 }
 
@@ -95,6 +104,8 @@ Status cuMemAllocManaged(u64* p, size_t n, unsigned) { return allocate(p, n, tru
 Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); }
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
+Status cuMemHostAlloc(void** p, size_t n, unsigned) { *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096); return *p ? SUCCESS : 2; }
+Status cuMemFreeHost(void* p) { free(p); return SUCCESS; }
 Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { memcpy(to, (void*)from, n); return SUCCESS; }
 Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { memcpy((void*)to, from, n); return SUCCESS; }
 Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { memcpy((void*)to, (void*)from, n); return SUCCESS; }
@@ -121,7 +132,7 @@ Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
     launches++;
     last_stream = stream;
     void* a = args[0];
-    shim::launch(gx < blocks_at_once ? gx : blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
+    shim::launch(k.turns && gx > blocks_at_once ? blocks_at_once : gx, blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
     return SUCCESS;
 }
 Status cuCtxGetId(void* c, u64* id) { *id = (u64)c; return SUCCESS; }

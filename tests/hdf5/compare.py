@@ -2,6 +2,7 @@
 
     python compare.py make_sample FILE
     python compare.py compare ORIGINAL PACKED REQUEST      REQUEST as in SLEEK_PARAMS
+    python compare.py raw FIELD PACKED     every dataset of PACKED against a raw file, relative to each value
 """
 
 import sys
@@ -62,6 +63,20 @@ def compare(original, packed, request):
     with h5py.File(original) as file, h5py.File(packed) as packed_file:
         file.visititems(visit)
     assert filtered > 0
+
+
+def raw(field_path, packed):
+    plain = np.fromfile(field_path, {"f32": "<f4", "f64": "<f8"}[field_path[-3:]])
+    with h5py.File(packed) as file:
+        assert len(file) > 0
+        for name, d in file.items():
+            restored = d[()].reshape(-1)
+            a = plain[: restored.size]
+            if not same_bits(a, restored):
+                assert name not in ("interleaved", "grown"), f"{name} is lossless"
+                wide = a.astype(np.longdouble)
+                kept = np.abs(wide - restored) <= 1e-3 * np.abs(wide)
+                assert np.all(kept | (np.isnan(a) & np.isnan(restored))), name
 
 
 if __name__ == "__main__":

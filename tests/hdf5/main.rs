@@ -2,10 +2,14 @@
 //! `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
 
 mod abi;
+mod analyze;
 #[path = "../common/mod.rs"]
 mod common;
+mod direct;
+mod mpi;
 mod programs;
 mod python;
+mod repack;
 mod tools;
 
 use std::path::{Path, PathBuf};

@@ -1,22 +1,23 @@
 //! Programs in C and Fortran, compiled by HDF5's wrappers. Where those link statically (Debian's do), that is tested too.
 
+use std::path::Path;
 use std::process::Command;
 
-use crate::{Place, common, source};
+use crate::{Place, common, source, venv_python};
 
 /// Ways to make a program: linked statically or not as the wrapper likes, shared, and at a fixed address.
-const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
+pub const WAYS: [&[&str]; 3] = [&[], &["-shlib"], &["-no-pie"]];
 
-fn example(name: &str) -> String {
+pub fn example(name: &str) -> String {
     common::root().join("examples").join(name).to_str().unwrap().to_string()
 }
 
-fn include() -> String {
+pub fn include() -> String {
     format!("-I{}", common::root().join("include").to_str().unwrap())
 }
 
 /// Compiles to `program` in the test's folder.
-fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
+pub fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], program: &str) {
     let strict = if wrapper != "h5cc" && wrapper != "h5pcc" {
         &["-Wall"][..]
     } else {
@@ -27,7 +28,7 @@ fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str], pro
 }
 
 /// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the linker.
-fn library_folder(place: &Place) -> String {
+pub fn library_folder(place: &Place) -> String {
     let folder = place.path("lib");
     std::fs::create_dir(&folder).unwrap();
     let soname = format!("libsleek.so.{}", env!("CARGO_PKG_VERSION_MAJOR"));
@@ -62,6 +63,40 @@ fn example_in_fortran() {
         dump.lines().find(|l| l.contains("PARAMS")).unwrap_or_else(|| panic!("{dump}")).to_string()
     };
     assert_eq!(words("hdf5_write_c.h5"), words("hdf5_write_f.h5"));
+}
+
+/// C and Fortran ask in words, and the dataset stores the numbers of that request.
+#[test]
+fn requests_in_words() {
+    let Some(place) = Place::with(&["h5cc", "cc", "h5fc", "gfortran"]) else { return };
+    let module = common::root().join("include/sleek_hdf5.f90");
+    compile(&place, "h5cc", &[], &[&source("request.c")], "request_c");
+    compile(&place, "h5fc", &[], &[module.to_str().unwrap(), &source("request.f90")], "request_f");
+    for program in ["./request_c", "./request_f"] {
+        for text in ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless"] {
+            place.run(program, &["a.h5", text]);
+            let words = sleek::hdf5::cd_values_of(&sleek::hdf5::text::parse(text).unwrap());
+            // h5dump of 1.10 prints them as signed numbers.
+            let words: String = words.iter().map(|w| format!("{} ", *w as i32)).collect();
+            let dump = place.run("h5dump", &["-pH", "a.h5"]);
+            assert!(dump.contains(&format!("PARAMS {{ {words}")), "{program} {text}: {dump}");
+        }
+        let long = "abs=1,".repeat(50);
+        for bad in ["abs", "", "abs=1,ranges=5", &long] {
+            assert!(!place.attempt(program, &["b.h5", bad]).status.success(), "{program}: '{bad}' was taken");
+        }
+    }
+}
+
+#[test]
+fn example_of_a_simulation_in_fortran() {
+    let Some(place) = Place::with(&["h5fc", "gfortran"]) else { return };
+    let module = common::root().join("include/sleek_hdf5.f90");
+    compile(&place, "h5fc", &[], &[module.to_str().unwrap(), &example("fortran/wave.f90")], "wave");
+    let said = place.run("./wave", &[]);
+    assert!(said.contains("checkpoint, ratio") && said.matches("kept").count() == 2, "{said}");
+    let said = place.run("./wave", &["restart"]);
+    assert!(said.contains("restart after 200 steps") && said.contains("kept"), "{said}");
 }
 
 #[test]
@@ -119,6 +154,64 @@ fn hdf5_closed_and_opened_again() {
     }
 }
 
+#[test]
+fn threads_of_hdf5_and_past_it() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    for way in &WAYS[..2] {
+        compile(&place, "h5cc", way, &[&source("stress.c"), "-ldl", "-lpthread"], "stress");
+        let mut command = place.command("./stress");
+        command
+            .arg(place.plugins.path().join("libsleek.so"))
+            .arg(".")
+            .env("SLEEK_NUM_THREADS", "3")
+            .env_remove("SLEEK_LOG");
+        // A child shares the open files and with them HDF5's locks on them, which a writer would find taken after it closed its file.
+        let said = common::run(command.env("HDF5_USE_FILE_LOCKING", "FALSE"));
+        assert!(said.contains("kept"), "{way:?}: {said}");
+    }
+}
+
+/// The shared HDF5 that `h5cc -shlib` links, and those inside the wheels of h5py.
+fn shared_hdf5(place: &Place) -> Vec<String> {
+    compile(place, "h5cc", &["-shlib"], &[&source("lifecycle.c")], "shared");
+    let linked = place.run("ldd", &["./shared"]);
+    let path = linked.lines().find(|l| l.contains("libhdf5")).and_then(|l| l.split_whitespace().nth(2));
+    let mut found = vec![path.expect("a program made by h5cc -shlib needs libhdf5").to_string()];
+    for venv in ["venv-h5py-1.14", "venv-h5py-2"] {
+        let script = "import glob, h5py; print(glob.glob(h5py.__path__[0] + '.libs/libhdf5-*')[0])";
+        found.push(place.run(&venv_python(venv), &["-c", script]).trim().to_string());
+    }
+    found
+}
+
+/// The libraries in a wheel find each other by the folder they are in.
+fn beside(command: &mut Command, libraries: &[String]) {
+    let folders = libraries.iter().map(|path| Path::new(path).parent().unwrap());
+    command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).unwrap());
+}
+
+#[test]
+fn two_versions_of_hdf5() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    let strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"];
+    common::run(place.command("cc").args(strict).args([&source("two.c"), "-o", "two", "-ldl", "-lpthread"]));
+    let hdf5 = shared_hdf5(&place);
+    for (first, second) in [(0, 1), (1, 0), (0, 2), (1, 2)] {
+        for scope in ["hidden", "shown"] {
+            let mut command = place.command("./two");
+            beside(command.args([scope, &hdf5[first], &hdf5[second], "two.h5"]).env_remove("SLEEK_LOG"), &hdf5);
+            let said = common::run(&mut command);
+            assert!(said.contains("kept"), "{scope}: {said}");
+        }
+    }
+    // A program that is linked to one, with the symbols of another put in front of it.
+    for other in &hdf5[1..] {
+        let mut command = place.command("./shared");
+        beside(command.arg("a.h5").env("LD_PRELOAD", other).env("HDF5_DISABLE_VERSION_CHECK", "2"), &hdf5);
+        assert!(common::run(&mut command).contains("kept"), "{other}");
+    }
+}
+
 /// `kill -9` while chunks are written, and a file that may not grow: see the section on this in docs/hdf5.md.
 #[test]
 fn killed_writers_and_full_disks() {
@@ -149,22 +242,6 @@ fn existing_dataset_after_registering() {
         // The same in two processes with the plugin: it loads on creating, and registering is still needed to write.
         place.run("./existing", &["b.h5", "create"]);
         assert!(place.run("./existing", &["b.h5", "write", "register"]).contains("kept"));
-    }
-}
-
-#[test]
-fn collective_writes_of_two_ranks() {
-    let Some(place) = Place::with(&["h5pcc", "mpirun"]) else { return };
-    for way in [&[][..], &["-shlib"]] {
-        compile(&place, "h5pcc", way, &[&source("mpi.c")], "mpi");
-        for rows in ["100", "150", "30"] {
-            let mut command = place.command("mpirun");
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-            let said = common::run(command.args(["--oversubscribe", "-n", "2", "./mpi", "m.h5", rows]));
-            assert_eq!(said.matches("kept").count(), 2, "{way:?} {rows}: {said}");
-        }
-        // A serial HDF5 reads what the parallel one wrote.
-        place.run("h5dump", &["-d", "/t", "-o", "m.txt", "m.h5"]);
     }
 }
 

@@ -366,8 +366,15 @@ def request_in_the_environment():
         assert stored_cd(d)[:5] == opts(ABS, 0.5, 1)
         explicit = f.create_dataset("b", data=a, chunks=(50, 50), compression=SLEEK, compression_opts=opts(LOSSLESS))
         assert same_bits(a, explicit[:])
+        # What a code has set is overridden, but for what it wants to be lossless.
+        overridden = create(f, "c", a, (50, 50), opts(REL, 1e-6))
+        assert stored_cd(overridden)[:5] == opts(ABS, 0.5, 1)
+        os.environ["SLEEK_PARAMS"] = "lossless"
+        overridden = create(f, "d", a, (50, 50), opts(REL, 1e-6))
+        assert same_bits(a, overridden[:])
         os.environ["SLEEK_PARAMS"] = "abs=much"
-        assert refused(f, "c", a, (50, 50), ())
+        assert refused(f, "e", a, (50, 50), ())
+        assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))
 
 
 def fork_after_use():

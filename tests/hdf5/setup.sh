@@ -18,6 +18,7 @@ need h5fc libhdf5-dev
 need h5pcc libhdf5-openmpi-dev
 need mpirun openmpi-bin
 need nccopy netcdf-bin
+need nc-config libnetcdf-dev
 need gfortran gfortran
 need python3 python3
 python3 -c 'import ensurepip' 2> /dev/null || packages+=(python3-venv)

@@ -134,7 +134,7 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     ensure(stream[8] == 1, || format!("codec {} is not 1", stream[8]))?;
     let (elem_bytes, float) = dtype(stream[9])?;
     ensure(stream[10] <= 3, || format!("mode {} is none of 0 to 3", stream[10]))?;
-    ensure(stream[11] <= 3, || format!("flags {:#04x}: only bits 0 and 1 have a meaning", stream[11]))?;
+    ensure(stream[11] <= 7, || format!("flags {:#04x}: only bits 0 to 2 have a meaning", stream[11]))?;
     let step_j = i16::from_le_bytes([stream[12], stream[13]]);
     let step_w = stream[14];
     ensure_zero(&stream[15..16], "header, byte 15")?;

@@ -53,6 +53,8 @@ class Info:
 
 def compress(
     array: npt.ArrayLike,
+    request: str | None = None,
+    /,
     *,
     abs: float | None = None,
     noa: float | None = None,
@@ -71,7 +73,9 @@ def compress(
     - ``noa=E``: no value changes by more than E times the value range, which is `range`, or else the largest minus the smallest
       value, NaN, infinities and `fill` not counted,
     - ``rel=E``: no value v changes by more than E times its own magnitude,
-    - ``lossless=True``: every bit comes back, also of integers.
+    - ``lossless=True``: every bit comes back, also of integers,
+
+    or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
     NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
     most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
@@ -83,6 +87,8 @@ def compress(
     >>> stream = sleek.compress(wave, noa=1e-4)
     >>> len(stream) < wave.nbytes / 5
     True
+    >>> stream == sleek.compress(wave, "noa=1e-4")
+    True
     >>> sleek.compress(wave, abs=-1)
     Traceback (most recent call last):
     ...
@@ -90,7 +96,7 @@ def compress(
     """
     # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
     a = np.ascontiguousarray(array)
-    p = params(a.dtype, abs, noa, rel, lossless, range, fill, profile, threads)
+    p = params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads)
     stream = np.empty(capacity(p, a.size), "u1")
     written = ctypes.c_size_t()
     check(

@@ -18,6 +18,8 @@ _VERSION, _RANGE, _FILL = 1, 1 << 8, 1 << 9
 
 
 def h5(
+    request: str | None = None,
+    /,
     *,
     abs: float | None = None,
     noa: float | None = None,
@@ -29,20 +31,23 @@ def h5(
 ) -> dict[str, Any]:
     """The arguments that make ``create_dataset`` of h5py use the filter; also for the ``encoding`` of xarray with h5netcdf.
 
-    What they mean is said at `compress`, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
+    What they mean is said at `compress`, also in words, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
     that of the whole dataset. The fill value of a dataset is known without `fill`.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)
     {'compression': 47474, 'compression_opts': (1, 1, 3539053052, 1062232653, 0)}
+    >>> sleek.h5("abs=1e-3") == sleek.h5(abs=1e-3)
+    True
     """
-    p = params(np.dtype("f4"), abs, noa, rel, lossless, range, fill, profile)
+    p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
-    flags = p.profile | (_RANGE if range is not None else 0) | (_FILL if fill is not None else 0)
+    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0)
     words = (_VERSION, p.mode, *_words(p.bound), flags)
-    for value in (range, fill):
-        if value is not None:
-            words += _words(value)
+    if p.range:
+        words += _words(p.range)
+    if p.has_fill_value:
+        words += _words(p.fill_value)
     return {"compression": FILTER_ID, "compression_opts": words}
 
 

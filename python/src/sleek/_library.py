@@ -80,6 +80,7 @@ def _load() -> ctypes.CDLL:
     library = ctypes.CDLL(str(Path(PLUGIN_PATH) / "libsleek.so"))
     signatures = {
         "sleek_params_init": (c_int32, [POINTER(Params)]),
+        "sleek_params_parse": (c_int32, [POINTER(Params), c_char_p]),
         "sleek_compress_bound": (c_size_t, [POINTER(Params), c_size_t]),
         "sleek_compress": (
             c_int32,

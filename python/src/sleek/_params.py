@@ -34,6 +34,7 @@ UNSUPPORTED_TYPE = 4
 
 def params(
     dtype: np.dtype[Any],
+    request: str | None,
     abs: float | None,
     noa: float | None,
     rel: float | None,
@@ -43,10 +44,21 @@ def params(
     profile: str,
     threads: int = 0,
 ) -> Params:
-    """The request as parameters for elements of `dtype`. Bounds are for the library to check."""
+    """The request, in words or by arguments, as parameters for elements of `dtype`. Bounds are for the library to check."""
+    p = Params()
+    check(lib.sleek_params_init(ctypes.byref(p)))
+    p.dtype, p.big_endian = element(dtype)
+    p.threads = threads
+    if request is not None:
+        if not isinstance(request, str):
+            raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
+        if lossless or profile != PROFILES[0] or any(v is not None for v in (abs, noa, rel, range, fill)):
+            raise TypeError(f"the request {request!r} goes with no further arguments: write them into it, as in 'noa=1e-4,range=50'")
+        check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
+        return p
     given = [(mode, bound) for mode, bound in (("abs", abs), ("noa", noa), ("rel", rel)) if bound is not None]
     if len(given) + bool(lossless) != 1:
-        raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed")
+        raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed, or a text such as 'abs=1e-3'")
     mode, bound = given[0] if given else ("lossless", 0.0)
     for name, value in (("range", range), ("fill", fill)):
         if value is not None and mode != "noa":
@@ -56,10 +68,7 @@ def params(
     if range is not None and not range > 0:
         # The library takes 0 for a range to be measured.
         raise SleekError(f"range is {range}; a number above 0 is needed", INVALID_ARGUMENT)
-    p = Params()
-    check(lib.sleek_params_init(ctypes.byref(p)))
-    p.dtype, p.big_endian = element(dtype)
-    p.mode, p.bound, p.profile, p.threads = MODES.index(mode), bound, PROFILES.index(profile), threads
+    p.mode, p.bound, p.profile = MODES.index(mode), bound, PROFILES.index(profile)
     p.range = 0.0 if range is None else range
     p.has_fill_value, p.fill_value = (0, 0.0) if fill is None else (1, fill)
     return p
@@ -72,7 +81,8 @@ def refuse_if_wrong(p: Params) -> None:
     check(lib.sleek_compress(ctypes.byref(p), None, 0, stream, len(stream), ctypes.byref(written), None))
 
 
-def request(
+def arguments(
+    request: str | None,
     abs: float | None,
     noa: float | None,
     rel: float | None,
@@ -82,13 +92,15 @@ def request(
     profile: str,
 ) -> dict[str, Any]:
     """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
-    refuse_if_wrong(params(np.dtype("f4"), abs, noa, rel, lossless, range, fill, profile))
-    numbers = {"abs": abs, "noa": noa, "rel": rel, "range": range, "fill": fill}
-    given: dict[str, Any] = {name: float(value) for name, value in numbers.items() if value is not None}
-    if lossless:
-        given["lossless"] = True
-    if profile != PROFILES[0]:
-        given["profile"] = profile
+    p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
+    refuse_if_wrong(p)
+    given: dict[str, Any] = {MODES[p.mode]: p.bound if p.mode else True}
+    if p.range:
+        given["range"] = p.range
+    if p.has_fill_value:
+        given["fill"] = p.fill_value
+    if p.profile:
+        given["profile"] = PROFILES[p.profile]
     return given
 
 

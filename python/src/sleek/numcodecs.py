@@ -8,7 +8,7 @@ from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from ._array import compress, decompress
-from ._params import request
+from ._params import arguments
 
 
 class Sleek(Codec):  # type: ignore[misc]
@@ -28,6 +28,8 @@ class Sleek(Codec):  # type: ignore[misc]
 
     def __init__(
         self,
+        request: str | None = None,
+        /,
         *,
         abs: float | None = None,
         noa: float | None = None,
@@ -37,7 +39,7 @@ class Sleek(Codec):  # type: ignore[misc]
         fill: float | None = None,
         profile: str = "adaptive",
     ) -> None:
-        self.request = request(abs, noa, rel, lossless, range, fill, profile)
+        self.request = arguments(request, abs, noa, rel, lossless, range, fill, profile)
 
     def get_config(self) -> dict[str, Any]:
         return {"id": self.codec_id, **self.request}

@@ -10,7 +10,7 @@ import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
 
 from ._array import compress, decompress
-from ._params import request
+from ._params import arguments
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
@@ -36,6 +36,8 @@ class Sleek(ArrayBytesCodec):
 
     def __init__(
         self,
+        request: str | None = None,
+        /,
         *,
         abs: float | None = None,
         noa: float | None = None,
@@ -45,7 +47,7 @@ class Sleek(ArrayBytesCodec):
         fill: float | None = None,
         profile: str = "adaptive",
     ) -> None:
-        given = request(abs, noa, rel, lossless, range, fill, profile)
+        given = arguments(request, abs, noa, rel, lossless, range, fill, profile)
         object.__setattr__(self, "request", tuple(given.items()))
 
     @classmethod

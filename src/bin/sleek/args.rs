@@ -22,6 +22,10 @@ pub struct Bound {
 }
 
 impl Bound {
+    fn is_given(&self) -> bool {
+        self.lossless || self.abs.or(self.noa).or(self.rel).is_some()
+    }
+
     fn mode_and_value(&self) -> (Mode, f64) {
         let given = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
         let lossy = given.into_iter().find_map(|(mode, bound)| bound.map(|b| (mode, b)));
@@ -46,6 +50,11 @@ pub struct Quality {
 }
 
 impl Quality {
+    /// Whether there is a bound, where it need not be given.
+    pub fn is_given(&self) -> bool {
+        self.bound.is_given()
+    }
+
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
@@ -94,7 +103,7 @@ impl Threads {
     pub fn apply(&self) {
         if let Some(n) = self.threads {
             // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
-            unsafe { std::env::set_var("SLEEK_NUM_THREADS", n.to_string()) };
+            unsafe { std::env::set_var(sleek::environment::THREADS, n.to_string()) };
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use sleek::format::Header;
 use sleek::stage::range::value_range;
 use sleek::{DType, Mode, Params};
 
@@ -122,13 +123,14 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
     pipeline::run(
         |block| {
             let n = input.fill(block, args.frame_bytes)?;
+            block.more = input.more()?;
             // An empty input still makes one stream, of an empty array.
             let first = !std::mem::replace(&mut started, true);
             Ok(n > 0 || first)
         },
         |block, outlet| {
             let mut packed = outlet.block()?;
-            compress_frame(params, block.data(), &mut packed).map_err(|e| format!("{from}: {e}"))?;
+            compress_frame(params, block, &mut packed).map_err(|e| format!("{from}: {e}"))?;
             bytes_in += block.data().len() as u64;
             bytes_out += packed.data().len() as u64;
             progress.add(block.data().len() as u64);
@@ -150,9 +152,13 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
     Ok(())
 }
 
-fn compress_frame(params: &Params, data: &[u8], packed: &mut Block) -> sleek::Result<()> {
-    let room = sleek::compress_bound(params, data.len() / params.dtype.size())?;
-    let n = sleek::compress_into(params, data, packed.room(room))?;
+fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::Result<()> {
+    let room = sleek::compress_bound(params, block.data().len() / params.dtype.size())?;
+    let stream = packed.room(room);
+    let n = sleek::compress_into(params, block.data(), stream)?;
+    if block.more {
+        Header { more: true, ..Header::read(&stream[..n])? }.write(stream);
+    }
     packed.keep(n);
     Ok(())
 }

@@ -15,26 +15,36 @@ const STREAM_BYTES_AT: usize = 24;
 pub struct FrameReader {
     input: Input,
     first: Option<Header>,
+    /// Whether another frame must follow.
+    more: bool,
     at: u64,
 }
 
 impl FrameReader {
     /// Starts at the beginning of `input`.
     pub fn new(input: Input) -> FrameReader {
-        FrameReader { input, first: None, at: 0 }
+        FrameReader { input, first: None, more: true, at: 0 }
     }
 
     /// Reads the next frame into `block` and verifies its header and index; false at the end of the file.
     pub fn next(&mut self, block: &mut Block) -> Result<bool, String> {
         if self.input.fill(block, HEADER_BYTES)? == 0 {
             let name = &self.input.name;
-            return if self.first.is_some() { Ok(false) } else { Err(format!("{name}: is empty, not a SLEEK stream")) };
+            return match &self.first {
+                None => Err(format!("{name}: is empty, not a SLEEK stream")),
+                Some(_) if self.more => Err(self.blame("the file ends here, though more streams were to follow")),
+                Some(_) => Ok(false),
+            };
+        }
+        if !self.more {
+            return Err(self.blame("something follows the last stream of the file"));
         }
         if let Some(rest) = stream_bytes(block.data()).map(|n| n.saturating_sub(HEADER_BYTES as u64)) {
             self.input.append(block, rest)?;
         }
         let header = Header::read(block.data()).map_err(|e| self.blame(&e.to_string()))?;
         self.expect_the_same_kind(&header)?;
+        self.more = header.more;
         self.at += header.stream_bytes;
         Ok(true)
     }

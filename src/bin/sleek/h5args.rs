@@ -11,7 +11,7 @@ use crate::args::Quality;
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, else of each HDF5 chunk";
 
-/// Print ready arguments of the HDF5 filter for h5repack, nccopy, h5py, C and Fortran
+/// Print the HDF5 filter's arguments for h5repack, nccopy, h5py, C, Fortran
 #[derive(clap::Args)]
 #[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 pub struct Args {

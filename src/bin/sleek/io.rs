@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Block {
     bytes: Vec<u8>,
     used: usize,
+    /// Whether more blocks follow, where that matters.
+    pub more: bool,
 }
 
 impl Block {
@@ -36,9 +38,30 @@ impl Block {
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
     pub name: String,
-    file: File,
+    source: Source,
     /// Bytes of a regular file; `None` for what can be read only once.
     pub bytes: Option<u64>,
+}
+
+/// A file of which one byte may have been read ahead.
+struct Source {
+    file: File,
+    ahead: Option<u8>,
+}
+
+impl Read for Source {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match (self.ahead.take(), room.first_mut()) {
+            (Some(byte), Some(first)) => {
+                *first = byte;
+                Ok(1)
+            }
+            (ahead, _) => {
+                self.ahead = ahead;
+                self.file.read(room)
+            }
+        }
+    }
 }
 
 impl Input {
@@ -46,7 +69,7 @@ impl Input {
     pub fn open(path: &Path) -> Result<Input, String> {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
-            return Ok(Input { name: "standard input".into(), file, bytes: None });
+            return Ok(Input { name: "standard input".into(), source: Source { file, ahead: None }, bytes: None });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -54,7 +77,7 @@ impl Input {
         if meta.is_dir() {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
-        Ok(Input { name, file, bytes: meta.is_file().then_some(meta.len()) })
+        Ok(Input { name, source: Source { file, ahead: None }, bytes: meta.is_file().then_some(meta.len()) })
     }
 
     /// Reads `n` bytes, or as many as are left.
@@ -62,7 +85,7 @@ impl Input {
         let room = block.room(n);
         let mut got = 0;
         while got < n {
-            match self.file.read(&mut room[got..]) {
+            match self.source.read(&mut room[got..]) {
                 Ok(0) => break,
                 Ok(k) => got += k,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -73,10 +96,24 @@ impl Input {
         Ok(got)
     }
 
+    /// Whether there is more to read, which waits for it if need be.
+    pub fn more(&mut self) -> Result<bool, String> {
+        let mut byte = [0];
+        while self.source.ahead.is_none() {
+            match self.source.file.read(&mut byte) {
+                Ok(0) => return Ok(false),
+                Ok(_) => self.source.ahead = Some(byte[0]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(format!("{}: {e}", self.name)),
+            }
+        }
+        Ok(true)
+    }
+
     /// Appends up to `n` bytes to what `block` holds; memory grows only as data comes.
     pub fn append(&mut self, block: &mut Block, n: u64) -> Result<(), String> {
         block.bytes.truncate(block.used);
-        let mut source = (&mut self.file).take(n);
+        let mut source = (&mut self.source).take(n);
         source.read_to_end(&mut block.bytes).map_err(|e| format!("{}: {e}", self.name))?;
         block.used = block.bytes.len();
         Ok(())
@@ -84,7 +121,8 @@ impl Input {
 
     /// Back to the first byte of a regular file.
     pub fn rewind(&mut self) -> Result<(), String> {
-        self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+        self.source.ahead = None;
+        self.source.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
     }
 }
 
@@ -109,8 +147,8 @@ pub struct Output {
 enum Sink {
     /// A pipe, a device or standard output: bytes go out as they come.
     Direct(Box<dyn Write + Send>),
-    /// A new file beside the target, renamed to it in `finish`.
-    Staged { file: File, staged: Staged, target: PathBuf, force: bool },
+    /// A new file beside its place.
+    Staged { file: File, staging: Staging },
 }
 
 impl Output {
@@ -123,10 +161,8 @@ impl Output {
         let sink = match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => return Err(format!("{name}: is a directory; a file name or - is needed")),
             Ok(meta) if meta.is_file() && !force => return Err(exists(&name)),
-            // The target of a symbolic link is replaced, not the link.
-            Ok(meta) if meta.is_file() => fs::canonicalize(path).and_then(|target| stage(target, force)),
-            Ok(_) => OpenOptions::new().write(true).open(path).map(|f| Sink::Direct(Box::new(f))),
-            Err(_) => stage(path.to_path_buf(), force),
+            Ok(meta) if !meta.is_file() => OpenOptions::new().write(true).open(path).map(|f| Sink::Direct(Box::new(f))),
+            _ => Staging::new(path, force).map(|(file, staging)| Sink::Staged { file, staging }),
         };
         Ok(Output { sink: sink.map_err(|e| format!("{name}: {e}"))?, name })
     }
@@ -144,13 +180,7 @@ impl Output {
     pub fn finish(self) -> Result<(), String> {
         let done = match self.sink {
             Sink::Direct(mut w) => w.flush(),
-            Sink::Staged { staged, target, force, .. } if force => staged.replace(&target),
-            // Linking fails if the name was taken meanwhile; renaming would replace it.
-            Sink::Staged { staged, target, .. } => match fs::hard_link(&staged.path, &target) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&self.name)),
-                Err(_) => staged.replace(&target),
-                Ok(()) => Ok(()),
-            },
+            Sink::Staged { staging, .. } => return staging.finish(),
         };
         done.map_err(|e| format!("{}: {e}", self.name))
     }
@@ -167,14 +197,56 @@ fn standard_output() -> Result<Output, String> {
     Ok(Output { name: "standard output".into(), sink: Sink::Direct(Box::new(io::stdout())) })
 }
 
-fn stage(target: PathBuf, force: bool) -> io::Result<Sink> {
-    let Some(name) = target.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
-    };
-    let hidden = format!(".{}.sleek-{}", name.to_string_lossy(), std::process::id());
-    let path = target.with_file_name(hidden);
-    let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    Ok(Sink::Staged { file, staged: Staged::new(path), target, force })
+/// A new file beside its place, moved there in `finish`.
+pub struct Staging {
+    staged: Staged,
+    target: PathBuf,
+    force: bool,
+}
+
+impl Staging {
+    /// Makes an empty file under a hidden name.
+    pub fn new(path: &Path, force: bool) -> io::Result<(File, Staging)> {
+        // The target of a symbolic link is replaced, not the link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let Some(name) = target.file_name() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file name"));
+        };
+        let hidden = format!(".{}.sleek-{}", name.to_string_lossy(), std::process::id());
+        let path = target.with_file_name(hidden);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok((file, Staging { staged: Staged::new(path), target, force }))
+    }
+
+    /// Where the file is for now.
+    pub fn path(&self) -> &Path {
+        &self.staged.path
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(self) -> Result<(), String> {
+        let name = self.target.display().to_string();
+        let done = match self.force {
+            true => self.staged.replace(&self.target),
+            // Linking fails if the name was taken meanwhile; renaming would replace it.
+            false => match fs::hard_link(&self.staged.path, &self.target) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&name)),
+                Err(_) => self.staged.replace(&self.target),
+                Ok(()) => Ok(()),
+            },
+        };
+        done.map_err(|e| format!("{name}: {e}"))
+    }
+}
+
+/// Refuses a place where there is something that must not be replaced.
+pub fn check_place(path: &Path, force: bool) -> Result<(), String> {
+    let name = path.display().to_string();
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => Err(format!("{name}: is not a regular file; a file name is needed")),
+        Ok(_) if !force => Err(exists(&name)),
+        _ => Ok(()),
+    }
 }
 
 /// A temporary file that goes away unless it is renamed: on drop, and when a signal ends the process.

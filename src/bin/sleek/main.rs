@@ -1,6 +1,9 @@
 //! The `sleek` command: one file per subcommand, and what they share in `args`, `io`, `frames`, `pipeline`, `progress`.
 
+#[cfg(unix)]
+mod analyze;
 mod args;
+mod completions;
 mod compress;
 mod decompress;
 #[cfg(unix)]
@@ -8,10 +11,14 @@ mod doctor;
 mod element;
 mod frames;
 mod h5args;
+#[cfg(unix)]
+mod hdf5;
 mod inspect;
 mod io;
 mod pipeline;
 mod progress;
+#[cfg(unix)]
+mod repack;
 mod verify;
 
 use std::process::ExitCode;
@@ -35,7 +42,13 @@ enum Command {
     Verify(verify::Args),
     H5args(h5args::Args),
     #[cfg(unix)]
+    Analyze(analyze::Args),
+    #[cfg(unix)]
+    Repack(repack::Args),
+    #[cfg(unix)]
     Doctor(doctor::Args),
+    #[command(hide = true)]
+    Completions(completions::Args),
 }
 
 /// Exit code of every error: of usage, of input and output, of data that cannot be read.
@@ -64,7 +77,12 @@ fn run(command: Command) -> Outcome {
         Command::Verify(args) => verify::run(&args),
         Command::H5args(args) => h5args::run(&args),
         #[cfg(unix)]
+        Command::Analyze(args) => analyze::run(&args),
+        #[cfg(unix)]
+        Command::Repack(args) => repack::run(&args),
+        #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => completions::run(&args),
     }
 }
 

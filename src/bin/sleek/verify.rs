@@ -285,7 +285,7 @@ fn limit(header: &Header) -> f64 {
 }
 
 /// Whether an element, given by bits and value, came back as promised.
-fn holds(mode: Mode, limit: f64, (v_bits, v): (u64, f64), (r_bits, r): (u64, f64)) -> bool {
+pub fn holds(mode: Mode, limit: f64, (v_bits, v): (u64, f64), (r_bits, r): (u64, f64)) -> bool {
     if v_bits == r_bits {
         return true;
     }

@@ -1,21 +1,27 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
 //! 1. If all values are equal, the subchunk needs no codes.
-//! 2. The mode is the one whose codes have the least total of widths, each code counted with its own; on a tie the first of offset,
-//!    zigzag, delta, special. The second difference takes part only where delta's total is below offset's.
-//! 3. The width is the one that takes the fewest bytes, exceptions included; on a tie the larger. At most `MAX_EXCEPTIONS` codes may
-//!    exceed it; 8-bit words have no exceptions.
+//! 2. The mode is the one with the least total of widths over every fourth value (the values 3, 7, 11, …): of the offset, of the
+//!    magnitudes of the distance to the first value, of the difference and of the second difference, or of half the exponent map's code (sign and
+//!    magnitude have one bit more than these).
+//!    On a tie the first of offset, zigzag, delta, special.
+//! 3. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
+//!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
+//!    seems so is judged by every fourth code, each counted four times. If the exceptions then are more than `MAX_EXCEPTIONS`, or
+//!    take no fewer bytes than codes of full width, there are none. 8-bit words have no exceptions.
 //! 4. Offset without exceptions replaces any other mode if it takes no more bytes than that.
 //!
-//! The total in step 2 stands for the size that a mode reaches with exceptions; computing that size for every mode gains
-//! 0.3–1 % and costs three more searches (docs/experiments.md).
+//! What exact sizes, all values or all widths would gain is in docs/experiments.md: 1–4 % in all.
+
+use std::array::from_fn;
 
 use super::plan::Plan;
-use crate::format::constants::MAX_EXCEPTIONS;
+use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
-use crate::stage::simd::Simd;
+use crate::stage::simd::{HIGHS, POSITIONS, Simd};
+use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
 /// How a subchunk is to be packed.
@@ -27,8 +33,25 @@ pub struct Choice<W> {
     pub base: Option<W>,
     /// Bits of a code in the payload.
     pub width: u32,
-    /// Bits of the largest code; above `width` where there are exceptions.
+    /// Bits of the largest code.
     pub full: u32,
+    /// Codes of more than `width` bits.
+    pub exceptions: usize,
+}
+
+impl<W: Word> Choice<W> {
+    /// For zeros.
+    pub const NONE: Self = Choice { mode: SubMode::Offset, base: None, width: 0, full: 0, exceptions: 0 };
+}
+
+/// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and the positions and high parts of
+/// the exceptions.
+pub struct Lists<W, const S: usize> {
+    widths: [[u8; S]; SUBCHUNKS],
+    /// Of each subchunk that has exceptions.
+    pub positions: [[u8; POSITIONS]; SUBCHUNKS],
+    /// Of each subchunk that has exceptions.
+    pub highs: [[W; HIGHS]; SUBCHUNKS],
 }
 
 /// A subchunk's integers with the two before it, which are somebody else's and only there to be read.
@@ -42,6 +65,12 @@ impl<'a, W: Word> Window<'a, W> {
         self.0[i + 2 - back]
     }
 
+    /// The subchunk's own values.
+    #[inline(always)]
+    fn own<const S: usize>(self) -> &'a [W; S] {
+        self.0[2..].first_chunk().expect("S values behind two")
+    }
+
     /// Tells the compiler that the window holds S values and two more.
     #[inline(always)]
     fn check<const S: usize>(self) -> Self {
@@ -53,40 +82,6 @@ impl<'a, W: Word> Window<'a, W> {
 /// Count, high width, positions, high parts of a subchunk's exceptions.
 fn exception_bytes(count: usize, high_width: u32) -> usize {
     2 + count + (count * high_width as usize).div_ceil(8)
-}
-
-/// Total widths of a subchunk's codes in each mode.
-struct Totals {
-    offset: u32,
-    zigzag: u32,
-    delta: u32,
-    special: u32,
-}
-
-#[inline(always)]
-fn totals<E: Element, const S: usize>(special: Special, x: Window<E::Word>, least: E::Word) -> Totals {
-    let x = x.check::<S>();
-    let first = x.at(0, 0);
-    let mut t = Totals { offset: 0, zigzag: 0, delta: 0, special: 0 };
-    // Without the first values in delta and second difference: those have neighbours of another subchunk.
-    for i in 0..S {
-        let d = x.at(i, 0).sub(x.at(i, 1));
-        t.offset += x.at(i, 0).sub(least).width();
-        t.zigzag += x.at(i, 0).sub(first).zigzag().width();
-        t.delta += d.zigzag().width();
-        t.special += match special {
-            Special::Exponent => exponent::encode(x.at(i, 0), E::EXPONENT_BITS).width(),
-            Special::Delta2 => d.sub(x.at(i, 1).sub(x.at(i, 2))).zigzag().width(),
-        };
-    }
-    let d = |i: usize| x.at(i, 0).sub(x.at(i, 1));
-    t.delta -= d(0).zigzag().width();
-    if special == Special::Delta2 {
-        let d2 = |i: usize| d(i).sub(x.at(i, 1).sub(x.at(i, 2)));
-        t.special -= d2(0).zigzag().width() + d2(1).zigzag().width();
-        t.special += d(1).zigzag().width();
-    }
-    t
 }
 
 /// The subchunk's codes in `mode`.
@@ -122,105 +117,156 @@ fn encode<E: Element, const S: usize>(
 
 /// Least and largest value, as signed numbers.
 #[inline(always)]
-fn extremes<W: Word, const S: usize>(x: Window<W>) -> (W, W) {
-    let x = x.check::<S>();
+fn extremes<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
     let (mut least, mut most) = (!W::ZERO, W::ZERO);
-    for i in 0..S {
-        least = least.min(x.at(i, 0).biased());
-        most = most.max(x.at(i, 0).biased());
+    for x in x {
+        least = least.min(x.biased());
+        most = most.max(x.biased());
     }
     (least.biased(), most.biased())
 }
 
-/// The mode of step 2 and its base.
+/// The mode of step 2 and its base, by the totals of offset, zigzag, delta and special.
 #[inline(always)]
-fn mode_of<W: Word>(t: &Totals, special: Special, first: W, least: W) -> (SubMode, Option<W>) {
-    let (mut total, mut best) = (t.offset, (SubMode::Offset, Some(least)));
-    if t.zigzag < total {
-        (total, best) = (t.zigzag, (SubMode::ZigZag, Some(first)));
+fn mode_of<W: Word>(totals: [u32; 4], special: Special, first: W, least: W) -> (SubMode, Option<W>) {
+    let [offset, zigzag, delta, other] = totals;
+    let (mut total, mut best) = (offset, (SubMode::Offset, Some(least)));
+    if zigzag < total {
+        (total, best) = (zigzag, (SubMode::ZigZag, Some(first)));
     }
-    if t.delta < total {
-        (total, best) = (t.delta, (SubMode::Delta, Some(first)));
+    if delta < total {
+        (total, best) = (delta, (SubMode::Delta, Some(first)));
     }
-    match special {
-        Special::Exponent if t.special < total => best = (SubMode::Special, None),
-        Special::Delta2 if t.special < total && t.delta < t.offset => best = (SubMode::Special, Some(first)),
-        _ => {}
+    if other < total {
+        best = (SubMode::Special, (special == Special::Delta2).then_some(first));
     }
     best
 }
 
-/// The width of step 3, the bits of the largest code, and the bytes of payload and exceptions; leaves each code's width.
+/// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
+/// there is none: that never pays). A bisection without branches, step by step for all subchunks, since a step has to wait for the
+/// one before.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], widths: &mut [u8; S]) -> (u32, u32, usize) {
-    let full;
-    (*widths, full) = P::widths(codes);
-    let mut best = (full, full, S * full as usize / 8);
-    if W::BITS == 8 {
-        return best;
-    }
-    for width in (0..full).rev() {
-        let above = P::wider(widths, width);
-        if above > MAX_EXCEPTIONS {
-            break;
+fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    let mut narrowest = [0; SUBCHUNKS];
+    let mut step = W::BITS as u8 / 2;
+    while step > 0 {
+        for (n, widths) in narrowest.iter_mut().zip(widths) {
+            *n += if SAMPLE * P::wider(widths, u32::from(*n + step - 1)) > MAX_EXCEPTIONS { step } else { 0 };
         }
-        let bytes = S * width as usize / 8 + exception_bytes(above, full - width);
-        if bytes < best.2 {
-            best = (width, full, bytes);
-        }
+        step /= 2;
     }
-    best
+    narrowest
+}
+
+/// The width that the sampled `widths` speak for, where the largest code has `full` bits.
+#[inline(always)]
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &[u8; S], narrowest: u32, full: u32) -> u32 {
+    // Bytes above the complement of the width: the least of these numbers has the fewest bytes and, among these, the largest width.
+    let rank = |bytes: usize, width: u32| (bytes as u32) << 8 | (0xff - width);
+    let mut best = rank(S * full as usize / 8, full);
+    for k in 0..4 {
+        // From `full` on the two bytes of a list of exceptions rule a width out.
+        let width = narrowest + k;
+        let bytes = exception_bytes(SAMPLE * P::wider(widths, width), full.saturating_sub(width));
+        best = best.min(rank(S * width as usize / 8 + bytes, width));
+    }
+    0xff - (best & 0xff)
 }
 
 /// What is known of a subchunk once its values were surveyed.
 #[derive(Clone, Copy, Debug)]
-pub struct Survey<W> {
+struct Survey<W> {
     mode: SubMode,
     base: Option<W>,
+    /// The least value.
     least: W,
-    /// Width of the subchunk's offsets; 0 if all values are equal.
+    /// Width of the offsets from it; 0 if all values are equal.
     plain: u32,
 }
 
-impl<W: Word> Survey<W> {
-    /// Of a subchunk of zeros.
-    pub const NONE: Self = Survey { mode: SubMode::Offset, base: None, least: W::ZERO, plain: 0 };
-}
-
-/// Steps 1 and 2 for the integers `x`. Surveys do not depend on each other, so the processor overlaps those of a chunk.
+/// Steps 1 and 2 for the integers `x`.
 #[inline(always)]
-pub fn survey<E: Element, const S: usize>(special: Special, x: Window<E::Word>) -> Survey<E::Word> {
-    let first = x.at(0, 0);
+fn survey<E: Element, const S: usize, P: Simd<E::Word, S>>(special: Special, x: Window<E::Word>) -> Survey<E::Word> {
+    let x = x.own::<S>();
     let (least, most) = extremes::<E::Word, S>(x);
-    let (mode, base) = mode_of(&totals::<E, S>(special, x, least), special, first, least);
+    let totals = match special {
+        Special::Exponent => P::totals(x, least, Some(E::EXPONENT_BITS)),
+        Special::Delta2 => P::totals(x, least, None),
+    };
+    let (mode, base) = mode_of(totals, special, x[0], least);
     Survey { mode, base, least, plain: most.sub(least).width() }
 }
 
-/// Steps 3 and 4; leaves the codes in `codes` and their widths in `widths`.
+/// Steps 3 and 4 for codes that speak for `width`; step 4 may change them.
 #[inline(always)]
-pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
+fn settle<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
     x: Window<E::Word>,
     survey: &Survey<E::Word>,
+    (width, full): (u32, u32),
     codes: &mut [E::Word; S],
-    widths: &mut [u8; S],
+    (positions, highs): (&mut [u8; POSITIONS], &mut [E::Word; HIGHS]),
 ) -> Choice<E::Word> {
     let Survey { mode, base, least, plain } = *survey;
     if plain == 0 {
-        return Choice { mode: SubMode::Offset, base: Some(least), width: 0, full: 0 };
+        return Choice { mode: SubMode::Offset, base: Some(least), width: 0, full: 0, exceptions: 0 };
     }
-    encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
-    let (width, full, bytes) = fit::<E::Word, S, P>(codes, widths);
+    let mut choice = Choice { mode, base, width: full, full, exceptions: 0 };
+    let mut bytes = S * full as usize / 8;
+    if width < full {
+        let count = P::split(codes, width, positions, highs);
+        let with_exceptions = S * width as usize / 8 + exception_bytes(count, full - width);
+        if count <= MAX_EXCEPTIONS && with_exceptions < bytes {
+            bytes = with_exceptions;
+            choice = Choice { width, exceptions: count, ..choice };
+        }
+    }
     if mode != SubMode::Offset && S * plain as usize / 8 <= bytes {
         encode::<E, S>(SubMode::Offset, special, x, least, codes);
-        return Choice { mode: SubMode::Offset, base: Some(least), width: plain, full: plain };
+        return Choice { mode: SubMode::Offset, base: Some(least), width: plain, full: plain, exceptions: 0 };
     }
-    Choice { mode, base, width, full }
+    choice
+}
+
+/// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
+/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` three quarters are fetched.
+#[inline(always)]
+pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
+    special: Special,
+    window: impl Fn(usize) -> Window<'a, E::Word>,
+    codes: &mut [[E::Word; S]; SUBCHUNKS],
+    lists: &mut Lists<E::Word, S>,
+    ahead: &mut Ahead,
+) -> [Choice<E::Word>; SUBCHUNKS] {
+    let surveys: [_; SUBCHUNKS] = from_fn(|s| {
+        ahead.fetch(2);
+        survey::<E, S, P>(special, window(s))
+    });
+    for (s, Survey { mode, base, .. }) in surveys.iter().enumerate() {
+        ahead.fetch(1);
+        encode::<E, S>(*mode, special, window(s), base.unwrap_or(E::Word::ZERO), &mut codes[s]);
+    }
+    let fulls: [_; SUBCHUNKS] = from_fn(|s| P::width(&codes[s]));
+    let mut widths = fulls;
+    if E::Word::BITS > 8 {
+        (0..SUBCHUNKS).for_each(|s| {
+            ahead.fetch(1);
+            P::widths(&codes[s], &mut lists.widths[s])
+        });
+        let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
+        widths = from_fn(|s| fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]));
+    }
+    from_fn(|s| {
+        ahead.fetch(1);
+        let exceptions = (&mut lists.positions[s], &mut lists.highs[s]);
+        settle::<E, S, P>(special, window(s), &surveys[s], (widths[s], fulls[s]), &mut codes[s], exceptions)
+    })
 }
 
 /// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.
 #[inline(always)]
-pub fn fast<E: Element, const S: usize>(
+pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     special: Special,
     x: Window<E::Word>,
@@ -231,9 +277,9 @@ pub fn fast<E: Element, const S: usize>(
     } else if special == Special::Exponent {
         (SubMode::Special, None)
     } else {
-        (SubMode::Offset, Some(extremes::<E::Word, S>(x).0))
+        (SubMode::Offset, Some(extremes::<E::Word, S>(x.own()).0))
     };
     encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
-    let full = codes.iter().fold(E::Word::ZERO, |a, c| a | *c).width();
-    Choice { mode, base, width: full, full }
+    let full = P::width(codes);
+    Choice { mode, base, width: full, full, exceptions: 0 }
 }

@@ -7,50 +7,91 @@ use crate::format::{Body, ChunkHeader, Kind, Special, SubMode};
 use crate::stage::quantize::{self, Element};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
+use crate::stage::stream::Ahead;
 use crate::stage::{exponent, word::Word};
 
-/// Decodes `body` into `out`, the whole bytes of the chunk.
+/// A body that was checked, ready to be decoded; on the stack for the time of one chunk.
+#[allow(clippy::large_enum_variant)]
+enum Content<'a, W> {
+    Raw(&'a [u8]),
+    Constant(&'a [u8]),
+    /// With the body, or a copy of it, that can be read `READ_SLACK` bytes behind its end.
+    Packed(Parts<W>, &'a [u8]),
+}
+
+/// Decodes `body` into `out`, the whole bytes of the chunk; with `past_caches` as `stage::stream` writes.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     kind: Kind,
     body: Body,
+    spare: &mut Spare,
     out: &mut [u8],
+    past_caches: bool,
 ) -> Result<()> {
+    let content = check::<E, S, P>(plan, kind, body, out.len(), spare)?;
     let size = size_of::<E::Word>();
+    // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
+    let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
+    let (lines, mut ahead) = (body.len.div_ceil(64 * SUBCHUNKS), Ahead(ahead));
+    let mut codes = [E::Word::ZERO; S];
+    let mut staged = [0; SUBCHUNK_BYTES];
+    for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+        ahead.fetch(lines);
+        let len = out.len();
+        let place = if past_caches { &mut staged[..len] } else { &mut *out };
+        match &content {
+            Content::Raw(data) => place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..len]),
+            Content::Constant(element) => place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)),
+            Content::Packed(parts, body) => subchunk::<E, S, P>(plan, parts, s, body, &mut codes, place),
+        }
+        if plan.big_endian {
+            place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        if past_caches {
+            P::stream(&staged[..len], out);
+        }
+    }
+    Ok(())
+}
+
+/// Takes a body that is too close to the end of the stream.
+pub struct Spare([u8; CHUNK_BYTES + READ_SLACK]);
+
+impl Spare {
+    /// Empty.
+    pub fn new() -> Spare {
+        Spare([0; CHUNK_BYTES + READ_SLACK])
+    }
+}
+
+/// Checks the body of a chunk of `raw_bytes`.
+#[inline(always)]
+fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
+    plan: &Plan,
+    kind: Kind,
+    body: Body<'a>,
+    raw_bytes: usize,
+    spare: &'a mut Spare,
+) -> Result<Content<'a, E::Word>> {
     let (body, readable) = (body.bytes(), body.and_rest);
+    let cut = |bytes, what| match body.split_at_checked(bytes) {
+        Some((data, padding)) => zero(padding).map(|()| data),
+        None => fail!(Corrupt, "a {what} body of {} bytes for {raw_bytes} bytes of data", body.len()),
+    };
     match kind {
-        Kind::Raw => {
-            let Some((data, padding)) = body.split_at_checked(out.len()) else {
-                return fail!(Corrupt, "a raw body of {} bytes for {} bytes of data", body.len(), out.len());
-            };
-            zero(padding)?;
-            out.copy_from_slice(data);
-        }
-        Kind::Constant => {
-            let Some((element, padding)) = body.split_at_checked(size) else {
-                return fail!(Corrupt, "a constant body of {} bytes", body.len());
-            };
-            zero(padding)?;
-            out.chunks_exact_mut(size).for_each(|o| o.copy_from_slice(element));
-        }
+        Kind::Raw => cut(raw_bytes, "raw").map(Content::Raw),
+        Kind::Constant => cut(size_of::<E::Word>(), "constant").map(Content::Constant),
         Kind::Packed => {
             let parts = Parts::<E::Word>::read::<S, P>(plan, body)?;
             parts.check_domain::<E>(plan)?;
             if readable.len() >= body.len() + READ_SLACK {
-                unpack_chunk::<E, S, P>(plan, &parts, readable, out);
-            } else {
-                // The last chunk of a stream: give it something to read behind its end.
-                let mut copy = [0; CHUNK_BYTES + READ_SLACK];
-                copy[..body.len()].copy_from_slice(body);
-                unpack_chunk::<E, S, P>(plan, &parts, &copy, out);
+                return Ok(Content::Packed(parts, readable));
             }
+            spare.0[..body.len()].copy_from_slice(body);
+            Ok(Content::Packed(parts, &spare.0))
         }
     }
-    if plan.big_endian {
-        out.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-    }
-    Ok(())
 }
 
 fn zero(padding: &[u8]) -> Result<()> {
@@ -202,34 +243,31 @@ fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
     }
 }
 
+/// Decodes subchunk `s`; `codes` is only there to be used again.
 #[inline(always)]
-fn unpack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
+fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     parts: &Parts<E::Word>,
+    s: usize,
     body: &[u8],
+    codes: &mut [E::Word; S],
     out: &mut [u8],
 ) {
-    for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
-        let base = parts.bases[s];
-        if parts.header.active >> s & 1 == 0 {
-            finish::<E, S>(plan, parts, &[E::Word::ZERO; S], out, |_| base);
-            continue;
+    let base = parts.bases[s];
+    if parts.header.active >> s & 1 == 0 {
+        codes.fill(E::Word::ZERO);
+        return finish::<E, S>(plan, parts, codes, out, |_| base);
+    }
+    unpack::<E::Word, S, P>(parts, s, body, codes);
+    match (SubMode::of(parts.descriptors[s]), parts.header.special) {
+        (SubMode::Offset, _) => finish::<E, S>(plan, parts, codes, out, |c| c.add(base)),
+        (SubMode::ZigZag, _) => finish::<E, S>(plan, parts, codes, out, |c| c.unzigzag().add(base)),
+        (SubMode::Special, Special::Exponent) => {
+            finish::<E, S>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
-        let mut codes = unpack::<E::Word, S, P>(parts, s, body);
-        match (SubMode::of(parts.descriptors[s]), parts.header.special) {
-            (SubMode::Offset, _) => finish::<E, S>(plan, parts, &codes, out, |c| c.add(base)),
-            (SubMode::ZigZag, _) => finish::<E, S>(plan, parts, &codes, out, |c| c.unzigzag().add(base)),
-            (SubMode::Special, Special::Exponent) => {
-                finish::<E, S>(plan, parts, &codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
-            }
-            (mode, _) => {
-                codes.iter_mut().for_each(|c| *c = c.unzigzag());
-                if mode == SubMode::Special {
-                    P::running_sum(E::Word::ZERO, &mut codes);
-                }
-                P::running_sum(base, &mut codes);
-                finish::<E, S>(plan, parts, &codes, out, |x| x);
-            }
+        (mode, _) => {
+            P::sum_up(base, mode == SubMode::Special, codes);
+            finish::<E, S>(plan, parts, codes, out, |x| x);
         }
     }
 }
@@ -263,18 +301,18 @@ fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl 
     }
 }
 
-/// The codes of active subchunk `s`, exceptions included; `body` can be read `READ_SLACK` bytes behind its end.
+/// The codes of active subchunk `s`, exceptions included.
 #[inline(always)]
-fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8]) -> [W; S] {
-    let mut codes = [W::ZERO; S];
+fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8], codes: &mut [W; S]) {
     let width = parts.width(s);
     if width > 0 {
-        P::unpack(&body[parts.payload_at[s] as usize..], width, &mut codes);
+        P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
+    } else {
+        codes.fill(W::ZERO);
     }
     let e = parts.exceptions[s];
     if e.count > 0 {
         let (positions, highs) = body[e.at as usize..].split_at(e.count as usize);
-        P::merge(&mut codes, width, positions, highs, e.high_width.into());
+        P::merge(codes, width, positions, highs, e.high_width.into());
     }
-    codes
 }

@@ -1,6 +1,6 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Survey, Window};
+use super::choose::{self, Choice, Lists, Window};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
@@ -10,34 +10,52 @@ use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::BitWriter;
-use crate::stage::simd::{POSITIONS_SLACK, Simd};
+use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
+use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
-/// Buffers that an encoder reuses from chunk to chunk.
+/// Buffers that an encoder reuses from chunk to chunk. Words of whatever width, so u64 for their alignment.
 #[derive(Default)]
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
     words: Vec<u64>,
-    /// Positions and high parts of the chunk's exceptions.
+    /// The chunk's codes.
+    codes: Vec<u64>,
+    /// `Lists`.
+    lists: Vec<u64>,
+    /// Positions and high parts of the chunk's exceptions, as they are stored.
     exceptions: Vec<u8>,
 }
 
-/// The most that the exceptions of a chunk take: positions and full words, and a word that a `BitWriter` may reach behind them.
-const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS_SLACK;
+/// The most that the exceptions of a chunk take: positions and full words, and what is written behind them.
+const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS + HIGHS_SLACK;
+/// The most that `Lists` take: widths of bytes, or positions and high parts of 64 bits.
+const LISTS_BYTES: usize = SUBCHUNKS * (SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
 
 impl Buffers {
     /// Allocates them.
     pub fn new() -> Result<Buffers> {
-        Ok(Buffers { words: filled((SUBCHUNK_BYTES + CHUNK_BYTES) / 8, 0)?, exceptions: filled(EXCEPTIONS_BYTES, 0)? })
+        Ok(Buffers {
+            words: filled((SUBCHUNK_BYTES + CHUNK_BYTES) / 8, 0)?,
+            codes: filled(CHUNK_BYTES / 8, 0)?,
+            lists: filled(LISTS_BYTES / 8, 0)?,
+            exceptions: filled(EXCEPTIONS_BYTES, 0)?,
+        })
     }
 }
 
 /// A subchunk of padding, then the subchunks of the chunk.
 type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
 
-fn words<W: Word, const S: usize>(buffer: &mut [u64]) -> &mut Words<W, S> {
-    assert!(size_of_val(buffer) >= size_of::<Words<W, S>>());
-    // SAFETY: large enough by the assertion; u64 is aligned for every word, and every bit pattern is a word.
+/// What is made of words of one width, or of bytes, in a buffer.
+trait Plain {}
+impl<W: Word, const S: usize, const N: usize> Plain for [[W; S]; N] {}
+impl<W: Word, const S: usize> Plain for Lists<W, S> {}
+
+fn view<T: Plain>(buffer: &mut [u64]) -> &mut T {
+    const { assert!(align_of::<T>() <= align_of::<u64>()) };
+    assert!(size_of_val(buffer) >= size_of::<T>());
+    // SAFETY: large enough by the assertion and aligned; every bit pattern is a word, and so a T.
     unsafe { &mut *buffer.as_mut_ptr().cast() }
 }
 
@@ -53,18 +71,25 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     buffers: &mut Buffers,
     src: &[u8],
+    ahead: &[u8],
     out: &mut [u8],
 ) -> (Kind, usize) {
     let raw_bytes = src.len().next_multiple_of(ALIGN);
-    let words = words::<E::Word, S>(&mut buffers.words);
-    load::<E::Word, S>(plan, src, words);
-    let domain = to_integers::<E, S>(plan, words);
+    let words = view(&mut buffers.words);
+    // As much as this chunk has.
+    let mut ahead = Ahead(&ahead[..src.len().min(ahead.len())]);
+    let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
     if is_constant(words) {
         out[..ALIGN].fill(0);
         to_element::<E>(plan, &domain, words[1][0]).store(out);
         return (Kind::Constant, ALIGN);
     }
-    match pack_chunk::<E, S, P>(plan, &domain, words, &mut buffers.exceptions, out) {
+    let scratch = Scratch {
+        codes: view(&mut buffers.codes),
+        lists: view(&mut buffers.lists),
+        exceptions: &mut buffers.exceptions,
+    };
+    match pack_chunk::<E, S, P>(plan, &domain, words, scratch, &mut ahead, out) {
         Some(bytes) if bytes < raw_bytes => (Kind::Packed, bytes),
         _ => {
             raw::<E::Word>(plan, src, &mut out[..raw_bytes]);
@@ -73,20 +98,21 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
 }
 
-/// Reads the chunk's words, extended by its last one.
+/// Reads the words of subchunk `s`; behind the end of the data its last word again.
 #[inline(always)]
-fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], words: &mut Words<W, S>) {
+fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &mut [W; S]) {
     let size = size_of::<W>();
-    let words = words[1..].as_flattened_mut();
-    let n = src.len() / size;
-    for (w, b) in words.iter_mut().zip(src.chunks_exact(size)) {
-        *w = W::load(b);
+    let whole = src.get(s * SUBCHUNK_BYTES..).and_then(|rest| rest.first_chunk::<SUBCHUNK_BYTES>());
+    match whole {
+        Some(data) => (0..S).for_each(|i| words[i] = W::load(&data[i * size..(i + 1) * size])),
+        None => {
+            let last = src.len() / size - 1;
+            (0..S).for_each(|i| words[i] = W::load(&src[(s * S + i).min(last) * size..]));
+        }
     }
     if plan.big_endian {
-        words[..n].iter_mut().for_each(|w| *w = w.swap());
+        words.iter_mut().for_each(|w| *w = w.swap());
     }
-    let last = words[n - 1];
-    words[n..].fill(last);
 }
 
 /// The data as little-endian words.
@@ -98,11 +124,22 @@ fn raw<W: Word>(plan: &Plan, src: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Words to the integers x of docs/format.md §3.2, in place.
+/// The chunk's integers x of docs/format.md §3.2.
 #[inline(always)]
-fn to_integers<E: Element, const S: usize>(plan: &Plan, words: &mut Words<E::Word, S>) -> Domain {
-    if let Some(q) = &plan.quantizer {
-        words[1..].iter_mut().for_each(|subchunk| quantize::encode::<E, S>(q, subchunk));
+fn to_integers<E: Element, const S: usize>(
+    plan: &Plan,
+    src: &[u8],
+    words: &mut Words<E::Word, S>,
+    ahead: &mut Ahead,
+) -> Domain {
+    for (s, subchunk) in words[1..].iter_mut().enumerate() {
+        ahead.fetch(if plan.profile == Profile::Fast { 3 } else { 1 });
+        load::<E::Word, S>(plan, src, s, subchunk);
+        if let Some(q) = &plan.quantizer {
+            quantize::encode::<E, S>(q, subchunk);
+        }
+    }
+    if plan.quantizer.is_some() {
         return Domain { shift: 0, special: Special::Delta2 };
     }
     let words = words[1..].as_flattened_mut();
@@ -139,18 +176,25 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain, x: E::Word) -> E::Word {
     }
 }
 
-/// What the tail of a chunk is made of, lists as long as subchunks were entered.
-struct Tail<'a, W> {
+/// Where a chunk's codes are made.
+struct Scratch<'a, W, const S: usize> {
+    codes: &'a mut [[W; S]; SUBCHUNKS],
+    lists: &'a mut Lists<W, S>,
+    exceptions: &'a mut [u8],
+}
+
+/// What the tail of a chunk is made of.
+struct Tail<W> {
     active: u32,
     patched: u32,
+    /// Of the active subchunks, as many as were entered.
     descriptors: [u8; SUBCHUNKS],
     /// Bases, and bit s set where subchunk s has one.
     bases: [W; SUBCHUNKS],
     based: u32,
+    /// Numbers of exceptions and bits of their high parts, of each subchunk.
     counts: [u8; SUBCHUNKS],
     high_widths: [u8; SUBCHUNKS],
-    exceptions: &'a mut [u8],
-    exceptions_len: usize,
 }
 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
@@ -159,7 +203,8 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     domain: &Domain,
     words: &Words<E::Word, S>,
-    exceptions: &mut [u8],
+    Scratch { codes, lists, exceptions }: Scratch<E::Word, S>,
+    ahead: &mut Ahead,
     out: &mut [u8],
 ) -> Option<usize> {
     let mut tail = Tail {
@@ -170,73 +215,77 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         based: 0,
         counts: [0; SUBCHUNKS],
         high_widths: [0; SUBCHUNKS],
-        exceptions,
-        exceptions_len: 0,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let (mut codes, mut widths) = ([E::Word::ZERO; S], [0; S]);
     let window = |s: usize| Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
-    let mut surveys = [Survey::NONE; SUBCHUNKS];
-    if plan.profile == Profile::Adaptive {
-        (0..SUBCHUNKS).for_each(|s| surveys[s] = choose::survey::<E, S>(domain.special, window(s)));
+    let adaptive = plan.profile == Profile::Adaptive;
+    let mut choices = [Choice::NONE; SUBCHUNKS];
+    if adaptive {
+        choices = choose::adaptive::<E, S, P>(domain.special, window, codes, lists, ahead);
     }
-    for (s, survey) in surveys.iter().enumerate() {
-        let x = window(s);
-        let choice = match plan.profile {
-            Profile::Adaptive => choose::adaptive::<E, S, P>(domain.special, x, survey, &mut codes, &mut widths),
-            Profile::Fast => choose::fast::<E, S>(plan, domain.special, x, &mut codes),
-        };
-        tail.enter::<S, P>(s, &choice, &codes, &widths);
+    for s in 0..SUBCHUNKS {
+        ahead.fetch(if adaptive { 2 } else { 5 });
+        // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
+        let codes = &mut codes[if adaptive { s } else { 0 }];
+        if !adaptive {
+            choices[s] = choose::fast::<E, S, P>(plan, domain.special, window(s), codes);
+        }
+        let choice = &choices[s];
+        tail.enter(s, choice);
         let packed_bytes = S * choice.width as usize / 8;
         if at + packed_bytes > CHUNK_BYTES {
             return None;
         }
         if choice.width > 0 {
-            P::pack(&codes, choice.width, &mut out[at..]);
+            P::pack(codes, choice.width, &mut out[at..]);
         }
         at += packed_bytes;
     }
     let payload = at - CHUNK_HEADER_BYTES;
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
-    Some(tail.write(domain, padded, out))
+    let len = tail.pack_exceptions::<S, P>(lists, exceptions);
+    Some(tail.write(domain, padded, &exceptions[..len], out))
 }
 
-impl<W: Word> Tail<'_, W> {
-    /// Enters the choice for subchunk `s`, and the exceptions among its codes.
+impl<W: Word> Tail<W> {
+    /// Enters the choice for subchunk `s`.
     #[inline(always)]
-    fn enter<const S: usize, P: Simd<W, S>>(&mut self, s: usize, choice: &Choice<W>, codes: &[W; S], widths: &[u8; S]) {
-        let is_patched = choice.width < choice.full;
-        if choice.full > 0 {
-            self.descriptors[self.active.count_ones() as usize] =
-                (choice.mode as u8) << 6 | (choice.width - !is_patched as u32) as u8;
-            self.active |= 1 << s;
-        }
-        if is_patched {
-            self.split::<S, P>(choice.width, choice.full, codes, widths);
-            self.patched |= 1 << s;
-        }
+    fn enter(&mut self, s: usize, choice: &Choice<W>) {
+        let is_patched = choice.exceptions > 0;
+        let descriptor = (choice.mode as u8) << 6 | (choice.width.wrapping_sub(!is_patched as u32) & 63) as u8;
+        self.descriptors[self.active.count_ones() as usize] = descriptor;
+        self.active |= ((choice.full > 0) as u32) << s;
+        self.patched |= (is_patched as u32) << s;
+        self.counts[s] = choice.exceptions as u8;
+        self.high_widths[s] = (choice.full - choice.width) as u8;
         self.bases[s] = choice.base.unwrap_or(W::ZERO);
         self.based |= (choice.base.is_some() as u32) << s;
     }
 
-    /// Lists the positions and high parts of the codes that exceed `width` bits.
+    /// The subchunks that have exceptions.
+    fn patched(&self) -> impl Iterator<Item = usize> + use<W> {
+        let patched = self.patched;
+        (0..SUBCHUNKS).filter(move |s| patched >> s & 1 == 1)
+    }
+
+    /// Positions and high parts of all exceptions, as they are stored, at the start of `out`; returns their bytes.
     #[inline(always)]
-    fn split<const S: usize, P: Simd<W, S>>(&mut self, width: u32, full: u32, codes: &[W; S], widths: &[u8; S]) {
-        let place = &mut self.exceptions[self.exceptions_len..];
-        let count = P::positions(widths, width, place);
-        let (positions, highs) = place.split_at_mut(count);
-        let mut highs = BitWriter::new(highs);
-        positions.iter().for_each(|p| highs.push((codes[*p as usize] >> width).to_u64(), full - width));
-        let i = self.patched.count_ones() as usize;
-        self.counts[i] = count as u8;
-        self.high_widths[i] = (full - width) as u8;
-        self.exceptions_len += count + highs.finish();
+    fn pack_exceptions<const S: usize, P: Simd<W, S>>(&self, lists: &Lists<W, S>, out: &mut [u8]) -> usize {
+        let mut at = 0;
+        for s in self.patched() {
+            let count = self.counts[s] as usize;
+            // All that there may be: a copy of a known length is short.
+            out[at..at + MAX_EXCEPTIONS].copy_from_slice(&lists.positions[s][..MAX_EXCEPTIONS]);
+            at += count;
+            at += P::pack_highs(&lists.highs[s], count, self.high_widths[s].into(), &mut out[at..]);
+        }
+        at
     }
 
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
     #[inline(always)]
-    fn write(&mut self, domain: &Domain, payload: usize, out: &mut [u8]) -> usize {
+    fn write(&mut self, domain: &Domain, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
         let (reference, width) = self.rebase();
         let header = ChunkHeader {
             active: self.active,
@@ -249,7 +298,7 @@ impl<W: Word> Tail<'_, W> {
         };
         let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
         let high_bytes = if W::BITS == 64 { 4 } else { 0 };
-        let used = high_bytes + 4 * width as usize + active + 2 * patched + self.exceptions_len;
+        let used = high_bytes + 4 * width as usize + active + 2 * patched + exceptions.len();
         let start = CHUNK_HEADER_BYTES + payload;
         let end = (start + used).next_multiple_of(ALIGN);
         if end > CHUNK_BYTES {
@@ -265,9 +314,10 @@ impl<W: Word> Tail<'_, W> {
         put(&((reference.to_u64() >> 32) as u32).to_le_bytes()[..high_bytes]);
         put(self.pack_bases(width, &mut [0; 4 * 64]));
         put(&self.descriptors[..active]);
-        put(&self.counts[..patched]);
-        put(&self.high_widths[..patched]);
-        put(&self.exceptions[..self.exceptions_len]);
+        for list in [&self.counts, &self.high_widths] {
+            self.patched().for_each(|s| put(&list[s..=s]));
+        }
+        put(exceptions);
         rest.fill(0);
         end
     }

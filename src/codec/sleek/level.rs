@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use super::decode::Spare;
 use super::encode::Buffers;
 use super::plan::Plan;
 use super::{decode, encode};
@@ -110,9 +111,10 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 buffers: &mut Buffers,
                 src: &[u8],
+                ahead: &[u8],
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, buffers, src, out)
+                encode::chunk::<E, S, P>(plan, buffers, src, ahead, out)
             }
 
             /// # Safety
@@ -122,9 +124,11 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
+                spare: &mut Spare,
                 out: &mut [u8],
+                past_caches: bool,
             ) -> Result<()> {
-                decode::chunk::<E, S, P>(plan, kind, body, out)
+                decode::chunk::<E, S, P>(plan, kind, body, spare, out, past_caches)
             }
         }
     };
@@ -136,30 +140,45 @@ compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
 compiled_for!(avx512, "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
-pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
+pub fn encode(
+    level: Level,
+    plan: &Plan,
+    buffers: &mut Buffers,
+    src: &[u8],
+    ahead: &[u8],
+    out: &mut [u8],
+) -> (Kind, usize) {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, ahead, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, out) },
-        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, ahead, out) },
+        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, ahead, out),
     }
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
-pub fn decode(level: Level, plan: &Plan, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
+pub fn decode(
+    level: Level,
+    plan: &Plan,
+    kind: Kind,
+    body: Body,
+    spare: &mut Spare,
+    out: &mut [u8],
+    past_caches: bool,
+) -> Result<()> {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, spare, out, past_caches) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, out) },
-        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, spare, out, past_caches) },
+        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, spare, out, past_caches),
     }
 }
 

@@ -78,9 +78,15 @@ impl Drop for Encoder {
     }
 }
 
+/// What a decoding thread keeps.
+struct Decoder {
+    _fpu: fpu::Guard,
+    spare: decode::Spare,
+}
+
 impl ChunkCodec for Chunks {
     type Encoder = Encoder;
-    type Decoder = fpu::Guard;
+    type Decoder = Decoder;
 
     fn encoder(&self) -> Result<Encoder> {
         let buffers = match KEPT.try_with(Cell::take).ok().flatten() {
@@ -90,16 +96,16 @@ impl ChunkCodec for Chunks {
         Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
     }
 
-    fn decoder(&self) -> fpu::Guard {
-        fpu::Guard::standard()
+    fn decoder(&self) -> Decoder {
+        Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new() }
     }
 
-    fn encode(&self, encoder: &mut Encoder, src: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, src, out)
+    fn encode(&self, encoder: &mut Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, src, ahead, out)
     }
 
-    fn decode(&self, _: &mut fpu::Guard, kind: Kind, body: Body, out: &mut [u8]) -> Result<()> {
-        level::decode(self.level, &self.plan, kind, body, out)
+    fn decode(&self, decoder: &mut Decoder, kind: Kind, body: Body, out: &mut [u8], past_caches: bool) -> Result<()> {
+        level::decode(self.level, &self.plan, kind, body, &mut decoder.spare, out, past_caches)
     }
 }
 

@@ -46,6 +46,7 @@ impl Plan {
             mode: params.mode,
             profile: params.profile,
             big_endian: params.big_endian,
+            more: false,
             step_w: step.map_or(0, |s| s.w),
             step_j: step.map_or(0, |s| s.j),
             bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },

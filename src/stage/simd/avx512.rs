@@ -9,10 +9,11 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
+use super::avx512_choose::{lanes32, lanes64};
 use super::scalar::Scalar;
+use super::{HIGHS, POSITIONS, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
-use crate::stage::word::Word;
+use crate::stage::stream;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
 pub struct Avx512;
@@ -20,11 +21,11 @@ pub struct Avx512;
 /// One 64-byte vector of constants.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
-struct Lanes<T, const N: usize>([T; N]);
+pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
 
 impl<T, const N: usize> Lanes<T, N> {
     #[inline(always)]
-    fn load(&self) -> __m512i {
+    pub(super) fn load(&self) -> __m512i {
         const { assert!(size_of::<Self>() == 64) };
         // SAFETY: `self` is 64 bytes, aligned to 64.
         unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
@@ -129,6 +130,54 @@ const fn pack32_table() -> [Pack32; 33] {
 
 static PACK32: [Pack32; 33] = pack32_table();
 
+/// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
+const NARROW: u32 = 14;
+
+/// Constants of packing narrow values: 64-bit lanes of four values, eight of them one behind the other.
+#[derive(Clone, Copy)]
+struct PackNarrow {
+    even: Lanes<u8, 64>,
+    odd: Lanes<u8, 64>,
+    ahead: Lanes<u64, 8>,
+    even_mask: u64,
+    odd_mask: u64,
+}
+
+const fn pack_narrow_table() -> [PackNarrow; NARROW as usize + 1] {
+    let mut table =
+        [PackNarrow { even: Lanes([0; 64]), odd: Lanes([0; 64]), ahead: Lanes([0; 8]), even_mask: 0, odd_mask: 0 };
+            NARROW as usize + 1];
+    let mut n = 1;
+    while n <= NARROW as usize {
+        let row = &mut table[n];
+        let mut k = 0;
+        while k < 8 {
+            // Of the fours, 0 … 3 lie in the even lanes and 4 … 7 in the odd ones.
+            let lane = 2 * (k % 4) + k / 4;
+            let ahead = 4 * n * k % 8;
+            row.ahead.0[lane] = ahead as u64;
+            let start = 4 * n * k / 8;
+            let mut i = 0;
+            while 8 * i < 4 * n + ahead {
+                let from = (8 * lane + i) as u8;
+                if k % 2 == 0 {
+                    row.even.0[start + i] = from;
+                    row.even_mask |= 1 << (start + i);
+                } else {
+                    row.odd.0[start + i] = from;
+                    row.odd_mask |= 1 << (start + i);
+                }
+                i += 1;
+            }
+            k += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table();
+
 /// Constants of packing 64-bit lanes of 33 to 64 bits: which values word t is made of, and how they are shifted.
 #[derive(Clone, Copy)]
 struct Pack64 {
@@ -189,6 +238,92 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
             _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), strings),
         );
         _mm512_storeu_si512(out.cast(), bytes);
+    }
+}
+
+/// Packs the 32 values in `low` and `high` of `n` ≤ `NARROW` bits into `out`: pairs by a product, pairs of pairs by a shift, and these by
+/// bytes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `out` are writable.
+#[inline(always)]
+unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let keep = _mm512_set1_epi32((1 << n) - 1);
+        let words = _mm512_packus_epi32(_mm512_and_si512(low, keep), _mm512_and_si512(high, keep));
+        let pairs = _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)));
+        let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
+        // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
+        let keep = _mm512_set1_epi64((1 << (2 * n)) - 1);
+        let fours = _mm512_sllv_epi64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
+        let bytes = _mm512_or_si512(
+            _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), fours),
+            _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), fours),
+        );
+        _mm512_storeu_si512(out.cast(), bytes);
+    }
+}
+
+/// Packs `VECTORS` (an even number) times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
+#[inline(always)]
+fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
+    assert!(codes.len() >= 16 * VECTORS);
+    room(2 * VECTORS * n as usize, out);
+    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
+    // SAFETY: only code of this level calls this; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
+    unsafe {
+        let v = |i: usize| _mm512_loadu_si512(codes.add(16 * i).cast());
+        if n <= NARROW {
+            let row = &PACK_NARROW[n as usize];
+            (0..VECTORS).step_by(2).for_each(|i| pack_narrow(v(i), v(i + 1), n, row, out.add(2 * n as usize * i)));
+            return;
+        }
+        let row = &PACK32[n as usize];
+        (0..VECTORS).for_each(|i| pack32(v(i), n, row, out.add(2 * n as usize * i)));
+    }
+}
+
+/// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
+#[inline(always)]
+fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
+    assert!(codes.len() >= 8 * VECTORS);
+    room(VECTORS * n as usize, out);
+    let codes = codes.as_ptr();
+    if n <= 32 {
+        // SAFETY: only code of this level calls this; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
+        // 2n·i on are in `out`.
+        unsafe {
+            let v = |i: usize| _mm512_loadu_si512(codes.add(8 * i).cast());
+            let low = |i| _mm512_permutex2var_epi32(v(2 * i), LOW_HALVES.load(), v(2 * i + 1));
+            let start = out.as_mut_ptr();
+            let to = |i| start.add(2 * n as usize * i);
+            if n <= NARROW {
+                let row = &PACK_NARROW[n as usize];
+                (0..VECTORS / 2).step_by(2).for_each(|i| pack_narrow(low(i), low(i + 1), n, row, to(i)));
+                return;
+            }
+            let row = &PACK32[n as usize];
+            (0..VECTORS / 2).for_each(|i| pack32(low(i), n, row, to(i)));
+        }
+        return;
+    }
+    let row = &PACK64[n as usize];
+    // SAFETY: as above; eight values are read, and 64 bytes from n·i on are in `out`.
+    unsafe {
+        let one = _mm512_set1_epi64(1);
+        let low = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
+        let first = row.first.load();
+        let second = _mm512_add_epi64(first, one);
+        let third = _mm512_add_epi64(second, one);
+        for i in 0..VECTORS {
+            let v = _mm512_and_si512(_mm512_loadu_si512(codes.add(8 * i).cast()), low);
+            let a = _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, v), row.right.load());
+            let b = _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, v), row.left.load());
+            let c = _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, v), row.left2.load());
+            let words = _mm512_or_si512(_mm512_or_si512(a, b), c);
+            _mm512_storeu_si512(out.as_mut_ptr().add(n as usize * i).cast(), words);
+        }
     }
 }
 
@@ -265,51 +400,57 @@ unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
     }
 }
 
-/// Bit i: width i exceeds `width`.
+/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn wider_mask(widths: &[u8; 64], width: u32) -> u64 {
-    // SAFETY: only code of this level calls this; 64 bytes are read.
+unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
     unsafe {
-        let w = _mm512_loadu_si512(widths.as_ptr().cast());
-        _mm512_cmpgt_epu8_mask(w, _mm512_set1_epi8(width as i8))
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+        let sums = _mm512_add_epi32(v, *carry);
+        // The carry waits for one addition a vector, not for the vector's own sums.
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v));
+        sums
     }
 }
 
-/// Positions of the widths that exceed `width`; see `Simd::positions`.
+/// The same for lanes of 64 bits.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn positions(widths: &[[u8; 64]], width: u32, out: &mut [u8]) -> usize {
-    let mut count = 0;
-    for (block, widths) in widths.iter().enumerate() {
-        let mask = wider_mask(widths, width);
-        room(count, out);
-        // SAFETY: only code of this level calls this; 64 bytes from `count` on are in `out`.
-        unsafe {
-            let positions = _mm512_maskz_compress_epi8(mask, position_of(64 * block));
-            _mm512_storeu_si512(out.as_mut_ptr().add(count).cast(), positions);
-        }
-        count += mask.count_ones() as usize;
+unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+        let sums = _mm512_add_epi64(v, *carry);
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), v));
+        sums
     }
-    count
 }
 
-/// The bytes `start`, `start` + 1, ….
+/// See `Simd::stream`: a line at a time.
 #[inline(always)]
-fn position_of(start: usize) -> __m512i {
-    const BYTES: Lanes<u8, 64> = {
-        let mut b = [0; 64];
-        let mut i = 0;
-        while i < 64 {
-            b[i] = i as u8;
-            i += 1;
-        }
-        Lanes(b)
-    };
-    // SAFETY: only code of this level calls this.
-    unsafe { _mm512_add_epi8(BYTES.load(), _mm512_set1_epi8(start as i8)) }
+fn stream_lines(src: &[u8], dst: &mut [u8]) {
+    stream::copy_lines(src, dst, |from, to| {
+        // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
+        unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
+    });
 }
 
 /// 0, 1, 2, ….
 const LANES32: Lanes<u32, 16> = Lanes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+/// Of two vectors the low halves of the 64-bit lanes.
+const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);
 /// 0, 1, 2, ….
 const LANES64: Lanes<u64, 8> = Lanes([0, 1, 2, 3, 4, 5, 6, 7]);
 
@@ -322,15 +463,7 @@ fn room(packed: usize, out: &[u8]) {
 impl Simd<u32, 128> for Avx512 {
     #[inline(always)]
     fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        room(16 * n as usize, out);
-        let row = &PACK32[n as usize];
-        for i in 0..8 {
-            // SAFETY: only code of this level calls this; 16 codes are read, and 64 bytes from 2n·i ≤ 14n on are in `out`.
-            unsafe {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
-                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
-            }
-        }
+        pack16s::<8>(codes, n, out);
     }
 
     #[inline(always)]
@@ -346,60 +479,62 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u32, values: &mut [u32; 128]) {
-        // SAFETY: only code of this level calls this; each access is to 16 of the values.
+    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
+        // SAFETY: only code of this level calls this; each access is to 16 of the codes.
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let last = _mm512_set1_epi32(15);
-            let mut carry = _mm512_set1_epi32(start as i32);
+            let one = _mm512_set1_epi32(1);
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
             for i in 0..8 {
-                let at = values.as_mut_ptr().add(16 * i).cast();
-                let mut v = _mm512_loadu_si512(at);
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
-                v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
-                // The carry waits for one addition a vector, not for the vector's own sums.
-                let total = _mm512_permutexvar_epi32(last, v);
-                _mm512_storeu_si512(at, _mm512_add_epi32(v, carry));
-                carry = _mm512_add_epi32(carry, total);
+                let at = codes.as_mut_ptr().add(16 * i).cast();
+                let v = _mm512_loadu_si512(at);
+                let sign = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(v, one));
+                let mut v = _mm512_xor_si512(_mm512_srli_epi32::<1>(v), sign);
+                if twice {
+                    v = sums32(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums32(v, &mut carry));
             }
         }
     }
 
     #[inline(always)]
-    fn widths(codes: &[u32; 128]) -> ([u8; 128], u32) {
-        let mut widths = [0; 128];
-        let mut all = [0; 16];
-        // SAFETY: only code of this level calls this; each access is to 16 codes or widths.
-        unsafe {
-            let mut any = _mm512_setzero_si512();
-            let bits = _mm512_set1_epi32(32);
-            let mut width = |i: usize| {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
-                any = _mm512_or_si512(any, v);
-                _mm512_cvtepi32_epi8(_mm512_sub_epi32(bits, _mm512_lzcnt_epi32(v)))
-            };
-            // Whole vectors are stored, since whole vectors are loaded again at once.
-            for block in 0..2 {
-                let low = _mm256_set_m128i(width(4 * block + 1), width(4 * block));
-                let high = _mm256_set_m128i(width(4 * block + 3), width(4 * block + 2));
-                let all = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-                _mm512_storeu_si512(widths.as_mut_ptr().add(64 * block).cast(), all);
-            }
-            _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
-        }
-        (widths, all.into_iter().fold(0u32, |a, b| a | b).width())
+    fn totals(x: &[u32; 128], least: u32, exponent_bits: Option<u32>) -> [u32; 4] {
+        lanes32::totals(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u32; 128]) -> u32 {
+        lanes32::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
+        lanes32::widths(codes, widths);
     }
 
     #[inline(always)]
     fn wider(widths: &[u8; 128], width: u32) -> usize {
-        widths.as_chunks::<64>().0.iter().map(|w| wider_mask(w, width).count_ones() as usize).sum()
+        // SAFETY: only code of this level calls this; 32 bytes are read.
+        unsafe {
+            let w = _mm256_loadu_si256(widths.as_ptr().cast());
+            _mm256_cmpgt_epu8_mask(w, _mm256_set1_epi8(width as i8)).count_ones() as usize
+        }
     }
 
     #[inline(always)]
-    fn positions(widths: &[u8; 128], width: u32, out: &mut [u8]) -> usize {
-        positions(widths.as_chunks().0, width, out)
+    fn split(codes: &[u32; 128], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u32; HIGHS]) -> usize {
+        lanes32::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack16s::<{ MAX_EXCEPTIONS / 16 }>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -440,37 +575,7 @@ impl Simd<u32, 128> for Avx512 {
 impl Simd<u64, 64> for Avx512 {
     #[inline(always)]
     fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        room(8 * n as usize, out);
-        if n <= 32 {
-            let row = &PACK32[n as usize];
-            for i in 0..4 {
-                // SAFETY: as for 32-bit words; 16 codes of at most 32 bits are read and narrowed.
-                unsafe {
-                    let low = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.as_ptr().add(16 * i).cast()));
-                    let high = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.as_ptr().add(16 * i + 8).cast()));
-                    let v = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-                    pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
-                }
-            }
-            return;
-        }
-        let row = &PACK64[n as usize];
-        // SAFETY: as above; eight codes are read, and 64 bytes from n·i on are in `out`.
-        unsafe {
-            let one = _mm512_set1_epi64(1);
-            let low = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
-            let first = row.first.load();
-            let second = _mm512_add_epi64(first, one);
-            let third = _mm512_add_epi64(second, one);
-            for i in 0..8 {
-                let v = _mm512_and_si512(_mm512_loadu_si512(codes.as_ptr().add(8 * i).cast()), low);
-                let a = _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, v), row.right.load());
-                let b = _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, v), row.left.load());
-                let c = _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, v), row.left2.load());
-                let words = _mm512_or_si512(_mm512_or_si512(a, b), c);
-                _mm512_storeu_si512(out.as_mut_ptr().add(n as usize * i).cast(), words);
-            }
-        }
+        pack64::<8>(codes, n, out);
     }
 
     #[inline(always)]
@@ -486,58 +591,62 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u64, values: &mut [u64; 64]) {
-        // SAFETY: only code of this level calls this; each access is to 8 of the values.
+    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
+        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let last = _mm512_set1_epi64(7);
-            let mut carry = _mm512_set1_epi64(start as i64);
+            let one = _mm512_set1_epi64(1);
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
             for i in 0..8 {
-                let at = values.as_mut_ptr().add(8 * i).cast();
-                let mut v = _mm512_loadu_si512(at);
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
-                v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
-                // The carry waits for one addition a vector, not for the vector's own sums.
-                let total = _mm512_permutexvar_epi64(last, v);
-                _mm512_storeu_si512(at, _mm512_add_epi64(v, carry));
-                carry = _mm512_add_epi64(carry, total);
+                let at = codes.as_mut_ptr().add(8 * i).cast();
+                let v = _mm512_loadu_si512(at);
+                let sign = _mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(v, one));
+                let mut v = _mm512_xor_si512(_mm512_srli_epi64::<1>(v), sign);
+                if twice {
+                    v = sums64(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums64(v, &mut carry));
             }
         }
     }
 
     #[inline(always)]
-    fn widths(codes: &[u64; 64]) -> ([u8; 64], u32) {
-        let mut widths = [0; 64];
-        let mut all = [0; 8];
-        // SAFETY: only code of this level calls this; each access is to 8 codes or widths.
-        unsafe {
-            let mut any = _mm512_setzero_si512();
-            let bits = _mm512_set1_epi64(64);
-            let mut width = |i: usize| {
-                let v = _mm512_loadu_si512(codes.as_ptr().add(8 * i).cast());
-                any = _mm512_or_si512(any, v);
-                _mm512_cvtepi64_epi8(_mm512_sub_epi64(bits, _mm512_lzcnt_epi64(v)))
-            };
-            // A whole vector is stored, since a whole vector is loaded again at once.
-            let mut pair = |i: usize| _mm_unpacklo_epi64(width(i), width(i + 1));
-            let low = _mm256_set_m128i(pair(2), pair(0));
-            let high = _mm256_set_m128i(pair(6), pair(4));
-            let whole = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-            _mm512_storeu_si512(widths.as_mut_ptr().cast(), whole);
-            _mm512_storeu_si512(all.as_mut_ptr().cast(), any);
-        }
-        (widths, all.into_iter().fold(0u64, |a, b| a | b).width())
+    fn totals(x: &[u64; 64], least: u64, exponent_bits: Option<u32>) -> [u32; 4] {
+        lanes64::totals(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u64; 64]) -> u32 {
+        lanes64::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
+        lanes64::widths(codes, widths);
     }
 
     #[inline(always)]
     fn wider(widths: &[u8; 64], width: u32) -> usize {
-        widths.as_chunks::<64>().0.iter().map(|w| wider_mask(w, width).count_ones() as usize).sum()
+        // SAFETY: only code of this level calls this; 16 bytes are read.
+        unsafe {
+            let w = _mm_loadu_si128(widths.as_ptr().cast());
+            _mm_cmpgt_epu8_mask(w, _mm_set1_epi8(width as i8)).count_ones() as usize
+        }
     }
 
     #[inline(always)]
-    fn positions(widths: &[u8; 64], width: u32, out: &mut [u8]) -> usize {
-        positions(widths.as_chunks().0, width, out)
+    fn split(codes: &[u64; 64], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u64; HIGHS]) -> usize {
+        lanes64::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack64::<{ MAX_EXCEPTIONS / 8 }>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -607,13 +716,23 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u16, values: &mut [u16; 256]) {
-        Scalar::running_sum(start, values);
+    fn sum_up(start: u16, twice: bool, codes: &mut [u16; 256]) {
+        Scalar::sum_up(start, twice, codes);
     }
 
     #[inline(always)]
-    fn widths(codes: &[u16; 256]) -> ([u8; 256], u32) {
-        Scalar::widths(codes)
+    fn totals(x: &[u16; 256], least: u16, exponent_bits: Option<u32>) -> [u32; 4] {
+        Scalar::totals(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u16; 256]) -> u32 {
+        Scalar::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; 256], widths: &mut [u8; 256]) {
+        Scalar::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -622,8 +741,18 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn positions(widths: &[u8; 256], width: u32, out: &mut [u8]) -> usize {
-        <Scalar as Simd<u16, 256>>::positions(widths, width, out)
+    fn split(codes: &[u16; 256], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
+        Scalar::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        <Scalar as Simd<u16, 256>>::pack_highs(highs, count, n, out)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]
@@ -669,13 +798,23 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sum(start: u8, values: &mut [u8; 512]) {
-        Scalar::running_sum(start, values);
+    fn sum_up(start: u8, twice: bool, codes: &mut [u8; 512]) {
+        Scalar::sum_up(start, twice, codes);
     }
 
     #[inline(always)]
-    fn widths(codes: &[u8; 512]) -> ([u8; 512], u32) {
-        Scalar::widths(codes)
+    fn totals(x: &[u8; 512], least: u8, exponent_bits: Option<u32>) -> [u32; 4] {
+        Scalar::totals(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u8; 512]) -> u32 {
+        Scalar::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u8; 512], widths: &mut [u8; 512]) {
+        Scalar::widths(codes, widths);
     }
 
     #[inline(always)]
@@ -684,8 +823,18 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn positions(widths: &[u8; 512], width: u32, out: &mut [u8]) -> usize {
-        <Scalar as Simd<u8, 512>>::positions(widths, width, out)
+    fn split(codes: &[u8; 512], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u8; HIGHS]) -> usize {
+        Scalar::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u8; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        <Scalar as Simd<u8, 512>>::pack_highs(highs, count, n, out)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
     }
 
     #[inline(always)]

@@ -4,14 +4,22 @@
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_choose;
 pub mod scalar;
 
+use super::stream;
 use super::word::Word;
+use crate::format::constants::MAX_EXCEPTIONS;
 
 /// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
-/// Bytes that `Simd::positions` may write behind the last position.
-pub const POSITIONS_SLACK: usize = 2 * 64;
+/// Room for a list of positions, and what is written behind it.
+pub const POSITIONS: usize = MAX_EXCEPTIONS + 64;
+/// Room for a list of high parts, and what is written behind it.
+pub const HIGHS: usize = MAX_EXCEPTIONS + 16;
+/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
+pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that `Simd::pack` may write behind the packed ones.
 pub const WRITE_SLACK: usize = 64;
 
@@ -21,17 +29,31 @@ pub trait Simd<W: Word, const S: usize> {
     fn pack(codes: &[W; S], n: u32, out: &mut [u8]);
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
     fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]);
-    /// Replaces every value by the sum of `start` and the values up to it.
-    fn running_sum(start: W, values: &mut [W; S]);
-    /// The width of every code, and the greatest.
-    fn widths(codes: &[W; S]) -> ([u8; S], u32);
-    /// How many widths exceed `width`.
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
+    /// sums (from 0 on) once more.
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]);
+    /// Totals of the widths that the sampled values (of each `SAMPLE` the last) have as distances: to `least`; in magnitude to the first
+    /// value; to the value before; as second difference, or, with `exponent_bits`, of half their code in the exponent map.
+    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4];
+    /// The width of the largest code.
+    fn width(codes: &[W; S]) -> u32;
+    /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
+    fn widths(codes: &[W; S], widths: &mut [u8; S]);
+    /// How many of the sampled widths exceed `width`.
     fn wider(widths: &[u8; S], width: u32) -> usize;
-    /// Lists at the start of `out`, which has `POSITIONS_SLACK` bytes to spare, the positions of the widths that exceed `width`,
-    /// at most the format's `MAX_EXCEPTIONS`; returns how many.
-    fn positions(widths: &[u8; S], width: u32, out: &mut [u8]) -> usize;
+    /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
+    /// many there are; if these are more than `MAX_EXCEPTIONS`, nothing is listed.
+    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize;
+    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
+    /// bytes to spare; returns their bytes.
+    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize;
     /// Whether each of the positions, at least one, is greater than the one before it.
     fn ascend(positions: &[u8]) -> bool;
     /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
     fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32);
+    /// `stage::stream::copy`.
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream::copy(src, dst);
+    }
 }

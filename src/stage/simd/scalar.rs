@@ -1,6 +1,8 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::Simd;
+use super::{HIGHS, POSITIONS, Simd};
+use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::stage::exponent;
 use crate::stage::word::Word;
 
 /// The portable implementation.
@@ -35,33 +37,68 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(always)]
-    fn running_sum(start: W, values: &mut [W; S]) {
-        let mut last = start;
-        for v in values {
-            last = last.add(*v);
-            *v = last;
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
+        let (mut slope, mut last) = (W::ZERO, start);
+        for c in codes {
+            let d = c.unzigzag();
+            slope = if twice { slope.add(d) } else { d };
+            last = last.add(slope);
+            *c = last;
         }
     }
 
     #[inline(always)]
-    fn widths(codes: &[W; S]) -> ([u8; S], u32) {
-        let all = codes.iter().fold(W::ZERO, |a, c| a | *c);
-        (codes.map(|c| c.width() as u8), all.width())
+    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
+        let mut totals = [0; 4];
+        for four in x.as_chunks::<SAMPLE>().0 {
+            let [_, before2, before, value] = *four;
+            let d = value.sub(before);
+            totals[0] += value.sub(least).width();
+            totals[1] += value.sub(x[0]).magnitude().width();
+            totals[2] += d.magnitude().width();
+            totals[3] += match exponent_bits {
+                Some(e) => (exponent::encode(value, e) >> 1).width(),
+                None => d.sub(before.sub(before2)).magnitude().width(),
+            };
+        }
+        totals
+    }
+
+    #[inline(always)]
+    fn width(codes: &[W; S]) -> u32 {
+        codes.iter().fold(W::ZERO, |a, c| a | *c).width()
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
+        for (w, four) in widths.iter_mut().zip(codes.as_chunks::<SAMPLE>().0) {
+            *w = four[SAMPLE - 1].width() as u8;
+        }
     }
 
     #[inline(always)]
     fn wider(widths: &[u8; S], width: u32) -> usize {
-        widths.iter().filter(|w| u32::from(**w) > width).count()
+        widths[..S / SAMPLE].iter().map(|w| usize::from(u32::from(*w) > width)).sum()
     }
 
     #[inline(always)]
-    fn positions(widths: &[u8; S], width: u32, out: &mut [u8]) -> usize {
-        let mut count = 0;
-        for i in (0..S).filter(|i| u32::from(widths[*i]) > width) {
-            out[count] = i as u8;
-            count += 1;
+    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize {
+        let count = codes.iter().map(|c| usize::from(*c >> width != W::ZERO)).sum();
+        if count <= MAX_EXCEPTIONS {
+            let above = codes.iter().enumerate().filter(|(_, c)| **c >> width != W::ZERO);
+            for (k, (i, c)) in above.enumerate() {
+                positions[k] = i as u8;
+                highs[k] = *c >> width;
+            }
         }
         count
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        let mut packed = BitWriter::new(out);
+        highs[..count].iter().for_each(|h| packed.push(h.to_u64(), n));
+        packed.finish()
     }
 
     #[inline(always)]

@@ -1,6 +1,5 @@
 //! `sleek doctor`
 
-mod libraries;
 mod probe;
 mod sandbox;
 
@@ -8,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use libraries::Library;
 use sandbox::Findings;
 
 use crate::Outcome;
+use crate::hdf5::libraries::{self, Library};
 
 /// Exit code when something is to be fixed.
 const AILING: u8 = 1;
 
-/// Find out whether HDF5 finds and loads the filter on this machine, and what to fix if not
+/// Find out whether HDF5 finds the filter on this machine, and what to fix
 #[derive(clap::Args)]
 pub struct Args {
     /// Also try this libhdf5, as a file
@@ -82,6 +81,17 @@ impl Doctor {
                 println!("HDF5_PLUGIN_PATH: is set, and replaces the directories of every HDF5 library");
                 self.directories(&dirs);
             }
+        }
+        for variable in [sleek::environment::THREADS, sleek::environment::SIMD, "SLEEK_PARAMS", "SLEEK_LOG"] {
+            if let Some(value) = std::env::var_os(variable) {
+                println!("{variable}: {}", value.display());
+            }
+        }
+        if let Err(e) = sleek::environment::check() {
+            self.advice.insert(format!("{}: until then the filter refuses all work", e.message));
+        }
+        if let Some(Err(e)) = std::env::var("SLEEK_PARAMS").ok().map(|text| sleek::hdf5::text::parse(&text)) {
+            self.advice.insert(format!("SLEEK_PARAMS: {}", e.message));
         }
         if std::env::var_os("HDF5_PLUGIN_PRELOAD").is_some_and(|v| v == "::") {
             self.advice.insert("HDF5_PLUGIN_PRELOAD is \"::\", which forbids all plugins: unset it".into());

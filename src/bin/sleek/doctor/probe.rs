@@ -1,8 +1,7 @@
 //! What the child process of `sleek doctor` does: load a library, say in one line each what it learns.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::ptr::null;
@@ -11,6 +10,7 @@ use sleek::hdf5::{FILTER_ID, cd_values_of};
 use sleek::{DType, Mode, Params};
 
 use crate::Outcome;
+use crate::hdf5::Loaded;
 
 /// `hid_t` since HDF5 1.10.
 type Hid = i64;
@@ -24,7 +24,7 @@ const TRUNCATE: c_uint = 2;
 
 /// Loads a plugin as HDF5 would and prints its version.
 pub fn plugin(file: &Path) -> Outcome {
-    let plugin = Object::load(file)?;
+    let plugin = Loaded::open(file)?;
     // SAFETY: the function of this name in any version of our library has this type.
     let version = unsafe { plugin.function::<unsafe extern "C" fn() -> *const c_char>(c"sleek_version")? };
     // SAFETY: it returns a constant string.
@@ -35,8 +35,8 @@ pub fn plugin(file: &Path) -> Outcome {
 
 /// Loads a libhdf5, and writes and reads a dataset with the filter.
 pub fn library(file: &Path) -> Outcome {
-    let hdf5 = Hdf5(Object::load(file)?);
-    let version = hdf5.version()?;
+    let hdf5 = Hdf5(Loaded::open(file)?);
+    let version = hdf5.0.hdf5_version()?;
     say(&format!("version {}.{}.{}", version.0, version.1, version.2));
     if version < (1, 10, 0) {
         return Err("HDF5 is older than 1.10".into());
@@ -57,41 +57,6 @@ fn say(line: &str) {
     let _ = std::io::stdout().flush();
 }
 
-/// A library that was loaded, and stays so until the process ends.
-struct Object {
-    handle: *mut c_void,
-    name: String,
-}
-
-impl Object {
-    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin.
-    fn load(file: &Path) -> Result<Object, String> {
-        let path = CString::new(file.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-        // SAFETY: initialisers of the library run; this process exists to risk that.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-        if handle.is_null() {
-            // SAFETY: after a failure dlerror returns a string.
-            return Err(unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy().into_owned());
-        }
-        Ok(Object { handle, name: file.display().to_string() })
-    }
-
-    fn symbol(&self, name: &CStr) -> Result<*mut c_void, String> {
-        // SAFETY: the handle is open.
-        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
-        if address.is_null() { Err(format!("{} has no {}", self.name, name.to_string_lossy())) } else { Ok(address) }
-    }
-
-    /// # Safety
-    /// The function of this name has type `F`, a function pointer.
-    unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
-        assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
-        let address = self.symbol(name)?;
-        // SAFETY: same size by the assertion, right type by the contract.
-        Ok(unsafe { std::mem::transmute_copy(&address) })
-    }
-}
-
 /// Calls `$name` of the library with arguments of the given types; a negative answer is an error.
 macro_rules! call {
     ($hdf5:expr, $name:ident($($arg:expr => $type:ty),*) -> $ret:ty) => {{
@@ -103,18 +68,9 @@ macro_rules! call {
     }};
 }
 
-struct Hdf5(Object);
+struct Hdf5(Loaded);
 
 impl Hdf5 {
-    /// Starts the library.
-    fn version(&self) -> Result<(c_uint, c_uint, c_uint), String> {
-        call!(self, H5open() -> c_int)?;
-        let mut v = [0; 3];
-        let [major, minor, release] = v.each_mut().map(|x| x as *mut c_uint);
-        call!(self, H5get_libversion(major => *mut c_uint, minor => *mut c_uint, release => *mut c_uint) -> c_int)?;
-        Ok((v[0], v[1], v[2]))
-    }
-
     /// The plugin directories in force: built in, or from the environment.
     fn directories(&self) -> Result<Vec<String>, String> {
         let mut n: c_uint = 0;

@@ -1,0 +1,68 @@
+//! The HDF5 filter as HDF5 calls it: any words, any chunk, and what a damaged file would give it to read.
+
+use std::ffi::c_void;
+
+use super::Input;
+use crate::reference::builder::seal;
+use sleek::hdf5::abi::{FLAG_REVERSE, FilterClass};
+
+/// A chunk in memory from `malloc`, as HDF5 hands it over.
+struct Chunk {
+    start: *mut c_void,
+    len: usize,
+}
+
+impl Chunk {
+    fn new(bytes: &[u8]) -> Chunk {
+        // SAFETY: the block is as long as the bytes, and new.
+        unsafe {
+            let start = libc::malloc(bytes.len().max(1));
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.cast(), bytes.len());
+            Chunk { start, len: bytes.len() }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as long as the filter said.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
+    }
+
+    /// Whether the filter took it; if not, it is as it was.
+    fn filter(&mut self, flags: u32, words: &[u32]) -> bool {
+        let before = (self.start, self.bytes().to_vec());
+        // SAFETY: the class lives for ever; the call is made as HDF5 makes it.
+        let made = unsafe {
+            let class = &*sleek::hdf5::sleek_h5_class().cast::<FilterClass>();
+            let filter = class.filter.unwrap();
+            filter(flags, words.len(), words.as_ptr(), self.len, &mut self.len, &mut self.start)
+        };
+        assert!(made == 0 && (self.start, self.bytes()) == (before.0, &before.1[..]) || made == self.len);
+        made > 0
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: from malloc, ours or the filter's.
+        unsafe { libc::free(self.start) };
+    }
+}
+
+/// Runs the target.
+pub fn run(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let (kind, extra) = (input.u8(), input.u8() % 16);
+    let mut words = if kind & 1 == 0 { sleek::hdf5::cd_values_of(&input.params()) } else { Vec::new() };
+    words.extend((0..extra).map(|_| if kind & 2 == 0 { u32::from(input.u8()) } else { input.u32() }));
+    let mut chunk = Chunk::new(input.0);
+    // HDF5 has no empty chunks, and for it 0 bytes restored are a failure.
+    if !input.0.is_empty() && chunk.filter(0, &words) {
+        assert!(chunk.filter(FLAG_REVERSE, &words), "what the filter wrote it cannot read");
+        assert_eq!(chunk.len, input.0.len());
+    }
+    let mut stream = input.0.to_vec();
+    if kind & 4 == 0 {
+        seal(&mut stream);
+    }
+    Chunk::new(&stream).filter(FLAG_REVERSE, &words);
+}

@@ -1,0 +1,56 @@
+//! What must hold for any bytes: one module a target. A target panics when it does not.
+
+pub mod capi;
+pub mod filter;
+pub mod header;
+pub mod roundtrip;
+pub mod stream;
+
+use sleek::{DType, Mode, Params, Profile};
+
+use crate::vectors;
+
+/// Takes values off the front of the fuzzer's bytes; zeros when there are no more.
+pub struct Input<'a>(pub &'a [u8]);
+
+impl<'a> Input<'a> {
+    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let (head, rest) = self.0.split_at(N.min(self.0.len()));
+        self.0 = rest;
+        let mut all = [0; N];
+        all[..head.len()].copy_from_slice(head);
+        all
+    }
+
+    pub fn u8(&mut self) -> u8 {
+        self.bytes::<1>()[0]
+    }
+
+    pub fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.bytes())
+    }
+
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.bytes())
+    }
+
+    /// Any f64, or often one of the size that bounds have.
+    pub fn f64(&mut self) -> f64 {
+        match self.u8() {
+            0..=63 => f64::from_bits(self.u64()),
+            n => (1.0 + f64::from(self.u32() as u16)) * vectors::exact::power(i32::from(n) - 160),
+        }
+    }
+
+    pub fn params(&mut self) -> Params {
+        let [dtype, mode, flags, threads] = self.bytes();
+        let mode = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][usize::from(mode % 4)];
+        let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]).with_bound(mode, self.f64());
+        params.profile = if flags & 1 == 0 { Profile::Adaptive } else { Profile::Fast };
+        params.big_endian = flags & 2 != 0;
+        params.range = (flags & 4 != 0).then(|| self.f64());
+        params.fill_value = (flags & 8 != 0).then(|| self.f64());
+        params.threads = u32::from(threads % 4);
+        params
+    }
+}

@@ -1,0 +1,47 @@
+//! Any data with any parameters: refused with a reason, or restored as promised, judged in exact arithmetic.
+
+use super::Input;
+use crate::vectors::{exact, to_words};
+use sleek::{Mode, Params};
+
+/// Least and greatest finite value that is not the fill value.
+fn range(params: &Params, data: &[u8]) -> (f64, f64) {
+    let mut data = data.to_vec();
+    if params.big_endian {
+        data.chunks_exact_mut(params.dtype.size()).for_each(<[u8]>::reverse);
+    }
+    let values = to_words(params.dtype, &data).into_iter().map(|w| exact::value(params.dtype, w));
+    let values = values.filter(|v| v.is_finite() && Some(*v) != params.fill_value);
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
+}
+
+/// Runs the target.
+pub fn run(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let params = input.params();
+    // A few bytes make a long array by repetition: chunks fill up.
+    let repeats = 1 + usize::from(input.u8()) * usize::from(input.u8() % 8);
+    let data = input.0.repeat(repeats.min(1 + (40 << 10) / input.0.len().max(1)));
+    let stream = match sleek::compress(&params, &data) {
+        Ok(stream) => stream,
+        Err(error) => {
+            let whole = data.len().is_multiple_of(params.dtype.size());
+            assert!(params.check().is_err() || !whole, "{error}");
+            return;
+        }
+    };
+    assert!(stream.len() <= sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap());
+    // The reference decoder is slow.
+    if data.len() <= 20 << 10 {
+        super::stream::check(&stream);
+    }
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    if let Err(error) = exact::judge(&params, info.abs_bound, &data, &back) {
+        panic!("{error}");
+    }
+    if params.mode == Mode::Noa && info.abs_bound != 0.0 {
+        let (lo, hi) = params.range.map_or_else(|| range(&params, &data), |range| (0.0, range));
+        assert!(exact::within_range(info.abs_bound, params.bound, lo, hi), "{} {lo} {hi}", info.abs_bound);
+    }
+}

@@ -1,0 +1,101 @@
+//! `sleek analyze`
+
+mod ladder;
+mod noise;
+mod plot;
+mod sample;
+mod spectrum;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use sleek::DType;
+
+use crate::Outcome;
+use crate::args::{self, Threads, Verbosity};
+use crate::hdf5::LibraryArg;
+use crate::progress::Progress;
+use ladder::Ladder;
+use noise::Floor;
+use sample::Sample;
+
+const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or the plain bytes of \
+floats, with --dtype.";
+
+/// Choose a bound: ratio, errors and speed under many bounds, and where noise begins
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Element type of a file of plain bytes: f32, f64, f16 or bf16
+    #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
+    dtype: Option<DType>,
+    /// The plain bytes are big-endian
+    #[arg(long, requires = "dtype")]
+    big_endian: bool,
+    /// A fill value, which does not count [default: the dataset's]
+    #[arg(long, value_name = "V", allow_negative_numbers = true)]
+    fill: Option<f64>,
+    /// Megabytes of data to try the bounds on, taken from all over the field
+    #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    sample: u64,
+    /// Also draw ratio and error against the bound, as OUT.svg or OUT.html
+    #[arg(long, value_name = "OUT", value_parser = plot_file)]
+    plot: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    library: LibraryArg,
+    #[command(flatten)]
+    threads: Threads,
+    /// Replace the plot if it exists
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// The field
+    #[arg(value_name = "FILE[:DATASET]")]
+    field: PathBuf,
+}
+
+fn plot_file(name: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(name);
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("svg" | "html") => Ok(path),
+        _ => Err("a name that ends in .svg or .html is needed".into()),
+    }
+}
+
+/// What was found out about a field.
+pub struct Analysis {
+    pub sample: Sample,
+    pub ladder: Ladder,
+    pub floor: Floor,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply();
+    let wanted = (args.sample << 20) as usize;
+    let kind = args.dtype.map(|dtype| (dtype, args.big_endian));
+    let sample =
+        Sample::take(&args.field, kind, args.fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
+    let floor = noise::floor(&sample);
+    let ladder = {
+        let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);
+        Ladder::climb(&sample, &floor, &mut progress)?
+    };
+    let analysis = Analysis { sample, ladder, floor };
+    if let Some(plot) = &args.plot {
+        plot::write(&analysis, plot, args.force)?;
+    }
+    match args.json {
+        true => println!("{:#}", table::to_json(&analysis)),
+        false => table::print(&analysis),
+    }
+    if let (Some(plot), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
+        eprintln!("plot: {}", plot.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,259 @@
+//! The plot: ratio and error against the bound, as SVG or as a page of HTML around it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::Analysis;
+use super::ladder::Row;
+use super::noise::Floor;
+use super::table::{short, verdict};
+use crate::io::{Output, check_place};
+
+/// The picture, its two panels, and what their curves look like.
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 640.0;
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 828.0;
+const RATIO_PANEL: (f64, f64) = (84.0, 318.0);
+const ERROR_PANEL: (f64, f64) = (362.0, 556.0);
+const BLUE: &str = "#1f5fa8";
+const ORANGE: &str = "#c4560d";
+const GREEN: &str = "#3b7f3b";
+const SHADE: &str = "#f3e3d9";
+
+/// Writes the plot to a file.
+pub fn write(analysis: &Analysis, path: &Path, force: bool) -> Result<(), String> {
+    check_place(path, force)?;
+    if analysis.ladder.range.len() < 2 {
+        return Err(format!("{}: nothing to plot, as every bound is as good as none", analysis.sample.name));
+    }
+    let svg = draw(analysis);
+    let text = match path.extension().is_some_and(|e| e == "html") {
+        true => page(analysis, &svg),
+        false => svg,
+    };
+    let mut output = Output::create(path, force)?;
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+/// A logarithmic axis from one place of the picture to another.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
+        let logs = values.filter(|v| *v > 0.0 && v.is_finite()).map(f64::log10);
+        let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        let margin = 0.04 * (high - low).max(0.1);
+        Axis { low: low - margin, high: high + margin, from, to }
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        let share = (value.log10() - self.low) / (self.high - self.low);
+        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Round numbers on the axis: powers of ten, with 2 and 5 between them if there are few.
+    fn ticks(&self) -> Vec<f64> {
+        let powers = self.low.floor() as i32..=self.high.ceil() as i32;
+        let step = ((self.high - self.low) / 10.0).ceil().max(1.0) as i32;
+        let digits: &[u8] = match self.high - self.low {
+            span if span < 1.2 => &[1, 2, 3, 5, 7],
+            span if span < 3.0 => &[1, 2, 5],
+            _ => &[1],
+        };
+        let numbers = powers.filter(|p| p.rem_euclid(step) == 0);
+        let numbers = numbers.flat_map(|p| digits.iter().map(move |d| format!("{d}e{p}")));
+        let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
+        numbers.filter_map(|t| t.parse().ok()).filter(inside).collect()
+    }
+}
+
+fn draw(analysis: &Analysis) -> String {
+    let (sample, ladder) = (&analysis.sample, &analysis.ladder);
+    let rows = &ladder.range;
+    let floor = ladder.floor.as_ref();
+    let bounds = rows.iter().chain(floor).map(|r| r.abs);
+    let x = Axis::new(bounds, LEFT, RIGHT);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    );
+    label(&mut svg, LEFT, 28.0, "start", "font-size=\"17\" font-weight=\"bold\"", &sample.name);
+    let (lo, hi) = (short(sample.extremes.0), short(sample.extremes.1));
+    let about = format!("{} values, {}, from {lo} to {hi}", sample.count, sample.dtype.name());
+    label(&mut svg, LEFT, 48.0, "start", "fill=\"#555\"", &about);
+    if let Some(floor) = floor {
+        shade(&mut svg, x.at(floor.abs));
+    }
+    let ratios = || rows.iter().chain(floor).chain([&ladder.lossless]).map(|r| r.ratio);
+    let y = Axis::new(ratios(), RATIO_PANEL.1, RATIO_PANEL.0);
+    panel(&mut svg, &x, &y, RATIO_PANEL, "compression ratio");
+    level(&mut svg, y.at(ladder.lossless.ratio), &format!("lossless {:.2}", ladder.lossless.ratio));
+    curve(&mut svg, rows, &x, BLUE, |r| y.at(r.ratio));
+    let errors = rows.iter().flat_map(|r| [r.max_error, r.rms_error, r.abs]);
+    let e = Axis::new(errors, ERROR_PANEL.1, ERROR_PANEL.0);
+    panel(&mut svg, &x, &e, ERROR_PANEL, "error");
+    curve(&mut svg, rows, &x, ORANGE, |r| e.at(r.max_error));
+    curve(&mut svg, rows, &x, GREEN, |r| e.at(r.rms_error));
+    label(&mut svg, LEFT + 12.0, ERROR_PANEL.0 + 20.0, "start", &format!("fill=\"{ORANGE}\""), "largest");
+    label(&mut svg, LEFT + 12.0, ERROR_PANEL.0 + 38.0, "start", &format!("fill=\"{GREEN}\""), "RMS");
+    bound_axis(&mut svg, &x, sample.range());
+    if let Some(floor) = floor {
+        mark(&mut svg, x.at(floor.abs), y.at(floor.ratio), floor, matches!(analysis.floor, Floor::Grid(_)));
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Text with the characters of XML made harmless.
+fn label(svg: &mut String, x: f64, y: f64, anchor: &str, style: &str, text: &str) {
+    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {style}>{}</text>", escaped(text));
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
+    let _ = writeln!(svg, "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>");
+}
+
+/// Frame, grid and numbers of a panel.
+fn panel(svg: &mut String, x: &Axis, y: &Axis, (top, bottom): (f64, f64), title: &str) {
+    for tick in x.ticks() {
+        line(svg, (x.at(tick), top), (x.at(tick), bottom), "stroke=\"#ddd\"");
+    }
+    for tick in y.ticks() {
+        line(svg, (LEFT, y.at(tick)), (RIGHT, y.at(tick)), "stroke=\"#ddd\"");
+        label(svg, LEFT - 7.0, y.at(tick) + 4.5, "end", "", &short(tick));
+    }
+    let (width, height) = (RIGHT - LEFT, bottom - top);
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#888\"/>"
+    );
+    label(svg, LEFT, top - 9.0, "start", "font-weight=\"bold\"", title);
+}
+
+/// Numbers of the bounds under the lower panel: absolute, and relative to the range.
+fn bound_axis(svg: &mut String, x: &Axis, range: f64) {
+    let y = ERROR_PANEL.1;
+    for tick in x.ticks() {
+        label(svg, x.at(tick), y + 18.0, "middle", "", &short(tick));
+    }
+    let relative = Axis { low: x.low - range.log10(), high: x.high - range.log10(), ..*x };
+    for tick in relative.ticks() {
+        line(svg, (relative.at(tick), y + 42.0), (relative.at(tick), y + 36.0), "stroke=\"#888\"");
+        label(svg, relative.at(tick), y + 56.0, "middle", "fill=\"#555\"", &short(tick));
+    }
+    line(svg, (LEFT, y + 36.0), (RIGHT, y + 36.0), "stroke=\"#888\"");
+    label(svg, RIGHT, y + 32.0, "end", "font-weight=\"bold\"", "bound: abs");
+    label(svg, RIGHT, y + 74.0, "end", "fill=\"#555\" font-weight=\"bold\"", "noa (of the value range)");
+}
+
+fn curve(svg: &mut String, rows: &[Row], x: &Axis, colour: &str, y: impl Fn(&Row) -> f64) {
+    let points: Vec<String> = rows.iter().map(|r| format!("{:.1},{:.1}", x.at(r.abs), y(r))).collect();
+    let _ = writeln!(
+        svg,
+        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-linejoin=\"round\"/>",
+        points.join(" ")
+    );
+    for row in rows {
+        let _ = writeln!(svg, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>", x.at(row.abs), y(row));
+    }
+}
+
+/// The ratio without any error.
+fn level(svg: &mut String, y: f64, text: &str) {
+    line(svg, (LEFT, y), (RIGHT, y), "stroke=\"#666\" stroke-dasharray=\"6 4\"");
+    label(svg, RIGHT - 8.0, y - 6.0, "end", "fill=\"#555\"", text);
+}
+
+/// Bounds that only store noise.
+fn shade(svg: &mut String, x: f64) {
+    for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
+        let (width, height) = (x - LEFT, bottom - top);
+        let _ =
+            writeln!(svg, "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\" fill=\"{SHADE}\"/>");
+    }
+}
+
+fn mark(svg: &mut String, x: f64, y: f64, floor: &Row, is_grid: bool) {
+    let style = format!("stroke=\"{ORANGE}\" stroke-width=\"1.5\"");
+    line(svg, (x, RATIO_PANEL.0), (x, RATIO_PANEL.1), &style);
+    line(svg, (x, ERROR_PANEL.0), (x, ERROR_PANEL.1), &style);
+    let _ = writeln!(
+        svg,
+        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5.5\" fill=\"white\" stroke=\"{ORANGE}\" stroke-width=\"2.5\"/>"
+    );
+    let bold = format!("fill=\"{ORANGE}\" font-weight=\"bold\"");
+    let what = if is_grid { "resolution" } else { "noise floor" };
+    let text = format!("{what}: abs {:.3e}, ratio {:.2}", floor.abs, floor.ratio);
+    // Beside the line where there is room for the words.
+    let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, "end") } else { (x + 10.0, "start") };
+    label(svg, at, RATIO_PANEL.0 + 20.0, anchor, &bold, &text);
+    if x - LEFT > 150.0 {
+        label(
+            svg,
+            (LEFT + x) / 2.0,
+            RATIO_PANEL.1 - 12.0,
+            "middle",
+            &format!("fill=\"{ORANGE}\""),
+            "only noise is kept",
+        );
+    }
+}
+
+/// A page with the plot, what it means, and the numbers.
+fn page(analysis: &Analysis, svg: &str) -> String {
+    let mut body = String::new();
+    let ladder = &analysis.ladder;
+    let rows = std::iter::once(&ladder.lossless).chain(&ladder.range).chain(&ladder.floor).chain(&ladder.relative);
+    for row in rows {
+        let spectrum = row.spectrum.map_or("–".into(), |s| format!("{:.2e}", s));
+        let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "∞".into() };
+        let _ = writeln!(
+            body,
+            "<tr><td>{}</td><td>{:e}</td><td>{:.2}</td><td>{:.2}</td><td>{:.2e}</td><td>{:.2e}</td><td>{psnr}</td>\
+             <td>{spectrum}</td><td>{:.2}</td><td>{:.2}</td></tr>",
+            row.mode.name(),
+            row.bound,
+            row.ratio,
+            row.bits,
+            row.max_error,
+            row.rms_error,
+            row.compress_speed / 1e9,
+            row.decompress_speed / 1e9
+        );
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>body{{font-family:\
+         sans-serif;max-width:900px;margin:2em auto;color:#222}}table{{border-collapse:collapse;font-variant-numeric:\
+         tabular-nums}}td,th{{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}}</style></head><body>\n{svg}\n\
+         <p>{verdict}</p>\n<table><tr><th>mode</th><th>bound</th><th>ratio</th><th>bits/value</th><th>max error</th>\
+         <th>RMS error</th><th>PSNR dB</th><th>spectrum change</th><th>in GB/s</th><th>out GB/s</th></tr>\n{body}</table>\n\
+         </body></html>\n",
+        title = escaped(&analysis.sample.name),
+        verdict = escaped(&verdict(analysis)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes() {
+        let axis = Axis::new([1e-6, 1e-1].into_iter(), 0.0, 100.0);
+        assert!(axis.at(1e-6) > 0.0 && axis.at(1e-6) < 5.0 && axis.at(1e-1) > 95.0);
+        assert_eq!(axis.ticks(), [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]);
+        assert_eq!(Axis::new([1.0, 4.0].into_iter(), 0.0, 1.0).ticks(), [1.0, 2.0, 3.0]);
+        assert_eq!(escaped("a<b>&c"), "a&lt;b&gt;&amp;c");
+    }
+}

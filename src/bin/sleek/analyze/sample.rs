@@ -1,0 +1,238 @@
+//! A part of the field on which bounds are tried, and the value range of all of it.
+
+use std::path::{Path, PathBuf};
+
+use sleek::DType;
+use sleek::bound::sub_down;
+use sleek::stage::range::value_range;
+
+use crate::element;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::{FileKind, Hdf5, kind_of};
+use crate::io::{Block, Input};
+use crate::progress::{Progress, bytes};
+
+/// Bytes of a piece of a file of plain bytes.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What bounds are tried on.
+pub struct Sample {
+    /// The field for a person.
+    pub name: String,
+    /// The path of the dataset in an HDF5 file, and the file.
+    pub place: Option<(PathBuf, String)>,
+    pub dtype: DType,
+    pub big_endian: bool,
+    /// The fill value, which counts nowhere.
+    pub fill: Option<f64>,
+    /// Smallest and largest value of the whole field.
+    pub extremes: (f64, f64),
+    /// Elements of the whole field.
+    pub count: u64,
+    /// Parts that are contiguous in the field, as they would be compressed.
+    pub pieces: Vec<Vec<u8>>,
+}
+
+impl Sample {
+    /// Reads the field; `kind` is the element type and byte order of plain bytes.
+    pub fn take(
+        argument: &Path,
+        kind: Option<(DType, bool)>,
+        fill: Option<f64>,
+        wanted: usize,
+        library: Option<&Path>,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let (file, dataset) = split(argument);
+        let name = file.display();
+        if let Some((dtype, big_endian)) = kind {
+            if !dtype.is_float() {
+                return Err(format!("--dtype {}: bounds are for floats: f32, f64, f16, bf16", dtype.name()));
+            }
+            return Sample::of_plain_bytes(&file, dtype, big_endian, fill, wanted, quiet);
+        }
+        match kind_of(&file)? {
+            FileKind::Hdf5 => Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet),
+            FileKind::NetcdfClassic => {
+                Err(format!("{name}: is classic netCDF, without HDF5; first: nccopy -k nc4 {name} new.nc"))
+            }
+            FileKind::Other => Err(format!("{name}: is not HDF5; for a file of plain bytes give --dtype")),
+        }
+    }
+
+    fn of_plain_bytes(
+        file: &Path,
+        dtype: DType,
+        big_endian: bool,
+        fill: Option<f64>,
+        wanted: usize,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let mut input = Input::open(file)?;
+        let Some(total) = input.bytes else { return Err(format!("{}: a regular file is needed", input.name)) };
+        if !total.is_multiple_of(dtype.size() as u64) {
+            let (dtype, size) = (dtype.name(), dtype.size());
+            return Err(format!("{}: {total} bytes are not a whole number of {dtype} of {size} bytes", input.name));
+        }
+        let mut gather = Gather::new(dtype, big_endian, fill, total.div_ceil(PIECE_BYTES as u64), wanted / PIECE_BYTES);
+        let mut progress = Progress::new("reading", Some(total), quiet);
+        let mut block = Block::default();
+        while input.fill(&mut block, PIECE_BYTES)? > 0 {
+            gather.take(block.data());
+            progress.add(block.data().len() as u64);
+        }
+        gather.finish(input.name.clone(), None, total / dtype.size() as u64)
+    }
+
+    fn of_dataset(
+        file: &Path,
+        dataset: Option<&str>,
+        fill: Option<f64>,
+        wanted: usize,
+        library: Option<&Path>,
+        quiet: bool,
+    ) -> Result<Sample, String> {
+        let hdf5 = Hdf5::find(library)?;
+        let opened = hdf5.open(file)?;
+        let field = choose(file, &opened, dataset)?;
+        let fill = match fill {
+            Some(value) => Some(value),
+            None => field.missing_value()?,
+        };
+        let blocks = field.blocks()?;
+        let largest = blocks.iter().map(|b| field.block_bytes(b)).max().unwrap_or(1).max(1);
+        let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
+        let mut gather = Gather::new(dtype, big_endian, fill, blocks.len() as u64, wanted / largest);
+        let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
+        let mut data = Vec::new();
+        for block in &blocks {
+            data.resize(field.block_bytes(block), 0);
+            field.read(block, &mut data)?;
+            gather.take(&data);
+            progress.add(data.len() as u64);
+        }
+        let name = format!("{}:{}", file.display(), field.name);
+        gather.finish(name, Some((file.to_path_buf(), field.name.clone())), field.bytes() / dtype.size() as u64)
+    }
+
+    /// Bytes of the sample.
+    pub fn bytes(&self) -> usize {
+        self.pieces.iter().map(Vec::len).sum()
+    }
+
+    /// The value range of the field; 0 if it has no two different values.
+    pub fn range(&self) -> f64 {
+        let (lo, hi) = self.extremes;
+        if hi > lo { sub_down(hi, lo) } else { 0.0 }
+    }
+
+    /// An extreme value that looks like a mark for missing ones: far from all others, and there again and again.
+    pub fn suspect(&self) -> Option<f64> {
+        let values: Vec<f64> = self.pieces.iter().flat_map(|p| self.values(p)).filter(|v| v.is_finite()).collect();
+        let (lo, hi) = self.extremes;
+        [lo, hi].into_iter().find(|extreme| {
+            let others = values.iter().filter(|v| *v != extreme);
+            let (count, low, high) =
+                others.fold((0, f64::INFINITY, f64::NEG_INFINITY), |(n, l, h), v| (n + 1, l.min(*v), h.max(*v)));
+            let distance = (extreme - low).abs().min((extreme - high).abs());
+            count > 0 && (values.len() - count) * 1000 > values.len() && distance > 10.0 * (high - low)
+        })
+    }
+
+    /// The values of a piece; what does not count is NaN.
+    pub fn values(&self, piece: &[u8]) -> Vec<f64> {
+        let fill = self.fill.map(|f| if self.dtype == DType::F64 { f } else { f64::from(f as f32) });
+        let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
+        element::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
+            values.push(if v.is_finite() && Some(v) != fill { v } else { f64::NAN });
+        });
+        values
+    }
+}
+
+/// Takes pieces from all over a field as it goes by.
+struct Gather {
+    dtype: DType,
+    big_endian: bool,
+    fill: Option<f64>,
+    /// One piece of so many is kept.
+    step: u64,
+    seen: u64,
+    extremes: Option<(f64, f64)>,
+    pieces: Vec<Vec<u8>>,
+}
+
+impl Gather {
+    fn new(dtype: DType, big_endian: bool, fill: Option<f64>, pieces: u64, wanted: usize) -> Gather {
+        let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
+        Gather { dtype, big_endian, fill, step, seen: 0, extremes: None, pieces: Vec::new() }
+    }
+
+    fn take(&mut self, data: &[u8]) {
+        if let Some((lo, hi)) = value_range(self.dtype, self.big_endian, self.fill, data) {
+            let (l, h) = self.extremes.unwrap_or((lo, hi));
+            self.extremes = Some((l.min(lo), h.max(hi)));
+        }
+        if self.seen % self.step == self.step / 2 {
+            self.pieces.push(data.to_vec());
+        }
+        self.seen += 1;
+    }
+
+    fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
+        let Some(extremes) = self.extremes else { return Err(format!("{name}: holds no number")) };
+        let Gather { dtype, big_endian, fill, pieces, .. } = self;
+        Ok(Sample { name, place, dtype, big_endian, fill, extremes, count, pieces })
+    }
+}
+
+/// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.
+fn split(argument: &Path) -> (PathBuf, Option<String>) {
+    let text = argument.to_string_lossy();
+    if !argument.exists() {
+        for (at, _) in text.match_indices(':') {
+            if Path::new(&text[..at]).is_file() {
+                return (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned()));
+            }
+        }
+    }
+    (argument.to_path_buf(), None)
+}
+
+/// The dataset that is named, or the only one that there is to choose a bound for.
+fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) -> Result<Field<'a>, String> {
+    let name = file.display();
+    let contents = Contents::read(opened).map_err(|e| format!("{name}: {e}"))?;
+    let datasets = contents.objects.iter().filter(|o| o.kind == Kind::Dataset);
+    if let Some(dataset) = named {
+        let path = format!("/{}", dataset.trim_start_matches('/'));
+        let Some(object) = datasets.clone().find(|o| o.name() == path) else {
+            let known: Vec<String> = datasets.map(|o| o.name()).take(10).collect();
+            return Err(format!("{name} has no dataset {path}; it has {}", known.join(", ")));
+        };
+        return match Field::open(opened, object)? {
+            Ok(field) if field.stored.dtype.is_float() => Ok(field),
+            Ok(field) => Err(format!("{name}:{path}: bounds are for floats, and these are {}", field.stored.what)),
+            Err(why) => Err(format!("{name}:{path}: bounds are for arrays of floats; {why}")),
+        };
+    }
+    let mut fields = Vec::new();
+    for object in datasets {
+        if let Ok(field) = Field::open(opened, object)? {
+            if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !field.is_scale()? {
+                fields.push(field);
+            }
+        }
+    }
+    match fields.len() {
+        0 => Err(format!("{name}: holds no array of floats")),
+        1 => Ok(fields.remove(0)),
+        n => {
+            fields.sort_by_key(|f| std::cmp::Reverse(f.bytes()));
+            let list: String =
+                fields.iter().take(12).map(|f| format!("\n  {name}:{} ({})", f.name, bytes(f.bytes()))).collect();
+            Err(format!("{name}: holds {n} arrays of floats; name one:{list}"))
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What `sleek analyze` prints.
+
+use serde_json::{Value, json};
+use sleek::hdf5::{FILTER_ID, cd_values_of};
+use sleek::{DType, Mode, Params};
+
+use super::Analysis;
+use super::ladder::Row;
+use super::noise::Floor;
+use crate::progress::bytes;
+
+/// Columns that all tables have after their first two.
+const HEAD: &str = "  ratio  max error  RMS error   PSNR  spectrum  in GB/s out";
+
+/// Prints everything.
+pub fn print(analysis: &Analysis) {
+    let (sample, ladder) = (&analysis.sample, &analysis.ladder);
+    let (lo, hi) = sample.extremes;
+    let fill = sample.fill.map_or(String::new(), |f| format!(", without the fill value {}", short(f)));
+    println!("{}", sample.name);
+    println!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
+    let (tried, all) = (sample.bytes() as u64, sample.count * sample.dtype.size() as u64);
+    println!(
+        "  tried on {} of {}; PSNR and noa refer to the whole range {}",
+        bytes(tried),
+        bytes(all),
+        short(sample.range())
+    );
+    if let Some(value) = sample.suspect() {
+        let value = short(value);
+        println!("  {value} stands apart and occurs often: if it marks missing values, add --fill {value}");
+    }
+    println!("\n{:>8}{:>9}{HEAD}", "", "");
+    row_line("lossless", "", &ladder.lossless);
+    if !ladder.range.is_empty() {
+        println!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
+        let mut floor = ladder.floor.as_ref();
+        for row in decades(&ladder.range) {
+            if let Some(f) = floor.take_if(|f| f.abs > row.abs) {
+                floor_line(analysis, f);
+            }
+            row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.abs), row);
+        }
+        if let Some(f) = floor {
+            floor_line(analysis, f);
+        }
+    }
+    if !ladder.relative.is_empty() {
+        println!("\n{:>8}{:>9}{HEAD}", "rel", "largest");
+        for row in decades(&ladder.relative) {
+            row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.max_relative), row);
+        }
+    }
+    println!("\n{}", in_lines(&verdict(analysis), 80));
+    commands(analysis);
+}
+
+/// Powers of ten; the rows between them are for the plot.
+fn decades(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|r| format!("{:e}", r.bound).starts_with("1e"))
+}
+
+fn floor_line(analysis: &Analysis, row: &Row) {
+    row_line(&format!("*{:.1e}", row.abs / analysis.sample.range()), &format!("{:.1e}", row.abs), row);
+}
+
+fn row_line(first: &str, second: &str, row: &Row) {
+    let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
+    let spectrum = row.spectrum.map_or("-".into(), percent);
+    println!(
+        "{first:>8}{second:>9}{:>7}{:>11}{:>11}{psnr:>7}{spectrum:>10}{:>6.2}{:>8.2}",
+        ratio(row.ratio),
+        error(row.max_error),
+        error(row.rms_error),
+        row.compress_speed / 1e9,
+        row.decompress_speed / 1e9,
+    );
+}
+
+fn error(e: f64) -> String {
+    if e == 0.0 { "0".into() } else { format!("{e:.2e}") }
+}
+
+fn ratio(r: f64) -> String {
+    if r < 1000.0 { format!("{r:.2}") } else { format!("{r:.0}") }
+}
+
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0 %".into(),
+        p if p >= 1000.0 => ">1000 %".into(),
+        p if p >= 0.1 => format!("{p:.1} %"),
+        p if p >= 1e-4 => format!("{p:.4} %"),
+        _ => "<1e-4 %".into(),
+    }
+}
+
+/// What the floor means, in a sentence or two.
+pub fn verdict(analysis: &Analysis) -> String {
+    let purpose = "Choose the bound by what the data is for.";
+    let cost = analysis.ladder.halving.unwrap_or(0.0);
+    match (analysis.floor, analysis.ladder.floor.as_ref()) {
+        (Floor::Noise(sigma), Some(row)) => format!(
+            "* Noise floor: abs {:.2e}. Neighbours do not tell a value better than to {sigma:.1e} (standard \
+             deviation), and below this bound each halving costs {cost:.2} bits for each value that varies, as noise \
+             does. Not so if neighbours in the file are none in space, as with particles: then these digits may be \
+             information.",
+            row.abs
+        ),
+        (Floor::Grid(spacing), Some(row)) => format!(
+            "* Resolution: abs {:e}. The values are multiples of {spacing:.3e}, so the field was rounded before; \
+             below half of that a bound gains nothing.",
+            row.abs
+        ),
+        (Floor::Noise(sigma), None) => format!(
+            "No noise floor: neighbours do not tell a value better than to {sigma:.1e}, yet below that a halving of \
+             the bound costs {cost:.2} bits for each value, less than noise does. {purpose}"
+        ),
+        (Floor::Below(sigma), _) => format!(
+            "No noise floor: neighbours tell a value to {sigma:.1e}, and the better the more of them are used, which \
+             noise would end. {purpose}"
+        ),
+        (Floor::Rounding, _) => format!(
+            "No noise floor above the rounding of {}: the field is smooth to its last digits. {purpose}",
+            analysis.sample.dtype.name()
+        ),
+        _ => format!("No noise floor can be given: neighbouring values tell nothing of each other. {purpose}"),
+    }
+}
+
+/// The bound that the commands show: the floor, or an example.
+fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
+    let base = Params::new(DType::F32);
+    match &analysis.ladder.floor {
+        Some(row) => (base.with_bound(Mode::Abs, row.abs), "at the floor"),
+        None if analysis.sample.range() > 0.0 => {
+            (Params { range: Some(analysis.sample.range()), ..base.with_bound(Mode::Noa, 1e-4) }, "for example")
+        }
+        None => (base, "for example"),
+    }
+}
+
+fn commands(analysis: &Analysis) {
+    let (params, why) = suggestion(analysis);
+    let bound = match params.mode {
+        Mode::Lossless => "--lossless".into(),
+        mode => format!("--{} {:e}", mode.name(), params.bound),
+    };
+    println!("\nCommands, {why} (other bounds: sleek h5args):");
+    match &analysis.sample.place {
+        Some((file, dataset)) => {
+            let file = file.display();
+            let request = match params.mode {
+                Mode::Lossless => "lossless".into(),
+                mode => format!("{}={:e}", mode.name(), params.bound),
+            };
+            println!("  sleek repack --dataset {dataset}={request} {file} new.h5");
+            println!("  {} {file} new.h5", h5repack(&params, dataset));
+        }
+        None => {
+            let order = if analysis.sample.big_endian { " --big-endian" } else { "" };
+            let (dtype, file) = (analysis.sample.dtype.name(), &analysis.sample.name);
+            println!("  sleek compress --dtype {dtype}{order} {bound} {file} {file}.sleek");
+        }
+    }
+}
+
+/// `h5repack` with the filter for one dataset.
+fn h5repack(params: &Params, dataset: &str) -> String {
+    let words = cd_values_of(params);
+    let list: String = words.iter().map(|w| format!(",{w}")).collect();
+    format!("h5repack -f {dataset}:UD={FILTER_ID},0,{}{list}", words.len())
+}
+
+/// Broken at spaces.
+fn in_lines(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().filter(|l| l.is_empty() || l.chars().count() + 1 + word.chars().count() <= width);
+        match line {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => line.extend([" ", word]),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// A number for reading.
+pub fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.4e}").parse().unwrap_or(x);
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
+/// The same for programs.
+pub fn to_json(analysis: &Analysis) -> Value {
+    let (sample, ladder) = (&analysis.sample, &analysis.ladder);
+    let (params, _) = suggestion(analysis);
+    let (kind, size) = match analysis.floor {
+        Floor::Noise(sigma) => ("noise", Some(sigma)),
+        Floor::Grid(spacing) => ("grid", Some(spacing)),
+        Floor::Below(sigma) => ("below", Some(sigma)),
+        Floor::Rounding => ("rounding", None),
+        Floor::Unknown => ("unknown", None),
+    };
+    let mut rows = vec![row_json(&ladder.lossless)];
+    rows.extend(ladder.range.iter().chain(&ladder.relative).map(row_json));
+    json!({
+        "field": sample.name,
+        "dtype": sample.dtype.name(),
+        "count": sample.count,
+        "minimum": sample.extremes.0,
+        "maximum": sample.extremes.1,
+        "value_range": sample.range(),
+        "fill_value": sample.fill,
+        "sample_bytes": sample.bytes(),
+        "rows": rows,
+        "floor": json!({
+            "kind": kind,
+            "size": size,
+            "row": ladder.floor.as_ref().map(row_json),
+            "bits_per_halving": ladder.halving,
+        }),
+        "filter_id": FILTER_ID,
+        "cd_values": cd_values_of(&params),
+    })
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "mode": row.mode.name(),
+        "bound": row.bound,
+        "abs_bound": row.abs,
+        "ratio": row.ratio,
+        "bits_per_value": row.bits,
+        "max_error": row.max_error,
+        "max_relative_error": row.max_relative,
+        "rms_error": row.rms_error,
+        "psnr": row.psnr,
+        "spectrum_change": row.spectrum,
+        "compress_bytes_per_second": row.compress_speed,
+        "decompress_bytes_per_second": row.decompress_speed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_spaces() {
+        assert_eq!(in_lines("one two three", 7), "one two\nthree");
+        assert_eq!(in_lines("", 7), "");
+        assert_eq!((short(0.0012345678), short(-2e9)), ("0.0012346".into(), "-2e9".into()));
+    }
+}

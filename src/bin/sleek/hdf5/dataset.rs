@@ -1,0 +1,323 @@
+//! A dataset of numbers, read and written block by block as the bytes that the file's type has.
+
+use std::ffi::{CStr, c_int};
+
+use sleek::hdf5::datatype::{self, Stored};
+
+use super::abi;
+use super::object::{Object, missing_filter, open_object};
+use super::{Id, h5, h5_id};
+
+/// Bytes that are read or written at once, as far as whole chunks allow.
+const BLOCK_BYTES: u64 = 4 << 20;
+/// Chunks of this size at most are made for a dataset that has none: HDF5's cache for chunks takes that much.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes, enumerations.
+const PLAIN: [c_int; 5] = [0, 1, 4, 5, 8];
+
+/// A dataset of plain numbers (or arrays of them) that can be read.
+pub struct Field<'a> {
+    pub dataset: Id<'a>,
+    pub file_type: Id<'a>,
+    pub properties: Id<'a>,
+    pub name: String,
+    pub stored: Stored,
+    pub dims: Vec<u64>,
+    /// The chunk that it has, or would get.
+    pub chunk: Vec<u64>,
+    pub is_chunked: bool,
+    /// Bytes of an element of the dataset: an array of numbers counts as one.
+    pub size: u64,
+}
+
+/// A part of a dataset: where it starts and how long it is, in each dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    pub start: Vec<u64>,
+    pub count: Vec<u64>,
+}
+
+impl<'a> Field<'a> {
+    /// Opens an object that is a dataset; in its place the reason if it is no field, in words that follow "kept: ".
+    pub fn open(file: &Id<'a>, object: &Object) -> Result<Result<Field<'a>, String>, String> {
+        let hdf5 = file.hdf5;
+        let dataset = open_object(file, &object.path)?;
+        let file_type = h5_id!(hdf5, H5Dget_type(dataset.id))?;
+        let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
+        let space = h5_id!(hdf5, H5Dget_space(dataset.id))?;
+        let unfit = |why: String| Ok(Err(why));
+        let stored = match datatype::parse(&encoded(&file_type)?) {
+            Ok(stored) => stored,
+            Err(e) => return unfit(e.message),
+        };
+        if !stored.dtype.is_float() && !PLAIN.contains(&h5!(hdf5, H5Tget_class(file_type.id))?) {
+            return unfit(stored.what);
+        }
+        match h5!(hdf5, H5Sget_simple_extent_type(space.id))? {
+            abi::SIMPLE_SPACE => {}
+            abi::SCALAR_SPACE => return unfit("a single value".into()),
+            _ => return unfit("without values".into()),
+        }
+        let layout = h5!(hdf5, H5Pget_layout(properties.id))?;
+        if layout == abi::VIRTUAL {
+            return unfit("a view of other datasets".into());
+        }
+        if h5!(hdf5, H5Pget_external_count(properties.id))? > 0 {
+            return unfit("stored in another file".into());
+        }
+        if let Some(id) = missing_filter(hdf5, &properties)? {
+            return unfit(format!("needs filter {id}, which HDF5 does not find"));
+        }
+        let dims = lengths(&space)?;
+        let size = size_of_type(&file_type)? as u64;
+        let is_chunked = layout == abi::CHUNKED;
+        let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
+        let name = object.name();
+        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
+    }
+
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        self.dims.iter().product::<u64>() * self.size
+    }
+
+    /// Bytes in the file.
+    pub fn stored_bytes(&self) -> u64 {
+        // SAFETY: the id is alive; the answer 0 stands for an error too, and then nothing is stored.
+        unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
+    }
+
+    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were never
+    /// written, each block is one chunk and those are left out.
+    pub fn blocks(&self) -> Result<Vec<Block>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut status = 0;
+        h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
+        if status != abi::PARTLY_STORED || !self.is_chunked || hdf5.chunk_info.is_none() {
+            return Ok(cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size)));
+        }
+        let chunks = cut(&self.dims, &self.chunk).into_iter();
+        let stored = chunks.map(|c| Ok(self.is_stored(&c)?.then_some(c)));
+        stored.filter_map(Result::transpose).collect()
+    }
+
+    fn is_stored(&self, chunk: &Block) -> Result<bool, String> {
+        let Some(chunk_info) = self.dataset.hdf5.chunk_info else { return Ok(true) };
+        let (mut mask, mut address, mut size) = (0, 0, 0);
+        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and the rest are numbers to be written.
+        let answer = unsafe { chunk_info(self.dataset.id, chunk.start.as_ptr(), &mut mask, &mut address, &mut size) };
+        if answer < 0 {
+            Err(self.dataset.hdf5.complaint("H5Dget_chunk_info_by_coord"))
+        } else {
+            Ok(address != u64::MAX)
+        }
+    }
+
+    /// Bytes of a block.
+    pub fn block_bytes(&self, block: &Block) -> usize {
+        (block.count.iter().product::<u64>() * self.size) as usize
+    }
+
+    /// Reads a block into `bytes`, which has its size.
+    pub fn read(&self, block: &Block, bytes: &mut [u8]) -> Result<(), String> {
+        assert_eq!(bytes.len(), self.block_bytes(block));
+        let (memory, file) = self.spaces(block)?;
+        let (dataset, file_type) = (self.dataset.id, self.file_type.id);
+        let out = bytes.as_mut_ptr().cast();
+        h5!(self.dataset.hdf5, H5Dread(dataset, file_type, memory.id, file.id, abi::DEFAULT, out))
+            .map(drop)
+            .map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Writes a block to a dataset of the same type and shape.
+    pub fn write_to(&self, other: &Id, block: &Block, bytes: &[u8]) -> Result<(), String> {
+        assert_eq!(bytes.len(), self.block_bytes(block));
+        let (memory, file) = self.spaces(block)?;
+        let data = bytes.as_ptr().cast();
+        h5!(self.dataset.hdf5, H5Dwrite(other.id, self.file_type.id, memory.id, file.id, abi::DEFAULT, data))
+            .map(drop)
+            .map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// The block in memory and in the dataset.
+    fn spaces(&self, block: &Block) -> Result<(Id<'a>, Id<'a>), String> {
+        let hdf5 = self.dataset.hdf5;
+        let none = std::ptr::null();
+        let memory = h5_id!(hdf5, H5Screate_simple(block.count.len() as c_int, block.count.as_ptr(), none))?;
+        let file = h5_id!(hdf5, H5Dget_space(self.dataset.id))?;
+        let (start, count) = (block.start.as_ptr(), block.count.as_ptr());
+        h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
+        Ok((memory, file))
+    }
+
+    /// The value that stands for a missing one: what netCDF's attributes name, else the fill value that the dataset was given.
+    pub fn missing_value(&self) -> Result<Option<f64>, String> {
+        for name in [c"_FillValue", c"missing_value"] {
+            if let Some(value) = self.attribute(name)? {
+                return Ok(Some(value));
+            }
+        }
+        let hdf5 = self.dataset.hdf5;
+        let mut defined = 0;
+        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
+        if defined != sleek::hdf5::abi::FILL_USER_DEFINED || !self.stored.scalar {
+            return Ok(None);
+        }
+        let mut value = 0f64;
+        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
+        h5!(hdf5, H5Pget_fill_value(self.properties.id, double, (&raw mut value).cast()))?;
+        Ok(Some(value))
+    }
+
+    /// The number that an attribute holds, if it holds one.
+    fn attribute(&self, name: &CStr) -> Result<Option<f64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        if h5!(hdf5, H5Aexists(self.dataset.id, name.as_ptr()))? == 0 {
+            return Ok(None);
+        }
+        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, name.as_ptr(), abi::DEFAULT))?;
+        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
+        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+        let is_number = matches!(h5!(hdf5, H5Tget_class(kind.id))?, 0 | 1);
+        if !is_number || h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? != 1 {
+            return Ok(None);
+        }
+        let mut value = 0f64;
+        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
+        h5!(hdf5, H5Aread(attribute.id, double, (&raw mut value).cast()))?;
+        Ok(Some(value))
+    }
+
+    /// Whether it is a dimension scale: the coordinates of other datasets.
+    pub fn is_scale(&self) -> Result<bool, String> {
+        let hdf5 = self.dataset.hdf5;
+        if h5!(hdf5, H5Aexists(self.dataset.id, c"CLASS".as_ptr()))? == 0 {
+            return Ok(false);
+        }
+        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, c"CLASS".as_ptr(), abi::DEFAULT))?;
+        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
+        let plain = h5!(hdf5, H5Tget_class(kind.id))? == abi::STRING && h5!(hdf5, H5Tis_variable_str(kind.id))? == 0;
+        let size = size_of_type(&kind)?;
+        if !plain || size > 64 || h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? != 1 {
+            return Ok(false);
+        }
+        let mut text = [0u8; 64];
+        h5!(hdf5, H5Aread(attribute.id, kind.id, text.as_mut_ptr().cast()))?;
+        Ok(text.starts_with(b"DIMENSION_SCALE"))
+    }
+}
+
+/// The datatype as HDF5 writes it.
+fn encoded(kind: &Id) -> Result<Vec<u8>, String> {
+    let mut size = 0;
+    h5!(kind.hdf5, H5Tencode(kind.id, std::ptr::null_mut(), &raw mut size))?;
+    let mut bytes = vec![0u8; size];
+    h5!(kind.hdf5, H5Tencode(kind.id, bytes.as_mut_ptr().cast(), &raw mut size))?;
+    Ok(bytes)
+}
+
+/// Bytes of an element.
+pub fn size_of_type(kind: &Id) -> Result<usize, String> {
+    // SAFETY: the id is alive.
+    match unsafe { (kind.hdf5.call.H5Tget_size)(kind.id) } {
+        0 => Err(kind.hdf5.complaint("H5Tget_size")),
+        size => Ok(size),
+    }
+}
+
+/// The lengths of a simple space.
+fn lengths(space: &Id) -> Result<Vec<u64>, String> {
+    let rank = h5!(space.hdf5, H5Sget_simple_extent_ndims(space.id))?;
+    let mut dims = vec![0; rank as usize];
+    h5!(space.hdf5, H5Sget_simple_extent_dims(space.id, dims.as_mut_ptr(), std::ptr::null_mut()))?;
+    Ok(dims)
+}
+
+fn stored_chunk(properties: &Id, rank: usize) -> Result<Vec<u64>, String> {
+    let mut chunk = vec![0; rank];
+    h5!(properties.hdf5, H5Pget_chunk(properties.id, rank as c_int, chunk.as_mut_ptr()))?;
+    Ok(chunk)
+}
+
+/// A chunk for a dataset that has none: whole rows of the fastest dimensions, cut along the slowest.
+fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
+    let mut chunk: Vec<u64> = dims.iter().map(|d| (*d).max(1)).collect();
+    for i in 0..chunk.len() {
+        let rest: u64 = chunk.iter().skip(i + 1).product::<u64>().saturating_mul(size);
+        let fits = (CHUNK_BYTES / rest.max(1)).max(1);
+        // As many chunks as there must be, and these of one size.
+        chunk[i] = chunk[i].div_ceil(chunk[i].div_ceil(fits));
+        if chunk[i] > 1 {
+            break;
+        }
+    }
+    chunk
+}
+
+/// Blocks of whole chunks: as many along the fastest dimensions as there are, if the block stays small.
+fn enlarged(dims: &[u64], chunk: &[u64], size: u64) -> Vec<u64> {
+    let mut block = chunk.to_vec();
+    for i in (0..dims.len()).rev() {
+        let bytes = block.iter().product::<u64>().saturating_mul(size).max(1);
+        let chunks = dims[i].div_ceil(chunk[i]).max(1);
+        let times = (BLOCK_BYTES / bytes).clamp(1, chunks);
+        block[i] = chunk[i] * times;
+        if times < chunks {
+            break;
+        }
+    }
+    block
+}
+
+/// Cuts a dataset into blocks of a shape, those at the rim smaller.
+fn cut(dims: &[u64], shape: &[u64]) -> Vec<Block> {
+    let counts: Vec<u64> = dims.iter().zip(shape).map(|(d, s)| d.div_ceil(*s)).collect();
+    let total: u64 = counts.iter().product();
+    (0..total)
+        .map(|n| {
+            let mut rest = n;
+            let mut start = vec![0; dims.len()];
+            for i in (0..dims.len()).rev() {
+                start[i] = rest % counts[i] * shape[i];
+                rest /= counts[i];
+            }
+            let count = start.iter().zip(dims).zip(shape).map(|((at, d), s)| (*s).min(d - at)).collect();
+            Block { start, count }
+        })
+        .collect()
+}
+
+/// Sets the chunk of a property list.
+pub fn set_chunk(properties: &Id, chunk: &[u64]) -> Result<(), String> {
+    h5!(properties.hdf5, H5Pset_chunk(properties.id, chunk.len() as c_int, chunk.as_ptr())).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_for_what_has_none() {
+        assert_eq!(good_chunk(&[100, 200], 4), [100, 200]);
+        assert_eq!(good_chunk(&[1000, 1000], 4), [250, 1000]);
+        assert_eq!(good_chunk(&[10, 3000, 1000], 8), [1, 131, 1000]);
+        assert_eq!(good_chunk(&[1 << 40], 4), [1 << 18]);
+        assert_eq!(good_chunk(&[7, 0, 3], 4), [7, 1, 3]);
+    }
+
+    #[test]
+    fn blocks_cover_everything_once() {
+        let dims = [5, 7, 11];
+        for shape in [[2, 3, 4], [5, 7, 11], [1, 1, 1]] {
+            let blocks = cut(&dims, &shape);
+            let covered: u64 = blocks.iter().map(|b| b.count.iter().product::<u64>()).sum();
+            assert_eq!(covered, 5 * 7 * 11, "{shape:?}");
+            assert!(blocks.iter().all(|b| (0..3).all(|i| b.count[i] > 0 && b.start[i] % shape[i] == 0)));
+        }
+        assert_eq!(cut(&[0, 4], &[1, 4]), []);
+        assert_eq!(enlarged(&[100, 1000, 1000], &[1, 100, 1000], 4), [1, 1000, 1000]);
+        assert_eq!(enlarged(&[100, 10, 10], &[1, 10, 10], 4), [100, 10, 10]);
+    }
+}

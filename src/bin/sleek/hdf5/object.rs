@@ -1,0 +1,230 @@
+//! What a file holds: objects, and the links that name them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+use super::abi::{self, Herr};
+use super::{Hdf5, Id, c_string, h5, h5_id};
+
+/// Which object it is, whatever its name: its address, as this HDF5 gives it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key([u8; 16]);
+
+/// An object of a file.
+pub struct Object {
+    pub kind: Kind,
+    /// The shortest way to it by hard links.
+    pub path: CString,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Group,
+    Dataset,
+    NamedType,
+}
+
+/// A name in a group.
+pub struct Link {
+    pub name: CString,
+    /// Of the name's characters: ASCII or UTF-8.
+    pub encoding: c_int,
+    pub to: Target,
+}
+
+pub enum Target {
+    /// The place of an object in the contents.
+    Object(usize),
+    /// A soft link and what it says.
+    Soft(Vec<u8>),
+    /// An external or user-defined link: its class and what it says.
+    Other(c_int, Vec<u8>),
+}
+
+/// Every object that can be reached from the root by hard links; the root is the first.
+pub struct Contents {
+    pub objects: Vec<Object>,
+    /// The links of each object that is a group, in the order of their creation if the group knows it, else by name.
+    pub links: Vec<Vec<Link>>,
+    places: BTreeMap<Key, usize>,
+}
+
+impl Object {
+    /// The path for a person.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+}
+
+impl Contents {
+    /// Reads the structure of a file.
+    pub fn read(file: &Id) -> Result<Contents, String> {
+        let root = open_object(file, c"/")?;
+        let mut contents = Contents { objects: Vec::new(), links: Vec::new(), places: BTreeMap::new() };
+        let mut waiting = VecDeque::new();
+        contents.enter(&root, c"/", &mut waiting)?;
+        while let Some(group) = waiting.pop_front() {
+            contents.read_group(file, group, &mut waiting).map_err(|e| {
+                let path = contents.objects[group].name();
+                format!("group {path}: {e}")
+            })?;
+        }
+        Ok(contents)
+    }
+
+    /// The place of an object that is open; `None` if no hard links lead to it.
+    pub fn place_of(&self, object: &Id) -> Result<Option<usize>, String> {
+        Ok(self.places.get(&identify(object)?.0).copied())
+    }
+
+    /// Takes in an object unless it is known; its place.
+    fn enter(&mut self, object: &Id, path: &CStr, waiting: &mut VecDeque<usize>) -> Result<usize, String> {
+        let (key, kind) = identify(object)?;
+        if let Some(place) = self.places.get(&key) {
+            return Ok(*place);
+        }
+        let place = self.objects.len();
+        self.places.insert(key, place);
+        self.objects.push(Object { kind, path: path.to_owned() });
+        self.links.push(Vec::new());
+        if kind == Kind::Group {
+            waiting.push_back(place);
+        }
+        Ok(place)
+    }
+
+    fn read_group(&mut self, file: &Id, place: usize, waiting: &mut VecDeque<usize>) -> Result<(), String> {
+        let path = self.objects[place].path.clone();
+        let group = open_object(file, &path)?;
+        for name in link_names(&group)? {
+            let (class, encoding, size) = link_info(&group, &name)?;
+            let to = match class {
+                abi::HARD => {
+                    let separator: &[u8] = if path.as_bytes() == b"/" { b"" } else { b"/" };
+                    let path = c_string(&[path.as_bytes(), separator, name.as_bytes()].concat())?;
+                    Target::Object(self.enter(&open_object(&group, &name)?, &path, waiting)?)
+                }
+                abi::SOFT => Target::Soft(link_value(&group, &name, size)?),
+                class => Target::Other(class, link_value(&group, &name, size)?),
+            };
+            self.links[place].push(Link { name, encoding, to });
+        }
+        Ok(())
+    }
+}
+
+/// Opens an object of any kind.
+pub fn open_object<'a>(at: &Id<'a>, path: &CStr) -> Result<Id<'a>, String> {
+    h5_id!(at.hdf5, H5Oopen(at.id, path.as_ptr(), abi::DEFAULT))
+}
+
+/// Which object this is, and of which kind.
+fn identify(object: &Id) -> Result<(Key, Kind), String> {
+    // Of H5O_info_t and H5O_info2_t only the first members count: file number, then an address of 8 bytes or a token of 16,
+    // then the kind. The whole structures take less than this.
+    let mut info = [0u64; 64];
+    let at = info.as_mut_ptr().cast::<c_void>();
+    // SAFETY: the id is alive, the functions are HDF5's, and the structure fits.
+    let answer = unsafe {
+        match (object.hdf5.object_info_by_token, object.hdf5.object_info) {
+            (Some(by_token), _) => by_token(object.id, at, 1), // H5O_INFO_BASIC
+            (None, Some(by_address)) => by_address(object.id, at),
+            (None, None) => return Err("this HDF5 has no H5Oget_info".into()),
+        }
+    };
+    if answer < 0 {
+        return Err(object.hdf5.complaint("H5Oget_info"));
+    }
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&info[1].to_ne_bytes());
+    let kind_at = if object.hdf5.object_info_by_token.is_some() {
+        key[8..].copy_from_slice(&info[2].to_ne_bytes());
+        3
+    } else {
+        2
+    };
+    let [a, b, c, d, ..] = info[kind_at].to_ne_bytes();
+    let kind = match c_int::from_ne_bytes([a, b, c, d]) {
+        abi::GROUP => Kind::Group,
+        abi::DATASET => Kind::Dataset,
+        abi::NAMED_TYPE => Kind::NamedType,
+        other => return Err(format!("an object of kind {other} is not known to this command")),
+    };
+    Ok((Key(key), kind))
+}
+
+/// Appends a name to a vector of names.
+unsafe extern "C" fn take_name(_: abi::Hid, name: *const c_char, _: *const c_void, out: *mut c_void) -> Herr {
+    // SAFETY: HDF5 gives a name, and `out` is the vector of the caller.
+    unsafe { (*out.cast::<Vec<CString>>()).push(CStr::from_ptr(name).to_owned()) };
+    0
+}
+
+/// Names of a group's links, in the order of creation where that is tracked.
+fn link_names(group: &Id) -> Result<Vec<CString>, String> {
+    let hdf5 = group.hdf5;
+    let properties = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
+    let mut order = 0;
+    h5!(hdf5, H5Pget_link_creation_order(properties.id, &raw mut order))?;
+    let mut names: Vec<CString> = Vec::new();
+    let index = c_int::from(order & abi::ORDER_TRACKED != 0);
+    // SAFETY: `take_name` has the required type, and the vector outlives the call.
+    let answer =
+        unsafe { (hdf5.iterate_links)(group.id, index, 0, std::ptr::null_mut(), take_name, (&raw mut names).cast()) };
+    if answer < 0 { Err(hdf5.complaint("H5Literate")) } else { Ok(names) }
+}
+
+/// Names of an object's attributes, in the order of creation if `ordered`.
+pub fn attribute_names(object: &Id, ordered: bool) -> Result<Vec<CString>, String> {
+    let mut names: Vec<CString> = Vec::new();
+    let out = (&raw mut names).cast();
+    h5!(object.hdf5, H5Aiterate2(object.id, c_int::from(ordered), 0, std::ptr::null_mut(), take_name, out))?;
+    Ok(names)
+}
+
+/// Class, encoding of the name, and bytes of the value of a link.
+fn link_info(group: &Id, name: &CStr) -> Result<(c_int, c_int, usize), String> {
+    // H5L_info_t and H5L_info2_t alike: class, a flag, creation order at 8, encoding at 16, address or size of the value at 24.
+    let mut info = [0u64; 8];
+    // SAFETY: the id is alive, the function is HDF5's, and the structure fits.
+    let answer = unsafe { (group.hdf5.link_info)(group.id, name.as_ptr(), info.as_mut_ptr().cast(), abi::DEFAULT) };
+    if answer < 0 {
+        return Err(group.hdf5.complaint("H5Lget_info"));
+    }
+    let int = |word: u64| {
+        let [a, b, c, d, ..] = word.to_ne_bytes();
+        c_int::from_ne_bytes([a, b, c, d])
+    };
+    Ok((int(info[0]), int(info[2]), info[3] as usize))
+}
+
+fn link_value(group: &Id, name: &CStr, size: usize) -> Result<Vec<u8>, String> {
+    let mut value = vec![0u8; size];
+    h5!(group.hdf5, H5Lget_val(group.id, name.as_ptr(), value.as_mut_ptr().cast(), size, abi::DEFAULT))?;
+    Ok(value)
+}
+
+/// Whether the library can undo every filter of a dataset with these properties; the id of the first that it cannot.
+pub fn missing_filter(hdf5: &Hdf5, properties: &Id) -> Result<Option<c_int>, String> {
+    let count = h5!(hdf5, H5Pget_nfilters(properties.id))?;
+    for i in 0..count as u32 {
+        let (mut flags, mut words, mut config) = (0, 0, 0);
+        let id = h5!(
+            hdf5,
+            H5Pget_filter2(
+                properties.id,
+                i,
+                &raw mut flags,
+                &raw mut words,
+                std::ptr::null_mut(),
+                0,
+                std::ptr::null_mut(),
+                &raw mut config
+            )
+        )?;
+        if h5!(hdf5, H5Zfilter_avail(id))? == 0 {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,81 @@
+//! Reads the new file and compares it with the old one.
+
+use std::path::Path;
+
+use sleek::bound::mul_down;
+use sleek::{Mode, Params};
+
+use super::plan::{Decision, Item};
+use crate::element;
+use crate::hdf5::Id;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Object};
+use crate::progress::Progress;
+use crate::verify::holds;
+
+/// A line for each dataset that is not what it should be.
+pub fn compare(
+    old: &Id,
+    path: &Path,
+    contents: &Contents,
+    items: &[Option<Item>],
+    quiet: bool,
+) -> Result<Vec<String>, String> {
+    let new = old.hdf5.open(path)?;
+    let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
+    let mut progress = Progress::new("verifying", Some(total), quiet);
+    let mut violations = Vec::new();
+    for (object, item) in contents.objects.iter().zip(items) {
+        let Some(Item { field: Some(field), decision, .. }) = item else { continue };
+        let lossless = Params::new(field.stored.dtype);
+        let params = match decision {
+            Decision::Compress(params) => params,
+            Decision::Keep(_) => &lossless,
+        };
+        if let Some(violation) = violation(&new, object, field, params, &mut progress)? {
+            violations.push(format!("{}: {violation}", object.name()));
+        }
+    }
+    Ok(violations)
+}
+
+/// The first element that broke its bound.
+fn violation(
+    file: &Id,
+    object: &Object,
+    old: &Field,
+    params: &Params,
+    progress: &mut Progress,
+) -> Result<Option<String>, String> {
+    let new = match Field::open(file, object)? {
+        Ok(new) if new.dims == old.dims && new.stored == old.stored => new,
+        Ok(_) => return Ok(Some("has another shape or type".into())),
+        Err(why) => return Ok(Some(why)),
+    };
+    let limit = limit(params);
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    let mut first = None;
+    for block in old.blocks()? {
+        expected.resize(old.block_bytes(&block), 0);
+        found.resize(expected.len(), 0);
+        old.read(&block, &mut expected)?;
+        new.read(&block, &mut found)?;
+        progress.add(expected.len() as u64);
+        let dtype = old.stored.dtype;
+        element::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
+            if first.is_none() && !holds(params.mode, limit, v, r) {
+                first = Some(format!("{:e} became {:e} near {:?}", v.1, r.1, block.start));
+            }
+        });
+    }
+    Ok(first)
+}
+
+/// What an error is held against.
+fn limit(params: &Params) -> f64 {
+    match params.mode {
+        Mode::Lossless => 0.0,
+        Mode::Abs | Mode::Rel => params.bound,
+        Mode::Noa => mul_down(params.bound, params.range.unwrap_or(0.0)),
+    }
+}

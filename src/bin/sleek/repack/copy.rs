@@ -1,0 +1,321 @@
+//! Writes the new file: groups, links and objects in their order, converted datasets block by block, everything else by HDF5's own
+//! copy. Attributes come last, when every object that they may refer to has its new place.
+
+use std::ffi::{CString, c_int};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use sleek::Params;
+use sleek::hdf5::{FILTER_ID, cd_values_of};
+
+use super::attributes;
+use super::plan::{Decision, Item};
+use crate::hdf5::abi::{self, DEFAULT};
+use crate::hdf5::dataset::{Field, set_chunk};
+use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
+use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
+use crate::progress::Progress;
+
+/// The old file, the new one, and what is in them.
+pub struct Copy<'a> {
+    pub hdf5: &'a Hdf5,
+    pub from: &'a Id<'a>,
+    pub to: Id<'a>,
+    pub contents: &'a Contents,
+    /// Whether the object has its place in the new file.
+    made: Vec<bool>,
+    /// Where named types wait for their first link: datasets need them before.
+    waiting_types: CString,
+}
+
+/// Writes the new file over the empty one at `path`.
+pub fn file(
+    from: &Id,
+    input: &Path,
+    path: &Path,
+    contents: &Contents,
+    items: &mut [Option<Item>],
+    quiet: bool,
+) -> Result<(), String> {
+    let hdf5 = from.hdf5;
+    let creation = creation_properties(from)?;
+    let access = access_properties(hdf5, input)?;
+    let name = c_string(path.as_os_str().as_bytes())?;
+    let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
+    let mut made = vec![false; contents.objects.len()];
+    made[0] = true;
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types: unused_name(contents)? };
+    copy.types()?;
+    let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
+    let mut progress = Progress::new("writing", Some(total), quiet);
+    for place in 0..contents.objects.len() {
+        for link in &contents.links[place] {
+            copy.link(place, link, items, &mut progress).map_err(|e| {
+                let (group, name) = (contents.objects[place].name(), link.name.to_string_lossy());
+                format!("'{name}' in group {group}: {e}")
+            })?;
+        }
+    }
+    attributes::copy_all(&copy)?;
+    copy.forget_waiting_types()?;
+    copy.to.close()?;
+    let mut block = 0;
+    h5!(hdf5, H5Pget_userblock(creation.id, &raw mut block))?;
+    copy_user_block(input, path, block).map_err(|e| format!("user block: {e}"))
+}
+
+/// How the old file was made. What concerns the root as a group is not in the file's own list.
+fn creation_properties<'a>(from: &Id<'a>) -> Result<Id<'a>, String> {
+    let properties = h5_id!(from.hdf5, H5Fget_create_plist(from.id))?;
+    group_properties(&open_object(from, c"/")?, &properties)?;
+    Ok(properties)
+}
+
+/// Takes over how a group was made. Not by a copy of its list: that has the addresses of the links in the old file too, where a
+/// new group would look for its own.
+fn group_properties(group: &Id, to: &Id) -> Result<(), String> {
+    let hdf5 = group.hdf5;
+    let from = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
+    let (mut a, mut b) = (0, 0);
+    h5!(hdf5, H5Pget_link_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_link_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_attr_creation_order(from.id, &raw mut a))?;
+    h5!(hdf5, H5Pset_attr_creation_order(to.id, a))?;
+    h5!(hdf5, H5Pget_link_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_link_phase_change(to.id, a, b))?;
+    h5!(hdf5, H5Pget_attr_phase_change(from.id, &raw mut a, &raw mut b))?;
+    h5!(hdf5, H5Pset_attr_phase_change(to.id, a, b)).map(drop)
+}
+
+/// Lets HDF5 use what the old file's format has: its superblock tells whether that is 1.8's or 1.10's.
+fn access_properties<'a>(hdf5: &'a Hdf5, input: &Path) -> Result<Id<'a>, String> {
+    let access = hdf5.properties(c"H5P_CLS_FILE_ACCESS_ID_g")?;
+    let (mut low, mut high) = (0, 0);
+    h5!(hdf5, H5Pget_libver_bounds(access.id, &raw mut low, &raw mut high))?;
+    let format = match crate::hdf5::superblock_version(input)? {
+        0 | 1 => 0,
+        2 => 1,
+        _ => 2,
+    };
+    h5!(hdf5, H5Pset_libver_bounds(access.id, low.max(format), high))?;
+    Ok(access)
+}
+
+/// A name that the root has not.
+fn unused_name(contents: &Contents) -> Result<CString, String> {
+    let mut name = b".sleek-types".to_vec();
+    while contents.links[0].iter().any(|l| l.name.as_bytes() == name) {
+        name.push(b'_');
+    }
+    c_string(&name)
+}
+
+/// What HDF5 keeps before its own part of the file belongs to the user.
+fn copy_user_block(input: &Path, path: &Path, bytes: u64) -> std::io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let mut block = Vec::new();
+    File::open(input)?.take(bytes).read_to_end(&mut block)?;
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&block)
+}
+
+impl<'a> Copy<'a> {
+    fn has_types(&self) -> bool {
+        self.contents.objects.iter().any(|o| o.kind == Kind::NamedType)
+    }
+
+    /// Copies all named types into a group of their own.
+    fn types(&mut self) -> Result<(), String> {
+        if !self.has_types() {
+            return Ok(());
+        }
+        let name = self.waiting_types.as_ptr();
+        let group = h5_id!(self.hdf5, H5Gcreate2(self.to.id, name, DEFAULT, DEFAULT, DEFAULT))?;
+        for (place, object) in self.contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::NamedType) {
+            let old = open_object(self.from, &object.path)?;
+            let new = h5_id!(self.hdf5, H5Tcopy(old.id))?;
+            let creation = h5_id!(self.hdf5, H5Tget_create_plist(old.id))?;
+            let name = c_string(place.to_string().as_bytes())?;
+            h5!(self.hdf5, H5Tcommit2(group.id, name.as_ptr(), new.id, DEFAULT, creation.id, DEFAULT))?;
+        }
+        Ok(())
+    }
+
+    fn waiting_type(&self, place: usize) -> Result<CString, String> {
+        c_string(&[b"/", self.waiting_types.as_bytes(), b"/", place.to_string().as_bytes()].concat())
+    }
+
+    /// The types have their links by now.
+    fn forget_waiting_types(&self) -> Result<(), String> {
+        match self.has_types() {
+            true => h5!(self.hdf5, H5Ldelete(self.to.id, self.waiting_types.as_ptr(), DEFAULT)).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// The named type in the new file that stands for one of the old; `None` if this is no named type, or one without a name.
+    pub fn new_type(&self, old: &Id) -> Result<Option<(Id<'a>, CString)>, String> {
+        if h5!(self.hdf5, H5Tcommitted(old.id))? == 0 {
+            return Ok(None);
+        }
+        let Some(place) = self.contents.place_of(old)? else { return Ok(None) };
+        let path = self.waiting_type(place)?;
+        Ok(Some((open_object(&self.to, &path)?, path)))
+    }
+
+    /// A type for a new dataset or attribute: the named one, else a copy.
+    pub fn type_for(&self, old: &Id) -> Result<Id<'a>, String> {
+        match self.new_type(old)? {
+            Some((kind, _)) => Ok(kind),
+            None => h5_id!(self.hdf5, H5Tcopy(old.id)),
+        }
+    }
+
+    fn link(
+        &mut self,
+        group: usize,
+        link: &Link,
+        items: &mut [Option<Item>],
+        progress: &mut Progress,
+    ) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let at = open_object(&self.to, &self.contents.objects[group].path)?;
+        let properties = hdf5.properties(c"H5P_CLS_LINK_CREATE_ID_g")?;
+        h5!(hdf5, H5Pset_char_encoding(properties.id, link.encoding))?;
+        let name = link.name.as_ptr();
+        match &link.to {
+            Target::Soft(value) => {
+                let target = c_string(value.strip_suffix(b"\0").unwrap_or(value))?;
+                h5!(hdf5, H5Lcreate_soft(target.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
+            }
+            Target::Other(class, value) => {
+                let (start, len) = (value.as_ptr().cast(), value.len());
+                h5!(hdf5, H5Lcreate_ud(at.id, name, *class, start, len, properties.id, DEFAULT)).map(drop)
+            }
+            Target::Object(place) => {
+                let object = &self.contents.objects[*place];
+                if self.made[*place] {
+                    let path = object.path.as_ptr();
+                    return h5!(hdf5, H5Lcreate_hard(self.to.id, path, at.id, name, properties.id, DEFAULT)).map(drop);
+                }
+                self.made[*place] = true;
+                self.object(*place, &at, link, &properties, items, progress)
+            }
+        }
+    }
+
+    /// Makes an object at its first name.
+    fn object(
+        &self,
+        place: usize,
+        at: &Id,
+        link: &Link,
+        properties: &Id,
+        items: &mut [Option<Item>],
+        progress: &mut Progress,
+    ) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let object = &self.contents.objects[place];
+        let name = link.name.as_ptr();
+        match (object.kind, &mut items[place]) {
+            (Kind::Group, _) => {
+                let old = open_object(self.from, &object.path)?;
+                let creation = hdf5.properties(c"H5P_CLS_GROUP_CREATE_ID_g")?;
+                group_properties(&old, &creation)?;
+                h5_id!(hdf5, H5Gcreate2(at.id, name, properties.id, creation.id, DEFAULT)).map(drop)
+            }
+            (Kind::NamedType, _) => {
+                let waiting = self.waiting_type(place)?;
+                h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
+            }
+            (Kind::Dataset, Some(Item { field: Some(field), decision: Decision::Compress(params), new_bytes, .. })) => {
+                *new_bytes = self.convert(field, params, at, link, properties, progress)?;
+                Ok(())
+            }
+            (Kind::Dataset, item) => {
+                progress.add(item.as_ref().map_or(0, |i| i.raw_bytes));
+                self.keep(object, at, link, properties)
+            }
+        }
+    }
+
+    /// Copies a dataset as it is stored, without its attributes.
+    fn keep(&self, object: &Object, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let old = open_object(self.from, &object.path)?;
+        let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+        if attributes::has_variable_fill(&old, &kind)? {
+            return self.empty(&old, &kind, at, link, properties);
+        }
+        let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
+        let mut flags = abi::WITHOUT_ATTRIBUTES;
+        if let Some((_, path)) = self.new_type(&kind)? {
+            flags |= abi::MERGE_NAMED_TYPES;
+            h5!(hdf5, H5Padd_merge_committed_dtype_path(how.id, path.as_ptr()))?;
+        }
+        h5!(hdf5, H5Pset_copy_object(how.id, flags))?;
+        let (from, path, name) = (self.from.id, object.path.as_ptr(), link.name.as_ptr());
+        h5!(hdf5, H5Ocopy(from, path, at.id, name, how.id, properties.id)).map(drop)
+    }
+
+    /// Makes a dataset like an old one, without its data.
+    fn empty(&self, old: &Id, kind: &Id, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
+        let space = h5_id!(hdf5, H5Dget_space(old.id))?;
+        let (kind, name) = (self.type_for(kind)?, link.name.as_ptr());
+        h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT)).map(drop)
+    }
+
+    /// Writes a dataset through the filter; the bytes that it takes.
+    fn convert(
+        &self,
+        field: &Field,
+        params: &Params,
+        at: &Id,
+        link: &Link,
+        properties: &Id,
+        progress: &mut Progress,
+    ) -> Result<u64, String> {
+        let hdf5 = self.hdf5;
+        let creation = converted_properties(field, params)?;
+        let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
+        let kind = self.type_for(&field.file_type)?;
+        let name = link.name.as_ptr();
+        let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
+        let mut bytes = Vec::new();
+        for block in field.blocks()? {
+            bytes.resize(field.block_bytes(&block), 0);
+            field.read(&block, &mut bytes)?;
+            field.write_to(&new, &block, &bytes)?;
+            progress.add(bytes.len() as u64);
+        }
+        // The last chunks pass the filter only now.
+        new.close()?;
+        let new = open_object(at, &link.name)?;
+        // SAFETY: the id is alive.
+        Ok(unsafe { (hdf5.call.H5Dget_storage_size)(new.id) })
+    }
+}
+
+/// The old dataset's properties with our filter in the place of all others.
+fn converted_properties<'a>(field: &Field<'a>, params: &Params) -> Result<Id<'a>, String> {
+    let hdf5 = field.dataset.hdf5;
+    let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
+    if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
+        h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
+    }
+    if !field.is_chunked {
+        set_chunk(&creation, &field.chunk)?;
+        h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
+    }
+    let words = cd_values_of(params);
+    let mandatory = 0;
+    h5!(hdf5, H5Pset_filter(creation.id, FILTER_ID as c_int, mandatory, words.len(), words.as_ptr()))?;
+    Ok(creation)
+}

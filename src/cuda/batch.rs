@@ -1,0 +1,143 @@
+//! Many arrays in one launch: the chunks of all are numbered through, so that a block does not care whose chunk it takes.
+//!
+//! The host's description of the arrays travels in the arguments of small launches that write it to a table in the workspace: nothing
+//! of the host has to outlive the call, and nothing is copied from memory that a driver would have to wait for.
+
+use std::ffi::c_void;
+
+use super::driver::Session;
+use super::module::{Batch, LISTED, ListArgs, Slot};
+use super::{Layout, async_ordinal, enqueue_compress, enqueue_decompress, module};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::format::constants::ALIGN;
+use crate::params::Params;
+
+pub use super::module::Item;
+
+/// Bytes of GPU memory, aligned to 16, that a call for so many arrays needs besides its data.
+pub fn workspace_bytes(arrays: usize) -> usize {
+    arrays.saturating_mul(size_of::<Item>() + size_of::<Slot>()).saturating_add(ALIGN)
+}
+
+/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of single calls.
+/// Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned for item i.
+///
+/// Enqueues the work and returns at once.
+///
+/// # Safety
+/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point to is device
+/// memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
+pub unsafe fn compress_async(
+    params: &Params,
+    items: &[Item],
+    outcomes: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    params.check()?;
+    let Some(first) = items.first() else { return Ok(()) };
+    let mut largest = Layout::new(params.dtype, 0)?;
+    let mut turns = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        let layout = Layout::new(params.dtype, item.count)?;
+        if item.bytes < layout.bodies_at() as u64 {
+            return fail!(
+                BufferTooSmall,
+                "{} bytes for array {i}; header and index take {}",
+                item.bytes,
+                layout.bodies_at()
+            );
+        }
+        aligned("dst", i, item.dst)?;
+        turns.push(layout.chunks as u64);
+        if layout.count > largest.count {
+            largest = layout;
+        }
+    }
+    let ordinal =
+        async_ordinal(&[(first.dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcomes, 8, "results")])?;
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract.
+    unsafe {
+        let batch = list(&session, params.dtype, items, &turns, outcomes, workspace)?;
+        enqueue_compress(&session, params, batch, &largest)
+    }
+}
+
+/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements of `dtype`, else the
+/// item fails.
+///
+/// Enqueues the work and returns at once; outcomes as of [`compress_async`].
+///
+/// # Safety
+/// As for [`compress_async`].
+pub unsafe fn decompress_async(
+    dtype: DType,
+    items: &[Item],
+    outcomes: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    let Some(first) = items.first() else { return Ok(()) };
+    let mut turns = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        aligned("src", i, item.src.cast_mut())?;
+        // An empty array has a header to be looked at.
+        turns.push(Layout::new(dtype, item.count)?.chunks.max(1) as u64);
+    }
+    let ordinal = async_ordinal(&[
+        (first.src.cast_mut(), ALIGN, "src"),
+        (workspace, ALIGN, "workspace"),
+        (outcomes, 8, "results"),
+    ])?;
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract.
+    unsafe {
+        let batch = list(&session, dtype, items, &turns, outcomes, workspace)?;
+        enqueue_decompress(&session, dtype, batch, 0)
+    }
+}
+
+fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
+    if (pointer as usize).is_multiple_of(ALIGN) {
+        return Ok(());
+    }
+    fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")
+}
+
+/// Writes the table of the items, which have so many `turns` each, into the workspace.
+///
+/// # Safety
+/// The workspace holds [`workspace_bytes`] of device memory.
+unsafe fn list(
+    session: &Session,
+    dtype: DType,
+    items: &[Item],
+    turns: &[u64],
+    outcomes: *mut u8,
+    workspace: *mut u8,
+) -> Result<Batch> {
+    let Some(count) = u32::try_from(items.len()).ok().filter(|n| *n < 1 << 24) else {
+        return fail!(InvalidArgument, "{} arrays in a batch; fewer than {} are possible", items.len(), 1 << 24);
+    };
+    let kernels = module::load(session, dtype)?;
+    let table = workspace.cast::<Item>();
+    let mut total = 0;
+    let mut numbered = items.iter().zip(turns).map(|(item, turns)| {
+        let first = total;
+        total += turns;
+        item.behind(first)
+    });
+    for at in (0..items.len()).step_by(LISTED) {
+        let count = LISTED.min(items.len() - at);
+        let filler = items[at];
+        let part = std::array::from_fn(|i| if i < count { numbered.next().unwrap_or(filler) } else { filler });
+        let args = ListArgs { table: table.wrapping_add(at), count: count as u64, items: part };
+        // SAFETY: the workspace holds the table.
+        unsafe { kernels.list.launch(session, 1, &args) }?;
+    }
+    drop(numbered);
+    let slots = table.wrapping_add(items.len()).cast::<Slot>();
+    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), turns: total, count, zero: 0 })
+}

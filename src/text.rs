@@ -1,0 +1,104 @@
+//! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`, `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
+
+use crate::dtype::DType;
+use crate::error::{Error, Kind, Result, fail};
+use crate::params::{Mode, Params, Profile};
+
+/// Reads a request. The element type of the answer means nothing: the text does not say it.
+pub fn parse(text: &str) -> Result<Params> {
+    let mut params = Params::new(DType::F32);
+    let mut mode_given = false;
+    for item in text.split(',').map(str::trim) {
+        let (key, value) = match item.split_once('=') {
+            Some((k, v)) => (k.trim(), Some(v.trim())),
+            None => (item, None),
+        };
+        if let Some(mode) = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().find(|m| m.name() == key) {
+            if mode_given {
+                return fail!(
+                    InvalidArgument,
+                    "'{item}' in '{text}' is a second mode; give one of abs, noa, rel, lossless"
+                );
+            }
+            mode_given = true;
+            params.mode = mode;
+            params.bound = match (mode, value) {
+                (Mode::Lossless, None) => 0.0,
+                (Mode::Lossless, Some(_)) => {
+                    return fail!(InvalidArgument, "'{item}' in '{text}': lossless has no value");
+                }
+                _ => number(item, value)?,
+            };
+            continue;
+        }
+        match key {
+            "range" => params.range = Some(number(item, value)?),
+            "fill" => params.fill_value = Some(number(item, value)?),
+            "profile" => params.profile = profile(item, value)?,
+            _ => {
+                return fail!(
+                    InvalidArgument,
+                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, lossless, range=, fill=, profile= are defined"
+                );
+            }
+        }
+    }
+    if !mode_given {
+        return fail!(InvalidArgument, "'{text}' has no mode; give one of abs=, noa=, rel=, lossless");
+    }
+    params.check()?;
+    Ok(params)
+}
+
+/// The text that `parse` reads back as the same request.
+pub fn format(params: &Params) -> String {
+    let mut text = match params.mode {
+        Mode::Lossless => params.mode.name().to_string(),
+        mode => format!("{}={:e}", mode.name(), params.bound),
+    };
+    for (key, value) in [("range", params.range), ("fill", params.fill_value)] {
+        if let Some(v) = value {
+            text += &format!(",{key}={v:e}");
+        }
+    }
+    if params.profile != Profile::default() {
+        text += &format!(",profile={}", params.profile.name());
+    }
+    text
+}
+
+fn number(item: &str, value: Option<&str>) -> Result<f64> {
+    value
+        .and_then(|v| v.parse().ok())
+        .ok_or_else(|| Error::new(Kind::InvalidArgument, format!("'{item}' needs a number, as in 'abs=1e-3'")))
+}
+
+fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
+    [Profile::Adaptive, Profile::Fast].into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
+        Error::new(Kind::InvalidArgument, format!("'{item}' is unknown; profile=adaptive or profile=fast"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_comes_back() {
+        for text in ["lossless", "abs=1e-3", "noa=1e-4,range=5e0", "rel=1e-2,profile=fast", "noa=1e-1,fill=1e36"] {
+            assert_eq!(format(&parse(text).unwrap()), text);
+        }
+        let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
+        assert_eq!((p.mode, p.bound, p.range, p.profile), (Mode::Noa, 0.5, Some(10.0), Profile::Adaptive));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let texts =
+            ["", "abs", "abs=", "abs=x", "abs=-1", "abs=nan", "lossless=1", "abs=1,rel=1", "range=5", "abs=1,ranges=5"];
+        for text in texts.into_iter().chain(["noa=1,range=0", "abs=1,profile=slow", "abs=1,"]) {
+            let message = parse(text).unwrap_err().message;
+            assert!(!message.is_empty(), "{text}");
+        }
+    }
+}

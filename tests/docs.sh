@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The pages: no link leads nowhere, every page is in the site's table of contents, and the site, where mdBook is there, has no
+# dead link either. Needs python3.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The runner sees what is wrong.
+wrong=$(mktemp -d)
+trap 'rm -rf "$wrong"' EXIT
+printf '```sh\necho 1\n```\n```text\n2\n```\n' > "$wrong/output.md"
+printf '```sh\nfalse\n```\n' > "$wrong/command.md"
+printf '```c\nint x;\n```\n```sh\ntrue\n```\n' > "$wrong/unnamed.md"
+for page in "$wrong"/*.md; do
+    if python3 tests/pages.py "$page" > /dev/null 2>&1; then echo "docs: $(basename "$page") was to fail" >&2 && exit 1; fi
+done
+echo '[x](nowhere.md)' > "$wrong/link.md"
+if python3 tests/pages.py --links "$wrong/link.md" 2> /dev/null; then echo "docs: a dead link was passed over" >&2 && exit 1; fi
+
+mapfile -t pages < <(git ls-files '*.md')
+python3 tests/pages.py --links "${pages[@]}"
+
+for page in docs/*.md docs/*/*.md; do
+    [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }
+done
+if grep -nE '\]\(\.\./\.\./|^[^`]*\]\(\.\./(examples|src|tests|include|packaging)' docs/*.md docs/*/*.md; then
+    echo "docs: a page of the site links to what is not in the site" >&2
+    exit 1
+fi
+
+if PATH=$PATH:$PWD/build/tools/bin command -v mdbook > /dev/null; then
+    site=$(mktemp -d)
+    trap 'rm -rf "$site" "$wrong"' EXIT
+    bash packaging/site.sh "$site" > /dev/null
+    python3 - "$site" << 'END'
+import html.parser, pathlib, sys, urllib.parse
+site, dead, seen = pathlib.Path(sys.argv[1]).resolve(), [], 0
+class Links(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attributes):
+        links.extend(v for k, v in attributes if k in ("href", "src") and v)
+for page in site.rglob("*.html"):
+    links = []
+    Links().feed(page.read_text())
+    for link in links:
+        url = urllib.parse.urlsplit(link)
+        if page.name != "404.html" and not url.scheme and url.path:
+            seen += 1
+            if not (page.parent / urllib.parse.unquote(url.path)).exists():
+                dead.append(f"{page.relative_to(site)}: {link}")
+print("\n".join(dead) or f"docs: {seen} links of the site lead somewhere")
+sys.exit(bool(dead) or seen == 0)
+END
+else
+    echo "docs: the site itself was not built, mdbook is not here (make site installs it)"
+fi
+echo "docs: passed, ${#pages[@]} pages"

@@ -1,0 +1,120 @@
+//! `sleek analyze` on an HDF5 file and on plain bytes.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{Place, common, source, venv_python};
+
+fn analyze(place: &Place, arguments: &[&str]) -> String {
+    common::run(place.command(env!("CARGO_BIN_EXE_sleek")).arg("analyze").args(arguments))
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    serde_json::from_str(&analyze(place, &[&["--json", "-q"], arguments].concat())).unwrap()
+}
+
+/// A wave with noise of standard deviation 0.01.
+fn noisy(n: usize) -> Vec<f32> {
+    let mut state = 1u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut noise = move || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+    (0..n).map(|i| ((i as f64 * 0.01).sin() * 5.0 + 0.01 * noise()) as f32).collect()
+}
+
+fn put(place: &Place, name: &str, values: &[f32]) {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    fs::write(place.path(name), bytes).unwrap();
+}
+
+#[test]
+fn the_noise_floor_of_plain_bytes() {
+    let Some(place) = Place::with(&[]) else { return };
+    put(&place, "field.f32", &noisy(200_000));
+    let report = json(&place, &["--dtype", "f32", "field.f32"]);
+    let floor = &report["floor"];
+    let sigma = floor["size"].as_f64().unwrap();
+    assert!(floor["kind"] == "noise" && (0.008..0.0125).contains(&sigma), "{floor}");
+    assert!(floor["bits_per_halving"].as_f64().unwrap() > 0.9, "{floor}");
+    let rows = report["rows"].as_array().unwrap();
+    let of_mode = |mode: &str| rows.iter().filter(|r| r["mode"] == mode).cloned().collect::<Vec<_>>();
+    assert_eq!(of_mode("lossless").len(), 1);
+    for mode in ["noa", "rel"] {
+        let rows = of_mode(mode);
+        assert!(rows.len() > 4, "{mode}");
+        for pair in rows.windows(2) {
+            let falls = |key: &str| pair[1][key].as_f64().unwrap() < pair[0][key].as_f64().unwrap();
+            assert!(falls("bound") && falls("ratio") && falls("rms_error"), "{pair:?}");
+        }
+    }
+    for row in of_mode("noa") {
+        assert!(row["max_error"].as_f64().unwrap() <= row["abs_bound"].as_f64().unwrap(), "{row}");
+        assert!(row["compress_bytes_per_second"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    let table = analyze(&place, &["--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
+    assert!(table.contains("* Noise floor: abs") && table.contains("sleek compress --dtype f32 --abs"), "{table}");
+    let too_wide = |l: &&str| l.chars().count() > 80 && !l.starts_with("  sleek") && !l.starts_with("  h5repack");
+    assert_eq!(table.lines().find(too_wide), None);
+    let svg = fs::read_to_string(place.path("plot.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("noise floor: abs") && svg.matches("<polyline").count() == 3);
+    let again =
+        place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "field.f32", "--plot", "plot.svg"]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
+    analyze(&place, &["-q", "--dtype", "f32", "field.f32", "--plot", "plot.html"]);
+    assert!(fs::read_to_string(place.path("plot.html")).unwrap().contains("<table>"));
+}
+
+#[test]
+fn fields_without_a_floor() {
+    let Some(place) = Place::with(&[]) else { return };
+    let smooth: Vec<f32> = (0..100_000).map(|i| (f64::from(i) * 0.01).sin() as f32).collect();
+    put(&place, "smooth.f32", &smooth);
+    assert_eq!(json(&place, &["--dtype", "f32", "smooth.f32"])["floor"]["kind"], "rounding");
+    let rounded: Vec<f32> = smooth.iter().map(|v| (f64::from(*v) * 500.0).round() as f32 / 500.0).collect();
+    put(&place, "rounded.f32", &rounded);
+    let floor = &json(&place, &["--dtype", "f32", "rounded.f32"])["floor"];
+    assert!(floor["kind"] == "grid" && (floor["row"]["bound"].as_f64().unwrap() - 1e-3).abs() < 1e-9, "{floor}");
+    put(&place, "constant.f32", &[7.0; 10_000]);
+    assert_eq!(json(&place, &["--dtype", "f32", "constant.f32"])["rows"].as_array().unwrap().len(), 1);
+    // A mark for missing values is noticed, and does not count once it is named.
+    let marked: Vec<f32> = noisy(50_000).iter().enumerate().map(|(i, v)| if i % 100 < 5 { 1e10 } else { *v }).collect();
+    put(&place, "marked.f32", &marked);
+    assert!(analyze(&place, &["--dtype", "f32", "marked.f32"]).contains("add --fill 1e10"));
+    let range = json(&place, &["--dtype", "f32", "--fill", "1e10", "marked.f32"])["value_range"].as_f64().unwrap();
+    assert!((10.0..10.2).contains(&range), "{range}");
+}
+
+#[test]
+fn a_dataset_of_hdf5_and_its_commands() {
+    let python = venv_python("venv-h5py-1.14");
+    let Some(place) = Place::with(&["h5repack", "h5dump", &python]) else { return };
+    place.run(&python, &[&source("repack.py"), "make", "file.h5"]);
+    let several = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "file.h5"]);
+    let message = String::from_utf8_lossy(&several.stderr).into_owned();
+    assert!(several.status.code() == Some(2) && message.contains("\n  file.h5:/zz_t ("), "{message}");
+    for (field, part) in
+        [("file.h5:/none", "no dataset /none"), ("file.h5:text", "strings"), ("nothing.h5", "nothing.h5")]
+    {
+        let out = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", field]);
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.code() == Some(2) && message.contains(part), "{message}");
+    }
+    let report = json(&place, &["file.h5:whole"]);
+    assert_eq!((&report["fill_value"], &report["dtype"]), (&(-9999.0).into(), &"f32".into()));
+    // The commands that it prints are right as they are.
+    let table = analyze(&place, &["file.h5:/zz_t"]);
+    let printed: Vec<&str> =
+        table.lines().filter(|l| l.starts_with("  sleek repack") || l.starts_with("  h5repack")).collect();
+    assert_eq!(printed.len(), 2, "{table}");
+    for line in printed {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let program = if words[0] == "sleek" { env!("CARGO_BIN_EXE_sleek") } else { words[0] };
+        let force: &[&str] = if words[0] == "sleek" { &["--force"] } else { &[] };
+        place.run(program, &[&words[1..], force].concat());
+        let filters = place.run("h5dump", &["-pH", "-d", "/zz_t", "new.h5"]);
+        assert_eq!(filters.matches("FILTER_ID 47474").count(), 1, "{line}");
+    }
+}

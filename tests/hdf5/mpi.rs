@@ -1,0 +1,141 @@
+//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and the example programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::programs::{compile, example, library_folder};
+use crate::{Place, common, source, venv_python};
+
+const SERIAL: &str = "venv-h5py-2";
+
+/// `None` if these tests are to be passed over.
+fn place() -> Option<Place> {
+    Place::with(&["h5pcc", "mpirun", "h5dump", &venv_python(SERIAL)])
+}
+
+/// Compiles a program of this folder, with libsleek beside it.
+fn build(place: &Place, name: &str) {
+    let (rpath, library) = (library_folder(place), common::libsleek());
+    let sources = [&source(&format!("{name}.c")), library.to_str().unwrap(), &rpath];
+    compile(place, "h5pcc", &["-shlib"], &sources, name);
+}
+
+fn mpirun(place: &Place, ranks: usize, arguments: &[&str]) -> Command {
+    let mut command = place.command("mpirun");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1").env_remove("SLEEK_LOG");
+    command.args(["--oversubscribe", "-n", &ranks.to_string()]).args(arguments);
+    command
+}
+
+/// Runs a program that says `word` once for each rank.
+fn every_rank(place: &Place, ranks: usize, arguments: &[&str], word: &str) -> String {
+    let said = common::run(&mut mpirun(place, ranks, arguments));
+    assert_eq!(said.matches(word).count(), ranks, "{arguments:?}: {said}");
+    said
+}
+
+/// Real fields: those of SLEEK_DATA if it is set, else the small ones of the repository.
+fn fields() -> Vec<PathBuf> {
+    let Some(folder) = common::data_dir() else { return common::sample_fields() };
+    let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    entries.filter(|p| p.extension().is_some_and(|e| e == "f32" || e == "f64")).collect()
+}
+
+/// The last dimension in the name of a field; 64 if it has but one.
+fn columns(field: &Path) -> String {
+    let dims = field.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap();
+    dims.rsplit_once('x').map_or("64", |(_, last)| last).to_string()
+}
+
+#[test]
+fn collective_writes() {
+    let Some(place) = place() else { return };
+    build(&place, "mpi");
+    for field in fields() {
+        let (path, columns) = (field.to_str().unwrap(), columns(&field));
+        for (writers, readers) in [(2, [2, 4]), (4, [4, 3])] {
+            every_rank(&place, writers, &["./mpi", "write", "m.h5", path, &columns], "written");
+            for ranks in readers {
+                every_rank(&place, ranks, &["./mpi", "read", "m.h5", path, &columns], "kept");
+            }
+            // Without MPI: another HDF5, and the tool of the same one.
+            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);
+            place.run("h5dump", &["-d", "/shared", "-o", "m.txt", "m.h5"]);
+        }
+    }
+}
+
+#[test]
+fn one_thread_for_each_rank() {
+    let Some(place) = place() else { return };
+    build(&place, "mpi");
+    // Chunks large enough for several threads.
+    let doubles: Vec<_> = common::sample_fields().into_iter().filter(|p| p.extension().unwrap() == "f64").collect();
+    let bytes: Vec<u8> = doubles.iter().flat_map(|p| std::fs::read(p).unwrap()).collect();
+    std::fs::write(place.path("large.f64"), bytes.repeat(3)).unwrap();
+    let write = ["./mpi", "write", "m.h5", "large.f64", "300"];
+    every_rank(&place, 2, &write, "written, 0 threads more");
+    let said = common::run(mpirun(&place, 2, &write).env("SLEEK_NUM_THREADS", "3"));
+    assert!(!said.contains(" 0 threads more"), "as many threads as asked for: {said}");
+}
+
+#[test]
+fn files_of_ranks_under_a_virtual_dataset() {
+    let Some(place) = place() else { return };
+    build(&place, "mpi_chunks");
+    for field in fields() {
+        let (path, columns) = (field.to_str().unwrap(), columns(&field));
+        for ranks in [2, 4] {
+            every_rank(&place, ranks, &["./mpi_chunks", "apart", "index.h5", path, &columns], "kept");
+            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "index.h5"]);
+        }
+    }
+    // The folder may be moved; a rank's file that is missing reads as the fill value, without an error.
+    let all = ["index.h5", "index.h5.0", "index.h5.1", "index.h5.2", "index.h5.3"];
+    std::fs::create_dir(place.path("elsewhere")).unwrap();
+    for file in all {
+        std::fs::rename(place.path(file), place.path("elsewhere").join(file)).unwrap();
+    }
+    let has_nan = || place.run("h5dump", &["-d", "/t", "-m", "%g", "elsewhere/index.h5"]).contains("nan");
+    assert!(!has_nan());
+    std::fs::remove_file(place.path("elsewhere/index.h5.2")).unwrap();
+    assert!(has_nan());
+}
+
+/// HDF5 says that all is well. Should this fail one day, docs/parallel.md may say better things.
+#[test]
+fn chunks_of_several_ranks_in_one_file_are_lost() {
+    let Some(place) = place() else { return };
+    build(&place, "mpi_chunks");
+    let field = common::root().join("tests/data/mitgcm_theta_15x40x90.f64");
+    for (ranks, lost) in [(2, "1 of 2"), (4, "3 of 4")] {
+        let together = ["./mpi_chunks", "together", "m.h5", field.to_str().unwrap(), "90"];
+        let said = common::run(&mut mpirun(&place, ranks, &together));
+        assert!(said.contains(&format!("{lost} chunks lost")), "{said}");
+    }
+}
+
+#[test]
+fn example_of_a_simulation() {
+    let Some(place) = place() else { return };
+    for way in [&[][..], &["-shlib"]] {
+        compile(&place, "h5pcc", way, &[&example("mpi/heat.c")], "heat");
+        for (ranks, again) in [(4, 2), (1, 3)] {
+            let said = common::run(&mut mpirun(&place, ranks, &["./heat"]));
+            assert!(said.contains("checkpoint: ratio") && said.contains("kept"), "{way:?}: {said}");
+            let said = common::run(&mut mpirun(&place, again, &["./heat", "restart"]));
+            assert!(said.contains("end after the restart: ratio") && said.contains("kept"), "{way:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn example_of_a_file_for_each_rank() {
+    let Some(place) = place() else { return };
+    let (rpath, library) = (library_folder(&place), common::libsleek());
+    let sources = [&example("mpi/file_per_rank.c"), library.to_str().unwrap(), &rpath];
+    compile(&place, "h5pcc", &["-shlib"], &sources, "file_per_rank");
+    for ranks in [2, 4] {
+        every_rank(&place, ranks, &["./file_per_rank"], "kept");
+    }
+}

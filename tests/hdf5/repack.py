@@ -1,0 +1,289 @@
+"""A file of everything that HDF5 has, and whether another file is the same but for errors within a bound.
+
+repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | netcdf FILE | xarray OLD NEW GROUP NOA
+"""
+
+import sys
+
+import numpy as np
+
+
+def make(name, libver=None):
+    import h5py
+
+    options = {"libver": libver} if libver else {}
+    y, x = np.mgrid[0:300, 0:400]
+    t = np.sin(x / 30) + np.cos(y / 20) + np.random.default_rng(1).normal(size=x.shape) * 1e-3
+    with h5py.File(name, "w", track_order=True, userblock_size=1024, **options) as f:
+        f.create_dataset("zz_t", data=t.astype("f4"), chunks=(50, 400), shuffle=True, compression="gzip")
+        f.create_dataset("aa_big", data=t.astype(">f8"))
+        group = f.create_group("group")
+        inner = group.create_group("inner", track_order=False)
+        inner["x"] = t.astype("f4")[:100]
+        many = f.create_group("many", track_order=True)  # its links are stored in another way
+        for i in reversed(range(40)):
+            many[f"n{i:02}"] = np.arange(i, dtype="i4")
+        f["hard"] = inner["x"]
+        f["soft"] = h5py.SoftLink("/group/inner/x")
+        f["dangling"] = h5py.SoftLink("/nowhere")
+        f["external"] = h5py.ExternalLink("other.h5", "/a/b")
+        group["loop"] = f["/"]
+        group["grüße"] = 1
+        inner["i"] = np.arange(1000)
+        f["text"] = np.array([b"ab", "cde"], dtype="S5")
+        f.create_dataset("texts", data=["eins", "zwei"], dtype=h5py.string_dtype())
+        f["scalar"] = 3.5
+        f["null"] = h5py.Empty("f4")
+        f["compound"] = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
+        for field, fill in ("whole", -9999.0), ("huge", 1e20), ("fraction", -999.9):
+            data = t.astype("f4")
+            data[10:20, 30:90] = fill
+            f.create_dataset(field, data=data, chunks=(64, 64), fillvalue=np.float32(fill))
+        sparse = f.create_dataset("sparse", (1000, 1000), "f4", maxshape=(None, None), chunks=(100, 100))
+        sparse[500:600, 700:800] = t[:100, :100]
+        f.create_dataset("unlimited", data=t[:, :100], maxshape=(None, None), chunks=(7, 100), fletcher32=True)
+        f.create_dataset("early", shape=(0, 5), maxshape=(None, 5), dtype="f8")
+        f["half"] = t.astype("f2")
+        special = t.astype("f8")
+        special[0, :4] = np.nan, np.inf, -np.inf, -0.0
+        f["special"] = special
+        f["constant"] = np.full((100, 100), 7.25)
+        f["references"] = np.array([f["zz_t"].ref, f["group"].ref, h5py.Reference()], dtype=h5py.ref_dtype)
+        f["regions"] = np.array([f["zz_t"].regionref[10:20, 5:9]], dtype=h5py.regionref_dtype)
+        zz = f["zz_t"].attrs
+        zz["region"] = f["aa_big"].regionref[0:3, 0:4]
+        zz["object"] = f["aa_big"].ref
+        f.attrs.create("references", [f["hard"].ref, f["zz_t"].ref], dtype=h5py.ref_dtype)
+        pairs = np.dtype([("r", h5py.ref_dtype), ("n", "i4")])
+        group.attrs["pairs"] = np.array([(f["zz_t"].ref, 3), (inner.ref, 4)], dtype=pairs)
+        f["a_type"] = np.dtype("f4")
+        f["a_compound"] = np.dtype([("a", "i4"), ("b", "f8")])
+        f["a_type"].attrs["of"] = "a type"
+        f.create_dataset("typed", data=t, dtype=f["a_type"])
+        f.create_dataset("compounds", data=np.zeros(100, f["a_compound"].dtype), dtype=f["a_compound"])
+        f.attrs.create("typed", 2.5, dtype=f["a_type"])
+        for i in range(12):
+            zz[f"k{20 - i}"] = i
+        zz["string"] = "text"
+        zz["empty"] = h5py.Empty("i4")
+        sequences = np.array([np.arange(3, dtype="i4"), np.arange(5, dtype="i4")], dtype=object)
+        zz.create("sequences", sequences, dtype=h5py.vlen_dtype(np.int32))
+        for scale, n in ("y", 300), ("x", 400), ("long", 1000):
+            f[scale] = np.linspace(0, 1, n)
+            f[scale].make_scale(scale)
+        f["zz_t"].dims[0].attach_scale(f["y"])
+        f["zz_t"].dims[1].attach_scale(f["x"])
+        f["aa_big"].dims[1].attach_scale(f["x"])
+        layout = h5py.VirtualLayout((300, 400), "f4")
+        layout[:] = h5py.VirtualSource(".", "zz_t", (300, 400))
+        f.create_virtual_dataset("virtual", layout)
+        h5py.h5o.set_comment(group.id, b"a comment")
+    with open(name, "r+b") as raw:
+        raw.write(b"the user's own block")
+
+
+class Comparison:
+    def __init__(self, old, new, noa, kept):
+        self.old, self.new, self.noa, self.kept = old, new, noa, kept
+        self.objects = {}
+        self.lossy = 0
+
+    def same_object(self, a, b, where):
+        """Objects correspond one to one, whatever leads to them; True if this pair is new."""
+        import h5py
+
+        keys = [h5py.h5o.get_info(o.id).addr for o in (a, b)]
+        known = self.objects.setdefault(keys[0], keys[1])
+        assert known == keys[1], f"{where}: another object than elsewhere"
+        if (keys[0], "seen") in self.objects:
+            return False
+        self.objects[keys[0], "seen"] = True
+        return True
+
+    def group(self, a, b, where="/"):
+        import h5py
+
+        assert list(a) == list(b), f"{where}: {list(a)} became {list(b)}"
+        for name in a:
+            at = f"{where}{name}"
+            links = [g.get(name, getlink=True) for g in (a, b)]
+            assert type(links[0]) is type(links[1]), at
+            assert vars(links[0]) == vars(links[1]), at
+            encodings = [g.id.links.get_info(name.encode()).cset for g in (a, b)]
+            assert encodings[0] == encodings[1], at
+            if isinstance(links[0], h5py.HardLink):
+                self.object(a[name], b[name], at)
+
+    def object(self, a, b, where):
+        import h5py
+
+        assert type(a) is type(b), where
+        if not self.same_object(a, b, where):
+            return
+        self.attributes(a, b, where)
+        if isinstance(a, h5py.Group):
+            self.group(a, b, where.rstrip("/") + "/")
+        elif isinstance(a, h5py.Datatype):
+            assert a.id.equal(b.id), where
+        else:
+            self.dataset(a, b, where)
+
+    def same_type(self, a, b, where):
+        assert a.equal(b) or a.detect_class(7), f"{where}: {a} {b}"
+        assert a.committed() == b.committed(), where
+        if a.committed():
+            import h5py
+
+            self.same_object(h5py.Datatype(a), h5py.Datatype(b), where)
+
+    def attributes(self, a, b, where):
+        names = [list(o.attrs) for o in (a, b)]
+        assert names[0] == names[1], f"{where}: {names}"
+        for name in names[0]:
+            at = f"{where}@{name}"
+            one, other = a.attrs.get_id(name), b.attrs.get_id(name)
+            self.same_type(one.get_type(), other.get_type(), at)
+            assert one.shape == other.shape, at
+            self.values(a.attrs[name], b.attrs[name], at)
+
+    def values(self, a, b, where):
+        """Anything that h5py gives for elements."""
+        import h5py
+
+        if isinstance(a, h5py.Empty):
+            assert a == b, where
+        elif isinstance(a, h5py.RegionReference):
+            assert bool(a) == bool(b), where
+            if a:
+                self.object(self.old[a], self.new[b], where)
+                boxes = [h5py.h5r.get_region(r, f.id).get_select_bounds() for r, f in ((a, self.old), (b, self.new))]
+                assert boxes[0] == boxes[1], where
+        elif isinstance(a, h5py.Reference):
+            assert bool(a) == bool(b), where
+            if a:
+                self.object(self.old[a], self.new[b], where)
+        elif isinstance(a, np.void) and a.dtype.names:
+            for field in a.dtype.names:
+                self.values(a[field], b[field], where)
+        elif isinstance(a, np.ndarray) and (a.dtype == object or a.dtype.names):
+            assert a.shape == b.shape, where
+            for x, y in zip(a.ravel(), b.ravel()):
+                self.values(x, y, where)
+        elif isinstance(a, (np.ndarray, np.generic)):
+            assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), where
+        else:
+            assert a == b, where
+
+    def dataset(self, a, b, where):
+        self.same_type(a.id.get_type(), b.id.get_type(), where)
+        assert (a.shape, a.maxshape) == (b.shape, b.maxshape), where
+        assert a.chunks in (None, b.chunks), where
+        plists = [d.id.get_create_plist() for d in (a, b)]
+        assert plists[0].get_attr_creation_order() == plists[1].get_attr_creation_order(), where
+        filters = [[p.get_filter(i)[0] for i in range(p.get_nfilters())] for p in plists]
+        if a.is_virtual:
+            sources = [[(s.file_name, s.dset_name) for s in d.virtual_sources()] for d in (a, b)]
+            assert sources[0] == sources[1], where
+            return
+        if filters[1] != [47474]:
+            assert filters[0] == filters[1], where
+            assert not a.shape or a.dtype.kind != "f" or a.nbytes < 4096 or where in self.kept, f"{where} was kept"
+            self.values(a[()], b[()], where)
+            return
+        self.lossy += 1
+        assert plists[0].get_fill_time() == plists[1].get_fill_time(), where
+        assert np.array_equal(a.fillvalue, b.fillvalue, equal_nan=True), where
+        assert b.id.get_storage_size() < a.id.get_storage_size(), f"{where} grew"
+        self.bounded(a[()], b[()], a.fillvalue if plists[0].fill_value_defined() == 2 else None, where)
+
+    def bounded(self, a, b, fill, where):
+        plain = np.isfinite(a)
+        if fill is not None:
+            plain &= a != fill
+        assert a[~plain].tobytes() == b[~plain].tobytes(), f"{where}: missing values and specials"
+        v, r = a[plain].astype("f8"), b[plain].astype("f8")
+        bound = self.noa * (v.max() - v.min())
+        worst = np.abs(v - r).max()
+        assert worst <= bound, f"{where}: {worst} > {bound}"
+        assert worst > 0 or bound == 0 or where in self.kept, f"{where}: nothing was lost, so nothing is shown"
+
+
+def same(old, new, noa, *kept):
+    import h5py
+
+    with h5py.File(old) as a, h5py.File(new) as b:
+        comparison = Comparison(a, b, float(noa), kept)
+        assert a.userblock_size == b.userblock_size
+        comparison.object(a["/"], b["/"], "/")
+        size = a.userblock_size
+        print(f"{comparison.lossy} datasets compressed")
+    with open(old, "rb") as a, open(new, "rb") as b:
+        assert a.read(size) == b.read(size)
+
+
+def scales(new):
+    """The dimension scales of the new file serve."""
+    import h5py
+
+    with h5py.File(new) as f:
+        assert [d.keys() for d in f["zz_t"].dims] == [["y"], ["x"]]
+        assert f["zz_t"].dims[1][0] == f["x"] and h5py.h5ds.is_scale(f["x"].id)
+
+
+def netcdf(name):
+    """A file with all that netCDF-4 writes: groups, types, unlimited and shared dimensions, variables named as no dimension is."""
+    import netCDF4
+
+    with netCDF4.Dataset(name, "w") as f:
+        f.title = "a test"
+        for dimension, size in ("time", None), ("y", 60), ("x", 80), ("bare", 7):
+            f.createDimension(dimension, size)
+        for coordinate, n in ("x", 80), ("y", 60):
+            v = f.createVariable(coordinate, "f8", (coordinate,))
+            v[:] = np.linspace(0, 1, n)
+        f.createVariable("time", "f8", ("time",))[:] = np.arange(5)
+        y, x = np.mgrid[0:60, 0:80]
+        data = np.stack([280 + np.sin(x / 9 + k) + np.cos(y / 7) for k in range(5)])
+        t = f.createVariable("t", "f4", ("time", "y", "x"), zlib=True, fill_value=-9999.0, chunksizes=(1, 60, 80))
+        t.units = "K"
+        t[:] = np.ma.masked_where(data < 278.6, data)
+        group = f.createGroup("deeper")
+        group.createDimension("z", 11)
+        group.createVariable("u", "f8", ("z", "y", "x"))[:] = np.stack([data[0] * k for k in range(11)])
+        pair = f.createCompoundType(np.dtype([("a", "i4"), ("b", "f8")]), "pair")
+        f.createVariable("pairs", pair, ("bare",))[:] = np.zeros(7, pair.dtype)
+        level = f.createEnumType("u1", "level", {"low": 0, "high": 1})
+        f.createVariable("levels", level, ("bare",), fill_value=0)[:] = [0, 1, 0, 1, 0, 1, 0]
+        f.createVariable("words", str, ("bare",))[:] = np.array(list("abcdefg"), dtype=object)
+
+
+def xarray(old, new, group, noa):
+    """xarray and netCDF4 find in the new file what they found in the old one."""
+    import netCDF4
+    import xarray
+
+    def tree(group):
+        variables = {n: (v.dimensions, v.dtype, v.ncattrs(), str(v.datatype)) for n, v in group.variables.items()}
+        dimensions = {n: (len(d), d.isunlimited()) for n, d in group.dimensions.items()}
+        return variables, dimensions, list(group.cmptypes), list(group.enumtypes), [(n, tree(g)) for n, g in group.groups.items()]
+
+    with netCDF4.Dataset(old) as a, netCDF4.Dataset(new) as b:
+        assert tree(a) == tree(b), f"{tree(a)}\n{tree(b)}"
+        assert a.ncattrs() == b.ncattrs() and a.data_model == b.data_model
+    options = {} if group == "/" else {"group": group}
+    for engine in "netcdf4", "h5netcdf":
+        with xarray.open_dataset(old, engine=engine, **options) as a, xarray.open_dataset(new, engine=engine, **options) as b:
+            assert list(a.variables) == list(b.variables) and a.sizes == b.sizes
+            for name, x in a.variables.items():
+                y = b[name].variable
+                assert x.attrs.keys() == y.attrs.keys() and x.dims == y.dims, name
+                if x.dtype.kind == "f":
+                    assert (np.isnan(x) == np.isnan(y)).all(), f"{name}: missing values"
+                    bound = float(noa) * float(np.nanmax(x) - np.nanmin(x))
+                    assert np.nanmax(np.abs(x.values.astype("f8") - y.values)) <= bound, name
+                elif x.dtype.kind != "O":
+                    assert (x.values == y.values).all(), name
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])

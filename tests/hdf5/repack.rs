@@ -1,0 +1,164 @@
+//! `sleek repack` on files of everything that HDF5 and netCDF-4 have.
+
+use std::fs;
+use std::process::Output;
+
+use crate::{Place, common, source, venv_python};
+
+const PYTHON: &str = "venv-h5py-1.14";
+/// Floats that keep every bit: scales, and a dataset with a missing value that lies on no coarser grid.
+const EXACT: [&str; 4] = ["/x", "/y", "/long", "/fraction"];
+
+/// `sleek` without any plugin path: it brings the filter along.
+fn sleek(place: &Place, arguments: &[&str]) -> Output {
+    let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+    command.env_remove("HDF5_PLUGIN_PATH").args(arguments).output().unwrap()
+}
+
+fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
+    let out = sleek(place, arguments);
+    assert!(out.status.success(), "sleek {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
+    let before = files(place);
+    let out = sleek(place, arguments);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{message}");
+    assert!(message.starts_with("sleek: error: ") && message.contains(part), "no '{part}' in {message}");
+    assert_eq!(files(place), before, "sleek {arguments:?} changed files");
+}
+
+fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
+    let mut files: Vec<_> = entries
+        .filter(|e| e.path().is_file())
+        .map(|e| (e.file_name().to_string_lossy().into_owned(), fs::read(e.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
+    let script = source("repack.py");
+    place.run(&venv_python(venv), &[&[script.as_str()], arguments].concat())
+}
+
+#[test]
+fn everything_but_the_floats_is_kept() {
+    let Some(place) = Place::with(&["h5dump", &venv_python(PYTHON)]) else { return };
+    for libver in ["earliest", "v108", "v110"] {
+        python(&place, PYTHON, &["make", "old.h5", libver]);
+        let table = sleek_ok(&place, &["repack", "--noa", "1e-3", "--verify", "--force", "old.h5", "new.h5"]);
+        assert!(table.contains("verified"), "{table}");
+        for line in ["/x ", "/compound ", "/virtual "] {
+            let line = table.lines().find(|l| l.starts_with(line)).unwrap();
+            assert!(line.contains("kept: "), "{line}");
+        }
+        for venv in [PYTHON, "venv-h5py-2"] {
+            let said = python(&place, venv, &[&["same", "old.h5", "new.h5", "1e-3"], &EXACT[..]].concat());
+            assert!(said.contains("12 datasets compressed"), "{said}");
+        }
+        python(&place, PYTHON, &["scales", "new.h5"]);
+        assert!(place.run("h5dump", &["-H", "-g", "/group", "new.h5"]).contains("COMMENT \"a comment\""));
+        let version = |file| fs::read(place.path(file)).unwrap()[1024 + 8];
+        assert_eq!(version("old.h5"), version("new.h5"), "superblock, {libver}");
+        let sizes = ["old.h5", "new.h5"].map(|f| fs::metadata(place.path(f)).unwrap().len());
+        assert!(sizes[1] * 4 < sizes[0], "{sizes:?}");
+        // What is repacked can be repacked; the result needs no more.
+        sleek_ok(&place, &["repack", "--lossless", "--verify", "--force", "new.h5", "again.h5"]);
+        python(&place, PYTHON, &[&["same", "old.h5", "again.h5", "1e-3"], &EXACT[..]].concat());
+    }
+}
+
+#[test]
+fn in_place_and_by_name() {
+    let Some(place) = Place::with(&["h5diff", "h5dump", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    fs::copy(place.path("old.h5"), place.path("same.h5")).unwrap();
+    sleek_ok(&place, &["repack", "-q", "--force", "--abs", "1e-3", "--dataset", "half=keep", "same.h5", "same.h5"]);
+    place.run("h5diff", &["-d", "0.001", "old.h5", "same.h5", "/zz_t"]);
+    assert_eq!(place.attempt("h5diff", &["old.h5", "same.h5", "/zz_t"]).status.code(), Some(1));
+    place.run("h5diff", &["old.h5", "same.h5", "/half"]);
+
+    let table = sleek_ok(
+        &place,
+        &["repack", "--dataset", "/group/inner/x=rel=1e-2", "--dataset", "x=lossless", "old.h5", "two.h5"],
+    );
+    assert!(table.matches("kept: not named").count() > 5, "{table}");
+    let filtered = |file: &str| place.run("h5dump", &["-pH", file]).matches("FILTER_ID 47474").count();
+    // The first has a second name, under which h5dump shows it too.
+    assert_eq!((filtered("two.h5"), filtered("old.h5")), (2, 0), "{table}");
+    place.run("h5diff", &["old.h5", "two.h5", "/x"]);
+    place.run("h5diff", &["-p", "0.01", "old.h5", "two.h5", "/group/inner/x"]);
+}
+
+#[test]
+fn netcdf_stays_netcdf() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    python(&place, "venv-python", &["netcdf", "old.nc"]);
+    sleek_ok(&place, &["repack", "-q", "--noa", "1e-3", "--verify", "old.nc", "new.nc"]);
+    for group in ["/", "deeper"] {
+        python(&place, "venv-python", &["xarray", "old.nc", "new.nc", group, "1e-3"]);
+    }
+    let header = |file: &str| place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(header("old.nc"), header("new.nc"));
+    place.run("h5diff", &["-d", "0.01", "old.nc", "new.nc", "/t"]);
+    // The files of SLEEK_DATA, whatever is in them.
+    let Some(folder) = common::data_dir() else { return };
+    let real: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    for file in
+        real.iter().filter(|p| p.extension().is_some_and(|e| e == "nc" || e == "nc4" || e == "h5" || e == "hdf5"))
+    {
+        let file = file.to_str().unwrap();
+        sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-4", "--verify", file, "real.h5"]);
+        if file.ends_with("nc") || file.ends_with("nc4") {
+            assert_eq!(
+                place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>(),
+                place.run("ncdump", &["-h", "real.h5"]).lines().skip(1).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_estimates_and_writes_nothing() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let before = files(&place);
+    let dry = sleek_ok(&place, &["repack", "--dry-run", "--noa", "1e-3", "old.h5"]);
+    assert_eq!(files(&place), before);
+    let done = sleek_ok(&place, &["repack", "--noa", "1e-3", "old.h5", "new.h5"]);
+    let ratio = |table: &str| -> f64 {
+        let line = table.lines().find(|l| l.starts_with("/aa_big ")).unwrap();
+        line.split_whitespace().nth(4).unwrap().parse().unwrap()
+    };
+    assert!((ratio(&dry) / ratio(&done) - 1.0).abs() < 0.1, "{dry}\n{done}");
+}
+
+#[test]
+fn what_is_refused() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    fs::write(place.path("text.h5"), "not HDF5").unwrap();
+    fs::write(place.path("classic.nc"), b"CDF\x01 and what follows").unwrap();
+    fs::write(place.path("cut.h5"), &fs::read(place.path("old.h5")).unwrap()[..100_000]).unwrap();
+    for (arguments, part) in [
+        (&["old.h5", "new.h5"][..], "a bound is needed"),
+        (&["--noa", "1e-3", "old.h5"], "<OUT>"),
+        (&["--noa", "1e-3", "old.h5", "text.h5"], "--force"),
+        (&["--noa", "1e-3", "old.h5", "old.h5"], "--force"),
+        (&["--noa", "1e-3", "text.h5", "new.h5"], "not an HDF5 file"),
+        (&["--noa", "1e-3", "classic.nc", "new.h5"], "nccopy -k nc4"),
+        (&["--noa", "1e-3", "cut.h5", "new.h5"], "cut.h5: H5Fopen"),
+        (&["--noa", "1e-3", "missing.h5", "new.h5"], "missing.h5"),
+        (&["--noa", "1e-3", "old.h5", "nowhere/new.h5"], "nowhere/new.h5"),
+        (&["--noa", "1e-3", "--dataset", "/t=keep", "old.h5", "new.h5"], "no such dataset; there are /zz_t"),
+        (&["--dataset", "/zz_t", "old.h5", "new.h5"], "/t=abs=1e-3"),
+        (&["--dataset", "/zz_t=abs=x", "old.h5", "new.h5"], "abs=x"),
+        (&["--noa", "1e-3", "--library", "text.h5", "old.h5", "new.h5"], "--library text.h5"),
+    ] {
+        sleek_fails(&place, &[&["repack"], arguments].concat(), part);
+    }
+}

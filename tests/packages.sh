@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The recipes of packages name the version and targets that are there, and Spack's does what it says, on a stand-in for Spack. What
+# builds the packages for real: make deb, make clean-room, docs/packages.md.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
+fail() { echo "packages: FAILED: $*" >&2 && exit 1; }
+
+head -n 1 packaging/debian/changelog | grep -qF "sleek ($version)" || fail "packaging/debian/changelog is not about $version"
+grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
+grep -qF "version(\"$version\"" packaging/spack/packages/sleek/package.py || fail "Spack's recipe is not about $version"
+
+python3 - << 'END'
+import runpy, sys, types
+said, called = [], []
+class Base: pass
+spack, makefile = types.ModuleType("spack.package"), types.ModuleType("makefile")
+for directive in ("license", "version", "depends_on", "variant"):
+    setattr(spack, directive, lambda *a, _d=directive, **k: said.append((_d, a, k)))
+spack.make = lambda *a: called.append(a)
+spack.join_path = lambda *a: "/".join(a)
+spack.which = lambda path: lambda *a, **k: "UD=47474,0,5,1,1,3539053052,1062232653,0" if a == ("h5args", "--abs", "1e-3") else ""
+makefile.MakefilePackage = Base
+sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": spack,
+                    **{n: types.ModuleType(n) for n in ("spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems")},
+                    "spack_repo.builtin.build_systems.makefile": makefile})
+recipe = runpy.run_path("packaging/spack/packages/sleek/package.py")["Sleek"]()
+class Prefix(str):
+    lib, bin = "/p/lib", types.SimpleNamespace(sleek="/p/bin/sleek")
+recipe.prefix = Prefix("/p")
+recipe.build(None, recipe.prefix)
+recipe.install(None, recipe.prefix)
+recipe.test_command()
+recipe.setup_run_environment(types.SimpleNamespace(prepend_path=lambda *a: called.append(a)))
+assert called == [("build", "static"), ("-o", "build", "-o", "static", "install", "PREFIX=/p"), ("HDF5_PLUGIN_PATH", "/p/lib/hdf5/plugin")], called
+assert {d for d, _, _ in said} == {"license", "version", "depends_on", "variant"}
+END
+grep -qF "sleek/$version.lua" docs/quickstart/clusters.md || fail "docs/quickstart/clusters.md names a module of another version"
+for target in build static install deb tarball wheel; do
+    grep -q "^$target:" Makefile || fail "the recipes call make $target, which is not there"
+done
+echo "packages: passed"
