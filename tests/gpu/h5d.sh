@@ -5,17 +5,24 @@
 # Where HDF5 is not known to pkg-config, HDF5_CFLAGS and HDF5_LIBS tell how to compile and link; SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+left_out() { echo "$1: HDF5 from GPU memory was left out" && exit 0; }
+command -v nvcc > /dev/null || left_out "nvcc is not installed"
+if [ -z "${HDF5_LIBS:-}" ]; then
+    for module in hdf5-serial hdf5 none; do
+        pkg-config --exists "$module" 2> /dev/null && break
+    done
+    [ "$module" != none ] || left_out "HDF5 is not known to pkg-config"
+    HDF5_CFLAGS=$(pkg-config --cflags "$module")
+    HDF5_LIBS=$(pkg-config --libs "$module")
+fi
+read -ra cflags <<< "${HDF5_CFLAGS:-}"
+read -ra libs <<< "$HDF5_LIBS"
 library=${SLEEK_LIBRARY:-}
 if [ -z "$library" ]; then
+    command -v cargo > /dev/null || left_out "cargo is not installed and SLEEK_LIBRARY not set"
     cargo build --release --lib
     library=${CARGO_TARGET_DIR:-target}/release/libsleek.so
 fi
-if ! command -v nvcc > /dev/null; then
-    echo "nvcc is not installed: HDF5 from GPU memory was left out"
-    exit 0
-fi
-read -ra cflags <<< "${HDF5_CFLAGS:-$(pkg-config --cflags hdf5)}"
-read -ra libs <<< "${HDF5_LIBS:-$(pkg-config --libs hdf5)}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/plugin"
