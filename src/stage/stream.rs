@@ -64,17 +64,24 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     last.copy_from_slice(src_last);
 }
 
-/// Asks the processor to fetch `bytes` while it does something else.
-#[inline(always)]
-pub fn prefetch(bytes: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(64) {
-        use std::arch::x86_64::*;
-        // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+/// Data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
+pub struct Ahead<'a>(pub &'a [u8]);
+
+impl Ahead<'_> {
+    /// Asks the processor to fetch the next `lines` cache lines while it does something else.
+    #[inline(always)]
+    pub fn fetch(&mut self, lines: usize) {
+        let (next, rest) = self.0.split_at_checked(64 * lines).unwrap_or((self.0, &[]));
+        self.0 = rest;
+        #[cfg(target_arch = "x86_64")]
+        for line in next.chunks(64) {
+            use std::arch::x86_64::*;
+            // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = next;
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes;
 }
 
 /// Makes this thread's copies visible to others in the order that they expect.

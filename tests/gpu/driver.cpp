@@ -3,6 +3,7 @@
 // must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
 #include "../../kernels/sleek.cu"
+#include "../../kernels/h5d/boxes.cu"
 #include <map>
 #include <mutex>
 
@@ -64,6 +65,11 @@ const Kernel kernels[] = {
     OF_FLOAT(f32), OF_FLOAT(f64), OF_FLOAT(f16), OF_FLOAT(bf16), OF_TYPE(b8),
     ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs),
     ENTRY(sleek_list, LIST_THREADS, ListArgs),
+    TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_gather_4, BOX_THREADS, BoxArgs), TURNS(sleek_gather_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_1, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_4, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_pack, BOX_THREADS, PackArgs),
 };
 }
 
@@ -99,6 +105,8 @@ Status cuMemAllocManaged(u64* p, size_t n, unsigned) { return allocate(p, n, tru
 Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); }
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
+Status cuMemHostAlloc(void** p, size_t n, unsigned) { *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096); return *p ? SUCCESS : 2; }
+Status cuMemFreeHost(void* p) { free(p); return SUCCESS; }
 Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { memcpy(to, (void*)from, n); return SUCCESS; }
 Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { memcpy((void*)to, from, n); return SUCCESS; }
 Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { memcpy((void*)to, (void*)from, n); return SUCCESS; }

@@ -21,6 +21,7 @@ use crate::format::{Special, SubMode};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
 use crate::stage::simd::{HIGHS, POSITIONS, Simd};
+use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
 /// How a subchunk is to be packed.
@@ -229,26 +230,35 @@ fn settle<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
-/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with.
+/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` three quarters are fetched.
 #[inline(always)]
 pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
     window: impl Fn(usize) -> Window<'a, E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
     lists: &mut Lists<E::Word, S>,
+    ahead: &mut Ahead,
 ) -> [Choice<E::Word>; SUBCHUNKS] {
-    let surveys: [_; SUBCHUNKS] = from_fn(|s| survey::<E, S, P>(special, window(s)));
+    let surveys: [_; SUBCHUNKS] = from_fn(|s| {
+        ahead.fetch(2);
+        survey::<E, S, P>(special, window(s))
+    });
     for (s, Survey { mode, base, .. }) in surveys.iter().enumerate() {
+        ahead.fetch(1);
         encode::<E, S>(*mode, special, window(s), base.unwrap_or(E::Word::ZERO), &mut codes[s]);
     }
     let fulls: [_; SUBCHUNKS] = from_fn(|s| P::width(&codes[s]));
     let mut widths = fulls;
     if E::Word::BITS > 8 {
-        (0..SUBCHUNKS).for_each(|s| P::widths(&codes[s], &mut lists.widths[s]));
+        (0..SUBCHUNKS).for_each(|s| {
+            ahead.fetch(1);
+            P::widths(&codes[s], &mut lists.widths[s])
+        });
         let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
         widths = from_fn(|s| fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]));
     }
     from_fn(|s| {
+        ahead.fetch(1);
         let exceptions = (&mut lists.positions[s], &mut lists.highs[s]);
         settle::<E, S, P>(special, window(s), &surveys[s], (widths[s], fulls[s]), &mut codes[s], exceptions)
     })

@@ -7,7 +7,8 @@ use crate::format::{Body, ChunkHeader, Kind, Special, SubMode};
 use crate::stage::quantize::{self, Element};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
-use crate::stage::{exponent, stream, word::Word};
+use crate::stage::stream::Ahead;
+use crate::stage::{exponent, word::Word};
 
 /// A body that was checked, ready to be decoded; on the stack for the time of one chunk.
 #[allow(clippy::large_enum_variant)]
@@ -32,11 +33,11 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let size = size_of::<E::Word>();
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
-    let mut ahead = ahead.chunks(body.len.div_ceil(SUBCHUNKS));
+    let (lines, mut ahead) = (body.len.div_ceil(64 * SUBCHUNKS), Ahead(ahead));
     let mut codes = [E::Word::ZERO; S];
     let mut staged = [0; SUBCHUNK_BYTES];
     for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
-        stream::prefetch(ahead.next().unwrap_or(&[]));
+        ahead.fetch(lines);
         let len = out.len();
         let place = if past_caches { &mut staged[..len] } else { &mut *out };
         match &content {

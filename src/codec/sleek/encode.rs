@@ -8,10 +8,11 @@ use crate::format::{ChunkHeader, Kind, Special};
 use crate::memory::filled;
 use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
+use crate::stage::round;
 use crate::stage::simd::scalar::BitWriter;
 use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
+use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
-use crate::stage::{round, stream};
 
 /// Buffers that an encoder reuses from chunk to chunk. Words of whatever width, so u64 for their alignment.
 #[derive(Default)]
@@ -75,7 +76,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) -> (Kind, usize) {
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     let words = view(&mut buffers.words);
-    let domain = to_integers::<E, S>(plan, src, words);
+    // As much as this chunk has.
+    let mut ahead = Ahead(&ahead[..src.len().min(ahead.len())]);
+    let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
     if is_constant(words) {
         out[..ALIGN].fill(0);
         to_element::<E>(plan, &domain, words[1][0]).store(out);
@@ -86,7 +89,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         lists: view(&mut buffers.lists),
         exceptions: &mut buffers.exceptions,
     };
-    match pack_chunk::<E, S, P>(plan, &domain, words, scratch, ahead, out) {
+    match pack_chunk::<E, S, P>(plan, &domain, words, scratch, &mut ahead, out) {
         Some(bytes) if bytes < raw_bytes => (Kind::Packed, bytes),
         _ => {
             raw::<E::Word>(plan, src, &mut out[..raw_bytes]);
@@ -123,8 +126,14 @@ fn raw<W: Word>(plan: &Plan, src: &[u8], out: &mut [u8]) {
 
 /// The chunk's integers x of docs/format.md §3.2.
 #[inline(always)]
-fn to_integers<E: Element, const S: usize>(plan: &Plan, src: &[u8], words: &mut Words<E::Word, S>) -> Domain {
+fn to_integers<E: Element, const S: usize>(
+    plan: &Plan,
+    src: &[u8],
+    words: &mut Words<E::Word, S>,
+    ahead: &mut Ahead,
+) -> Domain {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
+        ahead.fetch(if plan.profile == Profile::Fast { 3 } else { 1 });
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
             quantize::encode::<E, S>(q, subchunk);
@@ -195,7 +204,7 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     domain: &Domain,
     words: &Words<E::Word, S>,
     Scratch { codes, lists, exceptions }: Scratch<E::Word, S>,
-    ahead: &[u8],
+    ahead: &mut Ahead,
     out: &mut [u8],
 ) -> Option<usize> {
     let mut tail = Tail {
@@ -212,10 +221,10 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let adaptive = plan.profile == Profile::Adaptive;
     let mut choices = [Choice::NONE; SUBCHUNKS];
     if adaptive {
-        choices = choose::adaptive::<E, S, P>(domain.special, window, codes, lists);
+        choices = choose::adaptive::<E, S, P>(domain.special, window, codes, lists, ahead);
     }
     for s in 0..SUBCHUNKS {
-        stream::prefetch(ahead.get(s * SUBCHUNK_BYTES..(s + 1) * SUBCHUNK_BYTES).unwrap_or(&[]));
+        ahead.fetch(if adaptive { 2 } else { 5 });
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {

@@ -130,6 +130,54 @@ const fn pack32_table() -> [Pack32; 33] {
 
 static PACK32: [Pack32; 33] = pack32_table();
 
+/// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
+const NARROW: u32 = 14;
+
+/// Constants of packing narrow values: 64-bit lanes of four values, eight of them one behind the other.
+#[derive(Clone, Copy)]
+struct PackNarrow {
+    even: Lanes<u8, 64>,
+    odd: Lanes<u8, 64>,
+    ahead: Lanes<u64, 8>,
+    even_mask: u64,
+    odd_mask: u64,
+}
+
+const fn pack_narrow_table() -> [PackNarrow; NARROW as usize + 1] {
+    let mut table =
+        [PackNarrow { even: Lanes([0; 64]), odd: Lanes([0; 64]), ahead: Lanes([0; 8]), even_mask: 0, odd_mask: 0 };
+            NARROW as usize + 1];
+    let mut n = 1;
+    while n <= NARROW as usize {
+        let row = &mut table[n];
+        let mut k = 0;
+        while k < 8 {
+            // Of the fours, 0 … 3 lie in the even lanes and 4 … 7 in the odd ones.
+            let lane = 2 * (k % 4) + k / 4;
+            let ahead = 4 * n * k % 8;
+            row.ahead.0[lane] = ahead as u64;
+            let start = 4 * n * k / 8;
+            let mut i = 0;
+            while 8 * i < 4 * n + ahead {
+                let from = (8 * lane + i) as u8;
+                if k % 2 == 0 {
+                    row.even.0[start + i] = from;
+                    row.even_mask |= 1 << (start + i);
+                } else {
+                    row.odd.0[start + i] = from;
+                    row.odd_mask |= 1 << (start + i);
+                }
+                i += 1;
+            }
+            k += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table();
+
 /// Constants of packing 64-bit lanes of 33 to 64 bits: which values word t is made of, and how they are shifted.
 #[derive(Clone, Copy)]
 struct Pack64 {
@@ -193,37 +241,70 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     }
 }
 
-/// Packs `VECTORS` times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
+/// Packs the 32 values in `low` and `high` of `n` ≤ `NARROW` bits into `out`: pairs by a product, pairs of pairs by a shift, and these by
+/// bytes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `out` are writable.
+#[inline(always)]
+unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let keep = _mm512_set1_epi32((1 << n) - 1);
+        let words = _mm512_packus_epi32(_mm512_and_si512(low, keep), _mm512_and_si512(high, keep));
+        let pairs = _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)));
+        let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
+        // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
+        let keep = _mm512_set1_epi64((1 << (2 * n)) - 1);
+        let fours = _mm512_sllv_epi64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
+        let bytes = _mm512_or_si512(
+            _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), fours),
+            _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), fours),
+        );
+        _mm512_storeu_si512(out.cast(), bytes);
+    }
+}
+
+/// Packs `VECTORS` (an even number) times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
 fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 16 * VECTORS);
     room(2 * VECTORS * n as usize, out);
-    let row = &PACK32[n as usize];
-    for i in 0..VECTORS {
-        // SAFETY: only code of this level calls this; 16 codes are read, and 64 bytes from 2n·i on are in `out`.
-        unsafe {
-            let v = _mm512_loadu_si512(codes.as_ptr().add(16 * i).cast());
-            pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
+    // SAFETY: only code of this level calls this; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
+    unsafe {
+        let v = |i: usize| _mm512_loadu_si512(codes.add(16 * i).cast());
+        if n <= NARROW {
+            let row = &PACK_NARROW[n as usize];
+            (0..VECTORS).step_by(2).for_each(|i| pack_narrow(v(i), v(i + 1), n, row, out.add(2 * n as usize * i)));
+            return;
         }
+        let row = &PACK32[n as usize];
+        (0..VECTORS).for_each(|i| pack32(v(i), n, row, out.add(2 * n as usize * i)));
     }
 }
 
-/// Packs `VECTORS` (an even number) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
+/// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
 fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 8 * VECTORS);
     room(VECTORS * n as usize, out);
     let codes = codes.as_ptr();
     if n <= 32 {
-        let row = &PACK32[n as usize];
-        for i in 0..VECTORS / 2 {
-            // SAFETY: only code of this level calls this; 16 values of at most 32 bits are read and narrowed; 64 bytes from 2n·i on are in `out`.
-            unsafe {
-                let low = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.add(16 * i).cast()));
-                let high = _mm512_cvtepi64_epi32(_mm512_loadu_si512(codes.add(16 * i + 8).cast()));
-                let v = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
+        // SAFETY: only code of this level calls this; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
+        // 2n·i on are in `out`.
+        unsafe {
+            let v = |i: usize| _mm512_loadu_si512(codes.add(8 * i).cast());
+            let low = |i| _mm512_permutex2var_epi32(v(2 * i), LOW_HALVES.load(), v(2 * i + 1));
+            let start = out.as_mut_ptr();
+            let to = |i| start.add(2 * n as usize * i);
+            if n <= NARROW {
+                let row = &PACK_NARROW[n as usize];
+                (0..VECTORS / 2).step_by(2).for_each(|i| pack_narrow(low(i), low(i + 1), n, row, to(i)));
+                return;
             }
+            let row = &PACK32[n as usize];
+            (0..VECTORS / 2).for_each(|i| pack32(low(i), n, row, to(i)));
         }
         return;
     }
@@ -368,6 +449,8 @@ fn stream_lines(src: &[u8], dst: &mut [u8]) {
 
 /// 0, 1, 2, ….
 const LANES32: Lanes<u32, 16> = Lanes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+/// Of two vectors the low halves of the 64-bit lanes.
+const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);
 /// 0, 1, 2, ….
 const LANES64: Lanes<u64, 8> = Lanes([0, 1, 2, 3, 4, 5, 6, 7]);
 
