@@ -42,7 +42,6 @@ struct Job {
     Plan plan;
 
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
-    DEV bool has(u64 turn) const { return turn - item.first < plan.chunks; }
 
     DEV Source source(u64 c) const {
         Source s;
@@ -66,11 +65,12 @@ struct Job {
 // What a block shares, whoever encodes.
 struct Desk {
     Job job;
-    u64 turn[2];                   // the block's, now and next
+    u64 chunk[2];                  // the block's, now and next
     u64 sums[COMPRESS_WARPS];      // of each warp: its part of a body's checksum
     u64 index_sum;                 // keyed sum of the entries that this block made in this array
     u32 done;                      // and how many
     u32 last;                      // whether this block closes the stream
+    u32 more;                      // whether there was a seat
 };
 
 // A chunk whose body is done, but not in its place.
@@ -91,23 +91,31 @@ struct Compressor {
     u32 lane, warp;
 
     DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {
-        if (threadIdx.x) return;
-        desk.turn[0] = ticket();
-        desk.job.item.first = desk.job.plan.chunks = 0;
-        desk.index_sum = desk.done = 0;
+        if (threadIdx.x == 0) desk.index_sum = desk.done = 0;
     }
 
-    DEV u64 ticket() const { return atomicAdd(&a.batch.slots->control.ticket, 1ull); }
+    // Its next chunk, or one beyond the end.
+    DEV u64 ticket() const { return atomicAdd(&desk.job.slot->control.ticket, 1ull); }
 
-    // Turns to the array of a turn. For the whole block.
-    DEV void enter(u64 turn) {
+    // Takes a seat at an array, and the first chunk there; false if none is left. For the whole block.
+    DEV bool enter() {
+        __syncthreads();
         leave();
         __syncthreads();    // everyone is done with the array before
         if (warp == 0) {
-            const u32 i = a.batch.item_at(turn, lane);
-            if (lane == 0) desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan};
+            const u64 seat = __shfl_sync(FULL, lane ? 0 : atomicAdd(&a.batch.slots->control.seat, 1ull), 0);
+            const bool more = seat < a.batch.seats;
+            const u32 i = more ? a.batch.item_at(seat, lane) : 0;
+            if (lane == 0) {
+                desk.more = more;
+                if (more) {
+                    desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan};
+                    desk.chunk[0] = ticket();
+                }
+            }
         }
         __syncthreads();
+        return desk.more;
     }
 
     // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.

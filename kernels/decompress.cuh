@@ -356,7 +356,7 @@ template <class T> struct Stream {
     const u8* src;
     Control* control;
     Result* result;
-    u64 first, turns;    // of all arrays' turns, those of this one
+    u64 first, seats;    // of all arrays' seats, those of this one
     StreamHead head;
     Quantizer<T> quantizer;
     Target target;
@@ -369,7 +369,7 @@ template <class T> struct Stream {
         control = &a.batch.slots[i].control;
         result = a.batch.results + i;
         first = item.first;
-        turns = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.turns) - first;
+        seats = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.seats) - first;
         status = head.read(src, item.bytes);
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
@@ -383,9 +383,6 @@ template <class T> struct Stream {
         begin = target.begin / group * GROUP_CHUNKS;
         end = item.count ? min_of(((target.end - 1) / group + 1) * GROUP_CHUNKS, head.chunks) : 0;
     }
-
-    // Blocks that have a turn in this array; each has its first one among the first so many.
-    DEV u64 blocks() const { return min_of(turns, (u64)gridDim.x); }
 };
 
 // What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
@@ -440,23 +437,23 @@ template <class T> struct Workbench {
     Body place[2];    // of this chunk and the next
 };
 
-// A block's turns in one array, from its chunk `c` on. For a whole block.
-template <class T> DEV void decompress_one(Workbench<T>& bench, u64 rank) {
+// Works from one of an array's seats. For a whole block.
+template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Stream<T>& stream = bench.stream;
     const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
-    bool good = check_index(src, stream.head, stream.control, rank, stream.blocks()) || lane;
+    bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
     u32 turn = 0;
-    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + rank, bench.place[0], lane);
-    for (u64 c = stream.begin + rank; c < stream.end; c += gridDim.x) {
+    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);
+    for (u64 c = stream.begin + seat; c < stream.end; c += stream.seats) {
         __syncthreads();    // the place is known, and everyone is done with the body before
         const Body here = bench.place[turn];
         turn ^= 1;
         const u64 sum = warp_sum(fetch(src + here.at, here.units, (uint4*)bench.body));
         if (lane == 0) bench.part[warp] = sum;
         __syncthreads();
-        if (warp == DECODE_WARPS - 1) look_up(src, stream, c + gridDim.x, bench.place[turn], lane);
+        if (warp == DECODE_WARPS - 1) look_up(src, stream, c + stream.seats, bench.place[turn], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
@@ -466,26 +463,24 @@ template <class T> DEV void decompress_one(Workbench<T>& bench, u64 rank) {
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();
-    if (threadIdx.x == 0) close(stream.control, src, stream.head, disagreement, stream.result, stream.blocks());
+    if (threadIdx.x == 0) close(stream.control, src, stream.head, disagreement, stream.result, stream.seats);
 }
 
 template <class T> DEV void decompress(const DecompressArgs& a) {
     SHARED Workbench<T> bench;
     const u32 lane = threadIdx.x & 31;
-    for (u64 turn = blockIdx.x; turn < a.batch.turns;) {
+    for (u64 seat = blockIdx.x; seat < a.batch.seats; seat += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {
-            const u32 i = a.batch.item_at(turn, lane);
+            const u32 i = a.batch.item_at(seat, lane);
             if (lane == 0) bench.stream.open(a, i);
         }
         __syncthreads();
-        const u64 rank = turn - bench.stream.first;
         if (bench.stream.status == 0) {
-            decompress_one(bench, rank);
-        } else if (rank == 0 && threadIdx.x == 0) {
+            decompress_one(bench, seat - bench.stream.first);
+        } else if (seat == bench.stream.first && threadIdx.x == 0) {
             bench.stream.result->status = bench.stream.status;
             bench.stream.result->bytes = 0;
         }
-        turn += (bench.stream.turns - rank + gridDim.x - 1) / gridDim.x * gridDim.x;
     }
 }

@@ -1,7 +1,7 @@
 // The encoder of profile `fast` for floats in the machine's byte order, aligned to 16: the paper's transform, and nothing else.
 //
 // A block has three chunks on their way. One is loaded, transformed, published and packed; the one before it is packed and looks up where
-// it goes, which by then is known; the one before that goes there, while the first is still coming in. Nobody waits for other blocks.
+// it goes, which by then is known; the one before that goes there, while the first is still coming in. Hardly ever does a block wait for others.
 #pragma once
 #include "compress.cuh"
 
@@ -26,35 +26,23 @@ template <class T> struct FastEncoder {
     u32 lane, warp;
 
     DEV FastEncoder(const CompressArgs& a, Bench<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {
-        if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-    }
+        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
-        __syncthreads();
-        for (u32 round = 0;; round++) {
-            const u64 turn = desk.turn[round & 1];
-            const bool more = turn < block.a.batch.turns;
-            if (!more || !desk.job.has(turn)) {
-                drain(round);
-                if (!more) break;
-                block.enter(turn);
-                if (threadIdx.x == 0) {
-                    shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
-                    shared.quantizer.set_bound(desk.job.plan.abs_bound);
-                }
-                __syncthreads();
+        while (block.enter()) {
+            if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (threadIdx.x == 0) {
+                shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
+                shared.quantizer.set_bound(desk.job.plan.abs_bound);
             }
-            if (!desk.job.has(turn)) {
-                // No room for header and index: nothing to do in this array.
-                if (threadIdx.x == 0) desk.turn[(round & 1) ^ 1] = block.ticket();
-                __syncthreads();
-                continue;
+            __syncthreads();
+            u32 round = 0;
+            for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
+                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
+                else step<false>(round, desk.chunk[round & 1]);
             }
-            if (shared.quantizer.on) step<true>(round, turn - desk.job.item.first);
-            else step<false>(round, turn - desk.job.item.first);
+            drain(round);
         }
-        block.leave();
     }
 
     // The chunk of so many rounds before.
@@ -87,7 +75,7 @@ template <class T> struct FastEncoder {
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
         if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
         if (threadIdx.x == 0) {
-            desk.turn[i ^ 1] = block.ticket();
+            desk.chunk[i ^ 1] = block.ticket();
             packed(round, 0) = {c, 0, entry, 1};
         }
         __syncthreads();
@@ -103,8 +91,6 @@ template <class T> struct FastEncoder {
             __syncthreads();
             if (threadIdx.x == COMPRESS_THREADS - 1 && old.there) block.record(old);
         }
-        __syncthreads();
-        if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
     }
 
     DEV void load(uint4 (&q)[PER_WARP], const u8* start) const {
@@ -124,14 +110,14 @@ template <class T> struct FastEncoder {
 
     // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.
     template <bool QUANTIZED> DEV u32 to_codes(Word (&v)[T::VALUES]) const {
-        Word any = 0;
+        Word any = 0, signs = 0;
         bool near = true;
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) {
-            v[i] = QUANTIZED ? shared.quantizer.plain_code(v[i], near) : to_exponent_code<T>(v[i]);
+            v[i] = QUANTIZED ? shared.quantizer.plain_code(v[i], near, signs) : to_exponent_code<T>(v[i]);
             any |= v[i];
         }
-        if (QUANTIZED && !near) any = ~(Word)0;
+        if (QUANTIZED) any |= near ? signs & (Word)1 << (8 * sizeof(Word) - 1) : ~(Word)0;
         return width_of(warp_or(any));
     }
 

@@ -150,40 +150,29 @@ template <class T> struct GeneralEncoder {
     }
 
     DEV void run() {
-        __syncthreads();
-        for (u32 i = 0;; i ^= 1) {
-            const u64 turn = desk.turn[i];
-            if (turn >= block.a.batch.turns) break;
-            Packed& now = shared.packed[i];
-            Packed& last = shared.packed[i ^ 1];
-            if (!desk.job.has(turn)) {
-                block.enter(turn);
-                quantizer.set(plan.step_w, plan.step_j);
-                quantizer.set_bound(plan.abs_bound);
-                if (threadIdx.x == 0) last.there = 0;
-            }
-            if (!desk.job.has(turn)) {
-                // No room for header and index: nothing to do in this array.
-                if (threadIdx.x == 0) desk.turn[i ^ 1] = block.ticket();
-                __syncthreads();
-                continue;
-            }
-            const u64 c = turn - desk.job.item.first;
-            const u32 entry = encode(c);
-            if (warp == 0) {
-                if (lane == 0) now = {c, 0, entry, 1};
-                __syncwarp();
-                block.look_ahead(last, now);
-            }
-            __syncthreads();
-            u64 following = 0;
-            if (threadIdx.x == 0) following = block.ticket();
-            block.place(body, now);
-            if (threadIdx.x == 0) desk.turn[i ^ 1] = following;
-            __syncthreads();
-            if (threadIdx.x == COMPRESS_THREADS - 1) block.record(now);
+        while (block.enter()) {
+            quantizer.set(plan.step_w, plan.step_j);
+            quantizer.set_bound(plan.abs_bound);
+            if (threadIdx.x == 0) shared.packed[1].there = 0;
+            for (u32 i = 0; desk.chunk[i] < plan.chunks; i ^= 1) step(i, desk.chunk[i]);
         }
-        block.leave();
+    }
+
+    DEV void step(u32 i, u64 c) {
+        Packed& now = shared.packed[i];
+        const u32 entry = encode(c);
+        if (warp == 0) {
+            if (lane == 0) now = {c, 0, entry, 1};
+            __syncwarp();
+            block.look_ahead(shared.packed[i ^ 1], now);
+        }
+        __syncthreads();
+        u64 following = 0;
+        if (threadIdx.x == 0) following = block.ticket();
+        block.place(body, now);
+        if (threadIdx.x == 0) desk.chunk[i ^ 1] = following;
+        __syncthreads();
+        if (threadIdx.x == COMPRESS_THREADS - 1) block.record(now);
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.

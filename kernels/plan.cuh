@@ -23,12 +23,12 @@ struct Batch {
     const Item* items;    // else all of them
     Slot* slots;
     Result* results;
-    u64 turns;            // of all arrays
+    u64 seats;            // of all arrays
     u32 count;            // arrays
     u32 zero;
 
     DEV Item item(u32 i) const { return items ? items[i] : only; }
-    DEV u32 item_at(u64 turn, u32 lane) const { return items ? item_of(items, count, turn, lane) : 0; }
+    DEV u32 item_at(u64 seat, u32 lane) const { return items ? item_of(items, count, seat, lane) : 0; }
 };
 
 struct CompressArgs {
@@ -167,7 +167,7 @@ DEV void begin_compress(const CompressArgs& a) {
     if (share.rank || threadIdx.x) return;
     if (!room) plan.chunks = 0;
     slot.plan = plan;
-    slot.control.ticket = 0;
+    slot.control.ticket = slot.control.seat = 0;
     slot.control.end = plan.bodies_at;
     slot.control.index_sum = 0;
     slot.control.closed = slot.control.status = 0;

@@ -95,17 +95,20 @@ template <class T> struct Quantizer {
     // Codes of up to so many bits stand for numbers below T.
     enum { PLAIN_WIDTH = T::MANTISSA - 2 };
 
-    // The zigzag code of the rounded quotient; clears `near` where it may not be the bin.
-    DEV Word plain_code(Word bits, bool& near) const { return plain_code_of(number_of_element(bits), near); }
-    DEV u32 plain_code_of(float v, bool& near) const {
+    // The zigzag code of the rounded quotient; clears `near` where it may not be the bin. What comes to the top bit of `signs` is set where
+    // the quotient is so far below zero that its code is that of another.
+    DEV Word plain_code(Word bits, bool& near, Word& signs) const { return plain_code_of(number_of_element(bits), near, signs); }
+    DEV u32 plain_code_of(float v, bool& near, u32& signs) const {
         const float biased = v * inverse + 12582912.0f;
         near &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        signs |= bits_of(biased);
         const u32 twice = 2 * bits_of(biased) - 2 * 0x4B400000u;
         return twice ^ (u32)((i32)twice >> 31);
     }
-    DEV u64 plain_code_of(double v, bool& near) const {
+    DEV u64 plain_code_of(double v, bool& near, u64& signs) const {
         const double biased = v * inverse + 6755399441055744.0;
         near &= fabs(v - (biased - 6755399441055744.0) * step) <= bound;
+        signs |= bits_of(biased);
         const u64 twice = 2 * bits_of(biased) - 2 * 0x4338000000000000ull;
         return twice ^ (u64)((i64)twice >> 63);
     }

@@ -169,7 +169,8 @@ fn element(dtype: DType, v: f64) -> Vec<u8> {
 }
 
 /// Kinds of data that between them reach every mode, width and chunk kind.
-const KINDS: [&str; 9] = ["smooth", "noise", "bits", "constant", "steps", "spikes", "ramp", "specials", "widths"];
+const KINDS: [&str; 10] =
+    ["smooth", "noise", "bits", "constant", "steps", "spikes", "ramp", "specials", "widths", "far"];
 
 fn data(kind: &str, dtype: DType, count: usize, r: &mut Random) -> Vec<u8> {
     let size = dtype.size();
@@ -190,6 +191,12 @@ fn data(kind: &str, dtype: DType, count: usize, r: &mut Random) -> Vec<u8> {
                     0.5 * r.unit()
                 }
             }
+            // Here and there as many steps of 2^-6 below zero as twice the number that rounds in the kernels.
+            "far" => match r.next() % 300 {
+                0 => -393216.0 + r.unit(),
+                1 => -211106232532992.0 + r.unit(),
+                _ => 5.0 * r.unit(),
+            },
             "ramp" => x * 0.25 + x * x * 1e-4,
             "widths" => {
                 walk += (r.unit() - 0.5) * f64::from(1u32 << (i / 300 % 28)) * 1e-3;
@@ -578,7 +585,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
         let arrays: Vec<Vec<u8>> = (0..100)
             .map(|i| {
                 let count = [0, 1, 100, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
-                data(KINDS[i % 9], dtype, if i == 50 { 70 * per_chunk } else { count }, &mut r)
+                data(KINDS[i % 10], dtype, if i == 50 { 70 * per_chunk } else { count }, &mut r)
             })
             .collect();
         let mut p = Params { profile, ..Params::new(dtype) };

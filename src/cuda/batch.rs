@@ -1,4 +1,4 @@
-//! Many arrays in one launch: the chunks of all are numbered through, so that a block does not care whose chunk it takes.
+//! Many arrays in one launch: each has seats in proportion to its size, blocks take the seats.
 //!
 //! The host's description of the arrays travels in the arguments of small launches that write it to a table in the workspace: nothing
 //! of the host has to outlive the call, and nothing is copied from memory that a driver would have to wait for.
@@ -6,8 +6,8 @@
 use std::ffi::c_void;
 
 use super::driver::Session;
-use super::module::{Batch, LISTED, ListArgs, Slot};
-use super::{Layout, async_ordinal, enqueue_compress, enqueue_decompress, is_aligned, module};
+use super::module::{Batch, LISTED, ListArgs, Module, Slot};
+use super::{Layout, async_ordinal, compressor, enqueue_compress, enqueue_decompress, is_aligned, module};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::format::constants::ALIGN;
@@ -38,7 +38,7 @@ pub unsafe fn compress_async(
     params.check()?;
     let Some(first) = items.first() else { return Ok(()) };
     let mut largest = Layout::new(params.dtype, 0)?;
-    let mut turns = Vec::with_capacity(items.len());
+    let mut chunks = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let layout = Layout::new(params.dtype, item.count)?;
         if item.bytes < layout.bodies_at() as u64 {
@@ -50,7 +50,7 @@ pub unsafe fn compress_async(
             );
         }
         aligned("dst", i, item.dst)?;
-        turns.push(layout.chunks as u64);
+        chunks.push(layout.chunks as u64);
         if layout.count > largest.count {
             largest = layout;
         }
@@ -60,8 +60,10 @@ pub unsafe fn compress_async(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract.
     unsafe {
-        let batch = list(&session, params.dtype, items, &turns, outcomes, workspace)?;
-        enqueue_compress(&session, params, batch, &largest, items.iter().all(|i| is_aligned(i.src)))
+        let kernels = module::load(&session, params.dtype)?;
+        let kernel = compressor(&kernels, params, items.iter().all(|i| is_aligned(i.src)));
+        let batch = list(&session, &kernels, items, kernel.seats(&chunks), outcomes, workspace)?;
+        enqueue_compress(&session, params, batch, &largest, &kernels, kernel)
     }
 }
 
@@ -80,11 +82,11 @@ pub unsafe fn decompress_async(
     stream: *mut c_void,
 ) -> Result<()> {
     let Some(first) = items.first() else { return Ok(()) };
-    let mut turns = Vec::with_capacity(items.len());
+    let mut chunks = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         aligned("src", i, item.src.cast_mut())?;
         // An empty array has a header to be looked at.
-        turns.push(Layout::new(dtype, item.count)?.chunks.max(1) as u64);
+        chunks.push(Layout::new(dtype, item.count)?.chunks.max(1) as u64);
     }
     let ordinal = async_ordinal(&[
         (first.src.cast_mut(), ALIGN, "src"),
@@ -94,8 +96,9 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract.
     unsafe {
-        let batch = list(&session, dtype, items, &turns, outcomes, workspace)?;
-        enqueue_decompress(&session, dtype, batch, 0)
+        let kernels = module::load(&session, dtype)?;
+        let batch = list(&session, &kernels, items, kernels.decompress.seats(&chunks), outcomes, workspace)?;
+        enqueue_decompress(&session, dtype, batch, 0, &kernels)
     }
 }
 
@@ -106,27 +109,26 @@ fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
     fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")
 }
 
-/// Writes the table of the items, which have so many `turns` each, into the workspace.
+/// Writes the table of the items, which have so many `seats` each, into the workspace.
 ///
 /// # Safety
 /// The workspace holds [`workspace_bytes`] of device memory.
 unsafe fn list(
     session: &Session,
-    dtype: DType,
+    kernels: &Module,
     items: &[Item],
-    turns: &[u64],
+    seats: impl Iterator<Item = u64>,
     outcomes: *mut u8,
     workspace: *mut u8,
 ) -> Result<Batch> {
     let Some(count) = u32::try_from(items.len()).ok().filter(|n| *n < 1 << 24) else {
         return fail!(InvalidArgument, "{} arrays in a batch; fewer than {} are possible", items.len(), 1 << 24);
     };
-    let kernels = module::load(session, dtype)?;
     let table = workspace.cast::<Item>();
     let mut total = 0;
-    let mut numbered = items.iter().zip(turns).map(|(item, turns)| {
+    let mut numbered = items.iter().zip(seats).map(|(item, seats)| {
         let first = total;
-        total += turns;
+        total += seats;
         item.behind(first)
     });
     for at in (0..items.len()).step_by(LISTED) {
@@ -139,5 +141,5 @@ unsafe fn list(
     }
     drop(numbered);
     let slots = table.wrapping_add(items.len()).cast::<Slot>();
-    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), turns: total, count, zero: 0 })
+    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), seats: total, count, zero: 0 })
 }

@@ -19,7 +19,7 @@ use crate::format::constants::*;
 use crate::params::{Mode, Params, Profile};
 use crate::stage::quantize::mantissa_and_bias;
 use driver::{Buffer, Scratch, Session};
-use module::{Batch, CompressArgs, DecompressArgs, Item, Outcome, Slot};
+use module::{Batch, CompressArgs, DecompressArgs, Item, Kernel, Module, Outcome, Slot};
 
 pub use driver::{default_ordinal, describe, place, usable};
 
@@ -35,11 +35,12 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     module::load(&session, dtype).map(|_| ())
 }
 
-/// A batch of one array, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
-fn alone(item: Item, turns: u64, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
+/// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
+fn alone(item: Item, chunks: u64, kernel: Kernel, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
     let slots = workspace.cast::<Slot>();
     let outcomes = outcome.unwrap_or(outcome_in(workspace));
-    Batch { only: item, items: std::ptr::null(), slots, outcomes, turns, count: 1, zero: 0 }
+    let seats = kernel.seats(&[chunks]).sum();
+    Batch { only: item, items: std::ptr::null(), slots, outcomes, seats, count: 1, zero: 0 }
 }
 
 fn is_aligned(pointer: *const u8) -> bool {
@@ -51,7 +52,22 @@ fn outcome_in(workspace: *mut u8) -> *mut Outcome {
     workspace.wrapping_add(size_of::<Slot>()).cast()
 }
 
-/// Enqueues compression; `layout` is that of the largest array, and `aligned` says that all sources are aligned to 16.
+/// What mode rel rounds off.
+fn mantissa_bits_to_drop(params: &Params) -> u32 {
+    let mantissa = mantissa_and_bias(params.dtype).0;
+    match params.mode {
+        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
+        _ => 0,
+    }
+}
+
+/// The kernel that compresses, where all sources are `aligned` to 16 or some are not.
+fn compressor(kernels: &Module, params: &Params, aligned: bool) -> Kernel {
+    let plain = aligned && params.dtype.is_float() && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
+    kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress)
+}
+
+/// Enqueues compression by one of the kernels; `layout` is that of the largest array.
 ///
 /// # Safety
 /// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an outcome for each. All
@@ -61,14 +77,10 @@ unsafe fn enqueue_compress(
     params: &Params,
     batch: Batch,
     layout: &Layout,
-    aligned: bool,
+    kernels: &Module,
+    compress: Kernel,
 ) -> Result<()> {
-    let kernels = module::load(session, params.dtype)?;
-    let mantissa = mantissa_and_bias(params.dtype).0;
-    let keep = match params.mode {
-        Mode::Rel => bound::rel_mantissa_bits(params.bound, mantissa),
-        _ => mantissa,
-    };
+    let drop = mantissa_bits_to_drop(params);
     let args = CompressArgs {
         batch,
         bound: params.bound,
@@ -80,12 +92,9 @@ unsafe fn enqueue_compress(
         big_endian: params.big_endian.into(),
         has_range: params.range.is_some().into(),
         has_fill: params.fill_value.is_some().into(),
-        rounded: (keep < mantissa).into(),
-        drop: mantissa - keep,
+        rounded: (drop > 0).into(),
+        drop,
     };
-    let plain = aligned && params.dtype.is_float() && keep == mantissa && !params.big_endian;
-    let compress =
-        kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress);
     // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
     unsafe {
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
@@ -96,8 +105,8 @@ unsafe fn enqueue_compress(
         let begin = kernels.begin_compress;
         let pieces = (layout.bodies_at() as u64).div_ceil(PIECE);
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
-        if batch.turns > 0 {
-            compress.launch(session, compress.blocks(batch.turns), &args)?;
+        if batch.seats > 0 {
+            compress.launch(session, compress.blocks(batch.seats), &args)?;
         }
         Ok(())
     }
@@ -107,18 +116,23 @@ unsafe fn enqueue_compress(
 ///
 /// # Safety
 /// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for `enqueue_compress`.
-unsafe fn enqueue_decompress(session: &Session, dtype: DType, batch: Batch, first: u64) -> Result<()> {
-    let kernels = module::load(session, dtype)?;
+unsafe fn enqueue_decompress(
+    session: &Session,
+    dtype: DType,
+    batch: Batch,
+    first: u64,
+    kernels: &Module,
+) -> Result<()> {
     let args = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
     // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
     unsafe {
         session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
-        kernels.decompress.launch(session, kernels.decompress.blocks(batch.turns), &args)
+        kernels.decompress.launch(session, kernels.decompress.blocks(batch.seats), &args)
     }
 }
 
-/// Turns for `count` elements anywhere in an array: their chunks, and the rest of the groups at both ends.
-fn turns_of_range(dtype: DType, count: u64) -> u64 {
+/// Chunks to look at for `count` elements anywhere in an array: theirs, and the rest of the groups at both ends.
+fn chunks_of_range(dtype: DType, count: u64) -> u64 {
     (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64) + 2 * GROUP_CHUNKS as u64
 }
 
@@ -212,8 +226,10 @@ pub unsafe fn compress(
         let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
-        let batch = alone(item, layout.chunks as u64, workspace.start(), None);
-        enqueue_compress(&session, params, batch, &layout, is_aligned(from.pointer))?;
+        let kernels = module::load(&session, params.dtype)?;
+        let kernel = compressor(&kernels, params, is_aligned(from.pointer));
+        let batch = alone(item, layout.chunks as u64, kernel, workspace.start(), None);
+        enqueue_compress(&session, params, batch, &layout, &kernels, kernel)?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -261,8 +277,10 @@ pub unsafe fn decompress(
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
         let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
-        let turns = turns_of_range(head.dtype, count);
-        enqueue_decompress(&session, head.dtype, alone(item, turns, workspace.start(), None), first)?;
+        let kernels = module::load(&session, head.dtype)?;
+        let chunks = chunks_of_range(head.dtype, count);
+        let batch = alone(item, chunks, kernels.decompress, workspace.start(), None);
+        enqueue_decompress(&session, head.dtype, batch, first, &kernels)?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -348,9 +366,11 @@ pub unsafe fn compress_async(
     }
     let session = Session::enter(ordinal, stream)?;
     let item = Item::new(src, dst, layout.count, capacity as u64);
-    let batch = alone(item, layout.chunks as u64, workspace, Some(outcome.cast()));
+    let kernels = module::load(&session, params.dtype)?;
+    let kernel = compressor(&kernels, params, is_aligned(src));
+    let batch = alone(item, layout.chunks as u64, kernel, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { enqueue_compress(&session, params, batch, &layout, is_aligned(src)) }
+    unsafe { enqueue_compress(&session, params, batch, &layout, &kernels, kernel) }
 }
 
 /// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.
@@ -374,9 +394,10 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     let (first, count) = elements;
     let item = Item::new(src, dst, count, src_bytes as u64);
-    let batch = alone(item, turns_of_range(dtype, count), workspace, Some(outcome.cast()));
+    let kernels = module::load(&session, dtype)?;
+    let batch = alone(item, chunks_of_range(dtype, count), kernels.decompress, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
-    unsafe { enqueue_decompress(&session, dtype, batch, first) }
+    unsafe { enqueue_decompress(&session, dtype, batch, first, &kernels) }
 }
 
 /// The device that all pointers of an asynchronous call lie on.

@@ -14,7 +14,7 @@ use crate::error::{Result, fail};
 /// `Control` of kernels/stream.cuh.
 #[repr(C)]
 pub struct Control {
-    _ticket_end_disagreement_sum: [u64; 4],
+    _ticket_seat_end_disagreement_sum: [u64; 5],
     _range: [u64; 2],
     _closed_status: [u32; 2],
 }
@@ -64,7 +64,7 @@ impl Item {
         Item { src, dst, count, bytes, first: 0 }
     }
 
-    /// The same, behind arrays of `first` turns.
+    /// The same, behind arrays of `first` seats.
     pub fn behind(self, first: u64) -> Item {
         Item { first, ..self }
     }
@@ -90,8 +90,8 @@ pub struct Batch {
     pub items: *const Item,
     pub slots: *mut Slot,
     pub outcomes: *mut Outcome,
-    /// Chunks of all arrays, or a little more.
-    pub turns: u64,
+    /// Seats of all arrays.
+    pub seats: u64,
     pub count: u32,
     pub zero: u32,
 }
@@ -136,9 +136,15 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    /// Blocks for `turns` that any block may take: no more than the device holds at once.
-    pub fn blocks(&self, turns: u64) -> u32 {
-        turns.clamp(1, self.resident.into()) as u32
+    /// Blocks for so many seats: no more than the device holds at once.
+    pub fn blocks(&self, seats: u64) -> u32 {
+        seats.clamp(1, self.resident.into()) as u32
+    }
+
+    /// Seats for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for each.
+    pub fn seats<'a>(&self, chunks: &'a [u64]) -> impl Iterator<Item = u64> + use<'a> {
+        let (all, resident) = (chunks.iter().sum::<u64>().max(1), u64::from(self.resident));
+        chunks.iter().map(move |n| (n.saturating_mul(resident) / all).clamp(1, (*n).max(1)).min(*n))
     }
 
     /// Blocks for `items` arrays that have at most `pieces` pieces of work each, the same number for each array.
