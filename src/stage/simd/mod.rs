@@ -3,6 +3,10 @@
 //! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
 
 #[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx2_choose;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
