@@ -15,7 +15,7 @@ use crate::stage::quantize::Element;
 use crate::stage::quantize::{BF16, F16, F32, F64, Int};
 use crate::stage::simd::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
-use crate::stage::simd::{Simd, avx512::Avx512};
+use crate::stage::simd::{Simd, avx2::Avx2, avx512::Avx512};
 
 /// What instructions a chunk coder may use. Every level gives the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,7 +161,7 @@ pub fn encode(
         Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, ahead, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, ahead, out) },
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::encode, plan, buffers, src, ahead, out) },
         _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, ahead, out),
     }
 }
@@ -183,7 +183,7 @@ pub fn decode(
         Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, spare, out, past_caches) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, spare, out, past_caches) },
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::decode, plan, kind, body, spare, out, past_caches) },
         _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, spare, out, past_caches),
     }
 }
