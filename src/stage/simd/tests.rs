@@ -20,7 +20,7 @@ impl Random {
 fn words<W: Word, const S: usize>(r: &mut Random, n: u32) -> [[W; S]; 4] {
     let low = u64::MAX >> (64 - n);
     let edge = |i: usize| W::from_u64((1u64 << (i as u32 / 3 % W::BITS)).wrapping_add(i as u64 % 3).wrapping_sub(1));
-    let few = |i: u64, x: u64| if i % 11 == 0 { x & low } else { x & low >> (n * 3 / 4) };
+    let few = |i: u64, x: u64| if i.is_multiple_of(11) { x & low } else { x & low >> (n * 3 / 4) };
     [
         std::array::from_fn(|_| W::from_u64(r.next() & low)),
         std::array::from_fn(|i| edge(i + n as usize)),
