@@ -41,10 +41,12 @@ fn fields() -> Vec<PathBuf> {
     entries.filter(|p| p.extension().is_some_and(|e| e == "f32" || e == "f64")).collect()
 }
 
-/// The last dimension in the name of a field; 64 if it has but one.
+/// The last dimension in the name of a field; 64 if it has but one, or too few rows for the ranks to share.
 fn columns(field: &Path) -> String {
     let dims = field.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap();
-    dims.rsplit_once('x').map_or("64", |(_, last)| last).to_string()
+    let last = dims.rsplit_once('x').map_or(64u64, |(_, last)| last.parse().unwrap());
+    let bytes = std::fs::metadata(field).unwrap().len();
+    if bytes / 8 / last < 64 { "64".to_string() } else { last.to_string() }
 }
 
 #[test]
