@@ -9,7 +9,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck miri fuzz-smoke fuzz damage unsafe-count deny exhaustive bench peers \
+.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench peers \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -52,8 +52,12 @@ memcheck: ## the C tests under valgrind
 	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
 	$(CARGO) test --test capi -- --ignored
 
+asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a nightly toolchain and clang
+	@bash tests/asan.sh
+
 miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \
+		--config profile.dev.package.sleek.debug-assertions=false --config profile.dev.package.sleek.overflow-checks=false
 
 FUZZ_SECONDS ?= 600
 fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
@@ -62,18 +66,29 @@ fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word wher
 fuzz: ## every fuzz target for FUZZ_SECONDS (600), going on from where the last run stopped
 	@SLEEK_FUZZ=required bash fuzz/run.sh $(FUZZ_SECONDS)
 
+fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of the repository
+	@bash fuzz/keep.sh
+
 damage: ## a million streams with random damage, none of which may be decoded
 	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture
 
 unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; clippy sees to a SAFETY note on each block
-	@cd src && for at in capi hdf5 stage codec format bin *.rs; do \
+	@cd src && for at in *; do \
 		count() { grep -rE "$$1" $$at | grep -cvE '^[^:]*:? *//'; }; \
 		blocks=$$(count 'unsafe \{'); functions=$$(count 'unsafe (extern "C" )?fn +[a-z]'); impls=$$(count 'unsafe impl'); \
 		[ $$((blocks + functions + impls)) = 0 ] || printf '%-12s %3d blocks %3d functions %3d impls\n' $$at $$blocks $$functions $$impls; \
 	done
 
-deny: ## licences and known weaknesses of what the library is built from; needs cargo-deny
-	$(CARGO) deny --all-features check
+deny: ## licences, sources and known weaknesses of what the library is built from; needs cargo-deny, and github.com
+	$(CARGO) deny --all-features check licenses bans sources
+	$(CARGO) deny --all-features check advisories
+
+sbom: ## build/sleek.cdx.json, which lists everything that the library and the command are built from; needs cargo-cyclonedx
+	$(CARGO) cyclonedx --quiet --all-features --format json --spec-version 1.5 --override-filename sleek.cdx
+	mkdir -p build && sed "s#file://$(CURDIR)#file:///sleek#" sleek.cdx.json >build/sleek.cdx.json && rm sleek.cdx.json
+
+reproducible: ## builds the release twice, in folders of different names, and compares the bytes; minutes
+	@bash packaging/reproducible.sh
 
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture

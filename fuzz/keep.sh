@@ -11,7 +11,7 @@ for target; do
 	mkdir -p "fuzz/found/$target" "fuzz/corpus/$target"
 	cp tests/vectors/*.slk "$known"
 	# Only which code is reached counts, not how often: the corpus stays small.
-	cargo +nightly fuzz run "$target" "$known" "fuzz/corpus/$target" "fuzz/found/$target" -- -merge=1 -use_counters=0 -max_len=2048 \
+	cargo +nightly fuzz run "$target" "$known" "fuzz/corpus/$target" "fuzz/found/$target" -- -set_cover_merge=1 -use_counters=0 -max_len=2048 \
 		>/dev/null 2>&1
 	find "$known" -type f ! -name '*.slk' -exec mv -t "$kept" {} +
 	rm -r "fuzz/corpus/$target" "$known"

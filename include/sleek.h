@@ -124,6 +124,18 @@ typedef enum sleek_device {
     SLEEK_CUDA = 2,
 } sleek_device;
 
+// How a dataset was written or read.
+typedef enum sleek_h5d_route {
+    // Nothing was selected.
+    SLEEK_H5D_NOTHING = 0,
+    // By H5Dwrite() or H5Dread(); the reason says why.
+    SLEEK_H5D_ORDINARY = 1,
+    // Chunk by chunk, on the CPU's threads.
+    SLEEK_H5D_THREADS = 2,
+    // Chunk by chunk, on the GPU.
+    SLEEK_H5D_GPU = 3,
+} sleek_h5d_route;
+
 // What sleek_compress() is to do. Set up with sleek_params_init(), then change fields.
 typedef struct sleek_params {
     // Bytes of this struct, as sleek_params_init() sets it. A program compiled with a newer header may pass a larger
@@ -208,6 +220,26 @@ typedef struct sleek_result {
     // 0.
     int32_t reserved;
 } sleek_result;
+
+// What sleek_h5d_write() or sleek_h5d_read() did.
+typedef struct sleek_h5d_info {
+    // Bytes of this struct; the caller sets it to sizeof(sleek_h5d_info).
+    size_t struct_size;
+    // SLEEK_H5D_NOTHING, _ORDINARY, _THREADS or _GPU.
+    int32_t route;
+    // 1 if GPU memory was copied to or from the host uncompressed.
+    int32_t staged;
+    // Chunks of the dataset; 0 on the ordinary route.
+    uint64_t chunks;
+    // Bytes of the array.
+    uint64_t raw_bytes;
+    // Bytes of its chunks in the file; 0 on the ordinary route.
+    uint64_t stored_bytes;
+    // Zero.
+    uint64_t reserved[3];
+    // Why this route, as a sentence that ends with 0.
+    char reason[192];
+} sleek_h5d_info;
 
 #ifdef __cplusplus
 extern "C" {
@@ -449,6 +481,53 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
                                      void *workspace,
                                      size_t workspace_bytes,
                                      void *stream);
+
+// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can it makes the
+// chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the file is the one that
+// H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+//
+// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements, mem_type has these
+// elements, in any byte order, the box begins and ends between chunks or at the end of the dataset, and the file is not shared
+// by MPI ranks.
+//
+// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
+//   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first element and for
+//   everything from start on.
+// - buf: the box, contiguous; NULL only if it is empty.
+// - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
+// - info: NULL, or a struct with its struct_size set, which tells what was done.
+//
+// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then. Where MPI
+// ranks share the file, every rank must call, with collective transfer properties; a rank without data passes a count of 0.
+//
+// Returns SLEEK_OK or: SLEEK_E_HDF5 (HDF5's error stack says more); SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT;
+// SLEEK_E_OUT_OF_RANGE (the box lies outside the dataset); SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+// After an error chunks may have been written.
+int32_t sleek_h5d_write(int64_t dset,
+                        int64_t mem_type,
+                        const uint64_t *start,
+                        const uint64_t *count,
+                        int64_t dxpl,
+                        const void *buf,
+                        void *stream,
+                        struct sleek_h5d_info *info);
+
+// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same terms.
+//
+// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value, as by
+// H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
+//
+// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as of
+// sleek_h5d_write().
+int32_t sleek_h5d_read(int64_t dset,
+                       int64_t mem_type,
+                       const uint64_t *start,
+                       const uint64_t *count,
+                       int64_t dxpl,
+                       void *buf,
+                       void *stream,
+                       struct sleek_h5d_info *info);
 
 // Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
 // source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).

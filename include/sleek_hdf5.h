@@ -83,6 +83,22 @@ static inline herr_t H5Pset_sleek(hid_t dcpl, const char *request)
     return H5Pset_filter(dcpl, SLEEK_ID, H5Z_FLAG_MANDATORY, 1 + (length + 3) / 4, cd);
 }
 
+#ifdef SLEEK_H
+/* H5Dwrite() and H5Dread() for arrays in host or GPU memory, with chunks compressed and restored by the GPU or by all threads:
+ * sleek_h5d_write() and sleek_h5d_read() of sleek.h, which must come before this file, in HDF5's types. They need libsleek. */
+static inline int32_t H5Dwrite_sleek(hid_t dset, hid_t mem_type, const hsize_t *start, const hsize_t *count, hid_t dxpl,
+                                     const void *buf, void *stream, sleek_h5d_info *info)
+{
+    return sleek_h5d_write(dset, mem_type, (const uint64_t *)start, (const uint64_t *)count, dxpl, buf, stream, info);
+}
+
+static inline int32_t H5Dread_sleek(hid_t dset, hid_t mem_type, const hsize_t *start, const hsize_t *count, hid_t dxpl,
+                                    void *buf, void *stream, sleek_h5d_info *info)
+{
+    return sleek_h5d_read(dset, mem_type, (const uint64_t *)start, (const uint64_t *)count, dxpl, buf, stream, info);
+}
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a PTX file for each element type from kernels/sleek.cu with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
+"""Makes a PTX file for each element type from kernels/sleek.cu, and kernels/h5d/boxes.ptx, with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
 525 on takes. Needs `pip install nvidia-cuda-nvrtc-cu12==12.0.76`, no GPU and no CUDA toolkit.
 
     python3 kernels/build.py LIBNVRTC            write kernels/*.ptx
@@ -15,31 +15,36 @@ ELEMENTS = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "b8": 5}
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
 
 
-def source():
-    """sleek.cu with every include put in its place once."""
+def source(main):
+    """A kernel source with every include put in its place once."""
     seen = set()
 
-    def expand(name):
-        if name in seen:
+    def expand(path):
+        path = path.resolve()
+        if path in seen:
             return ""
-        seen.add(name)
-        text = (HERE / name).read_text(encoding="utf-8")
-        return re.sub(r'^#include "([^"]+)"$', lambda m: expand(m[1]) if (HERE / m[1]).exists() else "", text, flags=re.M)
+        seen.add(path)
 
-    return expand("sleek.cu").replace("#pragma once\n", "")
+        def included(match):
+            inner = path.parent / match[1]
+            return expand(inner) if inner.exists() else ""
+
+        return re.sub(r'^#include "([^"]+)"$', included, path.read_text(encoding="utf-8"), flags=re.M)
+
+    return expand(main).replace("#pragma once\n", "")
 
 
-def digest():
-    """FNV-1a over every kernel source, in the order of their names; tests/kernels.rs computes the same."""
+def digest(folder):
+    """FNV-1a over the kernel sources of a folder, in the order of their names; tests/kernels.rs computes the same."""
     h = 0xCBF29CE484222325
-    for f in sorted(HERE.iterdir()):
+    for f in sorted(folder.iterdir()):
         if f.suffix in (".cu", ".cuh", ".h"):
             for b in f.read_bytes():
                 h = (h ^ b) * 0x100000001B3 % 2**64
     return f"{h:016x}"
 
 
-def compile_ptx(library, element):
+def compile_ptx(library, main, options):
     nvrtc = ctypes.CDLL(library)
     program = ctypes.c_void_p()
 
@@ -50,23 +55,25 @@ def compile_ptx(library, element):
         nvrtc.nvrtcGetProgramLog(program, text)
         return text.value.decode()
 
-    if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source().encode(), b"sleek.cu", 0, None, None):
+    if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source(main).encode(), main.name.encode(), 0, None, None):
         sys.exit("NVRTC takes no program")
-    options = [*OPTIONS, f"-DELEMENT={element}"]
+    options = [*OPTIONS, *options]
     if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*[o.encode() for o in options])):
         sys.exit(log())
     n = ctypes.c_size_t()
     nvrtc.nvrtcGetPTXSize(program, ctypes.byref(n))
     ptx = ctypes.create_string_buffer(n.value)
     nvrtc.nvrtcGetPTX(program, ptx)
-    return f"// sources {digest()}\n{ptx.value.decode()}"
+    return f"// sources {digest(main.parent)}\n{ptx.value.decode()}"
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    for name, element in ELEMENTS.items():
-        ptx, target = compile_ptx(sys.argv[1], element), HERE / f"{name}.ptx"
+    files = [(HERE / f"{name}.ptx", HERE / "sleek.cu", [f"-DELEMENT={element}"]) for name, element in ELEMENTS.items()]
+    files.append((HERE / "h5d/boxes.ptx", HERE / "h5d/boxes.cu", []))
+    for target, main, options in files:
+        ptx = compile_ptx(sys.argv[1], main, options)
         if "--check" not in sys.argv:
             target.write_text(ptx, encoding="utf-8")
         elif target.read_text(encoding="utf-8") != ptx:

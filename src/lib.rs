@@ -26,6 +26,8 @@ mod error;
 pub mod format;
 mod guard;
 #[cfg(unix)]
+mod h5d;
+#[cfg(unix)]
 pub mod hdf5;
 mod memory;
 mod params;

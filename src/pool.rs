@@ -57,6 +57,20 @@ pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
     }
 }
 
+/// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both must end
+/// whether the other has begun or not.
+pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> R) -> R {
+    match pool_of(tasks) {
+        Some(pool) => pool.in_place_scope(|s| {
+            for _ in 0..tasks {
+                s.spawn(|_| work());
+            }
+            main()
+        }),
+        None => main(),
+    }
+}
+
 /// A pool of at least `size` threads that belongs to this process.
 fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let pid = std::process::id();

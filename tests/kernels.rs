@@ -76,10 +76,10 @@ fn format_h_is_fresh() {
 }
 
 /// FNV-1a over the kernel sources; kernels/build.py writes it into the first line of what it makes.
-fn digest() -> String {
+fn digest(folder: &str) -> String {
     let is_source = |p: &PathBuf| matches!(p.extension().and_then(|x| x.to_str()), Some("cu" | "cuh" | "h"));
     let mut sources: Vec<PathBuf> =
-        std::fs::read_dir(kernels()).unwrap().map(|e| e.unwrap().path()).filter(is_source).collect();
+        std::fs::read_dir(kernels().join(folder)).unwrap().map(|e| e.unwrap().path()).filter(is_source).collect();
     sources.sort();
     let bytes = sources.iter().flat_map(|p| std::fs::read(p).unwrap());
     format!("{:016x}", bytes.fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3)))
@@ -87,8 +87,8 @@ fn digest() -> String {
 
 #[test]
 fn ptx_is_fresh_and_for_every_driver_from_525_on() {
-    let head = format!("// sources {}\n", digest());
-    for name in ["f32", "f64", "f16", "bf16", "b8"] {
+    for (folder, name) in [("", "f32"), ("", "f64"), ("", "f16"), ("", "bf16"), ("", "b8"), ("h5d/", "boxes")] {
+        let (head, name) = (format!("// sources {}\n", digest(folder)), format!("{folder}{name}"));
         let ptx = std::fs::read_to_string(kernels().join(format!("{name}.ptx"))).unwrap();
         assert!(ptx.starts_with(&head), "kernels/{name}.ptx is stale: make kernels");
         assert!(ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");

@@ -29,6 +29,17 @@ def test_numcodecs_knows_the_codec_by_its_name():
         assert len(stream) < a.nbytes
 
 
+def test_requests_in_words():
+    from sleek.numcodecs import Sleek
+
+    text, arguments = "noa=1e-4,range=20,fill=-1,profile=fast", {"noa": 1e-4, "range": 20, "fill": -1, "profile": "fast"}
+    assert Sleek(text) == Sleek(**arguments) == numcodecs.get_codec({"id": "sleek", **arguments})
+    pytest.importorskip("zarr", minversion="3")
+    import sleek.zarr
+
+    assert sleek.zarr.Sleek(text) == sleek.zarr.Sleek(**arguments)
+
+
 def test_zarr_format_2(tmp_path):
     zarr = pytest.importorskip("zarr", minversion="3")
     from sleek.numcodecs import Sleek

@@ -4,6 +4,7 @@
 //! the guard, and the rest of the library does the work.
 
 mod gpu;
+mod h5d;
 mod memory;
 mod types;
 

@@ -352,7 +352,8 @@ impl sleek_info {
     }
 }
 
-fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
+/// Refuses a `struct_size` that no version of the struct has.
+pub fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
     if size < min || size > MAX_STRUCT || !size.is_multiple_of(8) {
         return fail!(InvalidArgument, "struct_size {size} of {name}; sizeof({name}) is meant");
     }

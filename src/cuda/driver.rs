@@ -256,6 +256,79 @@ impl Drop for Scratch {
     }
 }
 
+/// Page-locked host memory, which copies fastest and while the host does something else. It is kept for later calls, since locking
+/// pages costs more than copying them.
+pub struct Pinned {
+    start: *mut u8,
+    capacity: usize,
+}
+
+/// Page-locked memory that no call uses, at most so many pieces.
+static UNUSED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+const MAX_UNUSED: usize = 6;
+
+impl Pinned {
+    /// No memory yet.
+    pub fn none() -> Pinned {
+        Pinned { start: ptr::null_mut(), capacity: 0 }
+    }
+
+    /// Makes room for `bytes`; what was there is lost. Only in a session.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if self.capacity >= bytes {
+            return Ok(());
+        }
+        drop(std::mem::replace(self, Pinned::none()));
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = unused.iter().position(|(_, capacity)| *capacity >= bytes) {
+            let (start, capacity) = unused.swap_remove(i);
+            *self = Pinned { start: start as *mut u8, capacity };
+            return Ok(());
+        }
+        drop(unused);
+        let (mut start, capacity) = (ptr::null_mut(), bytes.next_power_of_two().max(1 << 16));
+        // SAFETY: a live local. The memory is for every context.
+        let done = unsafe { sys::cuMemHostAlloc(&mut start, capacity, sys::CU_MEMHOSTALLOC_PORTABLE) };
+        check(done, &format!("locking {capacity} bytes of host memory"))?;
+        *self = Pinned { start: start.cast(), capacity };
+        Ok(())
+    }
+
+    /// Its first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// All of it.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: ours; nobody copies to it when it is looked at.
+        if self.capacity == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.start, self.capacity) } }
+    }
+
+    /// All of it.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: ours; nobody copies from or to it when it is written.
+        if self.capacity == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.start, self.capacity) } }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.start.is_null() {
+            return;
+        }
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        unused.push((self.start as usize, self.capacity));
+        // The smallest piece is missed least.
+        unused.sort_unstable_by_key(|(_, capacity)| *capacity);
+        if unused.len() > MAX_UNUSED {
+            let (start, _) = unused.remove(0);
+            // SAFETY: from cuMemHostAlloc, in nobody's use.
+            let _ = unsafe { sys::cuMemFreeHost(start as *mut c_void) };
+        }
+    }
+}
+
 /// The device of a context; `None` for no context.
 fn device_of(context: CUcontext) -> Option<i32> {
     if context.is_null() {

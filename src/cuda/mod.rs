@@ -4,8 +4,9 @@
 //! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
 pub mod batch;
-mod driver;
-mod module;
+pub(crate) mod boxes;
+pub(crate) mod driver;
+pub(crate) mod module;
 
 use std::ffi::c_void;
 
@@ -146,6 +147,13 @@ fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
     session.wait()?;
     workspace.done();
     Ok(result)
+}
+
+impl Outcome {
+    /// The error that it tells of, if it does.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.status == 0 { Ok(()) } else { failed(*self) }
+    }
 }
 
 fn failed<T>(outcome: Outcome) -> Result<T> {

@@ -1,7 +1,7 @@
 //! The kernels: their arguments, and the loaded module of each context and element type.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -205,22 +205,9 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     if let Some(module) = modules.get(&(session.context_id, name)) {
         return Ok(*module);
     }
-    let (device, major, minor) = describe(session.ordinal)?;
-    if major < 8 {
-        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
-    }
-    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
-    let mut handle = ptr::null_mut();
-    // SAFETY: a NUL-terminated PTX text and a live local. The module stays loaded as long as its context.
-    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
-    check(done, &format!("loading the kernels of {name} on {device}"))?;
-    let kernel = |base: &str, typed: bool| -> Result<Kernel> {
-        let full = if typed { format!("sleek_{base}_{name}\0") } else { format!("sleek_{base}\0") };
-        let Ok(full) = CStr::from_bytes_with_nul(full.as_bytes()) else { return fail!(Internal, "kernel name {full}") };
-        let mut function = ptr::null_mut();
-        // SAFETY: the module was just loaded; a live local.
-        check(unsafe { sys::cuModuleGetFunction(&mut function, handle, full.as_ptr()) }, &format!("finding {full:?}"))?;
-        measure(function, session.ordinal)
+    let opened = open(session, name, ptx)?;
+    let kernel = |base: &str, typed: bool| {
+        opened.kernel(&if typed { format!("sleek_{base}_{name}") } else { format!("sleek_{base}") })
     };
     let module = Module {
         decompress: kernel("decompress", true)?,
@@ -233,6 +220,38 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     };
     modules.insert((session.context_id, name), module);
     Ok(module)
+}
+
+/// A module that was loaded into a context. It stays loaded as long as the context.
+pub struct Opened {
+    handle: sys::CUmodule,
+    ordinal: i32,
+}
+
+/// Loads the kernels that are called `name`.
+pub fn open(session: &Session, name: &str, ptx: &str) -> Result<Opened> {
+    let (device, major, minor) = describe(session.ordinal)?;
+    if major < 8 {
+        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
+    }
+    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
+    let mut handle = ptr::null_mut();
+    // SAFETY: a NUL-terminated PTX text and a live local.
+    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
+    check(done, &format!("loading the kernels of {name} on {device}"))?;
+    Ok(Opened { handle, ordinal: session.ordinal })
+}
+
+impl Opened {
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let Ok(text) = CString::new(name) else { return fail!(Internal, "kernel name {name}") };
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded; a live local.
+        let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };
+        check(done, &format!("finding {name}"))?;
+        measure(function, self.ordinal)
+    }
 }
 
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.

@@ -1,7 +1,9 @@
 //! The part of HDF5's binary interface that the filter uses, declared by hand so that neither building nor loading the library
-//! needs HDF5. It is the same from 1.10 to 2.x; `tests/hdf5_abi.rs` compares it with the headers.
+//! needs HDF5. It is the same from 1.10 to 2.x; `tests/hdf5/abi.rs` compares it with the headers.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// `hid_t`; 32 bits before 1.10.
 pub type Hid = i64;
@@ -42,42 +44,88 @@ pub struct FilterClass {
 // SAFETY: the one pointer, `name`, leads to a constant string.
 unsafe impl Sync for FilterClass {}
 
-/// Declares a table of HDF5 functions and how to look them all up.
-macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident: fn($($arg:ty),*) -> $ret:ty;)*) => {
-        /// HDF5's functions, found at run time. All exist under these names from 1.10 to 2.x.
+/// `H5D_CHUNKED`.
+pub const LAYOUT_CHUNKED: c_int = 2;
+/// `H5D_FILL_TIME_NEVER`.
+pub const FILL_TIME_NEVER: c_int = 1;
+/// `H5S_SELECT_SET`.
+pub const SELECT_SET: c_int = 0;
+/// `H5FD_FEAT_HAS_MPI`: files of the driver are shared by the ranks of an MPI program.
+pub const FEATURE_MPI: c_ulong = 0x100;
+/// `H5P_DEFAULT`, `H5S_ALL` and `H5E_DEFAULT`.
+pub const DEFAULT: Hid = 0;
+
+/// A table of HDF5's functions, found at run time.
+pub trait Table: Copy + Send + Sync + 'static {
+    /// Looks up every function; the name of the first that is missing as error.
+    ///
+    /// # Safety
+    /// `find` returns addresses of HDF5's functions of these names, version 1.10 or newer.
+    unsafe fn load(find: impl FnMut(&CStr) -> Option<NonNull<c_void>>) -> Result<Self, &'static str>;
+
+    /// The version of the library.
+    fn version(&self) -> (c_uint, c_uint, c_uint);
+
+    /// Where the table of a main program that holds HDF5 is kept, with the program's first address.
+    fn of_program() -> &'static OnceLock<Option<(usize, Self)>>;
+}
+
+/// Declares such a table. Functions behind `[optional]` do not exist in every version or build; the first name that does counts.
+macro_rules! table {
+    ($(#[$about:meta])* $table:ident,
+     $($(#[$doc:meta])* $name:ident: fn($($arg:ty),*) -> $ret:ty;)*
+     $([optional] $(#[$odoc:meta])* $oname:ident $(or $other:ident)*: fn($($oarg:ty),*) -> $oret:ty;)*) => {
+        $(#[$about])*
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
-        pub struct Functions { $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg),*) -> $ret,)* }
+        pub struct $table {
+            $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg),*) -> $ret,)*
+            $($(#[$odoc])* pub $oname: Option<unsafe extern "C" fn($($oarg),*) -> $oret>,)*
+        }
 
-        impl Functions {
-            /// Every name, for tests.
-            pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+        impl Table for $table {
+            unsafe fn load(mut find: impl FnMut(&CStr) -> Option<NonNull<c_void>>) -> Result<Self, &'static str> {
+                Ok($table {
+                    $($name: {
+                        let address = find(name(concat!(stringify!($name), "\0"))).ok_or(stringify!($name))?;
+                        // SAFETY: the function of this name has this type (the contract, and tests/hdf5/abi.rs).
+                        unsafe {
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(address.as_ptr())
+                        }
+                    },)*
+                    $($oname: {
+                        let names = [concat!(stringify!($oname), "\0") $(, concat!(stringify!($other), "\0"))*];
+                        // SAFETY: the functions of these names have this type (the contract, and tests/hdf5/abi.rs).
+                        names.into_iter().find_map(|n| find(name(n))).map(|address| unsafe {
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(address.as_ptr())
+                        })
+                    },)*
+                })
+            }
 
-            /// Looks up every function; the name of the first that is missing as error.
-            ///
-            /// # Safety
-            /// `find` returns addresses of HDF5's functions of these names, version 1.10 or newer.
-            pub unsafe fn load(
-                mut find: impl FnMut(&std::ffi::CStr) -> Option<std::ptr::NonNull<c_void>>,
-            ) -> Result<Functions, &'static str> {
-                Ok(Functions { $($name: {
-                    let name = concat!(stringify!($name), "\0");
-                    let address = std::ffi::CStr::from_bytes_with_nul(name.as_bytes())
-                        .ok()
-                        .and_then(&mut find)
-                        .ok_or(stringify!($name))?;
-                    // SAFETY: the function of this name has this type (the contract, and tests/hdf5_abi.rs).
-                    unsafe {
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(address.as_ptr())
-                    }
-                },)* })
+            fn version(&self) -> (c_uint, c_uint, c_uint) {
+                let (mut major, mut minor, mut release) = (0, 0, 0);
+                // SAFETY: three pointers to integers, as the function wants.
+                unsafe { (self.H5get_libversion)(&mut major, &mut minor, &mut release) };
+                (major, minor, release)
+            }
+
+            fn of_program() -> &'static OnceLock<Option<(usize, Self)>> {
+                static KEPT: OnceLock<Option<(usize, $table)>> = OnceLock::new();
+                &KEPT
             }
         }
     };
 }
 
-functions! {
+/// A C string of a literal that ends in NUL.
+fn name(literal: &'static str) -> &'static CStr {
+    CStr::from_bytes_with_nul(literal.as_bytes()).unwrap_or_default()
+}
+
+table! {
+    /// What the filter uses. All exist under these names from 1.10 to 2.x.
+    Functions,
     H5get_libversion: fn(*mut c_uint, *mut c_uint, *mut c_uint) -> Herr;
     /// Datatype, buffer or null, its size.
     H5Tencode: fn(Hid, *mut c_void, *mut usize) -> Herr;
@@ -88,4 +136,59 @@ functions! {
     H5Pget_chunk: fn(Hid, c_int, *mut u64) -> c_int;
     H5Pfill_value_defined: fn(Hid, *mut c_int) -> Herr;
     H5Pget_fill_value: fn(Hid, Hid, *mut c_void) -> Herr;
+}
+
+table! {
+    /// What reading and writing whole datasets takes besides.
+    DatasetFunctions,
+    H5get_libversion: fn(*mut c_uint, *mut c_uint, *mut c_uint) -> Herr;
+    H5Dget_space: fn(Hid) -> Hid;
+    H5Dget_type: fn(Hid) -> Hid;
+    H5Dget_create_plist: fn(Hid) -> Hid;
+    /// Dataset, memory type, memory space, file space, transfer properties, buffer.
+    H5Dwrite: fn(Hid, Hid, Hid, Hid, Hid, *const c_void) -> Herr;
+    H5Dread: fn(Hid, Hid, Hid, Hid, Hid, *mut c_void) -> Herr;
+    H5Tequal: fn(Hid, Hid) -> c_int;
+    H5Tget_size: fn(Hid) -> usize;
+    H5Tclose: fn(Hid) -> Herr;
+    H5Sget_simple_extent_dims: fn(Hid, *mut u64, *mut u64) -> c_int;
+    H5Sget_simple_extent_ndims: fn(Hid) -> c_int;
+    /// Rank, dimensions, maximal dimensions or null.
+    H5Screate_simple: fn(c_int, *const u64, *const u64) -> Hid;
+    /// Space, operation, start, stride or null, count, block or null.
+    H5Sselect_hyperslab: fn(Hid, c_int, *const u64, *const u64, *const u64, *const u64) -> Herr;
+    H5Sselect_none: fn(Hid) -> Herr;
+    H5Sclose: fn(Hid) -> Herr;
+    H5Pget_layout: fn(Hid) -> c_int;
+    H5Pget_fill_time: fn(Hid, *mut c_int) -> Herr;
+    H5Pclose: fn(Hid) -> Herr;
+    H5Fget_access_plist: fn(Hid) -> Hid;
+    H5Fclose: fn(Hid) -> Herr;
+    H5Pget_driver: fn(Hid) -> Hid;
+    H5Zfilter_avail: fn(c_int) -> c_int;
+    H5Zregister: fn(*const c_void) -> Herr;
+    /// Error stack, function, its data; what `H5Eset_auto2` takes.
+    H5Eget_auto2: fn(Hid, *mut *mut c_void, *mut *mut c_void) -> Herr;
+    H5Eset_auto2: fn(Hid, *mut c_void, *mut c_void) -> Herr;
+    [optional]
+    /// A program that holds HDF5 may lack it.
+    H5Iget_file_id: fn(Hid) -> Hid;
+    [optional]
+    /// Only looked for: an HDF5 without it opens no files of MPI ranks.
+    H5Pset_fapl_mpio: fn() -> Herr;
+    [optional] H5FDdriver_query: fn(Hid, *mut c_ulong) -> Herr;
+    [optional] H5Pget_chunk_opts: fn(Hid, *mut c_uint) -> Herr;
+    [optional]
+    /// Dataset, transfer properties, filters not applied, first element, bytes, data. Since 1.10.2; before in libhdf5_hl.
+    H5Dwrite_chunk or H5DOwrite_chunk: fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
+    [optional]
+    /// Dataset, transfer properties, first element, filters not applied, room for the data.
+    H5Dread_chunk or H5Dread_chunk1: fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
+    [optional]
+    /// The same, and the room in bytes. Since 2.0.
+    H5Dread_chunk2: fn(Hid, Hid, *const u64, *mut u32, *mut c_void, *mut usize) -> Herr;
+    [optional] H5Dget_chunk_storage_size: fn(Hid, *const u64, *mut u64) -> Herr;
+    [optional]
+    /// Dataset, first element, filters not applied, address in the file, bytes. Since 1.10.5.
+    H5Dget_chunk_info_by_coord: fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
 }

@@ -13,6 +13,15 @@ use crate::error::{Error, Kind, Result, fail};
 /// # Safety
 /// `type_id` is a datatype of the library of `hdf5`.
 pub unsafe fn stored(hdf5: &Functions, type_id: Hid) -> Result<Stored> {
+    // SAFETY: the contract.
+    datatype::parse(&unsafe { encoded(hdf5, type_id)? })
+}
+
+/// A datatype as `H5Tencode` writes it.
+///
+/// # Safety
+/// `type_id` is a datatype of the library of `hdf5`.
+pub unsafe fn encoded(hdf5: &Functions, type_id: Hid) -> Result<Vec<u8>> {
     let mut size = 0;
     // SAFETY: the contract; null asks for the size.
     if unsafe { (hdf5.H5Tencode)(type_id, std::ptr::null_mut(), &mut size) } < 0 {
@@ -23,7 +32,7 @@ pub unsafe fn stored(hdf5: &Functions, type_id: Hid) -> Result<Stored> {
     if unsafe { (hdf5.H5Tencode)(type_id, encoded.as_mut_ptr().cast(), &mut size) } < 0 {
         return fail!(Hdf5, "H5Tencode failed");
     }
-    datatype::parse(&encoded)
+    Ok(encoded)
 }
 
 /// The chunk's dimensions, slowest first.

@@ -16,6 +16,8 @@ pub struct Stored {
     pub big_endian: bool,
     /// An element of the dataset is one of the codec's, not an array of them or a complex number.
     pub scalar: bool,
+    /// An element is made of numbers: integers, floats, bit fields, enumerations, and arrays of them.
+    pub numbers: bool,
     /// In a person's words.
     pub what: String,
 }
@@ -29,6 +31,26 @@ pub fn parse(encoded: &[u8]) -> Result<Stored> {
     })
 }
 
+/// Whether two encoded types are the same integer or float but for the byte order, which HDF5 then converts by turning bytes round.
+pub fn differ_in_order_only(a: &[u8], b: &[u8]) -> bool {
+    let ordered = |t: &[u8]| {
+        let mut message = t.strip_prefix(&PREFIX)?.to_vec();
+        let (class, size) = (*message.first()? & 15, u32_at(&message, 4)?);
+        let vax = class == 1 && message[1] & 0x40 != 0;
+        let whole = match class {
+            // Numbers with padding are converted to zeros there.
+            0 => message.get(8..12)? == [0, 0, (8 * size) as u8, 0],
+            1 => float(&message, u32_at(&message, 0)? >> 8, size).is_some(),
+            _ => false,
+        };
+        // Version and byte order are left out.
+        message[0] = class;
+        message[1] &= !1;
+        (whole && !vax && matches!(size, 2 | 4 | 8)).then_some(message)
+    };
+    ordered(a).is_some_and(|a| Some(a) == ordered(b))
+}
+
 fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
     let size = u32_at(message, 4)?;
     let (class, version, bits) = (message[0] & 15, message[0] >> 4, u32_at(message, 0)? >> 8);
@@ -37,7 +59,10 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
     let ((dtype, big_endian), name) = match class {
         0 => (integer(size, bits & 8 != 0).map_or(bytes, ordered), "integers"),
         1 => match float(message, bits, size) {
-            Some(dtype) => return Some(Stored { dtype, big_endian: bits & 1 == 1, scalar, what: dtype.name().into() }),
+            Some(dtype) => {
+                let (big_endian, what) = (bits & 1 == 1, dtype.name().into());
+                return Some(Stored { dtype, big_endian, scalar, numbers: true, what });
+            }
             None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
         },
         4 => (integer(size, false).map_or(bytes, ordered), "bit fields"),
@@ -55,7 +80,8 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         9 => (bytes, "variable-length sequences"),
         _ => (bytes, "elements of an unknown class"),
     };
-    Some(Stored { dtype, big_endian, scalar, what: format!("{name} of {size} bytes") })
+    let numbers = matches!(class, 0 | 1 | 4 | 8);
+    Some(Stored { dtype, big_endian, scalar, numbers, what: format!("{name} of {size} bytes") })
 }
 
 fn integer(size: u32, signed: bool) -> Option<DType> {
@@ -155,6 +181,23 @@ mod tests {
         for encoded in [old, new, complex] {
             assert_eq!(seen(&encoded), (DType::F32, true, false));
         }
+    }
+
+    #[test]
+    fn types_of_two_orders() {
+        let same = differ_in_order_only;
+        assert!(same(&float(0, 4, 32, 8, 23, 127), &float(1, 4, 32, 8, 23, 127)));
+        assert!(same(&integer(0, 0, 8), &integer(0, 1, 8)));
+        let mut newer = float(1, 8, 64, 11, 52, 1023);
+        newer[2] = 0x31;
+        assert!(same(&float(0, 8, 64, 11, 52, 1023), &newer));
+        assert!(!same(&float(0, 4, 32, 8, 23, 127), &float(1, 8, 64, 11, 52, 1023)));
+        assert!(!same(&float(0, 4, 32, 8, 23, 127), &float(1, 4, 32, 8, 23, 126)));
+        assert!(!same(&integer(0, 0, 4), &float(1, 4, 32, 8, 23, 127)));
+        assert!(!same(&integer(4, 0, 4), &integer(4, 1, 4)));
+        let mut narrow = integer(0, 0, 4);
+        narrow[12] = 12;
+        assert!(!same(&narrow, &narrow) && !same(&[], &[]) && !same(&[3, 0], &[3, 0]));
     }
 
     #[test]

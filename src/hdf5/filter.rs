@@ -8,7 +8,7 @@ use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::resolve::{Hdf5, Object};
 use super::{CLASS, FILTER_ID, dataset, report, text};
 use crate::dtype::DType;
-use crate::error::{Error, Kind, Result, fail};
+use crate::error::{Kind, Result, fail};
 use crate::memory;
 use crate::params::{Mode, Params};
 
@@ -25,7 +25,7 @@ fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
 /// As HDF5 calls it.
 pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
     guard(-1, || {
-        match Hdf5::of_caller(caller)? {
+        match Hdf5::<Functions>::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
             // The user's words stay as they are: the long form works, and lossless in any form.
@@ -39,7 +39,10 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller:
 /// The ids belong to the library of `hdf5`.
 unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     // SAFETY: the contract, for all calls below.
-    let ours = unsafe { Ours::find(hdf5, dcpl)? };
+    let Pipeline { ours, filters } = unsafe { pipeline(hdf5, dcpl)? };
+    let Some(ours) = ours else {
+        return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
+    };
     let asked = CdValues::decode(&ours.words)?.request;
     let request = match std::env::var("SLEEK_PARAMS") {
         // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
@@ -89,52 +92,57 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
 }
 
 /// The filter's entry in a pipeline.
-struct Ours {
+pub struct Ours {
     flags: c_uint,
-    words: Vec<u32>,
+    /// Its `cd_values`.
+    pub words: Vec<u32>,
     /// Another filter comes before.
     preceded: bool,
 }
 
-impl Ours {
-    /// # Safety
-    /// `dcpl` is a dataset creation property list of the library of `hdf5`.
-    unsafe fn find(hdf5: &Functions, dcpl: Hid) -> Result<Ours> {
-        // SAFETY: the contract.
-        let count = unsafe { (hdf5.H5Pget_nfilters)(dcpl) };
-        let mut found: Option<Ours> = None;
-        for i in 0..c_uint::try_from(count).unwrap_or(0) {
-            let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
-            let mut words = vec![0; MAX_WORDS];
-            // SAFETY: the contract; `words` has room for `len` words, and no name is asked for.
-            let id = unsafe {
-                (hdf5.H5Pget_filter2)(
-                    dcpl,
-                    i,
-                    &mut flags,
-                    &mut len,
-                    words.as_mut_ptr(),
-                    0,
-                    std::ptr::null_mut(),
-                    &mut config,
-                )
-            };
-            if id != FILTER_ID {
-                continue;
-            }
-            if found.is_some() {
-                return fail!(InvalidArgument, "SLEEK is in the pipeline twice; once is right");
-            }
-            if len > MAX_WORDS {
-                return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
-            }
-            words.truncate(len);
-            found = Some(Ours { flags, words, preceded: i > 0 });
+/// The filters of a dataset.
+pub struct Pipeline {
+    /// SLEEK, if it is one of them.
+    pub ours: Option<Ours>,
+    /// How many there are.
+    pub filters: usize,
+}
+
+/// # Safety
+/// `dcpl` is a dataset creation property list of the library of `hdf5`.
+pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
+    // SAFETY: the contract.
+    let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
+    let mut ours: Option<Ours> = None;
+    for i in 0..count {
+        let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
+        let mut words = vec![0; MAX_WORDS];
+        // SAFETY: the contract; `words` has room for `len` words, and no name is asked for.
+        let id = unsafe {
+            (hdf5.H5Pget_filter2)(
+                dcpl,
+                i,
+                &mut flags,
+                &mut len,
+                words.as_mut_ptr(),
+                0,
+                std::ptr::null_mut(),
+                &mut config,
+            )
+        };
+        if id != FILTER_ID {
+            continue;
         }
-        found.ok_or_else(|| {
-            Error::new(Kind::Hdf5, format!("filter {FILTER_ID} is not in the pipeline of {count} filters"))
-        })
+        if ours.is_some() {
+            return fail!(InvalidArgument, "SLEEK is in the pipeline twice; once is right");
+        }
+        if len > MAX_WORDS {
+            return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
+        }
+        words.truncate(len);
+        ours = Some(Ours { flags, words, preceded: i > 0 });
     }
+    Ok(Pipeline { ours, filters: count as usize })
 }
 
 /// `H5Z_func_t`. Uses nothing of HDF5. On failure the caller's buffer is as it was.
@@ -181,7 +189,8 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
+/// What the filter does to a chunk of `bytes`.
+pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
     match values.params() {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => Ok(params),
         _ if values.request.mode == Mode::Lossless => Ok(Params { dtype: DType::U8, ..values.request.clone() }),

@@ -5,12 +5,12 @@
 #[doc(hidden)]
 pub mod abi;
 pub mod cd_values;
-mod dataset;
+pub(crate) mod dataset;
 #[doc(hidden)]
 pub mod datatype; // for the command
-mod filter;
+pub(crate) mod filter;
 mod report;
-mod resolve;
+pub(crate) mod resolve;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod symtab;
 

@@ -5,7 +5,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{NonNull, null, null_mut};
 
-use super::abi::{Functions, Hid};
+use super::abi::{Hid, Table};
 use crate::error::{Result, fail};
 
 /// An object of this process, kept loaded as long as this value lives.
@@ -108,33 +108,62 @@ fn loaded_objects() -> Vec<CString> {
 }
 
 /// The functions of one HDF5, which stays loaded meanwhile.
-pub struct Hdf5 {
-    functions: Functions,
+pub struct Hdf5<T: Table> {
+    functions: T,
     _object: Option<Object>,
 }
 
-impl std::ops::Deref for Hdf5 {
-    type Target = Functions;
-    fn deref(&self) -> &Functions {
+impl<T: Table> std::ops::Deref for Hdf5<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
         &self.functions
     }
 }
 
-impl Hdf5 {
+impl<T: Table> Hdf5<T> {
     /// The HDF5 whose code is at `caller`; null stands for a machine where the return address cannot be had.
     ///
     /// `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
-    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5>> {
+    pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5<T>>> {
         let object = if caller.is_null() { Object::only_with(c"H5Pmodify_filter") } else { Object::at(caller) };
         // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is checked below.
-        let loaded =
-            object.and_then(|o| unsafe { Functions::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
-        let Some((functions, object)) = loaded.or_else(|| in_program(caller).map(|f| (f, None))) else {
-            return Ok(None);
+        let loaded = object.and_then(|o| unsafe { T::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
+        Hdf5::new(loaded.or_else(|| in_program(caller, "H5Z").map(|f| (f, None))))
+    }
+
+    /// The HDF5 that the program or library with the code at `caller` uses. One that is not linked to any, as a foreign-function
+    /// interface is not, uses the only one there is.
+    pub fn of_user(caller: *const c_void) -> Result<Hdf5<T>> {
+        let own = if caller.is_null() { None } else { Object::at(caller) };
+        let linked = own.and_then(Hdf5::used_by);
+        let found = linked.or_else(|| in_program(caller, "").map(|f| (f, None)));
+        let found = found.or_else(|| Object::only_with(c"H5Dwrite").and_then(Hdf5::used_by));
+        match Hdf5::new(found)? {
+            Some(hdf5) => Ok(hdf5),
+            None => fail!(
+                Hdf5,
+                "no HDF5 is in sight of the caller, or several are; link the code that calls to HDF5, as a shared library if its \
+                 symbols are stripped"
+            ),
+        }
+    }
+
+    /// The functions that `object` finds in itself and what it is linked to, all of one library.
+    fn used_by(object: Object) -> Option<(T, Option<Object>)> {
+        let base = base_of(object.find(c"H5get_libversion")?.as_ptr())?;
+        // A program at a fixed address may have stubs of its own for functions whose address it takes. H5DO... are in libhdf5_hl.
+        let fits = |name: &CStr, at: NonNull<c_void>| {
+            let at = base_of(at.as_ptr());
+            at == Some(base) || at == Some(object.base) || name.to_bytes().starts_with(b"H5DO")
         };
-        let (mut major, mut minor, mut release) = (0, 0, 0);
-        // SAFETY: three pointers to integers, as the function wants.
-        unsafe { (functions.H5get_libversion)(&mut major, &mut minor, &mut release) };
+        // SAFETY: functions of HDF5's names in the library that has H5get_libversion; the version is checked by `new`.
+        let functions = unsafe { T::load(|name| object.find(name).filter(|at| fits(name, *at))) }.ok()?;
+        Some((functions, Some(object)))
+    }
+
+    fn new(found: Option<(T, Option<Object>)>) -> Result<Option<Hdf5<T>>> {
+        let Some((functions, object)) = found else { return Ok(None) };
+        let (major, minor, release) = functions.version();
         if (major, minor) < (1, 10) {
             return fail!(Hdf5, "this is HDF5 {major}.{minor}.{release}; the filter needs 1.10 or newer");
         }
@@ -146,7 +175,7 @@ impl Hdf5 {
 use super::symtab::functions as in_program;
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn in_program(_caller: *const c_void) -> Option<Functions> {
+fn in_program<T: Table>(_caller: *const c_void, _prefix: &str) -> Option<T> {
     None
 }
 
@@ -174,6 +203,26 @@ macro_rules! with_return_address {
     };
 }
 
+/// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address on.
+macro_rules! pass_return_address {
+    ($to:ident($($arg:ident),*)) => {{
+        // The seventh argument and those after it lie on the stack, behind the return address; so must those of the other call.
+        #[cfg(target_arch = "x86_64")]
+        std::arch::naked_asm!(
+            "push [rsp]", "push [rsp + 24]", "push [rsp + 24]", "call {to}", "add rsp, 24", "ret", to = sym $to
+        );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::naked_asm!(
+            "sub sp, sp, #32", "stp x29, x30, [sp, #16]", "str x30, [sp]", "bl {to}", "ldp x29, x30, [sp, #16]",
+            "add sp, sp, #32", "ret", to = sym $to
+        );
+        // SAFETY: the same contract; null says that the caller is not known.
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        unsafe { $to($($arg,)* std::ptr::null()) }
+    }};
+}
+pub(crate) use pass_return_address;
+
 with_return_address! {
     /// `H5Z_set_local_func_t`. A fourth argument goes into a register that the caller leaves free.
     pub fn set_local(dcpl: Hid, type_id: Hid, space: Hid) -> i32 => super::filter::set_local, "rcx", "x3"
@@ -189,6 +238,7 @@ with_return_address! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::abi::{DatasetFunctions, Functions};
     use super::*;
 
     #[test]
@@ -205,7 +255,8 @@ mod tests {
     #[test]
     fn no_hdf5_is_no_error() {
         let caller = no_hdf5_is_no_error as *const c_void;
-        assert!(Hdf5::of_caller(caller).is_ok_and(|h| h.is_none()));
-        assert!(Hdf5::of_caller(null()).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::<Functions>::of_caller(caller).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::<Functions>::of_caller(null()).is_ok_and(|h| h.is_none()));
+        assert!(Hdf5::<DatasetFunctions>::of_user(caller).is_err());
     }
 }

@@ -7,21 +7,22 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
 
-use super::abi::Functions;
+use super::abi::Table;
 use super::resolve::base_of;
 
-/// The main program's HDF5 if the code at `caller` is part of it.
-pub fn functions(caller: *const c_void) -> Option<Functions> {
-    static FOUND: OnceLock<Option<(usize, Functions)>> = OnceLock::new();
+/// The main program's HDF5 if the code at `caller` is part of it, in a function whose name begins with `prefix`: else the table and
+/// what is loaded do not fit each other.
+pub fn functions<T: Table>(caller: *const c_void, prefix: &str) -> Option<T> {
     let base = base_of(caller)? as usize;
-    let found = FOUND.get_or_init(|| {
+    // SAFETY: asks for a number; it is an address in the main program.
+    let program = unsafe { libc::getauxval(libc::AT_PHDR) } as *const c_void;
+    base_of(program).filter(|p| *p as usize == base)?;
+    let found = T::of_program().get_or_init(|| {
         let symbols = Symbols::of_program()?;
-        // The call came out of a function of H5Z.c, or the table and what is loaded do not fit each other.
-        symbols.function_at(caller as usize)?.to_bytes().starts_with(b"H5Z").then_some(())?;
-        // SAFETY: these are functions of the HDF5 that holds the caller; resolve.rs checks its version.
-        Some((base, unsafe { Functions::load(|name| symbols.find(name)) }.ok()?))
+        symbols.function_at(caller as usize)?.to_bytes().starts_with(prefix.as_bytes()).then_some(())?;
+        // SAFETY: these are functions of the HDF5 in the program; resolve.rs checks its version.
+        Some((base, unsafe { T::load(|name| symbols.find(name)) }.ok()?))
     });
     found.filter(|(b, _)| *b == base).map(|(_, functions)| functions)
 }
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn this_program_finds_its_own_functions() {
         let symbols = Symbols::of_program().unwrap();
-        let ours = functions as *const () as usize;
+        let ours = read as *const () as usize;
         let name = symbols.function_at(ours).unwrap();
         assert!(name.to_str().unwrap().contains("symtab"), "{name:?}");
         assert_eq!(symbols.find(name).unwrap().as_ptr() as usize, ours);

@@ -101,8 +101,8 @@ fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N])
     };
     let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<LANES>();
     for block in blocks {
-        for lane in 0..LANES {
-            step(lane, &block[lane]);
+        for (lane, b) in block.iter().enumerate() {
+            step(lane, b);
         }
     }
     for (lane, b) in rest.iter().enumerate() {

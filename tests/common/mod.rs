@@ -9,8 +9,12 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `libsleek.so` of the profile under test, which cargo builds beside the library that the test links.
+/// `libsleek.so` of the profile under test, which cargo builds beside the library that the test links; or the one that
+/// SLEEK_TEST_LIBRARY names.
 pub fn libsleek() -> PathBuf {
+    if let Some(file) = std::env::var_os("SLEEK_TEST_LIBRARY") {
+        return PathBuf::from(file);
+    }
     let exe = std::env::current_exe().expect("the test's own path");
     let deps = exe.parent().expect("the test lies in deps/");
     let file = deps.join("libsleek.so");

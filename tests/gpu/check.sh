@@ -8,6 +8,7 @@ if [ -z "$gpu" ]; then
     gpu=${CARGO_TARGET_DIR:-target}/release/examples/gpu
 fi
 "$gpu" check
+bash tests/gpu/h5d.sh
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do

@@ -3,6 +3,7 @@
 // must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
 #include "../../kernels/sleek.cu"
+#include "../../kernels/h5d/boxes.cu"
 #include <map>
 #include <mutex>
 
@@ -63,6 +64,11 @@ const Kernel kernels[] = {
     ENTRY(sleek_range_f16, RANGE_THREADS, CompressArgs), ENTRY(sleek_range_bf16, RANGE_THREADS, CompressArgs),
     ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs), ENTRY(sleek_finish_compress, FINISH_THREADS, CompressArgs),
     ENTRY(sleek_list, LIST_THREADS, ListArgs),
+    TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_gather_4, BOX_THREADS, BoxArgs), TURNS(sleek_gather_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_1, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_2, BOX_THREADS, BoxArgs),
+    TURNS(sleek_scatter_4, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_8, BOX_THREADS, BoxArgs),
+    TURNS(sleek_pack, BOX_THREADS, PackArgs),
 };
 }
 
@@ -98,6 +104,8 @@ Status cuMemAllocManaged(u64* p, size_t n, unsigned) { return allocate(p, n, tru
 Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); }
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
+Status cuMemHostAlloc(void** p, size_t n, unsigned) { *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096); return *p ? SUCCESS : 2; }
+Status cuMemFreeHost(void* p) { free(p); return SUCCESS; }
 Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { memcpy(to, (void*)from, n); return SUCCESS; }
 Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { memcpy((void*)to, from, n); return SUCCESS; }
 Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { memcpy((void*)to, (void*)from, n); return SUCCESS; }

@@ -1,9 +1,10 @@
 //! The hand-written HDF5 interface against the headers' and the library's own.
 
+use std::ffi::c_void;
 use std::mem::{offset_of, size_of};
 
-use hdf5_sys::{h5, h5d, h5i, h5p, h5pl, h5s, h5t, h5z};
-use sleek::hdf5::abi::{self, FilterClass, Functions, Hid};
+use hdf5_sys::{h5, h5d, h5e, h5f, h5fd, h5i, h5p, h5pl, h5s, h5t, h5z};
+use sleek::hdf5::abi::{self, DatasetFunctions, FilterClass, Functions, Hid};
 
 #[test]
 fn the_filter_class_has_hdf5s_layout() {
@@ -32,6 +33,11 @@ fn types_and_constants_are_hdf5s() {
 /// Compiles only if HDF5's functions have the types of our table.
 #[test]
 fn functions_have_hdf5s_types() {
+    type Select<T> = unsafe extern "C" fn(Hid, T, *const u64, *const u64, *const u64, *const u64) -> abi::Herr;
+    type Layout<T> = unsafe extern "C" fn(Hid) -> T;
+    type FillTime<T> = unsafe extern "C" fn(Hid, *mut T) -> abi::Herr;
+    type GetAuto<T> = unsafe extern "C" fn(Hid, *mut T, *mut *mut c_void) -> abi::Herr;
+    type SetAuto<T> = unsafe extern "C" fn(Hid, T, *mut c_void) -> abi::Herr;
     type FillValueDefined<T> = unsafe extern "C" fn(Hid, *mut T) -> abi::Herr;
     let fill_value_defined: FillValueDefined<h5d::H5D_fill_value_t> = h5p::H5Pfill_value_defined;
     let functions = Functions {
@@ -47,6 +53,51 @@ fn functions_have_hdf5s_types() {
         },
         H5Pget_fill_value: h5p::H5Pget_fill_value,
     };
+    // SAFETY: enumerations of C are ints, and a function pointer or none is a pointer, as our types say.
+    let dataset = unsafe {
+        use std::mem::transmute;
+        DatasetFunctions {
+            H5get_libversion: h5::H5get_libversion,
+            H5Dget_space: h5d::H5Dget_space,
+            H5Dget_type: h5d::H5Dget_type,
+            H5Dget_create_plist: h5d::H5Dget_create_plist,
+            H5Dwrite: h5d::H5Dwrite,
+            H5Dread: h5d::H5Dread,
+            H5Tequal: h5t::H5Tequal,
+            H5Tget_size: h5t::H5Tget_size,
+            H5Tclose: h5t::H5Tclose,
+            H5Sget_simple_extent_dims: h5s::H5Sget_simple_extent_dims,
+            H5Sget_simple_extent_ndims: h5s::H5Sget_simple_extent_ndims,
+            H5Screate_simple: h5s::H5Screate_simple,
+            H5Sselect_hyperslab: transmute::<Select<h5s::H5S_seloper_t>, Select<i32>>(h5s::H5Sselect_hyperslab),
+            H5Sselect_none: h5s::H5Sselect_none,
+            H5Sclose: h5s::H5Sclose,
+            H5Pget_layout: transmute::<Layout<h5d::H5D_layout_t>, Layout<i32>>(h5p::H5Pget_layout),
+            H5Pget_fill_time: transmute::<FillTime<h5d::H5D_fill_time_t>, FillTime<i32>>(h5p::H5Pget_fill_time),
+            H5Pclose: h5p::H5Pclose,
+            H5Fget_access_plist: h5f::H5Fget_access_plist,
+            H5Fclose: h5f::H5Fclose,
+            H5Pget_driver: h5p::H5Pget_driver,
+            H5Zfilter_avail: h5z::H5Zfilter_avail,
+            H5Zregister: h5z::H5Zregister,
+            H5Eget_auto2: transmute::<GetAuto<h5e::H5E_auto2_t>, GetAuto<*mut c_void>>(h5e::H5Eget_auto2),
+            H5Eset_auto2: transmute::<SetAuto<h5e::H5E_auto2_t>, SetAuto<*mut c_void>>(h5e::H5Eset_auto2),
+            H5Iget_file_id: Some(h5i::H5Iget_file_id),
+            H5Pset_fapl_mpio: None,
+            H5FDdriver_query: Some(h5fd::H5FDdriver_query),
+            H5Pget_chunk_opts: Some(h5p::H5Pget_chunk_opts),
+            H5Dwrite_chunk: Some(h5d::H5Dwrite_chunk),
+            // These are not bound for every version; direct.c calls them with the types of HDF5's headers.
+            H5Dread_chunk: None,
+            H5Dread_chunk2: None,
+            H5Dget_chunk_storage_size: None,
+            H5Dget_chunk_info_by_coord: Some(h5d::H5Dget_chunk_info_by_coord),
+        }
+    };
+    assert_eq!(abi::LAYOUT_CHUNKED, h5d::H5D_layout_t::H5D_CHUNKED as i32);
+    assert_eq!(abi::FILL_TIME_NEVER, h5d::H5D_fill_time_t::H5D_FILL_TIME_NEVER as i32);
+    assert_eq!(abi::SELECT_SET, h5s::H5S_seloper_t::H5S_SELECT_SET as i32);
+    assert_eq!(abi::Table::version(&dataset), abi::Table::version(&functions));
     let (mut major, mut minor, mut release) = (0, 0, 0);
     // SAFETY: three pointers to integers.
     assert!(unsafe { (functions.H5get_libversion)(&mut major, &mut minor, &mut release) } >= 0);

@@ -5,6 +5,7 @@ mod abi;
 mod analyze;
 #[path = "../common/mod.rs"]
 mod common;
+mod direct;
 mod mpi;
 mod programs;
 mod python;

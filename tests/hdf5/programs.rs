@@ -12,7 +12,7 @@ pub fn example(name: &str) -> String {
     common::root().join("examples").join(name).to_str().unwrap().to_string()
 }
 
-fn include() -> String {
+pub fn include() -> String {
     format!("-I{}", common::root().join("include").to_str().unwrap())
 }
 

@@ -39,7 +39,7 @@ def make(name, libver=None):
             data = t.astype("f4")
             data[10:20, 30:90] = fill
             f.create_dataset(field, data=data, chunks=(64, 64), fillvalue=np.float32(fill))
-        sparse = f.create_dataset("sparse", (4000, 4000), "f4", maxshape=(None, None), chunks=(100, 100))
+        sparse = f.create_dataset("sparse", (1000, 1000), "f4", maxshape=(None, None), chunks=(100, 100))
         sparse[500:600, 700:800] = t[:100, :100]
         f.create_dataset("unlimited", data=t[:, :100], maxshape=(None, None), chunks=(7, 100), fletcher32=True)
         f.create_dataset("early", shape=(0, 5), maxshape=(None, 5), dtype="f8")
@@ -120,7 +120,6 @@ class Comparison:
         assert type(a) is type(b), where
         if not self.same_object(a, b, where):
             return
-        assert h5py.h5o.get_comment(a.id) == h5py.h5o.get_comment(b.id), where
         self.attributes(a, b, where)
         if isinstance(a, h5py.Group):
             self.group(a, b, where.rstrip("/") + "/")
@@ -182,6 +181,10 @@ class Comparison:
         plists = [d.id.get_create_plist() for d in (a, b)]
         assert plists[0].get_attr_creation_order() == plists[1].get_attr_creation_order(), where
         filters = [[p.get_filter(i)[0] for i in range(p.get_nfilters())] for p in plists]
+        if a.is_virtual:
+            sources = [[(s.file_name, s.dset_name) for s in d.virtual_sources()] for d in (a, b)]
+            assert sources[0] == sources[1], where
+            return
         if filters[1] != [47474]:
             assert filters[0] == filters[1], where
             assert not a.shape or a.dtype.kind != "f" or a.nbytes < 4096 or where in self.kept, f"{where} was kept"
@@ -202,8 +205,7 @@ class Comparison:
         bound = self.noa * (v.max() - v.min())
         worst = np.abs(v - r).max()
         assert worst <= bound, f"{where}: {worst} > {bound}"
-        # A missing value that no coarser grid holds makes a dataset lossless.
-        assert worst > 0 or bound == 0 or where == "/fraction", f"{where}: nothing was lost, so nothing is shown"
+        assert worst > 0 or bound == 0 or where in self.kept, f"{where}: nothing was lost, so nothing is shown"
 
 
 def same(old, new, noa, *kept):

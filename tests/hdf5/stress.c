@@ -25,7 +25,13 @@ static __typeof__(&sleek_decompress) decompress;
 
 #define CHECK(condition) do { if (!(condition)) { fprintf(stderr, "line %d: %s\n", __LINE__, #condition); _exit(1); } } while (0)
 /* One call of HDF5. */
-#define H5(call) __extension__ ({ if (!threadsafe) pthread_mutex_lock(&hdf5); __typeof__(call) r_ = (call); if (!threadsafe) pthread_mutex_unlock(&hdf5); CHECK(r_ >= 0); r_; })
+#define H5(call) __extension__ ({                          \
+    if (!threadsafe) pthread_mutex_lock(&hdf5);            \
+    __typeof__(call) result_ = (call);                     \
+    if (!threadsafe) pthread_mutex_unlock(&hdf5);          \
+    CHECK(result_ >= 0);                                   \
+    result_;                                               \
+})
 
 static int kept(const float *back)
 {
@@ -47,11 +53,11 @@ static void *writer(void *number)
         H5(H5Pset_sleek_abs(dcpl, bound));
         hid_t dset = H5(H5Dcreate2(file, "t", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
         H5(H5Dwrite(dset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, field));
-        H5(H5Dclose(dset)), H5(H5Fclose(file)), H5(H5Pclose(dcpl)), H5(H5Sclose(space));
+        H5(H5Dclose(dset)); H5(H5Fclose(file)); H5(H5Pclose(dcpl)); H5(H5Sclose(space));
 
         file = H5(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT)), dset = H5(H5Dopen2(file, "t", H5P_DEFAULT));
         H5(H5Dread(dset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
-        H5(H5Dclose(dset)), H5(H5Fclose(file));
+        H5(H5Dclose(dset)); H5(H5Fclose(file));
         CHECK(kept(back));
     }
     free(back);

@@ -139,3 +139,16 @@ fn nccopy_and_netcdf4() {
         place.run(&netcdf, &[&source("netcdf.py"), "read_file", file, "packed.nc", "0.001"]);
     }
 }
+
+#[test]
+fn a_malformed_variable_is_told() {
+    let Some(place) = Place::with(&["h5repack", "h5dump", &venv_python(PYTHON)]) else { return };
+    let sample = sample(&place);
+    let filter = h5repack_argument(&abs(BOUND));
+    for (variable, value) in [("SLEEK_NUM_THREADS", "all"), ("SLEEK_SIMD", "neon")] {
+        let out =
+            place.command("h5repack").env(variable, value).args(["-f", &filter, sample, "no.h5"]).output().unwrap();
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && message.contains(&format!("{variable} is '{value}'")), "{message}");
+    }
+}

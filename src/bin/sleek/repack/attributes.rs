@@ -17,7 +17,7 @@ pub fn copy_all(copy: &Copy) -> Result<(), String> {
         let blame = |e: String| format!("{}: {e}", object.name());
         comment(&old, &new).map_err(blame)?;
         if object.kind == Kind::Dataset {
-            references(copy, &old, &new).map_err(blame)?;
+            data(copy, &old, &new).map_err(blame)?;
         }
         for name in attribute_names(&old, tracks_order(&old, object.kind)?)? {
             attribute(copy, &old, &new, &name)
@@ -68,11 +68,11 @@ fn attribute(copy: &Copy, old: &Id, new: &Id, name: &CStr) -> Result<(), String>
     h5!(hdf5, H5Awrite(to.id, values.memory_type.id, values.start())).map(drop)
 }
 
-/// Writes the data of a dataset of references anew.
-fn references(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
+/// Writes the data of a dataset anew where HDF5's copy will not do.
+fn data(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
     let hdf5 = copy.hdf5;
     let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
-    if h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 {
+    if h5!(hdf5, H5Tdetect_class(kind.id, abi::REFERENCE))? == 0 && !has_variable_fill(old, &kind)? {
         return Ok(());
     }
     let space = h5_id!(hdf5, H5Dget_space(old.id))?;
@@ -86,6 +86,35 @@ fn references(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
     values.are_read = true;
     values.translate(copy)?;
     h5!(hdf5, H5Dwrite(new.id, memory, everything, everything, DEFAULT, values.start())).map(drop)
+}
+
+/// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the fill value
+/// still lies in the old file.
+pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
+    let hdf5 = dataset.hdf5;
+    let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
+    let mut defined = 0;
+    h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut defined))?;
+    Ok(defined == sleek::hdf5::abi::FILL_USER_DEFINED && has_variable_parts(kind)?)
+}
+
+fn has_variable_parts(kind: &Id) -> Result<bool, String> {
+    let hdf5 = kind.hdf5;
+    match h5!(hdf5, H5Tget_class(kind.id))? {
+        abi::VARIABLE => Ok(true),
+        abi::STRING => Ok(h5!(hdf5, H5Tis_variable_str(kind.id))? > 0),
+        abi::ARRAY => has_variable_parts(&h5_id!(hdf5, H5Tget_super(kind.id))?),
+        abi::COMPOUND => {
+            let members = h5!(hdf5, H5Tget_nmembers(kind.id))? as u32;
+            for i in 0..members {
+                if has_variable_parts(&h5_id!(hdf5, H5Tget_member_type(kind.id, i))?)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Elements of any type as HDF5 puts them into memory.

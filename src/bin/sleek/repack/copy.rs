@@ -247,10 +247,13 @@ impl<'a> Copy<'a> {
     /// Copies a dataset as it is stored, without its attributes.
     fn keep(&self, object: &Object, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
         let hdf5 = self.hdf5;
-        let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
-        let mut flags = abi::WITHOUT_ATTRIBUTES;
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+        if attributes::has_variable_fill(&old, &kind)? {
+            return self.empty(&old, &kind, at, link, properties);
+        }
+        let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
+        let mut flags = abi::WITHOUT_ATTRIBUTES;
         if let Some((_, path)) = self.new_type(&kind)? {
             flags |= abi::MERGE_NAMED_TYPES;
             h5!(hdf5, H5Padd_merge_committed_dtype_path(how.id, path.as_ptr()))?;
@@ -258,6 +261,15 @@ impl<'a> Copy<'a> {
         h5!(hdf5, H5Pset_copy_object(how.id, flags))?;
         let (from, path, name) = (self.from.id, object.path.as_ptr(), link.name.as_ptr());
         h5!(hdf5, H5Ocopy(from, path, at.id, name, how.id, properties.id)).map(drop)
+    }
+
+    /// Makes a dataset like an old one, without its data.
+    fn empty(&self, old: &Id, kind: &Id, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+        let hdf5 = self.hdf5;
+        let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
+        let space = h5_id!(hdf5, H5Dget_space(old.id))?;
+        let (kind, name) = (self.type_for(kind)?, link.name.as_ptr());
+        h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT)).map(drop)
     }
 
     /// Writes a dataset through the filter; the bytes that it takes.

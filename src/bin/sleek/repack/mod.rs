@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sleek::DType;
 use sleek::hdf5::text;
+use sleek::{DType, Params};
 
 use crate::Outcome;
 use crate::args::{Quality, Threads, Verbosity};
@@ -77,7 +77,7 @@ fn named_request(argument: &str) -> Result<(String, Request), String> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply();
-    let requests = requests(args)?;
+    let general = general_request(args)?;
     expect_hdf5(&args.input)?;
     if let (Some(output), false) = (&args.output, args.dry_run) {
         check_place(output, args.force)?;
@@ -85,7 +85,8 @@ pub fn run(args: &Args) -> Outcome {
     let hdf5 = Hdf5::find(args.library.library.as_deref())?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(|e| format!("{}: {e}", args.input.display()))?;
-    requests.check(&contents, &args.input)?;
+    let requests = Requests::new(general, &args.dataset, &file, &contents)
+        .map_err(|e| format!("{}: {e}", args.input.display()))?;
     let items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {
@@ -98,19 +99,17 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
-fn requests(args: &Args) -> Result<Requests, String> {
+/// What is asked for all datasets that are not named.
+fn general_request(args: &Args) -> Result<Option<Params>, String> {
     // The element type comes with each dataset; any float lets the bound be checked.
     let general = args.quality.params(DType::F32)?;
-    if args.quality.is_given() {
-        return Ok(Requests { general: Some(general), named: args.dataset.clone() });
-    }
-    if args.dataset.is_empty() {
+    if !args.quality.is_given() && args.dataset.is_empty() {
         return Err(
             "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some"
                 .into(),
         );
     }
-    Ok(Requests { general: None, named: args.dataset.clone() })
+    Ok(args.quality.is_given().then_some(general))
 }
 
 /// Decides on every dataset.
@@ -124,9 +123,9 @@ fn decide<'a>(
     let total = fs::metadata(&args.input).map(|m| m.len()).ok();
     let mut progress = Progress::new("looking", total, quiet);
     let mut items = Vec::new();
-    for object in &contents.objects {
+    for (place, object) in contents.objects.iter().enumerate() {
         let item = match object.kind {
-            Kind::Dataset => Some(Item::decide(file, object, requests, args.dry_run)?),
+            Kind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
             _ => None,
         };
         progress.add(item.as_ref().map_or(0, |i| i.stored_bytes));

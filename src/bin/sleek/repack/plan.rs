@@ -1,15 +1,15 @@
 //! What becomes of each dataset.
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use sleek::bound::{mul_down, sub_down};
 use sleek::stage::range::value_range;
 use sleek::{Mode, Params};
 
 use crate::element;
-use crate::hdf5::Id;
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind, Object};
+use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::{Id, c_string};
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
@@ -25,28 +25,40 @@ pub enum Request {
 
 pub struct Requests {
     pub general: Option<Params>,
-    pub named: Vec<(String, Request)>,
+    /// By the dataset's place in the contents.
+    named: BTreeMap<usize, Request>,
 }
 
 impl Requests {
-    /// Refuses names that are not in the file.
-    pub fn check(&self, contents: &Contents, file: &Path) -> Result<(), String> {
-        for (path, _) in &self.named {
-            let datasets = || contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
-            if !datasets().any(|name| name == *path) {
-                let known: Vec<String> = datasets().take(10).collect();
-                let more = if datasets().count() > known.len() { ", …" } else { "" };
-                let file = file.display();
-                return Err(format!("--dataset {path}: {file} has no such dataset; it has {}{more}", known.join(", ")));
-            }
+    /// Finds the datasets that are named, by whatever name they have; refuses names that are not in the file.
+    pub fn new(
+        general: Option<Params>,
+        named: &[(String, Request)],
+        file: &Id,
+        contents: &Contents,
+    ) -> Result<Requests, String> {
+        let mut requests = Requests { general, named: BTreeMap::new() };
+        for (path, request) in named {
+            let object = open_object(file, &c_string(path.as_bytes())?).ok();
+            let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
+            let Some(place) = place.filter(|p| contents.objects[*p].kind == Kind::Dataset) else {
+                let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
+                let names: Vec<String> = known.clone().take(10).collect();
+                let more = if known.count() > names.len() { ", …" } else { "" };
+                return Err(format!(
+                    "--dataset {path}: there is no such dataset; there are {}{more}",
+                    names.join(", ")
+                ));
+            };
+            requests.named.insert(place, request.clone());
         }
-        Ok(())
+        Ok(requests)
     }
 
-    fn of(&self, object: &Object) -> (Option<Request>, bool) {
-        let name = object.name();
-        match self.named.iter().rev().find(|(path, _)| *path == name) {
-            Some((_, request)) => (Some(request.clone()), true),
+    /// What is asked for a dataset, and whether it was named.
+    fn of(&self, place: usize) -> (Option<Request>, bool) {
+        match self.named.get(&place) {
+            Some(request) => (Some(request.clone()), true),
             None => (self.general.clone().map(Request::Compress), false),
         }
     }
@@ -82,12 +94,19 @@ struct Survey {
 
 impl<'a> Item<'a> {
     /// Looks at a dataset; `estimate` asks for the bytes that it would take.
-    pub fn decide(file: &Id<'a>, object: &Object, requests: &Requests, estimate: bool) -> Result<Item<'a>, String> {
+    pub fn decide(
+        file: &Id<'a>,
+        contents: &Contents,
+        place: usize,
+        requests: &Requests,
+        estimate: bool,
+    ) -> Result<Item<'a>, String> {
+        let object = &contents.objects[place];
         let name = object.name();
         let (field, decision, remark) = match Field::open(file, object)? {
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (request, named) = requests.of(object);
+                let (request, named) = requests.of(place);
                 let (decision, remark) = decide(&field, request, named)?;
                 (Some(field), decision, remark)
             }
@@ -263,12 +282,12 @@ mod tests {
             .map(|i| if i % 7 == 0 { -9999.0 } else { (i as f32 * 0.01).sin() })
             .flat_map(|v: f32| v.to_le_bytes())
             .collect();
-        let params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
+        let params = Params::new(DType::F32).with_bound(Mode::Abs, 1.5e-3);
         assert!(!keeps(&params, &values, -9999.0).unwrap());
         let finer = power_of_two_below(&params);
         assert_eq!(finer.bound, 2f64.powi(-10));
         assert!(keeps(&finer, &values, -9999.0).unwrap());
-        let noa = Params { range: Some(2.0), ..params.with_bound(Mode::Noa, 1e-3) };
+        let noa = Params { range: Some(2.0), ..params.with_bound(Mode::Noa, 1.5e-3) };
         assert_eq!((power_of_two_below(&noa).mode, power_of_two_below(&noa).bound), (Mode::Abs, 2f64.powi(-9)));
     }
 }
