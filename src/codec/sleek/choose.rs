@@ -13,8 +13,6 @@
 //!
 //! What exact sizes, all values or all widths would gain is in docs/experiments.md: 1–4 % in all.
 
-use std::array::from_fn;
-
 use super::plan::Plan;
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode, Subchunks};
@@ -219,6 +217,10 @@ struct Survey<W> {
     plain: u32,
 }
 
+impl<W: Word> Survey<W> {
+    const NONE: Self = Survey { mode: SubMode::Offset, base: None, least: W::ZERO, plain: 0 };
+}
+
 /// Steps 1 and 2 for the integers `x`.
 #[inline(always)]
 fn survey<E: Element, const S: usize, P: Simd<E::Word, S>>(special: Special, x: Window<E::Word>) -> Survey<E::Word> {
@@ -242,10 +244,12 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     lists: &mut Lists<E::Word, S>,
     ahead: &mut Ahead,
 ) -> [Choice<E::Word>; SUBCHUNKS] {
-    let surveys: [_; SUBCHUNKS] = from_fn(|s| {
+    // Loops, since closures as long as these are compiled on their own, without the level's instructions.
+    let mut surveys = [Survey::NONE; SUBCHUNKS];
+    for (s, survey_of) in surveys.iter_mut().enumerate() {
         ahead.fetch(2);
-        survey::<E, S, P>(special, window(s))
-    });
+        *survey_of = survey::<E, S, P>(special, window(s));
+    }
     // Mode by mode, since a branch on the mode of each could not be predicted.
     for mode in [SubMode::Offset, SubMode::ZigZag, SubMode::Delta, SubMode::Special] {
         for s in Subchunks::which(|s| surveys[s].mode == mode) {
@@ -254,23 +258,31 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
             encode::<E, S>(mode, special, window(s), base, &mut codes[s]);
         }
     }
-    let fulls: [_; SUBCHUNKS] = from_fn(|s| P::width(&codes[s]));
+    let mut fulls = [0; SUBCHUNKS];
+    for (full, codes) in fulls.iter_mut().zip(&*codes) {
+        *full = P::width(codes);
+    }
     let mut widths = fulls;
     if E::Word::BITS > 8 {
-        (0..SUBCHUNKS).for_each(|s| {
+        for (widths, codes) in lists.widths.iter_mut().zip(&*codes) {
             ahead.fetch(1);
-            P::widths(&codes[s], &mut lists.widths[s])
-        });
+            P::widths(codes, widths);
+        }
         let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
-        widths = from_fn(|s| fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]));
+        for (s, width) in widths.iter_mut().enumerate() {
+            *width = fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]);
+        }
     }
-    let mut choices = from_fn(|s| Choice::plain(&surveys[s], fulls[s]));
+    let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
+    for (s, survey) in surveys.iter().enumerate() {
+        choices[s] = Choice::plain(survey, fulls[s]);
+        offsets[s] = Choice::plain_offset(survey);
+    }
     for s in Subchunks::which(|s| widths[s] < fulls[s]) {
         ahead.fetch(1);
         let count = P::split(&codes[s], widths[s], &mut lists.positions[s], &mut lists.highs[s]);
         choices[s].take_exceptions::<S>(count, widths[s]);
     }
-    let offsets = from_fn::<_, SUBCHUNKS, _>(|s| Choice::plain_offset(&surveys[s]));
     let prefers_offset =
         |s: usize| (choices[s].mode != SubMode::Offset) & (offsets[s].bytes::<S>() <= choices[s].bytes::<S>());
     for s in Subchunks::which(prefers_offset) {

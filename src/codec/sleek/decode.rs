@@ -122,6 +122,7 @@ struct Exceptions {
 
 impl<W: Word> Parts<W> {
     /// Reads and checks header and tail of `body` for subchunks of `s_elements`.
+    #[inline(always)]
     pub fn read<const S: usize, P: Simd<W, S>>(plan: &Plan, body: &[u8]) -> Result<Parts<W>> {
         let header = ChunkHeader::read(body, W::BITS)?;
         if header.patched != 0 && W::BITS == 8 {
@@ -184,6 +185,7 @@ impl<W: Word> Parts<W> {
         zero(&body[CHUNK_HEADER_BYTES + payload..CHUNK_HEADER_BYTES + room])
     }
 
+    #[inline(always)]
     fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let n = self.header.patched.count_ones() as usize;
         let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);

@@ -210,6 +210,26 @@ const fn pack64_table() -> [Pack64; 65] {
 
 static PACK64: [Pack64; 65] = pack64_table();
 
+/// 64 bytes from anywhere.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `from` are readable.
+#[inline(always)]
+unsafe fn load<T>(from: *const T) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe { _mm512_loadu_si512(from.cast()) }
+}
+
+/// The low halves of 16 words.
+///
+/// # Safety
+/// The processor has the level's features; 16 words at `from` are readable.
+#[inline(always)]
+unsafe fn load_low_halves(from: *const u64) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe { _mm512_permutex2var_epi32(load(from), LOW_HALVES.load(), load(from.add(8))) }
+}
+
 /// Packs 16 values of `n` ≤ 32 bits a call into `out`.
 ///
 /// # Safety
@@ -273,14 +293,18 @@ fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
     // SAFETY: only code of this level calls this; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
     unsafe {
-        let v = |i: usize| _mm512_loadu_si512(codes.add(16 * i).cast());
         if n <= NARROW {
             let row = &PACK_NARROW[n as usize];
-            (0..VECTORS).step_by(2).for_each(|i| pack_narrow(v(i), v(i + 1), n, row, out.add(2 * n as usize * i)));
+            for i in 0..VECTORS / 2 {
+                let at = codes.add(32 * i);
+                pack_narrow(load(at), load(at.add(16)), n, row, out.add(4 * n as usize * i));
+            }
             return;
         }
         let row = &PACK32[n as usize];
-        (0..VECTORS).for_each(|i| pack32(v(i), n, row, out.add(2 * n as usize * i)));
+        for i in 0..VECTORS {
+            pack32(load(codes.add(16 * i)), n, row, out.add(2 * n as usize * i));
+        }
     }
 }
 
@@ -294,17 +318,19 @@ fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
         // SAFETY: only code of this level calls this; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
         // 2n·i on are in `out`.
         unsafe {
-            let v = |i: usize| _mm512_loadu_si512(codes.add(8 * i).cast());
-            let low = |i| _mm512_permutex2var_epi32(v(2 * i), LOW_HALVES.load(), v(2 * i + 1));
-            let start = out.as_mut_ptr();
-            let to = |i| start.add(2 * n as usize * i);
+            let out = out.as_mut_ptr();
             if n <= NARROW {
                 let row = &PACK_NARROW[n as usize];
-                (0..VECTORS / 2).step_by(2).for_each(|i| pack_narrow(low(i), low(i + 1), n, row, to(i)));
+                for i in 0..VECTORS / 4 {
+                    let at = codes.add(32 * i);
+                    pack_narrow(load_low_halves(at), load_low_halves(at.add(16)), n, row, out.add(4 * n as usize * i));
+                }
                 return;
             }
             let row = &PACK32[n as usize];
-            (0..VECTORS / 2).for_each(|i| pack32(low(i), n, row, to(i)));
+            for i in 0..VECTORS / 2 {
+                pack32(load_low_halves(codes.add(16 * i)), n, row, out.add(2 * n as usize * i));
+            }
         }
         return;
     }
