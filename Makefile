@@ -9,7 +9,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench peers \
+.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -28,6 +28,7 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	bash tests/install.sh
 	bash tests/python.sh
 	bash tests/quickstart.sh
+	bash tests/recipes.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 
@@ -93,13 +94,14 @@ reproducible: ## builds the release twice, in folders of different names, and co
 exhaustive: ## every f32, f16 and bf16 pattern against a spread of bounds; minutes
 	SLEEK_EXHAUSTIVE=1 $(CARGO) test --release --test exhaustive -- --nocapture
 
-bench: ## our own ratio, speed against memcpy, and what the checksums cost
+bench: ## our own ratio, speed against memcpy by instruction set, of small arrays, and what the checksums cost
 	$(CARGO) bench --bench ratio
 	$(CARGO) bench --bench cpu
+	$(CARGO) bench --bench small
 	$(CARGO) bench --bench checksum
 
-peers: ## other HDF5 filters on the same fields: docs/peers.md and its plot; minutes (PEERS=--quick for a short run)
-	@bash benches/peers/run.sh $(PEERS)
+performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
+	@bash benches/performance/run.sh $(PERFORMANCE)
 
 gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd inputs, compute-sanitizer
 	@bash tests/gpu/check.sh

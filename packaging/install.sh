@@ -85,7 +85,7 @@ if [ -n "$FORTRAN" ]; then
     include=$PWD/include
     built=$(mktemp -d)
     trap 'rm -rf "$built"' EXIT
-    (cd "$built" && "$FORTRAN" -c -O2 -fPIC "$include/sleek.f90" "$include/sleek_hdf5.f90" && ar rcs libsleek_fortran.a ./*.o)
+    (cd "$built" && "$FORTRAN" -c -O2 -fPIC "$include/sleek.f90" "$include/sleek_hdf5.f90" "$include/sleek_h5d.f90" && ar rcs libsleek_fortran.a ./*.o)
     for file in "$built"/*.mod "$built/libsleek_fortran.a"; do
         put 644 "$file" "$LIBDIR/sleek/${FORTRAN##*/}/${file##*/}"
     done

@@ -6,20 +6,24 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+one=$work/one two=$work/a/folder/of/another/name
+for folder in "$one" "$two"; do
+	mkdir -p "$folder"
+	git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$folder"
+done
+
 build() { # folder
-	mkdir -p "$work/$1"
-	git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$work/$1"
-	cd "$work/$1"
+	cd "$1"
 	export CARGO_TARGET_DIR=$PWD/target
 	export RUSTFLAGS="--remap-path-prefix=$PWD=/sleek --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 	cargo build --quiet --release --locked
 }
-(build one)
-(build a/folder/of/another/name)
+(build "$one")
+(build "$two")
 
 status=0
 for file in libsleek.so libsleek.a sleek; do
-	here=$work/one/target/release/$file there=$work/a/folder/of/another/name/target/release/$file
+	here=$one/target/release/$file there=$two/target/release/$file
 	cmp "$here" "$there" || status=1
 	if grep -q -a -F "$work" "$here"; then echo "$file names the folder that it was built in"; status=1; fi
 	echo "$(sha256sum <"$here" | cut -d ' ' -f 1)  $file"

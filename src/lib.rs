@@ -29,6 +29,8 @@ mod guard;
 mod h5d;
 #[cfg(unix)]
 pub mod hdf5;
+#[cfg(unix)]
+mod loader;
 mod memory;
 mod params;
 pub mod pool;

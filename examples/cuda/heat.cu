@@ -13,7 +13,7 @@
 #include <sleek_hdf5.h>
 
 static const hsize_t N = 256, STEPS = 200;
-static const double BOUND = 1e-4;    /* kelvin */
+static const double BOUND = 1e-3;    /* kelvin */
 
 #define CUDA(call) do { cudaError_t e = (call); if (e != cudaSuccess) { fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); exit(1); } } while (0)
 #define HDF5(call) do { if ((call) < 0) { fprintf(stderr, "%s failed\n", #call); exit(1); } } while (0)

@@ -2,7 +2,7 @@
  *
  *     h5pcc -shlib -Iinclude examples/mpi/heat.c -o heat -lm
  *     export HDF5_PLUGIN_PATH=<directory of libsleek.so>
- *     mpirun -n 4 ./heat              400 steps, with a checkpoint after half of them
+ *     mpirun -n 4 ./heat              200 steps, with a checkpoint after half of them
  *     mpirun -n 2 ./heat restart      the second half once more, from the checkpoint, with any number of ranks
  *
  * The first run says what the bound did to the checkpoint; the second one, what that became by the end. */
@@ -13,7 +13,7 @@
 #include <string.h>
 #include "sleek_hdf5.h"
 
-enum { N = 64, STEPS = 400 };              /* points in each direction; steps */
+enum { N = 64, STEPS = 200 };              /* points in each direction; steps */
 static const double BOUND = 1e-3;          /* of a temperature in a checkpoint, in kelvin */
 static const double DIFFUSION = 0.15;      /* kappa dt / dx^2: below 1/6 the scheme is stable */
 static const hsize_t CHUNK[3] = {8, N, N}; /* a few whole planes, so that most chunks belong to one rank */

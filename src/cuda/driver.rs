@@ -2,12 +2,16 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
 
 use crate::device::Place;
 use crate::error::{Error, Kind, Result, fail};
+#[cfg(unix)]
+use crate::loader::between_forks;
 
 /// An error where the driver reports one.
 pub fn check(result: CUresult, what: &str) -> Result<()> {
@@ -38,15 +42,24 @@ fn loaded() -> bool {
 /// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
 #[cfg(unix)]
 fn loaded() -> bool {
-    [c"libcuda.so.1", c"libcuda.so"].iter().any(|name| {
-        // SAFETY: NOLOAD only looks the name up; the handle is closed again.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-        if !handle.is_null() {
-            // SAFETY: a handle that dlopen just gave.
-            unsafe { libc::dlclose(handle) };
-        }
-        !handle.is_null()
-    })
+    static YES: AtomicBool = AtomicBool::new(false);
+    if YES.load(Ordering::Relaxed) {
+        return true;
+    }
+    let found = between_forks(|| {
+        [c"libcuda.so.1", c"libcuda.so"].iter().any(|name| {
+            // SAFETY: NOLOAD only looks the name up; the handle is closed again.
+            let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+            if !handle.is_null() {
+                // SAFETY: a handle that dlopen just gave.
+                unsafe { libc::dlclose(handle) };
+            }
+            !handle.is_null()
+        })
+    });
+    // The driver is never unloaded.
+    YES.store(found, Ordering::Relaxed);
+    found
 }
 
 /// Loads and initialises the driver; why not, if it cannot be used. Asked once per process.

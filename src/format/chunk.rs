@@ -39,6 +39,29 @@ pub enum Special {
     Delta2 = 1,
 }
 
+/// The subchunks of which the bits are set, the first one first.
+#[derive(Clone, Copy, Debug)]
+pub struct Subchunks(pub u32);
+
+impl Subchunks {
+    /// Those that `are_meant`. Made without branches, for what cannot be predicted.
+    #[inline(always)]
+    pub fn which(are_meant: impl Fn(usize) -> bool) -> Subchunks {
+        Subchunks((0..SUBCHUNKS).fold(0, |all, s| all | (are_meant(s) as u32) << s))
+    }
+}
+
+impl Iterator for Subchunks {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let s = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (s < SUBCHUNKS).then_some(s)
+    }
+}
+
 /// The first 16 bytes of a packed chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkHeader {

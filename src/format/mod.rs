@@ -4,5 +4,5 @@ mod chunk;
 pub mod constants;
 mod container;
 
-pub use chunk::{ChunkHeader, Special, SubMode};
+pub use chunk::{ChunkHeader, Special, SubMode, Subchunks};
 pub use container::{Body, Header, Index, IndexMut, Kind, Layout};

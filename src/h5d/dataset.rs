@@ -150,7 +150,8 @@ impl<'a> Dataset<'a> {
         let mut element = filled(size, 0u8)?;
         // SAFETY: ids of this library; live locals, and room for an element of the dataset's type.
         unsafe {
-            if (f.data.H5Pget_fill_time)(dcpl, &mut time) < 0 || (f.filter.H5Pfill_value_defined)(dcpl, &mut status) < 0 {
+            if (f.data.H5Pget_fill_time)(dcpl, &mut time) < 0 || (f.filter.H5Pfill_value_defined)(dcpl, &mut status) < 0
+            {
                 return fail!(Hdf5, "the dataset's fill value cannot be asked for");
             }
             if time == abi::FILL_TIME_NEVER || status == abi::FILL_UNDEFINED {

@@ -57,12 +57,11 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
         let params = Params { threads: helpers(tasks, threads), ..params.clone() };
         let mut stream = filled(room, 0u8)?;
         let len = match boxes.whole(i).filter(|_| *swap == 1) {
-            // SAFETY: a whole chunk of the array, which nobody writes.
-            Some(at) => codec::compress_into(
-                &params,
-                unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) },
-                &mut stream,
-            )?,
+            Some(at) => {
+                // SAFETY: a whole chunk of the array, which nobody writes.
+                let chunk = unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) };
+                codec::compress_into(&params, chunk, &mut stream)?
+            }
             None => {
                 let mut chunk = filled(bytes, 0u8)?;
                 // SAFETY: the array holds the selection.

@@ -154,12 +154,7 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
 ///
 /// # Safety
 /// The ids belong to the library of `hdf5`.
-unsafe fn prepare<'a>(
-    hdf5: &'a Library,
-    way: Way,
-    request: &Request,
-    array: *const u8,
-) -> Result<(Dataset<'a>, Plan)> {
+unsafe fn prepare<'a>(hdf5: &'a Library, way: Way, request: &Request, array: *const u8) -> Result<(Dataset<'a>, Plan)> {
     // SAFETY: the contract.
     let dataset = unsafe { Dataset::new(hdf5, request.dataset, request.dxpl)? };
     // SAFETY: as above.
@@ -182,9 +177,7 @@ unsafe fn staged(place: Place, array: *const u8, bytes: usize, stream: *mut c_vo
         Place::Host => Ok(None),
         #[cfg(feature = "cuda")]
         // SAFETY: the contract.
-        Place::Device(d) | Place::Managed(d) => {
-            unsafe { crate::cuda::download(array, bytes, d, stream) }.map(Some)
-        }
+        Place::Device(d) | Place::Managed(d) => unsafe { crate::cuda::download(array, bytes, d, stream) }.map(Some),
         #[cfg(not(feature = "cuda"))]
         _ => fail!(Internal, "device memory at {array:?}, {bytes} bytes, {stream:?}, without the feature cuda"),
     }

@@ -11,9 +11,8 @@ pub unsafe fn write(dataset: &Dataset, plan: &Plan, src: *const u8) -> Result<()
     let spaces = if plan.start.is_empty() { None } else { Some(dataset.spaces(&plan.start, &plan.count)?) };
     let (memory, file) = spaces.as_ref().map_or((abi::DEFAULT, abi::DEFAULT), |(m, f)| (m.id, f.id));
     // SAFETY: the contract; ids of the dataset's library.
-    let status = unsafe {
-        (dataset.hdf5.data.H5Dwrite)(dataset.id, plan.mem_type, memory, file, dataset.dxpl, src.cast())
-    };
+    let status =
+        unsafe { (dataset.hdf5.data.H5Dwrite)(dataset.id, plan.mem_type, memory, file, dataset.dxpl, src.cast()) };
     if status < 0 { fail!(Hdf5, "H5Dwrite failed; {}", advice(plan)) } else { Ok(()) }
 }
 
@@ -23,9 +22,8 @@ pub unsafe fn read(dataset: &Dataset, plan: &Plan, dst: *mut u8) -> Result<()> {
     let spaces = if plan.start.is_empty() { None } else { Some(dataset.spaces(&plan.start, &plan.count)?) };
     let (memory, file) = spaces.as_ref().map_or((abi::DEFAULT, abi::DEFAULT), |(m, f)| (m.id, f.id));
     // SAFETY: the contract; ids of the dataset's library.
-    let status = unsafe {
-        (dataset.hdf5.data.H5Dread)(dataset.id, plan.mem_type, memory, file, dataset.dxpl, dst.cast())
-    };
+    let status =
+        unsafe { (dataset.hdf5.data.H5Dread)(dataset.id, plan.mem_type, memory, file, dataset.dxpl, dst.cast()) };
     if status < 0 { fail!(Hdf5, "H5Dread failed; {}", advice(plan)) } else { Ok(()) }
 }
 

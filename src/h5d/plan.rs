@@ -143,7 +143,8 @@ unsafe fn direct(
         ordinary!("the dataset is not chunked");
     }
     // SAFETY: ids of this library, here and below.
-    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? }) else {
+    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? })
+    else {
         ordinary!("SLEEK is not the dataset's only filter");
     };
     if dataset.chunk_options()? != 0 {
@@ -168,7 +169,8 @@ unsafe fn direct(
         unsafe { (told::chunk(&hdf5.filter, dataset.dcpl.id)?, (hdf5.data.H5Tget_size)(dataset.file_type.id)) };
     for d in 0..chunk.len() {
         let end = start[d] + count[d];
-        if count[d] > 0 && (start[d] % chunk[d] != 0 || end % chunk[d] != 0 && end != dataset.dims[d]) {
+        let cut = |at: u64| !at.is_multiple_of(chunk[d]);
+        if count[d] > 0 && (cut(start[d]) || cut(end) && end != dataset.dims[d]) {
             ordinary!(
                 "the selection cuts chunks: elements {} to {} of dimension {d}, chunks of {}",
                 start[d],
@@ -178,7 +180,8 @@ unsafe fn direct(
         }
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    let params = filter::encode_params(&CdValues::decode(&ours.words)?, chunk.iter().product::<u64>() as usize * element)?;
+    let params =
+        filter::encode_params(&CdValues::decode(&ours.words)?, chunk.iter().product::<u64>() as usize * element)?;
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
     Ok(Ok(Direct { boxes, params, swap, pad: fill.unwrap_or(vec![0; element]), fills }))

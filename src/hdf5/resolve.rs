@@ -7,6 +7,7 @@ use std::ptr::{NonNull, null, null_mut};
 
 use super::abi::{Hid, Table};
 use crate::error::{Result, fail};
+use crate::loader::between_forks;
 
 /// An object of this process, kept loaded as long as this value lives.
 pub struct Object {
@@ -54,7 +55,7 @@ impl Object {
     /// The address of `symbol` in the object or its dependencies.
     pub fn find(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is open.
-        NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) })
+        NonNull::new(between_forks(|| unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) }))
     }
 
     /// The address of `symbol` if the object itself defines it: a dependency's would be of another HDF5.
@@ -66,7 +67,7 @@ impl Object {
     fn open(name: *const std::ffi::c_char) -> Option<Object> {
         let load = if name.is_null() { 0 } else { libc::RTLD_NOLOAD };
         // SAFETY: `name` is null or a C string that the dynamic linker or a CString gave us. Nothing is loaded.
-        let handle = NonNull::new(unsafe { libc::dlopen(name, libc::RTLD_LAZY | load) })?;
+        let handle = NonNull::new(between_forks(|| unsafe { libc::dlopen(name, libc::RTLD_LAZY | load) }))?;
         Some(Object { handle, base: null_mut() })
     }
 }
@@ -74,7 +75,7 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         // SAFETY: opened once in `open`, closed once here.
-        unsafe { libc::dlclose(self.handle.as_ptr()) };
+        between_forks(|| unsafe { libc::dlclose(self.handle.as_ptr()) });
     }
 }
 
@@ -86,7 +87,9 @@ pub fn base_of(address: *const c_void) -> Option<*mut c_void> {
 fn lookup(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = std::mem::MaybeUninit::uninit();
     // SAFETY: dladdr takes any address, and fills `info` unless it returns 0.
-    unsafe { if libc::dladdr(address, info.as_mut_ptr()) != 0 { Some(info.assume_init()) } else { None } }
+    between_forks(|| unsafe {
+        if libc::dladdr(address, info.as_mut_ptr()) != 0 { Some(info.assume_init()) } else { None }
+    })
 }
 
 /// The names under which the dynamic linker knows the loaded objects; the main program's is empty.
@@ -103,7 +106,7 @@ fn loaded_objects() -> Vec<CString> {
     }
     let mut names = Vec::new();
     // SAFETY: `add` has the required type and the vector outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut names).cast()) };
+    between_forks(|| unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut names).cast()) });
     names
 }
 

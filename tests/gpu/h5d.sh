@@ -1,37 +1,50 @@
 #!/usr/bin/env bash
 # Arrays in GPU memory to and from HDF5, on a machine with a GPU, nvcc and HDF5: the tests, the CUDA example, and with the argument
 # bench a table of speeds against HDF5's own ways (BENCH_GIB, 4; BENCH_FOLDER, /dev/shm).
+# KEEP is a folder for a file that is worth reading elsewhere.
 # Where HDF5 is not known to pkg-config, HDF5_CFLAGS and HDF5_LIBS tell how to compile and link; SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+left_out() { echo "$1: HDF5 from GPU memory was left out" && exit 0; }
+command -v nvcc > /dev/null || left_out "nvcc is not installed"
+if [ -z "${HDF5_LIBS:-}" ]; then
+    for module in hdf5-serial hdf5 none; do
+        pkg-config --exists "$module" 2> /dev/null && break
+    done
+    [ "$module" != none ] || left_out "HDF5 is not known to pkg-config"
+    HDF5_CFLAGS=$(pkg-config --cflags "$module")
+    HDF5_LIBS=$(pkg-config --libs "$module")
+fi
+read -ra cflags <<< "${HDF5_CFLAGS:-}"
+read -ra libs <<< "$HDF5_LIBS"
 library=${SLEEK_LIBRARY:-}
 if [ -z "$library" ]; then
+    command -v cargo > /dev/null || left_out "cargo is not installed and SLEEK_LIBRARY not set"
     cargo build --release --lib
     library=${CARGO_TARGET_DIR:-target}/release/libsleek.so
 fi
-if ! command -v nvcc > /dev/null; then
-    echo "nvcc is not installed: HDF5 from GPU memory was left out"
-    exit 0
-fi
-read -ra cflags <<< "${HDF5_CFLAGS:-$(pkg-config --cflags hdf5)}"
-read -ra libs <<< "${HDF5_LIBS:-$(pkg-config --libs hdf5)}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/plugin"
 cp "$library" "$work/libsleek.so.0"
+ln -s libsleek.so.0 "$work/libsleek.so"
 cp "$library" "$work/plugin/libsleek.so"
 export HDF5_PLUGIN_PATH=$work/plugin LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH:-}
 build() { # compiler, source, program, options...
-    "$1" -O2 -Iinclude "${cflags[@]}" "${@:4}" "$2" -o "$work/$3" "$work/libsleek.so.0" "${libs[@]}" -ldl -lm
+    "$1" -O2 -Iinclude "${cflags[@]}" "${@:4}" "$2" -o "$work/$3" -L"$work" -lsleek "${libs[@]}" -ldl -lm
 }
 # Without an architecture named, what nvcc makes is translated by the driver.
 cuda() { build nvcc "$1" "$2" -std=c++17 "${@:3}"; }
 
 build cc tests/hdf5/direct.c direct -std=gnu11
 "$work/direct" "$work" gpu 400
+if command -v compute-sanitizer > /dev/null; then
+    compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 "$work/direct" "$work" gpu 40
+fi
+# A file for a machine without a GPU.
+[ -z "${KEEP:-}" ] || "$work/direct" "$KEEP" gpu 24
 cuda examples/cuda/heat.cu heat
 "$work/heat" "$work/heat.h5"
-[ -z "${OUT:-}" ] || cp "$work/heat.h5" "$OUT"
 if [ "${1:-}" = bench ]; then
     cuda tests/gpu/h5d_bench.cu bench -DFIELD_F32='"'"${BENCH_F32:-navy_uwnd_12x73x144.f32}"'"' -DFIELD_F64='"'"${BENCH_F64:-pyro_density_256x256.f64}"'"'
     mkdir -p "${BENCH_FOLDER:-/dev/shm}/h5d"

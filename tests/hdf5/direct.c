@@ -310,20 +310,20 @@ static void ordinary(hid_t file, const char *name, hid_t type, hid_t mem_type, v
     void *m = malloc(bytes);
     if (m == NULL) DIE("no memory");
     double wide[NY * NX];
-    for (int i = 0; i < NY * NX; i++) wide[i] = field[0][i];
+    for (int i = 0; i < NY * NX; i++) wide[i] = ((const float *)field)[i];
     memcpy(m, H5Tget_size(mem_type) == 8 ? (void *)wide : (void *)field, bytes);
     OK(put(d, mem_type, NULL, NULL, m, bytes));
     expect(SLEEK_H5D_ORDINARY, reason);
     if (info.staged != gpu || info.raw_bytes != bytes) DIE("staged %d", info.staged);
     CHECK(H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
-    kept(field[0], back[0], NY * NX, name);
+    kept((float *)field, (float *)back, NY * NX, name);
     memset(m, 0, bytes);
     OK(get(d, mem_type, NULL, NULL, m, bytes));
     expect(SLEEK_H5D_ORDINARY, reason);
     if (H5Tget_size(mem_type) == 8)
-        for (int i = 0; i < NY * NX; i++) other[0][i] = (float)((double *)m)[i];
+        for (int i = 0; i < NY * NX; i++) ((float *)other)[i] = (float)((double *)m)[i];
     else memcpy(other, m, bytes);
-    kept(back[0], other[0], NY * NX, name);
+    kept((float *)back, (float *)other, NY * NX, name);
     free(m);
     CHECK(H5Dclose(d));
 }
@@ -352,7 +352,7 @@ static void routes(hid_t file)
     OK(put(d, H5T_NATIVE_FLOAT, start, count, field, sizeof(float) * 70 * 40));
     expect(fast(), "chunks");
     CHECK(H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
-    for (int y = 30; y < NY; y++) kept(field[0] + (y - 30) * 40, &back[y][20], 40, "a box written over");
+    for (int y = 30; y < NY; y++) kept((float *)field + (y - 30) * 40, &back[y][20], 40, "a box written over");
     OK(put(d, H5T_NATIVE_FLOAT, start, none, field, 0));
     expect(SLEEK_H5D_NOTHING, "nothing");
     OK(get(d, H5T_NATIVE_FLOAT, start, none, back, 0));
@@ -421,7 +421,7 @@ static void routes(hid_t file)
     OK(put(d, vector, NULL, NULL, field, sizeof field));
     expect(SLEEK_H5D_THREADS, gpu ? "array" : "chunks");
     CHECK(H5Dread(d, vector, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
-    kept(field[0], back[0], NY * NX, "vectors");
+    kept((float *)field, (float *)back, NY * NX, "vectors");
     OK(get(d, vector, NULL, NULL, other, sizeof other));
     if (memcmp(back, other, sizeof back) != 0 || info.staged != gpu) DIE("vectors back");
     CHECK(H5Dclose(d));
@@ -454,7 +454,7 @@ static void shared_file(const char *path)
     fresh();
     OK(H5Dread_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, dxpl, back, NULL, &info));
     expect(SLEEK_H5D_ORDINARY, "MPI ranks share the file");
-    kept(field[0], back[0], NY * NX, "collective");
+    kept((float *)field, (float *)back, NY * NX, "collective");
     /* Without collective transfer HDF5 refuses, and we say what is missing. */
     H5E_BEGIN_TRY {
         if (H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, H5P_DEFAULT, field, NULL, NULL) != SLEEK_E_HDF5) DIE("independent");

@@ -46,6 +46,8 @@ venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.
 venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
 venv venv-python 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, ml_dtypes, mypy, pytest' \
     h5py hdf5plugin netCDF4 xarray h5netcdf zarr ml_dtypes mypy pytest   # all that the Python package works with, the newest
+venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
+    h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
 if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then
     venv venv-h5py-old h5py 'h5py==3.10.*' 'numpy<2'

@@ -152,3 +152,14 @@ fn a_malformed_variable_is_told() {
         assert!(!out.status.success() && message.contains(&format!("{variable} is '{value}'")), "{message}");
     }
 }
+
+/// `SLEEK_PARAMS` overrides what programs ask for, not what a person types.
+#[test]
+fn the_commands_bound_counts_for_itself() {
+    let Some(place) = Place::with(&["h5dump", &venv_python(PYTHON)]) else { return };
+    let sample = sample(&place);
+    let mut repack = place.command(env!("CARGO_BIN_EXE_sleek"));
+    common::run(repack.env("SLEEK_PARAMS", "lossless").args(["repack", "--abs", "0.5", sample, "packed.h5"]));
+    let dump = place.run("h5dump", &["-pH", "packed.h5"]);
+    assert!(dump.contains("PARAMS { 1 1 0 1071644672 0 "), "{dump}");
+}

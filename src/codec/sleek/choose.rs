@@ -17,7 +17,7 @@ use std::array::from_fn;
 
 use super::plan::Plan;
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
-use crate::format::{Special, SubMode};
+use crate::format::{Special, SubMode, Subchunks};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
 use crate::stage::simd::{HIGHS, POSITIONS, Simd};
@@ -42,6 +42,40 @@ pub struct Choice<W> {
 impl<W: Word> Choice<W> {
     /// For zeros.
     pub const NONE: Self = Choice { mode: SubMode::Offset, base: None, width: 0, full: 0, exceptions: 0 };
+
+    /// As surveyed, without exceptions. Where all values are equal that is offset, of which the total is 0.
+    #[inline(always)]
+    fn plain(survey: &Survey<W>, full: u32) -> Self {
+        Choice { mode: survey.mode, base: survey.base, width: full, full, exceptions: 0 }
+    }
+
+    /// Step 4's alternative.
+    #[inline(always)]
+    fn plain_offset(survey: &Survey<W>) -> Self {
+        Choice {
+            mode: SubMode::Offset,
+            base: Some(survey.least),
+            width: survey.plain,
+            full: survey.plain,
+            exceptions: 0,
+        }
+    }
+
+    /// Bytes of payload and exceptions.
+    #[inline(always)]
+    fn bytes<const S: usize>(&self) -> usize {
+        let exceptions = if self.exceptions > 0 { exception_bytes(self.exceptions, self.full - self.width) } else { 0 };
+        S * self.width as usize / 8 + exceptions
+    }
+
+    /// Takes `count` exceptions above `width` bits, if that is allowed and saves bytes.
+    #[inline(always)]
+    fn take_exceptions<const S: usize>(&mut self, count: usize, width: u32) {
+        let with = Choice { width, exceptions: count, ..*self };
+        if count <= MAX_EXCEPTIONS && with.bytes::<S>() < self.bytes::<S>() {
+            *self = with;
+        }
+    }
 }
 
 /// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and the positions and high parts of
@@ -198,37 +232,6 @@ fn survey<E: Element, const S: usize, P: Simd<E::Word, S>>(special: Special, x: 
     Survey { mode, base, least, plain: most.sub(least).width() }
 }
 
-/// Steps 3 and 4 for codes that speak for `width`; step 4 may change them.
-#[inline(always)]
-fn settle<E: Element, const S: usize, P: Simd<E::Word, S>>(
-    special: Special,
-    x: Window<E::Word>,
-    survey: &Survey<E::Word>,
-    (width, full): (u32, u32),
-    codes: &mut [E::Word; S],
-    (positions, highs): (&mut [u8; POSITIONS], &mut [E::Word; HIGHS]),
-) -> Choice<E::Word> {
-    let Survey { mode, base, least, plain } = *survey;
-    if plain == 0 {
-        return Choice { mode: SubMode::Offset, base: Some(least), width: 0, full: 0, exceptions: 0 };
-    }
-    let mut choice = Choice { mode, base, width: full, full, exceptions: 0 };
-    let mut bytes = S * full as usize / 8;
-    if width < full {
-        let count = P::split(codes, width, positions, highs);
-        let with_exceptions = S * width as usize / 8 + exception_bytes(count, full - width);
-        if count <= MAX_EXCEPTIONS && with_exceptions < bytes {
-            bytes = with_exceptions;
-            choice = Choice { width, exceptions: count, ..choice };
-        }
-    }
-    if mode != SubMode::Offset && S * plain as usize / 8 <= bytes {
-        encode::<E, S>(SubMode::Offset, special, x, least, codes);
-        return Choice { mode: SubMode::Offset, base: Some(least), width: plain, full: plain, exceptions: 0 };
-    }
-    choice
-}
-
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
 /// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` three quarters are fetched.
 #[inline(always)]
@@ -243,9 +246,13 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
         ahead.fetch(2);
         survey::<E, S, P>(special, window(s))
     });
-    for (s, Survey { mode, base, .. }) in surveys.iter().enumerate() {
-        ahead.fetch(1);
-        encode::<E, S>(*mode, special, window(s), base.unwrap_or(E::Word::ZERO), &mut codes[s]);
+    // Mode by mode, since a branch on the mode of each could not be predicted.
+    for mode in [SubMode::Offset, SubMode::ZigZag, SubMode::Delta, SubMode::Special] {
+        for s in Subchunks::which(|s| surveys[s].mode == mode) {
+            ahead.fetch(1);
+            let base = surveys[s].base.unwrap_or(E::Word::ZERO);
+            encode::<E, S>(mode, special, window(s), base, &mut codes[s]);
+        }
     }
     let fulls: [_; SUBCHUNKS] = from_fn(|s| P::width(&codes[s]));
     let mut widths = fulls;
@@ -257,11 +264,20 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
         let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
         widths = from_fn(|s| fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]));
     }
-    from_fn(|s| {
+    let mut choices = from_fn(|s| Choice::plain(&surveys[s], fulls[s]));
+    for s in Subchunks::which(|s| widths[s] < fulls[s]) {
         ahead.fetch(1);
-        let exceptions = (&mut lists.positions[s], &mut lists.highs[s]);
-        settle::<E, S, P>(special, window(s), &surveys[s], (widths[s], fulls[s]), &mut codes[s], exceptions)
-    })
+        let count = P::split(&codes[s], widths[s], &mut lists.positions[s], &mut lists.highs[s]);
+        choices[s].take_exceptions::<S>(count, widths[s]);
+    }
+    let offsets = from_fn::<_, SUBCHUNKS, _>(|s| Choice::plain_offset(&surveys[s]));
+    let prefers_offset =
+        |s: usize| (choices[s].mode != SubMode::Offset) & (offsets[s].bytes::<S>() <= choices[s].bytes::<S>());
+    for s in Subchunks::which(prefers_offset) {
+        choices[s] = offsets[s];
+        encode::<E, S>(SubMode::Offset, special, window(s), surveys[s].least, &mut codes[s]);
+    }
+    choices
 }
 
 /// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.

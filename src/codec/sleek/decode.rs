@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
-use crate::format::{Body, ChunkHeader, Kind, Special, SubMode};
+use crate::format::{Body, ChunkHeader, Kind, Special, SubMode, Subchunks};
 use crate::stage::quantize::{self, Element};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
@@ -168,7 +168,7 @@ impl<W: Word> Parts<W> {
     fn read_descriptors<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let descriptors = take(tail, self.header.active.count_ones() as usize)?;
         let mut payload = 0;
-        for (s, d) in self.active().zip(descriptors) {
+        for (s, d) in Subchunks(self.header.active).zip(descriptors) {
             self.descriptors[s] = *d;
             let width = self.width(s);
             if width > W::BITS {
@@ -187,7 +187,7 @@ impl<W: Word> Parts<W> {
     fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let n = self.header.patched.count_ones() as usize;
         let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);
-        for (i, s) in (0..SUBCHUNKS).filter(|s| self.header.patched >> s & 1 == 1).enumerate() {
+        for (i, s) in Subchunks(self.header.patched).enumerate() {
             let (count, high_width) = (counts[i] as usize, u32::from(high_widths[i]));
             if count == 0 || count > S || high_width == 0 || high_width + self.width(s) > W::BITS {
                 return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
@@ -207,11 +207,6 @@ impl<W: Word> Parts<W> {
         Ok(())
     }
 
-    fn active(&self) -> impl Iterator<Item = usize> + use<W> {
-        let active = self.header.active;
-        (0..SUBCHUNKS).filter(move |s| active >> s & 1 == 1)
-    }
-
     /// Bits of a code in the payload of active subchunk `s`.
     #[inline(always)]
     fn width(&self, s: usize) -> u32 {
@@ -222,7 +217,7 @@ impl<W: Word> Parts<W> {
     fn check_domain<E: Element>(&self, plan: &Plan) -> Result<()> {
         let quantized = plan.quantizer.is_some();
         let by_exponent = self.header.special == Special::Exponent
-            && self.active().any(|s| SubMode::of(self.descriptors[s]) == SubMode::Special);
+            && Subchunks(self.header.active).any(|s| SubMode::of(self.descriptors[s]) == SubMode::Special);
         if quantized && self.header.shift != 0
             || by_exponent && (quantized || self.header.shift != 0 || E::EXPONENT_BITS == 0)
         {

@@ -4,7 +4,7 @@ use super::choose::{self, Choice, Lists, Window};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
-use crate::format::{ChunkHeader, Kind, Special};
+use crate::format::{ChunkHeader, Kind, Special, Subchunks};
 use crate::memory::filled;
 use crate::params::Profile;
 use crate::stage::quantize::{self, Element, mantissa_and_bias};
@@ -263,17 +263,11 @@ impl<W: Word> Tail<W> {
         self.based |= (choice.base.is_some() as u32) << s;
     }
 
-    /// The subchunks that have exceptions.
-    fn patched(&self) -> impl Iterator<Item = usize> + use<W> {
-        let patched = self.patched;
-        (0..SUBCHUNKS).filter(move |s| patched >> s & 1 == 1)
-    }
-
     /// Positions and high parts of all exceptions, as they are stored, at the start of `out`; returns their bytes.
     #[inline(always)]
     fn pack_exceptions<const S: usize, P: Simd<W, S>>(&self, lists: &Lists<W, S>, out: &mut [u8]) -> usize {
         let mut at = 0;
-        for s in self.patched() {
+        for s in Subchunks(self.patched) {
             let count = self.counts[s] as usize;
             // All that there may be: a copy of a known length is short.
             out[at..at + MAX_EXCEPTIONS].copy_from_slice(&lists.positions[s][..MAX_EXCEPTIONS]);
@@ -315,7 +309,7 @@ impl<W: Word> Tail<W> {
         put(self.pack_bases(width, &mut [0; 4 * 64]));
         put(&self.descriptors[..active]);
         for list in [&self.counts, &self.high_widths] {
-            self.patched().for_each(|s| put(&list[s..=s]));
+            Subchunks(self.patched).for_each(|s| put(&list[s..=s]));
         }
         put(exceptions);
         rest.fill(0);

@@ -1,6 +1,6 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::decode::Spare;
 use super::encode::Buffers;
@@ -15,7 +15,7 @@ use crate::stage::quantize::Element;
 use crate::stage::quantize::{BF16, F16, F32, F64, Int};
 use crate::stage::simd::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
-use crate::stage::simd::{Simd, avx512::Avx512};
+use crate::stage::simd::{Simd, avx2::Avx2, avx512::Avx512};
 
 /// What instructions a chunk coder may use. Every level gives the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,12 +70,18 @@ impl Level {
 
     /// The best level of this processor, or the one that `SLEEK_SIMD` names if it is lower.
     pub fn best() -> Level {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| {
-            let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
-            let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
-            Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar)
-        })
+        // Its place in `ALL` and one more; 0 until known. Two threads may both find it out: a lock would stay locked in a child that
+        // is forked meanwhile.
+        static BEST: AtomicUsize = AtomicUsize::new(0);
+        let known = BEST.load(Ordering::Relaxed);
+        if known > 0 {
+            return Level::ALL[known - 1];
+        }
+        let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
+        let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
+        let best = Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar);
+        BEST.store(best as usize + 1, Ordering::Relaxed);
+        best
     }
 }
 
@@ -155,7 +161,7 @@ pub fn encode(
         Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, ahead, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::encode, plan, buffers, src, ahead, out) },
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::encode, plan, buffers, src, ahead, out) },
         _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, ahead, out),
     }
 }
@@ -177,7 +183,7 @@ pub fn decode(
         Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, spare, out, past_caches) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Scalar, avx2::decode, plan, kind, body, spare, out, past_caches) },
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::decode, plan, kind, body, spare, out, past_caches) },
         _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, spare, out, past_caches),
     }
 }

@@ -3,10 +3,16 @@
 //! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
 
 #[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx2_choose;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
 pub mod scalar;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 use super::stream;
 use super::word::Word;
@@ -42,7 +48,7 @@ pub trait Simd<W: Word, const S: usize> {
     /// How many of the sampled widths exceed `width`.
     fn wider(widths: &[u8; S], width: u32) -> usize;
     /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
-    /// many there are; if these are more than `MAX_EXCEPTIONS`, nothing is listed.
+    /// many there are; if these are more than `MAX_EXCEPTIONS`, the lists are worth nothing.
     fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize;
     /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
     /// bytes to spare; returns their bytes.

@@ -7,7 +7,7 @@ mod sample;
 mod spectrum;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sleek::DType;
@@ -27,11 +27,11 @@ floats, with --dtype.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Element type of a file of plain bytes: f32, f64, f16 or bf16
+    /// Element type of a file of plain bytes: f32, f64, f16 or bf16 [default: as its name ends]
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
     dtype: Option<DType>,
     /// The plain bytes are big-endian
-    #[arg(long, requires = "dtype")]
+    #[arg(long)]
     big_endian: bool,
     /// A fill value, which does not count [default: the dataset's]
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
@@ -67,6 +67,11 @@ fn plot_file(name: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// The element type that a file's name ends in, as in field.f32.
+fn named_type(file: &Path) -> Option<DType> {
+    DType::from_name(file.extension()?.to_str()?).filter(|dtype| dtype.is_float())
+}
+
 /// What was found out about a field.
 pub struct Analysis {
     pub sample: Sample,
@@ -78,7 +83,7 @@ pub struct Analysis {
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply();
     let wanted = (args.sample << 20) as usize;
-    let kind = args.dtype.map(|dtype| (dtype, args.big_endian));
+    let kind = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| (dtype, args.big_endian));
     let sample =
         Sample::take(&args.field, kind, args.fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
     let floor = noise::floor(&sample);

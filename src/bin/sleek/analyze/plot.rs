@@ -194,19 +194,14 @@ fn mark(svg: &mut String, x: f64, y: f64, floor: &Row, is_grid: bool) {
     );
     let bold = format!("fill=\"{ORANGE}\" font-weight=\"bold\"");
     let what = if is_grid { "resolution" } else { "noise floor" };
-    let text = format!("{what}: abs {:.3e}, ratio {:.2}", floor.abs, floor.ratio);
+    let text = format!("{what}: abs {}, ratio {:.2}", short(floor.abs), floor.ratio);
     // Beside the line where there is room for the words.
     let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, "end") } else { (x + 10.0, "start") };
     label(svg, at, RATIO_PANEL.0 + 20.0, anchor, &bold, &text);
     if x - LEFT > 150.0 {
-        label(
-            svg,
-            (LEFT + x) / 2.0,
-            RATIO_PANEL.1 - 12.0,
-            "middle",
-            &format!("fill=\"{ORANGE}\""),
-            "only noise is kept",
-        );
+        let words = if is_grid { "nothing is gained here" } else { "more digits are noise" };
+        let orange = format!("fill=\"{ORANGE}\"");
+        label(svg, (LEFT + x) / 2.0, RATIO_PANEL.0 + 44.0, "middle", &orange, words);
     }
 }
 

@@ -219,10 +219,9 @@ fn choose<'a>(file: &Path, opened: &crate::hdf5::Id<'a>, named: Option<&str>) ->
     }
     let mut fields = Vec::new();
     for object in datasets {
-        if let Ok(field) = Field::open(opened, object)? {
-            if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !field.is_scale()? {
-                fields.push(field);
-            }
+        let Ok(field) = Field::open(opened, object)? else { continue };
+        if field.stored.dtype.is_float() && field.stored_bytes() > 0 && !field.is_scale()? {
+            fields.push(field);
         }
     }
     match fields.len() {

@@ -242,15 +242,17 @@ impl Shape {
             Shape::Object => unsafe { reference(copy, at, abi::TO_OBJECT, 8) },
             // SAFETY: the contract.
             Shape::Region => unsafe { reference(copy, at, abi::TO_REGION, 12) },
-            // SAFETY: the parts of such an element are at these offsets.
-            Shape::Parts(parts) => {
-                parts.iter().try_for_each(|(offset, shape)| unsafe { shape.translate(copy, at.byte_add(*offset)) })
-            }
+            Shape::Parts(parts) => parts.iter().try_for_each(|(offset, shape)| {
+                // SAFETY: the parts of such an element are at these offsets.
+                unsafe { shape.translate(copy, at.byte_add(*offset)) }
+            }),
             Shape::Sequence(shape, size) => {
                 // SAFETY: HDF5 reads a sequence as a length and a pointer to as many elements.
                 let sequence = unsafe { at.cast::<abi::Sequence>().read_unaligned() };
-                // SAFETY: as above.
-                (0..sequence.len).try_for_each(|i| unsafe { shape.translate(copy, sequence.start.byte_add(i * size)) })
+                (0..sequence.len).try_for_each(|i| {
+                    // SAFETY: as above.
+                    unsafe { shape.translate(copy, sequence.start.byte_add(i * size)) }
+                })
             }
         }
     }

@@ -77,6 +77,9 @@ fn named_request(argument: &str) -> Result<(String, Request), String> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply();
+    // The variable is for programs that have no such arguments.
+    // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
+    unsafe { std::env::remove_var("SLEEK_PARAMS") };
     let general = general_request(args)?;
     expect_hdf5(&args.input)?;
     if let (Some(output), false) = (&args.output, args.dry_run) {

@@ -282,12 +282,12 @@ mod tests {
             .map(|i| if i % 7 == 0 { -9999.0 } else { (i as f32 * 0.01).sin() })
             .flat_map(|v: f32| v.to_le_bytes())
             .collect();
-        let params = Params::new(DType::F32).with_bound(Mode::Abs, 1.5e-3);
+        let params = Params::new(DType::F32).with_bound(Mode::Abs, 5.2e-3);
         assert!(!keeps(&params, &values, -9999.0).unwrap());
         let finer = power_of_two_below(&params);
-        assert_eq!(finer.bound, 2f64.powi(-10));
+        assert_eq!(finer.bound, 2f64.powi(-8));
         assert!(keeps(&finer, &values, -9999.0).unwrap());
-        let noa = Params { range: Some(2.0), ..params.with_bound(Mode::Noa, 1.5e-3) };
-        assert_eq!((power_of_two_below(&noa).mode, power_of_two_below(&noa).bound), (Mode::Abs, 2f64.powi(-9)));
+        let noa = Params { range: Some(2.0), ..params.with_bound(Mode::Noa, 2.6e-3) };
+        assert_eq!((power_of_two_below(&noa).mode, power_of_two_below(&noa).bound), (Mode::Abs, 2f64.powi(-8)));
     }
 }

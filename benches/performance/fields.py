@@ -12,8 +12,8 @@ FILL_VALUES = {"levitus_temp": -1e10}
 class Field:
     """A named array of at most three dimensions: leading ones are merged, since some peers refuse or die on more."""
 
-    def __init__(self, name, data):
-        self.name = name
+    def __init__(self, name, data, path=None):
+        self.name, self.path = name, path
         self.data = np.ascontiguousarray(data.reshape((-1, *data.shape[-2:])) if data.ndim > 3 else data)
         self.has_fill = name in FILL_VALUES
         counted = self.data[np.isfinite(self.data)]
@@ -37,7 +37,7 @@ def real(directory):
         match = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)\.(f32|f64)", path.name)
         if match:
             shape = [int(n) for n in match[2].split("x")]
-            yield Field(match[1], np.fromfile(path, {"f32": "<f4", "f64": "<f8"}[match[3]]).reshape(shape))
+            yield Field(match[1], np.fromfile(path, {"f32": "<f4", "f64": "<f8"}[match[3]]).reshape(shape), path)
 
 
 def turbulence(side):
@@ -53,11 +53,11 @@ def turbulence(side):
     return Field("turbulence", (field / field.std()).astype(np.float32))
 
 
-def chunk_shape(data, size):
+def chunk_shape(shape, itemsize, size):
     """Whole planes that together take at most `size` bytes."""
-    shape = list(data.shape)
-    for axis in range(data.ndim):
-        rest = int(np.prod(shape[axis + 1 :], dtype=np.int64)) * data.itemsize
+    shape = list(shape)
+    for axis in range(len(shape)):
+        rest = int(np.prod(shape[axis + 1 :], dtype=np.int64)) * itemsize
         shape[axis] = min(shape[axis], max(1, size // rest))
         if rest < size:
             break

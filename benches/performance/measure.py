@@ -64,7 +64,7 @@ def ratio(codec, field, bound, chunk_bytes=4 << 20):
     """(ratio, error / bound) of a field through HDF5, in chunks of whole planes."""
     with memory_file() as place:
         with h5py.File(place.name, "w") as f:
-            f.create_dataset("x", data=field.data, chunks=chunk_shape(field.data, chunk_bytes), **codec.options(bound))
+            f.create_dataset("x", data=field.data, chunks=chunk_shape(field.data.shape, field.data.itemsize, chunk_bytes), **codec.options(bound))
         with h5py.File(place.name) as f:
             stored, back = f["x"].id.get_storage_size(), f["x"][...]
     return field.data.nbytes / stored, error_over_bound(field.data, back, bound)
@@ -72,7 +72,7 @@ def ratio(codec, field, bound, chunk_bytes=4 << 20):
 
 def callback_speed(codec, data, bound, seconds, chunk_bytes=4 << 20):
     """(compress, decompress) of the filter's call-back on chunk after chunk of `data`, as multiples of memcpy's speed."""
-    shape = chunk_shape(data, chunk_bytes)
+    shape = chunk_shape(data.shape, data.itemsize, chunk_bytes)
     chunks = [data[i : i + shape[0]] for i in range(0, data.shape[0] - shape[0] + 1, shape[0])]
     chunks = [c for c in chunks if c.flags.c_contiguous and c.shape == shape]
     call = filters.direct(codec, chunks[0], bound)
@@ -85,29 +85,6 @@ def callback_speed(codec, data, bound, seconds, chunk_bytes=4 << 20):
         if there + again > seconds:
             break
     return copy * size / there, copy * size / again, copy
-
-
-def hdf5_seconds(codec, data, bound, chunk_bytes):
-    """(write, read) CPU seconds of `data` through HDF5 to and from a file in memory."""
-    with memory_file() as place:
-        start = time.process_time()
-        with h5py.File(place.name, "w", libver="latest") as f:
-            f.create_dataset("x", data=data, chunks=chunk_shape(data, chunk_bytes), **codec.options(bound))
-        write = time.process_time() - start
-        back = np.zeros_like(data)
-        with h5py.File(place.name) as f:
-            start = time.process_time()
-            f["x"].read_direct(back)
-            read = time.process_time() - start
-    return write, read
-
-
-def hdf5_speed(codec, data, bound, chunk_bytes):
-    """(write, read) as multiples of the speed without a filter, measured just before; the first write only warms up."""
-    hdf5_seconds(filters.Unfiltered(), data, bound, chunk_bytes)
-    plain = hdf5_seconds(filters.Unfiltered(), data, bound, chunk_bytes)
-    own = hdf5_seconds(codec, data, bound, chunk_bytes)
-    return plain[0] / own[0], plain[1] / own[1]
 
 
 def interleaved(work, cases, rounds):

@@ -1,6 +1,7 @@
 """The codecs that are compared, all as HDF5 filters, and a way to call a filter without HDF5."""
 
 import ctypes
+import os
 import re
 import subprocess
 import time
@@ -19,6 +20,7 @@ class Sleek:
 
     def __init__(self, command, library, profile):
         self.name = f"SLEEK {profile}"
+        self.folder = os.path.dirname(library)
         self.command, self.library, self.profile = command, library, profile
         self.options_of = {}
 
@@ -39,20 +41,11 @@ class Peer:
     def __init__(self, name, library, bounded=None, lossless=None):
         self.name = name
         self.library = hdf5plugin.get_config().registered_filters[library]
+        self.folder = os.path.dirname(self.library)
         self.bounded, self.lossless = bounded, lossless
 
     def options(self, bound):
         return dict(self.lossless() if bound == LOSSLESS else self.bounded(bound))
-
-
-class Unfiltered:
-    """Chunks as they are."""
-
-    name, library = "no filter", None
-    bounded, lossless = False, True
-
-    def options(self, _bound):
-        return {}
 
 
 def peers():

@@ -1,0 +1,344 @@
+"""performance.json as a page, whose prose is in performance.md beside this file, and as a plot."""
+
+import json
+import os
+import pathlib
+import platform
+
+import numpy as np
+
+from filters import LOSSLESS
+
+OURS = "SLEEK adaptive"
+PAPER = "SLEEK fast"
+
+
+def machine():
+    """The processor's name and the cores that this process may use."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as f:
+            name = next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return name, len(os.sched_getaffinity(0))
+
+
+def as_json(result):
+    """One record a line, figures as short as they are meant: so that two runs can be compared with diff."""
+
+    def short(x):
+        if isinstance(x, dict):
+            return {k: short(v) for k, v in x.items()}
+        if isinstance(x, (list, tuple)):
+            return [short(v) for v in x]
+        if isinstance(x, float):
+            return float(f"{x:.4g}") if np.isfinite(x) else None if np.isnan(x) else str(x)
+        return x
+
+    parts = []
+    for key, value in result.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join("  " + json.dumps(short(row)) for row in value)
+            parts.append(f"{json.dumps(key)}: [\n{rows}\n]")
+        else:
+            parts.append(f"{json.dumps(key)}: {json.dumps(short(value))}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def geometric_mean(values):
+    values = list(values)
+    return float(np.exp(np.mean(np.log(values)))) if values else float("nan")
+
+
+def number(x):
+    """Three significant figures."""
+    if not np.isfinite(x):
+        return "–"
+    return f"{x:.0f}" if x >= 99.5 else f"{x:.3g}" if x >= 1 else f"{x:.3f}"
+
+
+def bound_name(bound):
+    return "lossless" if bound == LOSSLESS else f"{bound:.0e}".replace("e-0", "e-")
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def verdict(records):
+    """What a codec did to its bound."""
+    failed = [r for r in records if "failed" in r]
+    errors = [(float(r["error"]), r["field"]) for r in records if "error" in r]
+    lost = {f for e, f in errors if np.isinf(e)}
+    broken = {f for e, f in errors if 1 < e < np.inf}
+    notes = []
+    if broken:
+        worst = max(e for e, _ in errors if np.isfinite(e))
+        notes.append(f"**BROKEN** on {', '.join(sorted(broken))}: up to {number(worst)} × bound")
+    if lost:
+        notes.append(f"**BROKEN**: NaN, infinities or bits lost on {', '.join(sorted(lost))}")
+    if failed:
+        why = sorted({r["failed"] for r in failed})
+        notes.append(f"fails on {', '.join(sorted({r['field'] for r in failed}))} ({'; '.join(why)})")
+    return "; ".join(notes) or "kept"
+
+
+class Report:
+    """The tables and the plot of one run."""
+
+    def __init__(self, result):
+        self.result = result
+        self.speed_bound = result["speed_bound"]
+        self.fill = {f["name"] for f in result["fields"] if f["has_fill"]}
+        self.figures = {}  # (codec, field, bound): ratio, error, compress, decompress, or failed
+        for r in result["ratios"] + result["speeds"]:
+            self.figures.setdefault((r["codec"], r["field"], r["bound"]), {}).update(r)
+
+    def classes(self):
+        """Names of fields: the real ones by element type, the synthetic one alone."""
+        groups = {}
+        for f in self.result["fields"]:
+            name = "Turbulence" if f["name"] == "turbulence" else f"Real fields, {f['dtype']}"
+            groups.setdefault(name, []).append(f["name"])
+        return groups
+
+    def codecs(self, bound):
+        return list(dict.fromkeys(r["codec"] for r in self.result["ratios"] if r["bound"] == bound))
+
+    def values(self, codec, fields, bound, figure):
+        """Of each field without a fill value on which the codec worked."""
+        found = {f: self.figures.get((codec, f, bound), {}).get(figure) for f in fields if f not in self.fill}
+        return {f: v for f, v in found.items() if v is not None}
+
+    def mean(self, codec, fields, bound, figure):
+        return geometric_mean(self.values(codec, fields, bound, figure).values())
+
+    def shown(self, codec, fields, bound, figure):
+        """The mean as text, which says if fields are missing."""
+        values = self.values(codec, fields, bound, figure)
+        missing = len(values) < len([f for f in fields if f not in self.fill])
+        return number(geometric_mean(values.values())) + ("†" if missing else "")
+
+    def records(self, codec, fields, lossless):
+        return [
+            r
+            for r in self.result["ratios"]
+            if r["codec"] == codec and r["field"] in fields and (r["bound"] == LOSSLESS) == lossless
+        ]
+
+    def setting(self):
+        r = self.result
+        load = f", load average {r['load']:.1f} when it began" + (" (above the cores: every speed suffers)" if r["load"] > r["cores"] else "")
+        quick = " **A quick run: few fields, one round.**" if r["quick"] else ""
+        return (
+            f"Measured on {r['when']}: {r['machine']}, {r['cores']} cores{load}; one core copies 64 MiB with {number(r['memcpy'])} GB/s; "
+            f"{r['versions']}.{quick}"
+        )
+
+    def against_peers(self):
+        """How many times as fast as each peer, and the ratios that go with it."""
+        rows = []
+        for name, fields in self.classes().items():
+            for bound in (self.speed_bound, LOSSLESS):
+                own = self.mean(OURS, fields, bound, "ratio")
+                for codec in self.codecs(bound):
+                    if codec.startswith("SLEEK"):
+                        continue
+                    row = [name, bound_name(bound), codec]
+                    row += [self.shown(codec, fields, bound, "ratio"), number(own), number(self.mean(PAPER, fields, bound, "ratio"))]
+                    for figure in ("compress", "decompress"):
+                        ours, theirs = (self.values(c, fields, bound, figure) for c in (OURS, codec))
+                        row.append(number(geometric_mean(ours[f] / theirs[f] for f in ours if f in theirs)))
+                    said = verdict(self.records(codec, fields, bound == LOSSLESS))
+                    rows.append(row + ["kept" if said == "kept" else "no" if "BROKEN" in said else "fails on some"])
+        head = ["fields", "bound", "filter", "its ratio", "SLEEK adaptive's", "fast (the paper)"]
+        return table(head + ["adaptive compresses × as fast", "decompresses", "its bound"], rows)
+
+    def bounded(self, fields):
+        head = ["filter"] + [bound_name(b) for b in self.result["bounds"]]
+        head += [f"compress ×memcpy at {bound_name(self.speed_bound)}", "decompress", "bound"]
+        rows = []
+        for codec in self.codecs(self.speed_bound):
+            row = [codec] + [self.shown(codec, fields, b, "ratio") for b in self.result["bounds"]]
+            row += [self.shown(codec, fields, self.speed_bound, f) for f in ("compress", "decompress")]
+            rows.append(row + [verdict(self.records(codec, fields, False))])
+        return table(head, rows)
+
+    def lossless(self, fields):
+        rows = []
+        for codec in self.codecs(LOSSLESS):
+            row = [codec] + [self.shown(codec, fields, LOSSLESS, f) for f in ("ratio", "compress", "decompress")]
+            said = verdict(self.records(codec, fields, True))
+            rows.append(row + ["exact" if said == "kept" else said])
+        return table(["filter", "ratio", "compress ×memcpy", "decompress", "bits"], rows)
+
+    def by_class(self):
+        parts = []
+        for name, fields in self.classes().items():
+            parts.append(f"### {name}")
+            if len(fields) > 1:
+                parts.append(f"{len(fields)}: {', '.join(fields)}.")
+            parts += ["Error-bounded: ratio at bounds of … × value range, and speed.", self.bounded(fields)]
+            parts += ["Lossless:", self.lossless(fields)]
+        return "\n\n".join(parts)
+
+    def each_field(self):
+        """Ratio of every field at the bound of the speeds."""
+        codecs = self.codecs(self.speed_bound)
+        rows = []
+        for f in self.result["fields"]:
+            row = [f["name"], f["dtype"]]
+            for codec in codecs:
+                r = self.figures.get((codec, f["name"], self.speed_bound), {"failed": "–"})
+                broken = " BROKEN" if float(r.get("error", 0)) > 1 else ""
+                row.append(r["failed"] if "ratio" not in r else number(r["ratio"]) + broken)
+            rows.append(row)
+        return table(["field", "type"] + codecs, rows)
+
+    def cpu_mean(self, figure, **wanted):
+        found = [r[figure] for r in self.result["cpu"] if all(r[k] == v for k, v in wanted.items())]
+        return geometric_mean(found) if found and None not in found else float("nan")
+
+    def levels(self):
+        figures = ["memcpy", "compress_memcpy", "decompress_memcpy", "compress_all", "decompress_all"]
+        figures += ["compress_instructions", "decompress_instructions"]
+        rows = []
+        for bound in (self.speed_bound, LOSSLESS):
+            for profile in ("adaptive", "fast"):
+                for level in dict.fromkeys(r["level"] for r in self.result["cpu"]):
+                    for dtype in ("f32", "f64"):
+                        key = dict(bound=bound, profile=profile, level=level, dtype=dtype)
+                        cells = [number(self.cpu_mean(f, **key)) for f in figures]
+                        rows.append([bound_name(bound), profile, level, dtype, *cells])
+        cores = max((r["threads"] for r in self.result["cpu"]), default=1)
+        head = ["bound", "profile", "level", "type", "memcpy GB/s", "compress × memcpy", "decompress × memcpy"]
+        head += [f"compress, {cores} cores × one", "decompress", "compress, instructions a value", "decompress"]
+        return table(head, rows)
+
+    def hdf5_means(self, language, codec, bound, chunk, threads):
+        """(write, read, share of fields that failed) against no filter."""
+        key = dict(language=language, codec=codec, bound=bound, chunk=chunk, threads=threads)
+        found = [r for r in self.result["hdf5"] if all(r[k] == v for k, v in key.items())]
+        good = [r for r in found if "failed" not in r]
+        return tuple(geometric_mean(r[f] for r in good) for f in ("write", "read")), len(good) < len(found)
+
+    def hdf5(self, language):
+        records = [r for r in self.result["hdf5"] if r["language"] == language]
+        chunks = sorted({r["chunk"] for r in records})
+        head = ["filter", "bound", "threads"]
+        for chunk in chunks:
+            size = f"{chunk >> 10} KiB" if chunk < 1 << 20 else f"{chunk >> 20} MiB"
+            head += [f"{size}: write", "read"]
+        rows = []
+        for codec, bound, threads in dict.fromkeys((r["codec"], r["bound"], r["threads"]) for r in records):
+            row = [codec, bound_name(bound), str(threads)]
+            for chunk in chunks:
+                means, missing = self.hdf5_means(language, codec, bound, chunk, threads)
+                row += [number(m) + ("†" if missing and np.isfinite(m) else "") for m in means]
+            rows.append(row)
+        good = [r for r in records if "failed" not in r]
+        plain = [number(geometric_mean(r[f] for r in good)) for f in ("plain_write", "plain_read")]
+        return table(head, rows) + f"\n\nNo filter, 1 in this table: writes {plain[0]}, reads {plain[1]} GB/s."
+
+    def targets(self):
+        """What is aimed at, and what was reached."""
+        rows = []
+
+        def row(what, aim, of):
+            rows.append([what, number(aim[0]), number(of[0]), number(aim[1]), number(of[1])])
+
+        for level, profile, aim in (("avx512", "adaptive", (0.6, 0.9)), ("avx512", "fast", (0.8, 1.1)), ("avx2", "adaptive", (0.4, 0.6))):
+            for dtype in ("f32", "f64"):
+                key = dict(level=level, profile=profile, dtype=dtype, bound=self.speed_bound)
+                of = [self.cpu_mean(f, **key) for f in ("compress_memcpy", "decompress_memcpy")]
+                row(f"one core, {level}, {profile}, {dtype}, {bound_name(self.speed_bound)}: × memcpy", aim, of)
+        if max((r["threads"] for r in self.result["cpu"]), default=1) == 2:
+            for profile in ("adaptive", "fast"):
+                key = dict(profile=profile, bound=self.speed_bound, threads=2)
+                of = [self.cpu_mean(f, **key) for f in ("compress_all", "decompress_all")]
+                row(f"two cores, {profile}, {bound_name(self.speed_bound)}: × one core", (1.7, 1.7), of)
+        for language in dict.fromkeys(r["language"] for r in self.result["hdf5"]):
+            for bound, aim in ((self.speed_bound, (1.3, 1.3)), (LOSSLESS, (0.9, 0.9))):
+                for codec in (OURS, PAPER):
+                    for threads in sorted({r["threads"] for r in self.result["hdf5"]}):
+                        found = [
+                            r
+                            for r in self.result["hdf5"]
+                            if (r["language"], r["codec"], r["bound"], r["threads"]) == (language, codec, bound, threads) and "failed" not in r
+                        ]
+                        of = [geometric_mean(r[f] for r in found) for f in ("write", "read")]
+                        row(f"HDF5 from {language}, {codec[6:]}, {bound_name(bound)}, {threads} threads: × no filter", aim, of)
+        return table(["what", "aim, compress or write", "reached", "aim, decompress or read", "reached"], rows)
+
+    def page(self):
+        text = pathlib.Path(__file__).with_name("performance.md").read_text()
+        parts = {
+            "setting": self.setting(),
+            "against peers": self.against_peers(),
+            "targets": self.targets(),
+            "levels": self.levels(),
+            "hdf5 C": self.hdf5("C"),
+            "hdf5 h5py": self.hdf5("h5py"),
+            "by class": self.by_class(),
+            "each field": self.each_field(),
+        }
+        for name, part in parts.items():
+            text = text.replace("{{" + name + "}}", part)
+        return text
+
+    def plot(self, path):
+        """Ratio against speed, both directions; a row for each class."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        groups = self.classes()
+        figure, axes = plt.subplots(len(groups), 2, figsize=(13, 4.6 * len(groups)), squeeze=False, sharex=True)
+        for row, (name, fields) in zip(axes, groups.items()):
+            for axis, way in zip(row, ("compress", "decompress")):
+                for bound in (self.speed_bound, LOSSLESS):
+                    # From left to right, so that neighbours have their names at different heights.
+                    codecs = sorted(self.codecs(bound), key=lambda c: self.mean(c, fields, bound, way))
+                    for place, codec in enumerate(codecs):
+                        height = (6, -14, 18, -26)[place % 4] if bound == LOSSLESS else 5
+                        self.mark(axis, codec, fields, bound, way, height)
+                axis.set_xscale("log")
+                axis.set_yscale("log")
+                axis.axvline(1, color="#999999", linewidth=0.8, linestyle="--")
+                axis.set_title(f"{name}: {way}", fontsize=11)
+                axis.set_ylabel("ratio", fontsize=9)
+                axis.tick_params(labelsize=8, labelbottom=True)
+                axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:g}"))
+                axis.yaxis.set_minor_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:g}" if f"{y:g}"[0] in "235" else ""))
+                axis.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+                axis.grid(alpha=0.25, which="major")
+                axis.margins(0.16)
+        for axis in axes[-1]:
+            axis.set_xlabel("speed of one core / memcpy", fontsize=9)
+        kinds = [("o", True, f"bound {bound_name(self.speed_bound)} × value range"), ("s", True, "lossless"), ("o", False, "bound broken, or fails on some field")]
+        handles = [
+            plt.Line2D([], [], linestyle="", marker=m, color="#444444", markerfacecolor="#444444" if full else "white", label=text)
+            for m, full, text in kinds
+        ]
+        figure.legend(handles=handles, loc="upper center", ncol=3, fontsize=9, frameon=False)
+        figure.tight_layout(rect=(0, 0, 1, 1 - 0.03 * 3 / len(groups)))
+        figure.savefig(path, dpi=80)
+
+    def mark(self, axis, codec, fields, bound, way, height):
+        x, y = self.mean(codec, fields, bound, way), self.mean(codec, fields, bound, "ratio")
+        if not (np.isfinite(x) and np.isfinite(y)):
+            return
+        colour = "#c0392b" if codec.startswith("SLEEK") else "#34495e"
+        kept = verdict(self.records(codec, fields, bound == LOSSLESS)) == "kept"
+        axis.plot(x, y, "s" if bound == LOSSLESS else "o", color=colour, markerfacecolor=colour if kept else "white", markersize=6)
+        axis.annotate(codec, (x, y), (4, height), textcoords="offset points", fontsize=8, color=colour)
+
+
+def write(result, out):
+    """performance.md and performance.png into the directory `out`."""
+    report = Report(result)
+    (out / "performance.md").write_text(report.page())
+    report.plot(out / "performance.png")

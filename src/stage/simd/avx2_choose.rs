@@ -1,0 +1,318 @@
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits (the same code, by a macro). Only code compiled for
+//! `Level::Avx2` may call any of it: that makes the intrinsics sound.
+//!
+//! A number's width is the exponent of its floating-point value; with the second highest one cleared no rounding reaches the next.
+
+use std::arch::x86_64::*;
+
+use super::avx2::{Lanes, load, store};
+use super::{HIGHS, POSITIONS};
+use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
+
+/// For each set of eight lanes their numbers, a byte each; zeros follow.
+static LISTED: Lanes<[u8; 8], 256> = {
+    let mut table = [[0; 8]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut count, mut lane) = (0, 0);
+        while lane < 8 {
+            if set >> lane & 1 == 1 {
+                table[set][count] = lane as u8;
+                count += 1;
+            }
+            lane += 1;
+        }
+        set += 1;
+    }
+    Lanes(table)
+};
+
+/// For each set of four 64-bit lanes the 32-bit lanes that they are made of, a byte each; zeros follow.
+static LISTED_HALVES: Lanes<[u8; 8], 16> = {
+    let mut table = [[0; 8]; 16];
+    let mut set = 0;
+    while set < 16 {
+        let mut k = 0;
+        while k < 8 {
+            let lane = LISTED.0[set][k / 2];
+            table[set][k] = 2 * lane + (k % 2) as u8;
+            k += 1;
+        }
+        set += 1;
+    }
+    Lanes(table)
+};
+
+/// The widths of the lanes.
+#[inline(always)]
+fn width32(x: __m256i) -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        let cleared = _mm256_andnot_si256(_mm256_srli_epi32::<1>(x), x);
+        let float = _mm256_castps_si256(_mm256_cvtepi32_ps(cleared));
+        let width = _mm256_subs_epu16(_mm256_srli_epi32::<23>(float), _mm256_set1_epi32(126));
+        // What has the top bit was taken for a negative number, and its sign is in the way: 161 and more.
+        _mm256_min_epi16(width, _mm256_set1_epi32(32))
+    }
+}
+
+/// The widths of the lanes. The number as the sum of its halves, each made a double by an exponent put above it.
+#[inline(always)]
+fn width64(x: __m256i) -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        let (above_low, above_high) = (_mm256_set1_pd(TWO52), _mm256_set1_pd(TWO84));
+        let cleared = _mm256_andnot_si256(_mm256_srli_epi64::<1>(x), x);
+        let low = _mm256_blend_epi32::<0b10101010>(cleared, _mm256_castpd_si256(above_low));
+        let high = _mm256_or_si256(_mm256_srli_epi64::<32>(cleared), _mm256_castpd_si256(above_high));
+        let high = _mm256_sub_pd(_mm256_castsi256_pd(high), _mm256_set1_pd(TWO84 + TWO52));
+        let double = _mm256_castpd_si256(_mm256_add_pd(high, _mm256_castsi256_pd(low)));
+        _mm256_subs_epu16(_mm256_srli_epi64::<52>(double), _mm256_set1_epi64x(1022))
+    }
+}
+
+const TWO52: f64 = 4503599627370496.0;
+const TWO84: f64 = TWO52 * 4294967296.0;
+
+/// Distances from 0 as signed numbers.
+#[inline(always)]
+fn abs64(x: __m256i) -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        let sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x);
+        _mm256_sub_epi64(_mm256_xor_si256(x, sign), sign)
+    }
+}
+
+/// `a` where `t` ≥ 0, `b` elsewhere.
+#[inline(always)]
+fn by_sign32(t: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(t)))
+    }
+}
+
+/// `a` where `t` ≥ 0, `b` elsewhere.
+#[inline(always)]
+fn by_sign64(t: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: see above.
+    unsafe {
+        _mm256_castpd_si256(_mm256_blendv_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b), _mm256_castsi256_pd(t)))
+    }
+}
+
+/// The lanes that are not zero, as bits.
+#[inline(always)]
+fn nonzero32(x: __m256i) -> u32 {
+    // SAFETY: see above.
+    unsafe { !_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()))) as u32 & 0xff }
+}
+
+/// The lanes that are not zero, as bits.
+#[inline(always)]
+fn nonzero64(x: __m256i) -> u32 {
+    // SAFETY: see above.
+    unsafe { !_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, _mm256_setzero_si256()))) as u32 & 0xf }
+}
+
+/// Of 32 values of 32 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+///
+/// # Safety
+/// 32 values are readable at `x`.
+#[inline(always)]
+unsafe fn sample32<const BACK: usize>(x: *const u32) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let [a, b, c, d] = [
+            _mm256_loadu_ps(x.cast()),
+            _mm256_loadu_ps(x.add(8).cast()),
+            _mm256_loadu_ps(x.add(16).cast()),
+            _mm256_loadu_ps(x.add(24).cast()),
+        ];
+        _mm256_castps_si256(if BACK == 2 {
+            let (low, high) = (_mm256_shuffle_ps::<0b01_01_01_01>(a, b), _mm256_shuffle_ps::<0b01_01_01_01>(c, d));
+            _mm256_shuffle_ps::<0b10_00_10_00>(low, high)
+        } else {
+            let (low, high) = (_mm256_shuffle_ps::<0b11_10_11_10>(a, b), _mm256_shuffle_ps::<0b11_10_11_10>(c, d));
+            if BACK == 1 {
+                _mm256_shuffle_ps::<0b10_00_10_00>(low, high)
+            } else {
+                _mm256_shuffle_ps::<0b11_01_11_01>(low, high)
+            }
+        })
+    }
+}
+
+/// Of 16 values of 64 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+///
+/// # Safety
+/// 16 values are readable at `x`.
+#[inline(always)]
+unsafe fn sample64<const BACK: usize>(x: *const u64) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let [a, b, c, d] = [load(x), load(x.add(4)), load(x.add(8)), load(x.add(12))];
+        let (odd, odd2) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
+        match BACK {
+            0 => _mm256_permute2x128_si256::<0x31>(odd, odd2),
+            1 => _mm256_permute2x128_si256::<0x31>(_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d)),
+            _ => _mm256_permute2x128_si256::<0x20>(odd, odd2),
+        }
+    }
+}
+
+macro_rules! choose {
+    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $add:ident, $abs:ident, $width:ident, $slli:ident, $srli:ident,
+     $srl:ident, $by_sign:ident, $nonzero:ident, $listed:ident) => {
+        pub mod $name {
+            use super::*;
+
+            const BITS: u32 = <$w>::BITS;
+            const LANES: usize = 256 / BITS as usize;
+            /// Values that a vector of samples stands for.
+            const REACH: usize = SAMPLE * LANES;
+
+            /// See `Simd::totals`.
+            #[inline(always)]
+            pub fn totals(x: &[$w; $s], least: $w, exponent_bits: Option<u32>) -> [u32; 4] {
+                // The sums of all widths fit 16 bits.
+                const { assert!($s == 4 * REACH && BITS as usize * $s / SAMPLE < 1 << 16) };
+                // SAFETY: see above; `REACH` values are read at a time.
+                unsafe {
+                    let (first, least) = ($set1(x[0] as _), $set1(least as _));
+                    let zero = _mm256_setzero_si256();
+                    let (mut offset, mut zigzag, mut delta, mut other) = (zero, zero, zero, zero);
+                    for quarter in 0..4 {
+                        let at = x.as_ptr().add(quarter * REACH);
+                        let (value, before) = ($sample::<0>(at), $sample::<1>(at));
+                        let d = $sub(value, before);
+                        let special = match exponent_bits {
+                            Some(e) => $srli::<1>(exponent(value, e)),
+                            None => $abs($sub(d, $sub(before, $sample::<2>(at)))),
+                        };
+                        offset = $add(offset, $width($sub(value, least)));
+                        zigzag = $add(zigzag, $width($abs($sub(value, first))));
+                        delta = $add(delta, $width($abs(d)));
+                        other = $add(other, $width(special));
+                    }
+                    let low = _mm256_or_si256(offset, $slli::<16>(zigzag));
+                    let high = _mm256_or_si256(delta, $slli::<16>(other));
+                    let pairs = _mm256_hadd_epi32(low, high);
+                    let pairs = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
+                    let sums = _mm_add_epi32(pairs, _mm_srli_epi64::<32>(pairs));
+                    let (low, high) = (_mm_cvtsi128_si32(sums) as u32, _mm_extract_epi32::<2>(sums) as u32);
+                    [low & 0xffff, low >> 16, high & 0xffff, high >> 16]
+                }
+            }
+
+            /// The exponent map: `stage::exponent::encode`.
+            #[inline(always)]
+            fn exponent(x: __m256i, e: u32) -> __m256i {
+                // SAFETY: see above.
+                unsafe {
+                    let t = $sub($slli::<1>(x), $set1((1 as $w << (BITS - e)) as _));
+                    let u = $slli::<1>(_mm256_or_si256($slli::<1>(x), $srli::<{ BITS as i32 - 1 }>(x)));
+                    let low = $set1(((1 as $w << (BITS - e + 1)) - 1) as _);
+                    $by_sign(t, $sub(low, u), u)
+                }
+            }
+
+            /// See `Simd::width`.
+            #[inline(always)]
+            pub fn width(codes: &[$w; $s]) -> u32 {
+                let mut any = [0 as $w; LANES];
+                // SAFETY: see above; `LANES` codes are read at a time.
+                unsafe {
+                    let mut all = load(codes.as_ptr());
+                    for i in 1..$s / LANES {
+                        all = _mm256_or_si256(all, load(codes.as_ptr().add(i * LANES)));
+                    }
+                    store(any.as_mut_ptr(), all);
+                }
+                BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
+            }
+
+            /// The widths of the sampled codes.
+            #[inline(always)]
+            pub fn sampled_widths(codes: &[$w; $s]) -> [__m256i; 4] {
+                const { assert!($s == 4 * REACH) };
+                let at = codes.as_ptr();
+                // SAFETY: see above; `REACH` codes are read at a time.
+                unsafe {
+                    [
+                        $width($sample::<0>(at)),
+                        $width($sample::<0>(at.add(REACH))),
+                        $width($sample::<0>(at.add(2 * REACH))),
+                        $width($sample::<0>(at.add(3 * REACH))),
+                    ]
+                }
+            }
+
+            /// See `Simd::split`.
+            #[inline(always)]
+            pub fn split(codes: &[$w; $s], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [$w; HIGHS]) -> usize {
+                const { assert!(HIGHS >= MAX_EXCEPTIONS + 2 * LANES.next_multiple_of(8) && POSITIONS >= MAX_EXCEPTIONS + 8) };
+                let shift = width as i32;
+                let mut count = 0;
+                // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `positions` and
+                // in `highs`.
+                unsafe {
+                    let shift = _mm_cvtsi32_si128(shift);
+                    for i in 0..$s / LANES {
+                        let parts = $srl(load(codes.as_ptr().add(i * LANES)), shift);
+                        let wide = $nonzero(parts);
+                        let at = count.min(MAX_EXCEPTIONS);
+                        let lanes = _mm_loadl_epi64($listed.0[wide as usize].as_ptr().cast());
+                        let parts = _mm256_permutevar8x32_epi32(parts, _mm256_cvtepu8_epi32(lanes));
+                        store(highs.as_mut_ptr().add(at), parts);
+                        let numbers = u64::from_le_bytes(LISTED.0[wide as usize]);
+                        let numbers = numbers + (i * LANES) as u64 * 0x0101_0101_0101_0101;
+                        positions.as_mut_ptr().add(at).cast::<u64>().write_unaligned(numbers.to_le());
+                        count += wide.count_ones() as usize;
+                    }
+                    // Zeros behind the last: packed, they complete its byte.
+                    let at = highs.as_mut_ptr().add(count.min(MAX_EXCEPTIONS));
+                    store(at, _mm256_setzero_si256());
+                    store(at.add(8 - LANES), _mm256_setzero_si256());
+                }
+                count
+            }
+        }
+    };
+}
+
+choose!(
+    lanes32,
+    u32,
+    128,
+    sample32,
+    _mm256_set1_epi32,
+    _mm256_sub_epi32,
+    _mm256_add_epi32,
+    _mm256_abs_epi32,
+    width32,
+    _mm256_slli_epi32,
+    _mm256_srli_epi32,
+    _mm256_srl_epi32,
+    by_sign32,
+    nonzero32,
+    LISTED
+);
+choose!(
+    lanes64,
+    u64,
+    64,
+    sample64,
+    _mm256_set1_epi64x,
+    _mm256_sub_epi64,
+    _mm256_add_epi64,
+    abs64,
+    width64,
+    _mm256_slli_epi64,
+    _mm256_srli_epi64,
+    _mm256_srl_epi64,
+    by_sign64,
+    nonzero64,
+    LISTED_HALVES
+);

@@ -1,0 +1,135 @@
+//! Every level against the portable code, function by function.
+
+use super::avx2::Avx2;
+use super::avx512::Avx512;
+use super::scalar::Scalar;
+use super::*;
+use crate::format::constants::SAMPLE;
+
+/// Pseudo-random bits.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 ^ self.0 >> 29
+    }
+}
+
+/// S words: any of at most `n` bits, powers of two and their neighbours, or few wide ones among narrow ones.
+fn words<W: Word, const S: usize>(r: &mut Random, n: u32) -> [[W; S]; 4] {
+    let low = u64::MAX >> (64 - n);
+    let edge = |i: usize| W::from_u64((1u64 << (i as u32 / 3 % W::BITS)).wrapping_add(i as u64 % 3).wrapping_sub(1));
+    let few = |i: u64, x: u64| if i.is_multiple_of(11) { x & low } else { x & low >> (n * 3 / 4) };
+    [
+        std::array::from_fn(|_| W::from_u64(r.next() & low)),
+        std::array::from_fn(|i| edge(i + n as usize)),
+        std::array::from_fn(|i| W::ZERO.sub(edge(i + n as usize))),
+        std::array::from_fn(|_| W::from_u64(few(r.next() >> 40, r.next()))),
+    ]
+}
+
+fn check<W: Word, const S: usize, P: Simd<W, S>>(exponent_bits: u32) {
+    let mut r = Random(1);
+    for n in 1..=W::BITS {
+        for codes in words::<W, S>(&mut r, n) {
+            packing::<W, S, P>(&codes, n);
+            choosing::<W, S, P>(&codes, exponent_bits);
+            exceptions::<W, S, P>(&codes, n * 3 / 4);
+        }
+    }
+}
+
+fn packing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], n: u32) {
+    let bytes = S * n as usize / 8;
+    let (mut packed, mut expected) = (vec![0xaa; bytes + READ_SLACK], vec![0xaa; bytes + READ_SLACK]);
+    P::pack(codes, n, &mut packed);
+    Scalar::pack(codes, n, &mut expected);
+    assert_eq!(packed[..bytes], expected[..bytes], "{n} bits of {codes:x?}");
+    let mut back = [W::ZERO; S];
+    P::unpack(&packed, n, &mut back);
+    let low = W::from_u64(u64::MAX >> (64 - n));
+    assert_eq!(back, codes.map(|c| c & low), "{n} bits");
+    for twice in [false, true] {
+        let (mut sums, mut expected) = (*codes, *codes);
+        P::sum_up(codes[7], twice, &mut sums);
+        Scalar::sum_up(codes[7], twice, &mut expected);
+        assert_eq!(sums, expected, "{codes:x?}");
+    }
+}
+
+fn choosing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], exponent_bits: u32) {
+    for e in [None, Some(exponent_bits)] {
+        assert_eq!(P::totals(codes, codes[9], e), Scalar::totals(codes, codes[9], e), "{codes:x?}");
+        assert_eq!(P::totals(codes, W::ZERO, e), Scalar::totals(codes, W::ZERO, e), "{codes:x?}");
+    }
+    assert_eq!(P::width(codes), <Scalar as Simd<W, S>>::width(codes), "{codes:x?}");
+    let (mut widths, mut expected) = ([0; S], [0; S]);
+    P::widths(codes, &mut widths);
+    Scalar::widths(codes, &mut expected);
+    widths[..S / SAMPLE].sort();
+    expected[..S / SAMPLE].sort();
+    assert_eq!(widths[..S / SAMPLE], expected[..S / SAMPLE], "{codes:x?}");
+    for width in 0..=W::BITS {
+        assert_eq!(P::wider(&widths, width), <Scalar as Simd<W, S>>::wider(&widths, width), "{widths:?}");
+    }
+}
+
+fn exceptions<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], width: u32) {
+    let (mut positions, mut highs) = ([0xaa; POSITIONS], [!W::ZERO; HIGHS]);
+    let (mut expected_positions, mut expected_highs) = (positions, highs);
+    let count = P::split(codes, width, &mut positions, &mut highs);
+    assert_eq!(
+        count,
+        Scalar::split(codes, width, &mut expected_positions, &mut expected_highs),
+        "{width} of {codes:x?}"
+    );
+    if count == 0 || count > MAX_EXCEPTIONS {
+        return;
+    }
+    assert_eq!(positions[..count], expected_positions[..count]);
+    assert_eq!(highs[..count], expected_highs[..count]);
+    let n = <Scalar as Simd<W, S>>::width(codes) - width;
+    let mut packed = vec![0xaa; HIGHS_SLACK + READ_SLACK];
+    let mut expected = packed.clone();
+    let bytes = P::pack_highs(&highs, count, n, &mut packed);
+    assert_eq!(bytes, <Scalar as Simd<W, S>>::pack_highs(&expected_highs, count, n, &mut expected));
+    assert_eq!(packed[..bytes], expected[..bytes], "{count} high parts of {n} bits");
+    let low = W::from_u64((1u64 << width) - 1);
+    let mut back = codes.map(|c| c & low);
+    P::merge(&mut back, width, &positions[..count], &packed[..bytes + READ_SLACK], n);
+    assert_eq!(back, *codes, "{count} high parts of {n} bits above {width}");
+}
+
+fn order<W: Word, const S: usize, P: Simd<W, S>>() {
+    for len in 1..=200u8 {
+        let mut positions: Vec<u8> = (0..len).map(|i| i + u8::from(i > 20) * 55).collect();
+        assert!(P::ascend(&positions), "{positions:?}");
+        for i in 1..positions.len() {
+            for wrong in [positions[i - 1], 0] {
+                let right = std::mem::replace(&mut positions[i], wrong);
+                assert!(!P::ascend(&positions), "{positions:?}");
+                positions[i] = right;
+            }
+        }
+    }
+}
+
+#[test]
+fn avx2_agrees() {
+    if is_x86_feature_detected!("avx2") {
+        check::<u32, 128, Avx2>(8);
+        check::<u64, 64, Avx2>(11);
+        order::<u32, 128, Avx2>();
+    }
+}
+
+#[test]
+fn avx512_agrees() {
+    if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512vbmi") {
+        check::<u16, 256, Avx512>(5);
+        check::<u32, 128, Avx512>(8);
+        check::<u64, 64, Avx512>(11);
+        order::<u32, 128, Avx512>();
+    }
+}

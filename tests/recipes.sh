@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# docs/recipes.md and docs/parallel.md as they are printed, and the examples with MPI in CMake, against what `make install` and
+# `make wheel` give. Needs what tests/hdf5/setup.sh installs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+step() { echo "recipes: $*"; }
+quiet() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log" >&2 && echo "recipes: FAILED: $*" >&2 && exit 1; }; }
+
+export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} HOME=$work/home
+unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH HDF5_PLUGIN_PATH HDF5_PLUGIN_DIR MAKEFLAGS MAKELEVEL
+unset SLEEK_PARAMS SLEEK_LOG SLEEK_NUM_THREADS PYTHONPATH VIRTUAL_ENV
+mkdir "$HOME"
+# More ranks than cores, by root in a container too.
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+step "install and wheel"
+quiet make -s install PREFIX="$HOME/sleek"
+quiet make -s wheel
+quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --target "$work/site" build/wheel/sleek_compress-*.whl
+
+step "docs/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/recipes.md
+
+step "docs/parallel.md"
+python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/parallel.md
+
+step "examples/mpi with CMake"
+quiet cmake -S examples/mpi -B "$work/mpi" -DCMAKE_PREFIX_PATH="$HOME/sleek"
+quiet cmake --build "$work/mpi"
+(cd "$work/mpi" && quiet ctest --output-on-failure && cp "$work/log" "$work/tests")
+grep -q '^100% tests passed, 0 tests failed out of 3' "$work/tests" || { cat "$work/tests" >&2 && exit 1; }
+step "passed"
