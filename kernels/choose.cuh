@@ -1,10 +1,12 @@
-// The choice of mode and width for a subchunk, by the rules of src/codec/sleek/choose.rs.
+// The choice of mode and width for a subchunk, by the rules of src/codec/sleek/choose.rs. What concerns all values of a subchunk is done by
+// the warp for one subchunk after the other; what then is left to decide, by the lanes for all subchunks of the warp at once.
 #pragma once
-#include "element.cuh"
+#include "modes.cuh"
 
 #define SUBCHUNK_VALUES(T) (32 * T::VALUES)
+#define BYTES_A_BIT(T) (4 * T::VALUES)    // bytes that a subchunk takes for each bit of its width
 
-// How a subchunk is to be packed; the same on every lane.
+// How a subchunk is to be packed.
 template <class T> struct Choice {
     u32 mode;
     u32 width;     // bits in the payload
@@ -18,146 +20,65 @@ DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high 
 
 // The sampled words of a lane, of each SAMPLE in the subchunk the last. Of two words a lane only every other lane has one.
 template <class T> struct Sample {
-    enum { COUNT = T::VALUES >= SAMPLE ? T::VALUES / SAMPLE : 1, FIRST = (T::VALUES >= SAMPLE ? SAMPLE : T::VALUES) - 1 };
+    enum { COUNT = T::VALUES >= SAMPLE ? T::VALUES / SAMPLE : 1, FIRST = (T::VALUES >= SAMPLE ? SAMPLE : T::VALUES) - 1, ALL = SUBCHUNK_VALUES(T) / SAMPLE };
     static DEV bool has(u32 lane) { return T::VALUES >= SAMPLE || (lane & (SAMPLE / T::VALUES - 1)) == SAMPLE / T::VALUES - 1; }
     static DEV int place(int i) { return FIRST + i * SAMPLE; }
+
+    // The widths of the sampled codes of a subchunk to `widths`.
+    static DEV void keep_widths(const typename T::Word (&codes)[T::VALUES], u32 lane, u8* widths) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            if (has(lane)) widths[(lane * T::VALUES + place(i)) / SAMPLE] = (u8)width_of(codes[place(i)]);
+    }
 };
 
-// The width that the sampled codes speak for, where the largest code has `full` bits. Each lane looks at one width, or at two: how many of
-// the samples exceed it comes from ballots on the bits of their widths.
-template <class T> DEV u32 fitting_width(const typename T::Word (&codes)[T::VALUES], u32 full, u32 lane) {
-    enum { PLANES = T::BITS == 64 ? 7 : T::BITS == 32 ? 6 : 5, EACH = T::BITS / 32 > 1 ? T::BITS / 32 : 1 };
-    u32 count[EACH];
-#pragma unroll
-    for (int e = 0; e < EACH; e++) count[e] = 0;
-#pragma unroll
-    for (int i = 0; i < Sample<T>::COUNT; i++) {
-        const u32 width = Sample<T>::has(lane) ? width_of(codes[Sample<T>::place(i)]) : 0;
-        u32 over[EACH], same[EACH];
-#pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            over[e] = 0;
-            same[e] = FULL;
-        }
-#pragma unroll
-        for (int bit = PLANES - 1; bit >= 0; bit--) {
-            const u32 plane = __ballot_sync(FULL, width >> bit & 1);
-#pragma unroll
-            for (int e = 0; e < EACH; e++) {
-                const bool mine = (lane + 32 * e) >> bit & 1;
-                over[e] |= mine ? 0 : same[e] & plane;
-                same[e] &= mine ? plane : ~plane;
-            }
-        }
-#pragma unroll
-        for (int e = 0; e < EACH; e++) count[e] += SAMPLE * __popc(over[e]);
-    }
-    // The smallest width that leaves few enough; the widest one if none does, which then never pays.
-    const u32 few = __ballot_sync(FULL, lane < T::BITS && count[0] <= MAX_EXCEPTIONS);
-    u32 narrowest = few ? __ffs((i32)few) - 1 : T::BITS - 1;
-    if (EACH > 1 && !few) {
-        const u32 wide = __ballot_sync(FULL, count[EACH - 1] <= MAX_EXCEPTIONS);
-        narrowest = wide ? 31 + __ffs((i32)wide) : T::BITS - 1;
-    }
-    // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
-    u32 rank = SUBCHUNK_VALUES(T) / 8 * full << 8 | (0xff - full);
-#pragma unroll
-    for (int e = 0; e < EACH; e++) {
-        const u32 width = lane + 32 * e;
-        const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(count[e], full - width);
-        if (width >= narrowest && width < narrowest + 4 && width < full) rank = min_of(rank, bytes << 8 | (0xff - width));
-    }
-    return 0xff - (__reduce_min_sync(FULL, rank) & 0xff);
-}
-
-template <class T> struct Fit {
-    u32 bytes, width, full, count;    // bytes of payload and exceptions; bits in the payload, of the largest code; exceptions
+// What is known of a subchunk once its values were looked at.
+template <class T> struct Survey {
+    u32 mode;
+    u32 plain;    // width of the offsets from the least value
+    u32 full;     // width of the largest code
+    typename T::Word base, least;
 };
-
-// The width of `codes`, with or without exceptions.
-template <class T> DEV Fit<T> fit(const typename T::Word (&codes)[T::VALUES], u32 lane) {
-    typename T::Word any = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) any |= codes[i];
-    const u32 full = width_of(warp_or(any));
-    const Fit<T> plain = {SUBCHUNK_VALUES(T) / 8 * full, full, full, 0};
-    if (T::BITS == 8) return plain;
-    const u32 width = fitting_width<T>(codes, full, lane);
-    if (width == full) return plain;
-    u32 count = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) count += codes[i] >> width != 0;
-    count = __reduce_add_sync(FULL, count);
-    const u32 bytes = SUBCHUNK_VALUES(T) / 8 * width + exception_bytes(count, full - width);
-    const Fit<T> patched = {bytes, width, full, count};
-    return count <= MAX_EXCEPTIONS && bytes < plain.bytes ? patched : plain;
-}
 
 // Distance from 0 as a signed number.
 template <class T> DEV typename T::Word magnitude(typename T::Word x) { return negative<T>(x) ? wrap<T>((typename T::Word)0 - x) : x; }
 
+// Widths of two words in the halves of one.
+template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) { return width_of(low) + (width_of(high) << 16); }
+
 // The totals of offset, zigzag, delta and special over the samples: this lane's share, offset and delta in the low halves.
-template <class T> DEV void totals(u32 special, u32 lane, const typename T::Word (&x)[T::VALUES], typename T::Word first, typename T::Word least,
-                                   u32& offset_zigzag, u32& delta_special) {
+template <class T, bool EXPONENTS> DEV void totals(u32 lane, const typename T::Word (&x)[T::VALUES], typename T::Word first, typename T::Word least,
+                                                   u32& offset_zigzag, u32& delta_special) {
     typedef typename T::Word Word;
     offset_zigzag = delta_special = 0;
     // Where a lane has two words, the second one before its last is its neighbour's.
-    const Word neighbour = T::VALUES < SAMPLE ? __shfl_up_sync(FULL, x[T::VALUES - 1], 1) : 0;
+    const Word neighbour = T::VALUES < SAMPLE && !EXPONENTS ? __shfl_up_sync(FULL, x[T::VALUES - 1], 1) : 0;
     if (!Sample<T>::has(lane)) return;
 #pragma unroll
     for (int i = 0; i < Sample<T>::COUNT; i++) {
         const int at = Sample<T>::place(i);
         const Word before2 = at >= 2 ? x[at - 2 & T::VALUES - 1] : neighbour;
         const Word d = wrap<T>(x[at] - x[at - 1]);
-        const Word other = special == SPECIAL_EXPONENT ? to_exponent_code<T>(x[at]) >> 1 : magnitude<T>(wrap<T>(d - (x[at - 1] - before2)));
-        offset_zigzag += width_of(wrap<T>(x[at] - least)) | width_of(magnitude<T>(wrap<T>(x[at] - first))) << 16;
-        delta_special += width_of(magnitude<T>(d)) | width_of(other) << 16;
+        const Word other = EXPONENTS ? to_exponent_code<T>(x[at]) >> 1 : magnitude<T>(wrap<T>(d - (x[at - 1] - before2)));
+        offset_zigzag += widths_of<T>(wrap<T>(x[at] - least), magnitude<T>(wrap<T>(x[at] - first)));
+        delta_special += widths_of<T>(magnitude<T>(d), other);
     }
 }
 
-// The word before each of this lane's, `first` before the subchunk's first.
-template <class T> DEV typename T::Word word_before(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane) {
-    const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
-    return lane ? before : first;
-}
-
-// Differences to the words before; the first of the subchunk is 0.
-template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane, typename T::Word (&d)[T::VALUES]) {
-    d[0] = wrap<T>(x[0] - word_before<T>(x, first, lane));
-#pragma unroll
-    for (int i = 1; i < T::VALUES; i++) d[i] = wrap<T>(x[i] - x[i - 1]);
-}
-
-// The codes of a mode.
-template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, u32 lane, const typename T::Word (&x)[T::VALUES],
-                                     typename T::Word (&codes)[T::VALUES]) {
-    if (mode == MODE_OFFSET) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = wrap<T>(x[i] - base);
-    } else if (mode == MODE_ZIGZAG) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(wrap<T>(x[i] - base));
-    } else if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_exponent_code<T>(x[i]);
-    } else {
-        // The base is the first word, so the first difference is 0, and the first second difference too.
-        differences<T>(x, base, lane, codes);
-        if (mode == MODE_SPECIAL) {
-            typename T::Word slope[T::VALUES];
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) slope[i] = codes[i];
-            differences<T>(slope, 0, lane, codes);
-        }
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(codes[i]);
-    }
-}
-
-// Chooses for the integers in `x` and leaves the codes there.
-template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename T::Word (&x)[T::VALUES]) {
+// Least and largest of a subchunk's words, as signed numbers.
+template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& least, typename T::Word& most) {
     typedef typename T::Word Word;
-    const Word first = __shfl_sync(FULL, x[0], 0);
+    if (T::BITS == 32) {
+        i32 low = (i32)x[0], high = low;
+#pragma unroll
+        for (int i = 1; i < T::VALUES; i++) {
+            low = (i32)x[i] < low ? (i32)x[i] : low;
+            high = (i32)x[i] > high ? (i32)x[i] : high;
+        }
+        least = (Word)(u32)__reduce_min_sync(FULL, low);
+        most = (Word)(u32)__reduce_max_sync(FULL, high);
+        return;
+    }
     Word low = biased<T>(x[0]), high = low;
 #pragma unroll
     for (int i = 1; i < T::VALUES; i++) {
@@ -166,47 +87,122 @@ template <class T> DEV Choice<T> choose_adaptive(u32 special, u32 lane, typename
         high = b > high ? b : high;
     }
     const Word all = ones<T>(T::BITS);
-    const Word least = biased<T>(warp_min(low)), most = biased<T>(warp_min((Word)(all - high)) ^ all);
-    Choice<T> choice = {MODE_OFFSET, 0, 0, 0, 1, first};
+    least = biased<T>(warp_min(low));
+    most = biased<T>(warp_min((Word)(all - high)) ^ all);
+}
+
+// Steps 1 and 2 for the integers in `x`: leaves the codes there. Where EXPONENTS, the special mode is the exponent map.
+template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Word (&x)[T::VALUES]) {
+    typedef typename T::Word Word;
+    const Word first = __shfl_sync(FULL, x[0], 0);
+    Word least, most;
+    extremes<T>(x, least, most);
+    Survey<T> s = {MODE_OFFSET, 0, 0, first, first};
     if (least == most) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = 0;
-        return choice;
+        return s;
     }
     u32 low_pair, high_pair;
-    totals<T>(special, lane, x, first, least, low_pair, high_pair);
+    totals<T, EXPONENTS>(lane, x, first, least, low_pair, high_pair);
     low_pair = __reduce_add_sync(FULL, low_pair);
     high_pair = __reduce_add_sync(FULL, high_pair);
     const u32 offset = low_pair & 0xffff, zigzag = low_pair >> 16, delta = high_pair & 0xffff, other = high_pair >> 16;
-    choice.base = least;
     u32 best = offset;
     if (zigzag < best) {
         best = zigzag;
-        choice.mode = MODE_ZIGZAG;
+        s.mode = MODE_ZIGZAG;
     }
     if (delta < best) {
         best = delta;
-        choice.mode = MODE_DELTA;
+        s.mode = MODE_DELTA;
     }
-    if (other < best) choice.mode = MODE_SPECIAL;
-    if (choice.mode != MODE_OFFSET) choice.base = first;
-    if (choice.mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) choice.based = choice.base = 0;
-    Word codes[T::VALUES];
-    codes_of<T>(choice.mode, special, choice.base, lane, x, codes);
-    const Fit<T> f = fit<T>(codes, lane);
-    const u32 plain = width_of(wrap<T>(most - least));
-    if (choice.mode != MODE_OFFSET && SUBCHUNK_VALUES(T) / 8 * plain <= f.bytes) {
-        choice = {MODE_OFFSET, plain, 0, 0, 1, least};
+    if (other < best) s.mode = MODE_SPECIAL;
+    s.base = s.mode == MODE_OFFSET ? least : EXPONENTS && s.mode == MODE_SPECIAL ? 0 : first;
+    Word codes[T::VALUES], any = 0;
+    codes_of<T>(s.mode, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, s.base, lane, x, codes);
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - least);
-        return choice;
+    for (int i = 0; i < T::VALUES; i++) {
+        any |= codes[i];
+        x[i] = codes[i];
     }
-    choice.width = f.width;
-    choice.count = f.count;
-    choice.high = f.full - f.width;
+    s.full = width_of(warp_or(any));
+    s.plain = width_of(wrap<T>(most - least));
+    s.least = least;
+    return s;
+}
+
+// The sampled widths of a subchunk, four in a word.
+template <class T> struct Widths {
+    enum { WORDS = Sample<T>::ALL / 4 };
+    u32 four[WORDS];
+
+    DEV void read(const u8* widths) {
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) x[i] = codes[i];
-    return choice;
+        for (int i = 0; i < WORDS; i += 4) {
+            const uint4 q = *(const uint4*)(widths + 4 * i);
+            four[i] = q.x; four[i + 1] = q.y; four[i + 2] = q.z; four[i + 3] = q.w;
+        }
+    }
+    // How many are above `width`: adding carries these, and no others, into the top bit of their byte.
+    DEV u32 wider(u32 width) const {
+        const u32 one = 0x01010101u, add = (127 - width) * one;
+        u32 sum = 0;
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) sum += (four[i] + add) >> 7 & one;
+        return sum * one >> 24;
+    }
+};
+
+// Step 3 for eight subchunks: the width that the sampled codes speak for. Four lanes for a subchunk, of which all know the width `full` of the
+// largest code.
+template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 lane) {
+    const u32 c = lane & 3;
+    Widths<T> sampled;
+    sampled.read(widths);
+    // The smallest width that leaves few enough; the widest one if none does, which then never pays. Each lane tries another.
+    u32 narrowest = 0;
+#pragma unroll
+    for (u32 size = T::BITS; size > 1; size = (size + 4) / 5) {
+        const u32 step = (size + 4) / 5, width = narrowest + (c + 1) * step - 1;
+        const bool many = width < T::BITS - 1 && SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS;
+        narrowest += step * __popc(__ballot_sync(FULL, many) >> (lane & ~3u) & 15);
+    }
+    // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
+    u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
+    const u32 width = narrowest + c;
+    if (width < full) {
+        const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(SAMPLE * sampled.wider(width), full - width);
+        rank = min_of(rank, bytes << 8 | (0xff - width));
+    }
+    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
+    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
+    return 0xff - (rank & 0xff);
+}
+
+// The places of codes of more than `width` bits, if they are few; how many there are.
+template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 lane, u8* places) {
+    u32 before = 0, count = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) {
+        const u32 over = __ballot_sync(FULL, codes[i] >> width != 0);
+        before += __popc(over & ((1u << lane) - 1));
+        count += __popc(over);
+    }
+    if (count > MAX_EXCEPTIONS) return count;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++)
+        if (codes[i] >> width != 0) places[before++] = (u8)(lane * T::VALUES + i);
+    return count;
+}
+
+// The choice for a subchunk with `count` codes of more than `width` bits; step 4 with it.
+template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 special, u32 width, u32 count) {
+    const u32 full_bytes = BYTES_A_BIT(T) * s.full, with = BYTES_A_BIT(T) * width + exception_bytes(count, s.full - width);
+    const bool patched = width < s.full && count <= MAX_EXCEPTIONS && with < full_bytes;
+    if (s.mode != MODE_OFFSET && BYTES_A_BIT(T) * s.plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, s.plain, 0, 0, 1, s.least};
+    const u32 based = s.mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
+    return {s.mode, patched ? width : s.full, patched ? s.full - width : 0, patched ? count : 0, based, s.base};
 }
 
 // The paper's transform alone.

@@ -3,6 +3,7 @@
 // checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 #pragma once
 #include "bitpack.cuh"
+#include "modes.cuh"
 #include "plan.cuh"
 #include "quantizer.cuh"
 
@@ -132,45 +133,6 @@ template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 la
     for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + (part[i] << n));
     __syncwarp();
     return __all_sync(FULL, good);
-}
-
-// Running sums of a subchunk's words, from `base` on.
-template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typename T::Word base, u32 lane) {
-    typedef typename T::Word Word;
-#pragma unroll
-    for (int i = 1; i < T::VALUES; i++) v[i] += v[i - 1];
-    Word sum = v[T::VALUES - 1];
-#pragma unroll
-    for (u32 d = 1; d < 32; d <<= 1) {
-        const Word before = __shfl_up_sync(FULL, sum, d);
-        if (lane >= d) sum += before;
-    }
-    const Word before = base + sum - v[T::VALUES - 1];
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + before);
-}
-
-// Codes → words x, docs/format.md §3.2.
-template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, u32 lane, typename T::Word (&v)[T::VALUES]) {
-    if (mode == MODE_OFFSET) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
-        return;
-    }
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = from_zigzag<T>(v[i]);
-    if (mode == MODE_ZIGZAG) {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
-        return;
-    }
-    if (mode == MODE_SPECIAL) prefix_sum<T>(v, 0, lane);
-    prefix_sum<T>(v, base, lane);
 }
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.

@@ -9,7 +9,8 @@ template <class T> struct Shared {
     Packed packed[2];                          // this chunk and the last
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
-    u32 scratch[COMPRESS_WARPS][68];           // of each warp, for its exceptions: all zero
+    alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
+    u8 places[SUBCHUNKS][MAX_EXCEPTIONS];                // of the exceptions
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
     typename T::Word first[32];    // of each warp: the word that all its words equal
@@ -58,7 +59,17 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     return l;
 }
 
-// Header and tail of a packed chunk but for the exceptions themselves; by one warp.
+// Bits at a place that holds none yet; of others' bits around them nothing is lost.
+template <class Word> DEV void or_bits(u32* words, u32 at, Word value, u32 bits) {
+    const u32 o = at & 31;
+    u32* w = words + (at >> 5);
+    atomicOr(w, (u32)value << o);
+    if (o + bits > 32) atomicOr(w + 1, (u32)(value >> (31 - o) >> 1));
+    if (sizeof(Word) == 8 && o + bits > 64) atomicOr(w + 2, (u32)(value >> (64 - o & 63)));
+}
+DEV void or_byte(u8* body, u32 at, u32 value) { or_bits((u32*)body, 8 * at, value, 8); }
+
+// Header and tail of a packed chunk but for the exceptions themselves; by one warp. What is zero is there.
 template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
     u32* words = (u32*)body;
     if (lane == 0) {
@@ -71,43 +82,21 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3;
     const u32 bases = l.tail + (T::BITS == 64 ? 4 : 0), below = (1u << lane) - 1;
     pack_one_each(words + bases / 4, l.base, l.base_width, lane);
-    if (l.active >> lane & 1) body[bases + 4 * l.base_width + __popc(l.active & below)] = (u8)(mode << 6 | (width - (count ? 0 : 1)));
+    if (l.active >> lane & 1) or_byte(body, bases + 4 * l.base_width + __popc(l.active & below), mode << 6 | (width - (count ? 0 : 1)));
     if (count) {
-        body[l.exceptions + __popc(l.patched & below)] = (u8)count;
-        body[l.exceptions + __popc(l.patched) + __popc(l.patched & below)] = (u8)high;
+        or_byte(body, l.exceptions + __popc(l.patched & below), count);
+        or_byte(body, l.exceptions + __popc(l.patched) + __popc(l.patched & below), high);
     }
-    const u32 payload_end = __shfl_sync(FULL, l.payload + width * (SUBCHUNK_VALUES(T) / 8), 31);
-    if (payload_end + lane < l.tail) body[payload_end + lane] = 0;
-    const u32 end = __shfl_sync(FULL, count ? l.blob + count + (count * high + 7) / 8 : 0, 31 - __clz((i32)(l.patched | 1)));
-    const u32 used = l.patched ? end : l.exceptions;
-    if (used + lane < l.bytes) body[used + lane] = 0;
 }
 
-// The exceptions of one subchunk: what its codes hold above `width` bits. `scratch` is the warp's own: 64 words and some, all zero
-// before and after.
-template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, u32* scratch, typename T::Word (&v)[T::VALUES]) {
+// The exceptions of one subchunk, one a lane: places, and what the codes there hold above `width` bits.
+template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, const u8* places, const uint4* codes) {
     typedef typename T::Word Word;
-    u32 before = 0, mine = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) before += __popc(__ballot_sync(FULL, v[i] >> width != 0) & ((1u << lane) - 1));
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        const Word part = v[i] >> width;
-        if (part == 0) continue;
-        const u32 rank = before + mine++, bit = rank * high, o = bit & 31;
-        body[at + rank] = (u8)(lane * T::VALUES + i);
-        u32* w = scratch + (bit >> 5);
-        atomicOr(w, (u32)part << o);
-        if (o + high > 32) atomicOr(w + 1, (u32)(((u64)part >> 1) >> (31 - o)));
-        if (T::BITS == 64 && o + high > 64) atomicOr(w + 2, (u32)((u64)part >> (64 - o)));
-        v[i] &= ones<T>(width);
-    }
-    __syncwarp();
-    const u32 bytes = (count * high + 7) / 8;
-    for (u32 i = lane; i < bytes; i += 32) body[at + count + i] = ((u8*)scratch)[i];
-    __syncwarp();
-    for (u32 i = lane; i * 4 < bytes; i += 32) scratch[i] = 0;
-    __syncwarp();
+    if (lane >= count) return;
+    const u32 place = places[lane];
+    const Word code = T::BITS == 64 ? (Word)((const u64*)codes)[place] : T::BITS == 32 ? (Word)((const u32*)codes)[place] : (Word)((const u16*)codes)[place];
+    or_byte(body, at + lane, place);
+    or_bits((u32*)body, 8 * (at + count) + lane * high, (Word)(code >> width), high);
 }
 
 // Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
@@ -138,16 +127,13 @@ template <class T> struct GeneralEncoder {
     const Plan& plan;
     uint4* body;
     uint4* stage;
-    u32* scratch;
     u32 lane, warp, shift, special;
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
     DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
         : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
-          scratch(shared.scratch[threadIdx.x >> 5]), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), fast(a.fast) {
-        for (u32 i = lane; i < 68; i += 32) scratch[i] = 0;
-    }
+          lane(threadIdx.x & 31), warp(threadIdx.x >> 5), fast(a.fast) {}
 
     DEV void run() {
         while (block.enter()) {
@@ -247,15 +233,63 @@ template <class T> struct GeneralEncoder {
     // Bits of the element that integer x stands for.
     DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shift); }
 
-    DEV Choice<T> choose(Word (&v)[T::VALUES]) const {
-        return fast ? choose_fast<T>(quantizer.on, special, v) : choose_adaptive<T>(special, lane, v);
+    // The subchunk's choice as the others need it, by the lane that keeps it.
+    DEV void tell(const Choice<T>& c, u32 s) const {
+        shared.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        shared.base[s] = c.base;
     }
 
-    // Lane k keeps what was chosen for the warp's subchunk k.
-    DEV void keep(u32 k, const Choice<T>& c, u32& choice, Word& base) const {
-        if (lane != k) return;
-        choice = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        base = c.base;
+    // The warp's integers on the stage to codes, and what is chosen for them.
+    DEV void choose_fastest() const {
+        uint4* mine = stage + warp * PER_WARP * 32 + lane;
+#pragma unroll 1
+        for (u32 k = 0; k < PER_WARP; k++, mine += 32) {
+            Word v[T::VALUES];
+            split(*mine, v);
+            const Choice<T> c = choose_fast<T>(quantizer.on, special, v);
+            if (lane == 0) tell(c, warp * PER_WARP + k);
+            *mine = join(v);
+        }
+    }
+    template <bool EXPONENTS> DEV void choose_adaptive() const {
+        static_assert(PER_WARP * 4 == 32, "four lanes for a subchunk");
+        uint4* mine = stage + warp * PER_WARP * 32 + lane;
+        u8* widths = shared.widths[warp * PER_WARP];
+        Survey<T> s = {};    // of subchunk `lane`
+#pragma unroll 1
+        for (u32 k = 0; k < PER_WARP; k++) {
+            Word v[T::VALUES];
+            split(mine[k * 32], v);
+            const Survey<T> here = survey<T, EXPONENTS>(lane, v);
+            if (lane == k) s = here;
+            mine[k * 32] = join(v);
+            if (T::BITS > 8) Sample<T>::keep_widths(v, lane, widths + k * Sample<T>::ALL);
+        }
+        u32 width = s.full, count = 0;
+        if (T::BITS > 8) {
+            __syncwarp();
+            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, s.full, lane / 4), lane);
+            width = __shfl_sync(FULL, width, lane * 4 & 31);
+            for (u32 left = __ballot_sync(FULL, width < s.full && lane < PER_WARP); left; left &= left - 1) {
+                const u32 k = __ffs((i32)left) - 1;
+                Word v[T::VALUES];
+                split(mine[k * 32], v);
+                const u32 found = list_exceptions<T>(v, __shfl_sync(FULL, width, k), lane, shared.places[warp * PER_WARP + k]);
+                if (lane == k) count = found;
+            }
+        }
+        const Choice<T> c = decide<T>(s, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, width, count);
+        if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
+        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); left; left &= left - 1) {
+            const u32 k = __ffs((i32)left) - 1;
+            const Word least = __shfl_sync(FULL, s.least, k);
+            Word v[T::VALUES];
+            split(mine[k * 32], v);
+            restore_words<T>(__shfl_sync(FULL, s.mode, k), EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, __shfl_sync(FULL, s.base, k), lane, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
+            mine[k * 32] = join(v);
+        }
     }
 
     // Encodes chunk c into `body`; its entry.
@@ -281,22 +315,12 @@ template <class T> struct GeneralEncoder {
             shared.same[warp] = same;
             shared.first[warp] = first;
         }
-        u32 choice = 0;
-        Word base = 0;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
-#pragma unroll 1
-        for (int k = 0; k < PER_WARP; k++) {
-            uint4* mine = stage + (warp * PER_WARP + k) * 32 + lane;
-            Word v[T::VALUES];
-            split(*mine, v);
-            keep(k, choose(v), choice, base);
-            *mine = join(v);
-        }
-        if (lane < PER_WARP) {
-            shared.choice[warp * PER_WARP + lane] = choice;
-            shared.base[warp * PER_WARP + lane] = base;
-        }
+        for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
+        if (fast) choose_fastest();
+        else if (T::EXPONENT > 0 && special == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
+        else choose_adaptive<false>();
         __syncthreads();
         bool constant = true;
 #pragma unroll
@@ -330,7 +354,9 @@ template <class T> struct GeneralEncoder {
         split(codes, v);
         if (choice >> 16) {
             const u32 blob = __shfl_sync(FULL, l.blob, s);
-            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, scratch, v);
+            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, shared.places[s], stage + s * 32);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] &= ones<T>(choice & 0xff);
         }
         pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
     }
@@ -343,9 +369,11 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = first;
         const uint4 f = join(v);
-        u32 differ = 0;
+        // Almost always the first subchunk says no.
+        u32 differ = (q[0].x ^ f.x) | (q[0].y ^ f.y) | (q[0].z ^ f.z) | (q[0].w ^ f.w);
+        if (__any_sync(FULL, differ)) return false;
 #pragma unroll
-        for (int k = 0; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
+        for (int k = 1; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
         return __all_sync(FULL, differ == 0);
     }
 };

@@ -204,6 +204,8 @@ inline u32 __reduce_or_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b
 inline u32 __reduce_add_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a + b; }); }
 inline u32 __reduce_min_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a < b ? a : b; }); }
 inline u32 __reduce_max_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a > b ? a : b; }); }
+inline i32 __reduce_min_sync(u32, i32 v) { return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a < (i32)b ? a : b; }); }
+inline i32 __reduce_max_sync(u32, i32 v) { return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a > (i32)b ? a : b; }); }
 inline u32 __ballot_sync(u32 m, bool p) { return __reduce_or_sync(m, p ? 1u << (shim::fiber->thread & 31) : 0); }
 inline int __any_sync(u32 m, bool p) { return __ballot_sync(m, p) != 0; }
 inline int __all_sync(u32 m, bool p) { return __ballot_sync(m, p) == ~0u; }
