@@ -34,10 +34,13 @@ template <class T> struct Sample {
 
 // What is known of a subchunk once its values were looked at.
 template <class T> struct Survey {
-    u32 mode;
-    u32 plain;    // width of the offsets from the least value
-    u32 full;     // width of the largest code
     typename T::Word base, least;
+    typename T::Word spread;    // the largest value's offset from the least
+    typename T::Word any;       // OR of the codes
+    u32 mode;
+
+    DEV u32 plain() const { return width_of(spread); }    // of the offsets
+    DEV u32 full() const { return width_of(any); }        // of the largest code
 };
 
 // Distance from 0 as a signed number.
@@ -97,7 +100,7 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Wo
     const Word first = __shfl_sync(FULL, x[0], 0);
     Word least, most;
     extremes<T>(x, least, most);
-    Survey<T> s = {MODE_OFFSET, 0, 0, first, first};
+    Survey<T> s = {first, first, 0, 0, MODE_OFFSET};
     if (least == most) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = 0;
@@ -107,17 +110,10 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Wo
     totals<T, EXPONENTS>(lane, x, first, least, low_pair, high_pair);
     low_pair = __reduce_add_sync(FULL, low_pair);
     high_pair = __reduce_add_sync(FULL, high_pair);
-    const u32 offset = low_pair & 0xffff, zigzag = low_pair >> 16, delta = high_pair & 0xffff, other = high_pair >> 16;
-    u32 best = offset;
-    if (zigzag < best) {
-        best = zigzag;
-        s.mode = MODE_ZIGZAG;
-    }
-    if (delta < best) {
-        best = delta;
-        s.mode = MODE_DELTA;
-    }
-    if (other < best) s.mode = MODE_SPECIAL;
+    // The mode below its total: the least has the least total and, among these, is the first mode. Totals have 11 bits.
+    low_pair = 4 * low_pair + (MODE_ZIGZAG << 16 | MODE_OFFSET);
+    high_pair = 4 * high_pair + (MODE_SPECIAL << 16 | MODE_DELTA);
+    s.mode = min_of(min_of(low_pair & 0xffff, low_pair >> 16), min_of(high_pair & 0xffff, high_pair >> 16)) & 3;
     s.base = s.mode == MODE_OFFSET ? least : EXPONENTS && s.mode == MODE_SPECIAL ? 0 : first;
     Word codes[T::VALUES], any = 0;
     codes_of<T>(s.mode, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, s.base, lane, x, codes);
@@ -126,8 +122,8 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Wo
         any |= codes[i];
         x[i] = codes[i];
     }
-    s.full = width_of(warp_or(any));
-    s.plain = width_of(wrap<T>(most - least));
+    s.any = warp_or(any);
+    s.spread = wrap<T>(most - least);
     s.least = least;
     return s;
 }
@@ -180,29 +176,28 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 lane) {
     return 0xff - (rank & 0xff);
 }
 
-// The places of codes of more than `width` bits, if they are few; how many there are.
+// The places of the first codes of more than `width` bits; how many such codes there are.
 template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 lane, u8* places) {
-    u32 before = 0, count = 0;
+    u32 rank = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) rank += __popc(__ballot_sync(FULL, codes[i] >> width != 0) & ((1u << lane) - 1));
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
-        const u32 over = __ballot_sync(FULL, codes[i] >> width != 0);
-        before += __popc(over & ((1u << lane) - 1));
-        count += __popc(over);
+        const bool over = codes[i] >> width != 0;
+        if (over && rank < MAX_EXCEPTIONS) places[rank] = (u8)(lane * T::VALUES + i);
+        rank += over;
     }
-    if (count > MAX_EXCEPTIONS) return count;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++)
-        if (codes[i] >> width != 0) places[before++] = (u8)(lane * T::VALUES + i);
-    return count;
+    return __shfl_sync(FULL, rank, 31);
 }
 
 // The choice for a subchunk with `count` codes of more than `width` bits; step 4 with it.
 template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 special, u32 width, u32 count) {
-    const u32 full_bytes = BYTES_A_BIT(T) * s.full, with = BYTES_A_BIT(T) * width + exception_bytes(count, s.full - width);
-    const bool patched = width < s.full && count <= MAX_EXCEPTIONS && with < full_bytes;
-    if (s.mode != MODE_OFFSET && BYTES_A_BIT(T) * s.plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, s.plain, 0, 0, 1, s.least};
+    const u32 full = s.full(), plain = s.plain();
+    const u32 full_bytes = BYTES_A_BIT(T) * full, with = BYTES_A_BIT(T) * width + exception_bytes(count, full - width);
+    const bool patched = width < full && count <= MAX_EXCEPTIONS && with < full_bytes;
+    if (s.mode != MODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, plain, 0, 0, 1, s.least};
     const u32 based = s.mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
-    return {s.mode, patched ? width : s.full, patched ? s.full - width : 0, patched ? count : 0, based, s.base};
+    return {s.mode, patched ? width : full, patched ? full - width : 0, patched ? count : 0, based, s.base};
 }
 
 // The paper's transform alone.

@@ -103,7 +103,8 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     return __all_sync(FULL, zero);
 }
 
-// Adds the high parts of a subchunk's exceptions to its codes, by way of the warp's own 512 bytes of shared memory.
+// Adds the high parts of a subchunk's exceptions to its codes, by way of the warp's own 512 bytes of shared memory; false on a lane that finds
+// them not valid.
 template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 lane, uint4* warp_buffer, typename T::Word (&v)[T::VALUES]) {
     typedef typename T::Word Word;
     const u32 count = exceptions & 0xff, h = exceptions >> 8 & 0xff, at = exceptions >> 16;
@@ -112,6 +113,8 @@ template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 la
     warp_buffer[lane] = make_uint4(0, 0, 0, 0);
     __syncwarp();
     bool good = true;
+    // Hardly ever more than once.
+#pragma unroll 1
     for (u32 i = lane; i < count; i += 32) {
         const u32 p = position[i];
         good &= p < 32 * T::VALUES && (i == 0 || position[i - 1] < p);
@@ -132,7 +135,7 @@ template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 la
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + (part[i] << n));
     __syncwarp();
-    return __all_sync(FULL, good);
+    return good;
 }
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.

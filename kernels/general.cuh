@@ -67,7 +67,7 @@ template <class Word> DEV void or_bits(u32* words, u32 at, Word value, u32 bits)
     if (o + bits > 32) atomicOr(w + 1, (u32)(value >> (31 - o) >> 1));
     if (sizeof(Word) == 8 && o + bits > 64) atomicOr(w + 2, (u32)(value >> (64 - o & 63)));
 }
-DEV void or_byte(u8* body, u32 at, u32 value) { or_bits((u32*)body, 8 * at, value, 8); }
+DEV void or_byte(u8* body, u32 at, u32 value) { atomicOr((u32*)body + at / 4, value << (8 * (at & 3))); }
 
 // Header and tail of a packed chunk but for the exceptions themselves; by one warp. What is zero is there.
 template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
@@ -265,12 +265,13 @@ template <class T> struct GeneralEncoder {
             mine[k * 32] = join(v);
             if (T::BITS > 8) Sample<T>::keep_widths(v, lane, widths + k * Sample<T>::ALL);
         }
-        u32 width = s.full, count = 0;
+        const u32 full = s.full();
+        u32 width = full, count = 0;
         if (T::BITS > 8) {
             __syncwarp();
-            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, s.full, lane / 4), lane);
+            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
-            for (u32 left = __ballot_sync(FULL, width < s.full && lane < PER_WARP); left; left &= left - 1) {
+            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); left; left &= left - 1) {
                 const u32 k = __ffs((i32)left) - 1;
                 Word v[T::VALUES];
                 split(mine[k * 32], v);
@@ -356,7 +357,7 @@ template <class T> struct GeneralEncoder {
             const u32 blob = __shfl_sync(FULL, l.blob, s);
             write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, shared.places[s], stage + s * 32);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] &= ones<T>(choice & 0xff);
+            for (int i = 0; i < T::VALUES; i++) v[i] &= ((Word)1 << (choice & 0xff)) - 1;
         }
         pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
     }

@@ -12,7 +12,7 @@
 
 #define KERNELS(name, type) \
     KERNEL void __launch_bounds__(DECODE_THREADS, 8) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 5) sleek_compress_general_##name(const CompressArgs a) { compress_general<type>(a); }
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_general<type>(a); }
 #define FLOAT_KERNELS(name, type) \
     KERNELS(name, type) \
     KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \
