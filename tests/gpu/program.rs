@@ -18,6 +18,11 @@ fn ok(r: CUresult) {
     assert_eq!(r, CUresult::CUDA_SUCCESS);
 }
 
+/// Waits for what was enqueued on the default stream, which other streams do not wait for.
+fn finished() {
+    ok(unsafe { sys::cuCtxSynchronize() });
+}
+
 /// Device memory.
 struct Memory(u64);
 
@@ -26,12 +31,14 @@ impl Memory {
         let mut p = 0;
         ok(unsafe { sys::cuMemAlloc_v2(&mut p, bytes.max(16)) });
         ok(unsafe { sys::cuMemsetD8_v2(p, 0xA5, bytes.max(16)) });
+        finished();
         Memory(p)
     }
 
     fn of(bytes: &[u8]) -> Memory {
         let m = Memory::new(bytes.len());
         ok(unsafe { sys::cuMemcpyHtoD_v2(m.0, bytes.as_ptr().cast(), bytes.len()) });
+        finished();
         m
     }
 
@@ -230,6 +237,7 @@ fn graph() {
         ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
         for data in [&first, &second] {
             ok(sys::cuMemcpyHtoD_v2(src.0, data.as_ptr().cast(), data.len()));
+            finished();
             ok(sys::cuGraphLaunch(ready, stream));
             ok(sys::cuStreamSynchronize(stream));
             let expected = sleek::compress(&p, data).unwrap();
