@@ -16,7 +16,8 @@ done
 echo '[x](nowhere.md)' > "$wrong/link.md"
 if python3 tests/pages.py --links "$wrong/link.md" 2> /dev/null; then echo "docs: a dead link was passed over" >&2 && exit 1; fi
 
-mapfile -t pages < <(git ls-files '*.md')
+# The template of docs/performance.md has that page's links.
+mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 
 for page in docs/*.md docs/*/*.md; do
