@@ -2,6 +2,8 @@
 # Checks the GPU path on a machine with a GPU. Takes the program from SLEEK_GPU where it was built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# A program that was built elsewhere knows another folder.
+export SLEEK_DATA=${SLEEK_DATA:-$PWD/tests/data}
 gpu=${SLEEK_GPU:-}
 if [ -z "$gpu" ]; then
     cargo build --release --example gpu
