@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::ffi::c_char;
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result, fail};
 
@@ -91,12 +91,12 @@ impl Write for Text {
 static PLACE: Mutex<Option<(String, u32)>> = Mutex::new(None);
 
 fn wrap_panic_hook() {
-    static ONCE: Once = Once::new();
+    static WRAPPED: OnceLock<()> = OnceLock::new();
     // A thread that is unwinding may not change the hook; the next call will.
-    if ONCE.is_completed() || std::thread::panicking() {
+    if WRAPPED.get().is_some() || std::thread::panicking() {
         return;
     }
-    ONCE.call_once(|| {
+    crate::fork::once(&WRAPPED, || {
         let before = take_hook();
         set_hook(Box::new(move |panic| if INSIDE.get() { record(panic) } else { before(panic) }));
     });

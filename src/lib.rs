@@ -23,14 +23,14 @@ pub mod device;
 mod dtype;
 pub mod environment;
 mod error;
+#[cfg(unix)]
+mod fork;
 pub mod format;
 mod guard;
 #[cfg(unix)]
 mod h5d;
 #[cfg(unix)]
 pub mod hdf5;
-#[cfg(unix)]
-mod loader;
 mod memory;
 mod params;
 pub mod pool;

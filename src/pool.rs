@@ -1,8 +1,11 @@
 //! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 use rayon::ThreadPool;
+
+use crate::fork::between_forks;
 
 struct Pool {
     pid: u32,
@@ -79,16 +82,8 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.pid == pid && p.size >= size) {
         return Some(&p.pool);
     }
-    let size = size.max(threads(0)).next_power_of_two();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(size)
-        .thread_name(|i| format!("sleek-{i}"))
-        .start_handler(|_| {
-            block_signals();
-            crate::guard::enter_for_good();
-        })
-        .build()
-        .ok()?;
+    let size = size.max(threads(0)).max(2).next_power_of_two();
+    let pool = between_forks(|| started(size))?;
     let fresh = Box::into_raw(Box::new(Pool { pid, size, pool, _previous: current }));
     match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: `fresh` was leaked just now and is never freed from here on.
@@ -99,6 +94,30 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
             pool_of(size)
         }
     }
+}
+
+/// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork in the midst
+/// of it would leave children that wait for it for ever.
+fn started(size: usize) -> Option<ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(size)
+        .thread_name(|i| format!("sleek-{i}"))
+        .start_handler(|_| {
+            block_signals();
+            crate::guard::enter_for_good();
+        })
+        .build()
+        .ok()?;
+    let (done, wait) = mpsc::channel();
+    pool.spawn(move || {
+        // Left in this thread's own queue: another must take it while this one waits.
+        let (taken, wait) = mpsc::channel();
+        rayon::spawn(move || taken.send(()).unwrap_or_default());
+        done.send(wait.recv()).unwrap_or_default();
+    });
+    // A broken channel means that the pool has ended, which it never does.
+    let _ = wait.recv();
+    Some(pool)
 }
 
 /// The host's signal handlers must run on the host's threads.

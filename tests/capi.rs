@@ -57,6 +57,11 @@ fn threads_and_fork() {
 }
 
 #[test]
+fn forks_in_the_midst_of_first_uses() {
+    assert_eq!(compile_and_run("tests/c/first_use.c"), "first uses and forks are fine\n");
+}
+
+#[test]
 fn settings_of_the_host() {
     assert_eq!(compile_and_run("tests/c/host.c"), "any host is fine\n");
 }

@@ -227,7 +227,7 @@ pub extern "C" fn sleek_last_error() -> *const c_char {
 pub extern "C" fn sleek_strerror(code: i32) -> *const c_char {
     static TEXTS: OnceLock<Vec<(i32, CString)>> = OnceLock::new();
     guard(c"internal error".as_ptr(), || {
-        let texts = TEXTS.get_or_init(|| {
+        let texts = crate::fork::once(&TEXTS, || {
             let text = |kind: &Kind| (kind.code(), CString::new(kind.text()).unwrap_or_default());
             Kind::ALL.iter().map(text).chain([(0, c"no error".to_owned())]).collect()
         });

@@ -11,7 +11,7 @@ use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
 use crate::device::Place;
 use crate::error::{Error, Kind, Result, fail};
 #[cfg(unix)]
-use crate::loader::between_forks;
+use crate::fork::between_forks;
 
 /// An error where the driver reports one.
 pub fn check(result: CUresult, what: &str) -> Result<()> {

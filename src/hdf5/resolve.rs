@@ -7,7 +7,7 @@ use std::ptr::{NonNull, null, null_mut};
 
 use super::abi::{Hid, Table};
 use crate::error::{Result, fail};
-use crate::loader::between_forks;
+use crate::fork::between_forks;
 
 /// An object of this process, kept loaded as long as this value lives.
 pub struct Object {

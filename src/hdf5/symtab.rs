@@ -86,7 +86,7 @@ fn program_bias() -> Option<usize> {
     }
     let mut bias: Option<usize> = None;
     // SAFETY: `first` has the required type and the variable outlives the call.
-    crate::loader::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) });
+    crate::fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) });
     bias
 }
 

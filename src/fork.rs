@@ -1,0 +1,54 @@
+//! What a forked child would find locked for ever if a fork came in its midst: first uses, and questions to the dynamic loader.
+//! A child has only the thread that forked; a lock that another thread held stays locked in it.
+
+use std::cell::UnsafeCell;
+use std::sync::OnceLock;
+
+/// A lock that a fork takes too.
+struct ForkLock(UnsafeCell<libc::pthread_mutex_t>);
+
+// SAFETY: a mutex is made to be used by several threads.
+unsafe impl Sync for ForkLock {}
+
+static NO_FORK: ForkLock = ForkLock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+
+extern "C" fn lock_forks() {
+    // SAFETY: an initialised mutex that is never moved nor destroyed.
+    unsafe { libc::pthread_mutex_lock(NO_FORK.0.get()) };
+}
+
+extern "C" fn unlock_forks() {
+    // SAFETY: as above; whoever calls this has locked it, and in a child the one thread there is has.
+    unsafe { libc::pthread_mutex_unlock(NO_FORK.0.get()) };
+}
+
+/// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
+/// and unlock it in the midst of another's work.
+extern "C" fn register() {
+    // SAFETY: functions of this library, which is never unloaded.
+    unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(unlock_forks)) };
+}
+
+#[used]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+static AT_LOAD: extern "C" fn() = register;
+
+/// Runs `work` while no thread forks. It must be short, must not fork and must not come here again.
+pub fn between_forks<R>(work: impl FnOnce() -> R) -> R {
+    /// Unlocks when `work` panics too.
+    struct Held;
+    impl Drop for Held {
+        fn drop(&mut self) {
+            unlock_forks();
+        }
+    }
+    lock_forks();
+    let _held = Held;
+    work()
+}
+
+/// The content of `cell`, made by `init` at its first use while no thread forks.
+pub fn once<T>(cell: &OnceLock<T>, init: impl FnOnce() -> T) -> &T {
+    cell.get().unwrap_or_else(|| between_forks(|| cell.get_or_init(init)))
+}
