@@ -7,6 +7,7 @@ use super::types::sleek_params;
 use crate::device::{self, batch};
 use crate::error::{Result, fail};
 use crate::guard::status;
+use crate::memory::reserve;
 use crate::params::Device;
 
 /// What an asynchronous call leaves in GPU memory when the stream has passed it.
@@ -213,7 +214,8 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
         let (src, counts) = unsafe { (list("src", src, arrays)?, list("counts", counts, arrays)?) };
         // SAFETY: as above.
         let (dst, rooms) = unsafe { (list("dst", dst, arrays)?, list("dst_capacities", dst_capacities, arrays)?) };
-        let mut items = Vec::with_capacity(arrays);
+        let mut items = Vec::new();
+        reserve(&mut items, arrays)?;
         for i in 0..arrays {
             memory::apart(src[i], counts[i].saturating_mul(params.dtype.size()), dst[i], rooms[i])?;
             items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, rooms[i] as u64));
@@ -252,7 +254,8 @@ pub unsafe extern "C" fn sleek_decompress_batch_async(
         let (src, bytes) = unsafe { (list("src", src, arrays)?, list("src_bytes", src_bytes, arrays)?) };
         // SAFETY: as above.
         let (dst, counts) = unsafe { (list("dst", dst, arrays)?, list("counts", counts, arrays)?) };
-        let mut items = Vec::with_capacity(arrays);
+        let mut items = Vec::new();
+        reserve(&mut items, arrays)?;
         for i in 0..arrays {
             memory::apart(src[i], bytes[i], dst[i], counts[i].saturating_mul(params.dtype.size()))?;
             items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));

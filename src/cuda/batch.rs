@@ -11,6 +11,7 @@ use super::{Layout, async_ordinal, compressor, enqueue_compress, enqueue_decompr
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::format::constants::ALIGN;
+use crate::memory::reserve;
 use crate::params::Params;
 
 pub use super::module::Item;
@@ -38,7 +39,8 @@ pub unsafe fn compress_async(
     params.check()?;
     let Some(first) = items.first() else { return Ok(()) };
     let mut largest = Layout::new(params.dtype, 0)?;
-    let mut chunks = Vec::with_capacity(items.len());
+    let mut chunks = Vec::new();
+    reserve(&mut chunks, items.len())?;
     for (i, item) in items.iter().enumerate() {
         let layout = Layout::new(params.dtype, item.count)?;
         if item.bytes < layout.bodies_at() as u64 {
@@ -82,7 +84,8 @@ pub unsafe fn decompress_async(
     stream: *mut c_void,
 ) -> Result<()> {
     let Some(first) = items.first() else { return Ok(()) };
-    let mut chunks = Vec::with_capacity(items.len());
+    let mut chunks = Vec::new();
+    reserve(&mut chunks, items.len())?;
     for (i, item) in items.iter().enumerate() {
         aligned("src", i, item.src.cast_mut())?;
         // An empty array has a header to be looked at.

@@ -15,6 +15,7 @@ use crate::cuda::driver::{Buffer, Pinned, Session};
 use crate::cuda::module::Outcome;
 use crate::error::Result;
 use crate::format::constants::{ALIGN, HEADER_BYTES, MAGIC};
+use crate::memory::reserve;
 
 /// Data of a batch; enough to fill a GPU, and little enough to keep two of them in pinned memory.
 const BATCH_BYTES: usize = 128 << 20;
@@ -177,7 +178,8 @@ struct Packed {
 
 impl Packed {
     fn new(members: Range<usize>, outcomes: &[Outcome]) -> Result<Packed> {
-        let mut sizes = Vec::with_capacity(outcomes.len());
+        let mut sizes = Vec::new();
+        reserve(&mut sizes, outcomes.len())?;
         for outcome in outcomes {
             outcome.check()?;
             sizes.push(outcome.bytes as usize);
@@ -283,7 +285,8 @@ impl Fetched {
         let table = (members.len() * size_of::<u64>()).next_multiple_of(ALIGN);
         let bytes = sizes.iter().fold(table, |n, size| n + size.next_multiple_of(ALIGN));
         to.reserve(bytes)?;
-        let (mut at, mut streams, mut sources) = (table, 0, Vec::with_capacity(members.len()));
+        let (mut at, mut streams, mut sources) = (table, 0, Vec::new());
+        reserve(&mut sources, members.len())?;
         for ((i, offset), size) in members.clone().zip(&offsets).zip(sizes) {
             let data = &mut to.bytes_mut()[at..at + size];
             let source = match dataset.read_chunk(offset, data)? {
@@ -323,7 +326,9 @@ impl Fetched {
         let buffer = session.allocate(self.bytes)?;
         let packed = buffer.start();
         self.buffers.push(buffer);
-        let (mut items, mut places) = (Vec::with_capacity(self.streams), Vec::with_capacity(self.sources.len()));
+        let (mut items, mut places) = (Vec::new(), Vec::new());
+        reserve(&mut items, self.streams)?;
+        reserve(&mut places, self.sources.len())?;
         for (i, source) in self.sources.iter().enumerate() {
             places.push(match source {
                 Source::Missing => fill.chunk.as_ref().map_or(0, |c| c.start() as u64),
