@@ -11,7 +11,6 @@
 use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64};
-use super::scalar::Scalar;
 use super::{HIGHS, POSITIONS, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::stage::stream;
@@ -585,72 +584,21 @@ impl Simd<u64, 64> for Avx2 {
     }
 }
 
-/// Words without vector code of their own.
-macro_rules! narrow_words {
-    ($w:ty, $s:literal) => {
-        impl Simd<$w, $s> for Avx2 {
-            #[inline(always)]
-            fn pack(codes: &[$w; $s], n: u32, out: &mut [u8]) {
-                Scalar::pack(codes, n, out);
-            }
+impl Simd<u16, 256> for Avx2 {
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
+    }
 
-            #[inline(always)]
-            fn unpack(packed: &[u8], n: u32, codes: &mut [$w; $s]) {
-                Scalar::unpack(packed, n, codes);
-            }
-
-            #[inline(always)]
-            fn sum_up(start: $w, twice: bool, codes: &mut [$w; $s]) {
-                Scalar::sum_up(start, twice, codes);
-            }
-
-            #[inline(always)]
-            fn totals(x: &[$w; $s], least: $w, exponent_bits: Option<u32>) -> [u32; 4] {
-                Scalar::totals(x, least, exponent_bits)
-            }
-
-            #[inline(always)]
-            fn width(codes: &[$w; $s]) -> u32 {
-                Scalar::width(codes)
-            }
-
-            #[inline(always)]
-            fn widths(codes: &[$w; $s], widths: &mut [u8; $s]) {
-                Scalar::widths(codes, widths);
-            }
-
-            #[inline(always)]
-            fn wider(widths: &[u8; $s], width: u32) -> usize {
-                <Scalar as Simd<$w, $s>>::wider(widths, width)
-            }
-
-            #[inline(always)]
-            fn split(codes: &[$w; $s], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [$w; HIGHS]) -> usize {
-                Scalar::split(codes, width, positions, highs)
-            }
-
-            #[inline(always)]
-            fn pack_highs(highs: &[$w; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-                <Scalar as Simd<$w, $s>>::pack_highs(highs, count, n, out)
-            }
-
-            #[inline(always)]
-            fn stream(src: &[u8], dst: &mut [u8]) {
-                stream_lines(src, dst);
-            }
-
-            #[inline(always)]
-            fn ascend(positions: &[u8]) -> bool {
-                ascend(positions)
-            }
-
-            #[inline(always)]
-            fn merge(codes: &mut [$w; $s], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-                Scalar::merge(codes, width, positions, highs, high_width);
-            }
-        }
-    };
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
 }
 
-narrow_words!(u16, 256);
-narrow_words!(u8, 512);
+impl Simd<u8, 512> for Avx2 {
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
+    }
+}

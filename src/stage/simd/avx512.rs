@@ -10,7 +10,7 @@
 use std::arch::x86_64::*;
 
 use super::avx512_choose::{lanes32, lanes64};
-use super::scalar::Scalar;
+use super::scalar;
 use super::{HIGHS, POSITIONS, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::stage::stream;
@@ -572,7 +572,7 @@ impl Simd<u32, 128> for Avx512 {
     fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         // Two vectors hold the high parts; more are rare.
         if positions.len() > 32 {
-            return Scalar::merge(codes, width, positions, highs, high_width);
+            return scalar::merge(codes, width, positions, highs, high_width);
         }
         room(2 * 64, highs);
         let masks = position_masks(positions);
@@ -684,7 +684,7 @@ impl Simd<u64, 64> for Avx512 {
     fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         // Two vectors hold the high parts; more are rare.
         if positions.len() > 16 {
-            return Scalar::merge(codes, width, positions, highs, high_width);
+            return scalar::merge(codes, width, positions, highs, high_width);
         }
         room(64, highs);
         let masks = position_masks(positions);
@@ -742,41 +742,6 @@ impl Simd<u16, 256> for Avx512 {
     }
 
     #[inline(always)]
-    fn sum_up(start: u16, twice: bool, codes: &mut [u16; 256]) {
-        Scalar::sum_up(start, twice, codes);
-    }
-
-    #[inline(always)]
-    fn totals(x: &[u16; 256], least: u16, exponent_bits: Option<u32>) -> [u32; 4] {
-        Scalar::totals(x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn width(codes: &[u16; 256]) -> u32 {
-        Scalar::width(codes)
-    }
-
-    #[inline(always)]
-    fn widths(codes: &[u16; 256], widths: &mut [u8; 256]) {
-        Scalar::widths(codes, widths);
-    }
-
-    #[inline(always)]
-    fn wider(widths: &[u8; 256], width: u32) -> usize {
-        <Scalar as Simd<u16, 256>>::wider(widths, width)
-    }
-
-    #[inline(always)]
-    fn split(codes: &[u16; 256], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
-        Scalar::split(codes, width, positions, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        <Scalar as Simd<u16, 256>>::pack_highs(highs, count, n, out)
-    }
-
-    #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
         stream_lines(src, dst);
     }
@@ -784,11 +749,6 @@ impl Simd<u16, 256> for Avx512 {
     #[inline(always)]
     fn ascend(positions: &[u8]) -> bool {
         ascend(positions)
-    }
-
-    #[inline(always)]
-    fn merge(codes: &mut [u16; 256], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        Scalar::merge(codes, width, positions, highs, high_width);
     }
 }
 
@@ -824,52 +784,7 @@ impl Simd<u8, 512> for Avx512 {
     }
 
     #[inline(always)]
-    fn sum_up(start: u8, twice: bool, codes: &mut [u8; 512]) {
-        Scalar::sum_up(start, twice, codes);
-    }
-
-    #[inline(always)]
-    fn totals(x: &[u8; 512], least: u8, exponent_bits: Option<u32>) -> [u32; 4] {
-        Scalar::totals(x, least, exponent_bits)
-    }
-
-    #[inline(always)]
-    fn width(codes: &[u8; 512]) -> u32 {
-        Scalar::width(codes)
-    }
-
-    #[inline(always)]
-    fn widths(codes: &[u8; 512], widths: &mut [u8; 512]) {
-        Scalar::widths(codes, widths);
-    }
-
-    #[inline(always)]
-    fn wider(widths: &[u8; 512], width: u32) -> usize {
-        <Scalar as Simd<u8, 512>>::wider(widths, width)
-    }
-
-    #[inline(always)]
-    fn split(codes: &[u8; 512], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u8; HIGHS]) -> usize {
-        Scalar::split(codes, width, positions, highs)
-    }
-
-    #[inline(always)]
-    fn pack_highs(highs: &[u8; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        <Scalar as Simd<u8, 512>>::pack_highs(highs, count, n, out)
-    }
-
-    #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
         stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
-    }
-
-    #[inline(always)]
-    fn merge(codes: &mut [u8; 512], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        Scalar::merge(codes, width, positions, highs, high_width);
     }
 }

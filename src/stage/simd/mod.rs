@@ -29,34 +29,79 @@ pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that `Simd::pack` may write behind the packed ones.
 pub const WRITE_SLACK: usize = 64;
 
-/// The loops for subchunks of S words at one level. All levels give the same results.
+/// The loops for subchunks of S words at one level. All levels give the same results; what a level does not have it takes from the
+/// portable code.
 pub trait Simd<W: Word, const S: usize> {
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
-    fn pack(codes: &[W; S], n: u32, out: &mut [u8]);
+    #[inline(always)]
+    fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
+        scalar::pack(codes, n, out);
+    }
+
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
-    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]);
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]) {
+        scalar::unpack(packed, n, codes);
+    }
+
     /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
     /// sums (from 0 on) once more.
-    fn sum_up(start: W, twice: bool, codes: &mut [W; S]);
+    #[inline(always)]
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
+        scalar::sum_up(start, twice, codes);
+    }
+
     /// Totals of the widths that the sampled values (of each `SAMPLE` the last) have as distances: to `least`; in magnitude to the first
     /// value; to the value before; as second difference, or, with `exponent_bits`, of half their code in the exponent map.
-    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4];
+    #[inline(always)]
+    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
+        scalar::totals(x, least, exponent_bits)
+    }
+
     /// The width of the largest code.
-    fn width(codes: &[W; S]) -> u32;
+    #[inline(always)]
+    fn width(codes: &[W; S]) -> u32 {
+        scalar::width(codes)
+    }
+
     /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
-    fn widths(codes: &[W; S], widths: &mut [u8; S]);
+    #[inline(always)]
+    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
+        scalar::widths(codes, widths);
+    }
+
     /// How many of the sampled widths exceed `width`.
-    fn wider(widths: &[u8; S], width: u32) -> usize;
+    #[inline(always)]
+    fn wider(widths: &[u8; S], width: u32) -> usize {
+        scalar::wider(widths, width)
+    }
+
     /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
     /// many there are; if these are more than `MAX_EXCEPTIONS`, the lists are worth nothing.
-    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize;
+    #[inline(always)]
+    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize {
+        scalar::split(codes, width, positions, highs)
+    }
+
     /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
     /// bytes to spare; returns their bytes.
-    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize;
+    #[inline(always)]
+    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        scalar::pack_highs(highs, count, n, out)
+    }
+
     /// Whether each of the positions, at least one, is greater than the one before it.
-    fn ascend(positions: &[u8]) -> bool;
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        scalar::ascend(positions)
+    }
+
     /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
-    fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32);
+    #[inline(always)]
+    fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        scalar::merge(codes, width, positions, highs, high_width);
+    }
+
     /// `stage::stream::copy`.
     #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {

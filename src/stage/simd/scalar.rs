@@ -5,113 +5,129 @@ use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 use crate::stage::exponent;
 use crate::stage::word::Word;
 
-/// The portable implementation.
+/// The portable implementation: every loop as it stands here.
 pub struct Scalar;
 
-impl<W: Word, const S: usize> Simd<W, S> for Scalar {
-    #[inline(always)]
-    fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
-        // S·n is a multiple of 64, so the last word is full.
-        let mut words = out.chunks_exact_mut(8);
-        let (mut acc, mut fill) = (0u64, 0);
-        let low = u64::MAX >> (64 - n);
-        for c in codes {
-            let c = c.to_u64() & low;
-            acc |= c << fill;
-            fill += n;
-            if fill >= 64 {
-                if let Some(w) = words.next() {
-                    w.copy_from_slice(&acc.to_le_bytes());
-                }
-                fill -= 64;
-                acc = if fill == 0 { 0 } else { c >> (n - fill) };
+impl<W: Word, const S: usize> Simd<W, S> for Scalar {}
+
+/// See `Simd::pack`.
+#[inline(always)]
+pub fn pack<W: Word, const S: usize>(codes: &[W; S], n: u32, out: &mut [u8]) {
+    // S·n is a multiple of 64, so the last word is full.
+    let mut words = out.chunks_exact_mut(8);
+    let (mut acc, mut fill) = (0u64, 0);
+    let low = u64::MAX >> (64 - n);
+    for c in codes {
+        let c = c.to_u64() & low;
+        acc |= c << fill;
+        fill += n;
+        if fill >= 64 {
+            if let Some(w) = words.next() {
+                w.copy_from_slice(&acc.to_le_bytes());
             }
+            fill -= 64;
+            acc = if fill == 0 { 0 } else { c >> (n - fill) };
         }
     }
+}
 
-    #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]) {
-        for (i, c) in codes.iter_mut().enumerate() {
-            *c = W::from_u64(bits_at(packed, i * n as usize, n));
+/// See `Simd::unpack`.
+#[inline(always)]
+pub fn unpack<W: Word, const S: usize>(packed: &[u8], n: u32, codes: &mut [W; S]) {
+    for (i, c) in codes.iter_mut().enumerate() {
+        *c = W::from_u64(bits_at(packed, i * n as usize, n));
+    }
+}
+
+/// See `Simd::sum_up`.
+#[inline(always)]
+pub fn sum_up<W: Word, const S: usize>(start: W, twice: bool, codes: &mut [W; S]) {
+    let (mut slope, mut last) = (W::ZERO, start);
+    for c in codes {
+        let d = c.unzigzag();
+        slope = if twice { slope.add(d) } else { d };
+        last = last.add(slope);
+        *c = last;
+    }
+}
+
+/// See `Simd::totals`.
+#[inline(always)]
+pub fn totals<W: Word, const S: usize>(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
+    let mut totals = [0; 4];
+    for four in x.as_chunks::<SAMPLE>().0 {
+        let [_, before2, before, value] = *four;
+        let d = value.sub(before);
+        totals[0] += value.sub(least).width();
+        totals[1] += value.sub(x[0]).magnitude().width();
+        totals[2] += d.magnitude().width();
+        totals[3] += match exponent_bits {
+            Some(e) => (exponent::encode(value, e) >> 1).width(),
+            None => d.sub(before.sub(before2)).magnitude().width(),
+        };
+    }
+    totals
+}
+
+/// See `Simd::width`.
+#[inline(always)]
+pub fn width<W: Word, const S: usize>(codes: &[W; S]) -> u32 {
+    codes.iter().fold(W::ZERO, |a, c| a | *c).width()
+}
+
+/// See `Simd::widths`.
+#[inline(always)]
+pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
+    for (w, four) in widths.iter_mut().zip(codes.as_chunks::<SAMPLE>().0) {
+        *w = four[SAMPLE - 1].width() as u8;
+    }
+}
+
+/// See `Simd::wider`.
+#[inline(always)]
+pub fn wider<const S: usize>(widths: &[u8; S], width: u32) -> usize {
+    widths[..S / SAMPLE].iter().map(|w| usize::from(u32::from(*w) > width)).sum()
+}
+
+/// See `Simd::split`.
+#[inline(always)]
+pub fn split<W: Word, const S: usize>(
+    codes: &[W; S],
+    width: u32,
+    positions: &mut [u8; POSITIONS],
+    highs: &mut [W; HIGHS],
+) -> usize {
+    let count = codes.iter().map(|c| usize::from(*c >> width != W::ZERO)).sum();
+    if count <= MAX_EXCEPTIONS {
+        let above = codes.iter().enumerate().filter(|(_, c)| **c >> width != W::ZERO);
+        for (k, (i, c)) in above.enumerate() {
+            positions[k] = i as u8;
+            highs[k] = *c >> width;
         }
     }
+    count
+}
 
-    #[inline(always)]
-    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
-        let (mut slope, mut last) = (W::ZERO, start);
-        for c in codes {
-            let d = c.unzigzag();
-            slope = if twice { slope.add(d) } else { d };
-            last = last.add(slope);
-            *c = last;
-        }
-    }
+/// See `Simd::pack_highs`.
+#[inline(always)]
+pub fn pack_highs<W: Word>(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+    let mut packed = BitWriter::new(out);
+    highs[..count].iter().for_each(|h| packed.push(h.to_u64(), n));
+    packed.finish()
+}
 
-    #[inline(always)]
-    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
-        let mut totals = [0; 4];
-        for four in x.as_chunks::<SAMPLE>().0 {
-            let [_, before2, before, value] = *four;
-            let d = value.sub(before);
-            totals[0] += value.sub(least).width();
-            totals[1] += value.sub(x[0]).magnitude().width();
-            totals[2] += d.magnitude().width();
-            totals[3] += match exponent_bits {
-                Some(e) => (exponent::encode(value, e) >> 1).width(),
-                None => d.sub(before.sub(before2)).magnitude().width(),
-            };
-        }
-        totals
-    }
+/// See `Simd::ascend`.
+#[inline(always)]
+pub fn ascend(positions: &[u8]) -> bool {
+    positions.windows(2).all(|p| p[0] < p[1])
+}
 
-    #[inline(always)]
-    fn width(codes: &[W; S]) -> u32 {
-        codes.iter().fold(W::ZERO, |a, c| a | *c).width()
-    }
-
-    #[inline(always)]
-    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
-        for (w, four) in widths.iter_mut().zip(codes.as_chunks::<SAMPLE>().0) {
-            *w = four[SAMPLE - 1].width() as u8;
-        }
-    }
-
-    #[inline(always)]
-    fn wider(widths: &[u8; S], width: u32) -> usize {
-        widths[..S / SAMPLE].iter().map(|w| usize::from(u32::from(*w) > width)).sum()
-    }
-
-    #[inline(always)]
-    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize {
-        let count = codes.iter().map(|c| usize::from(*c >> width != W::ZERO)).sum();
-        if count <= MAX_EXCEPTIONS {
-            let above = codes.iter().enumerate().filter(|(_, c)| **c >> width != W::ZERO);
-            for (k, (i, c)) in above.enumerate() {
-                positions[k] = i as u8;
-                highs[k] = *c >> width;
-            }
-        }
-        count
-    }
-
-    #[inline(always)]
-    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        let mut packed = BitWriter::new(out);
-        highs[..count].iter().for_each(|h| packed.push(h.to_u64(), n));
-        packed.finish()
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        positions.windows(2).all(|p| p[0] < p[1])
-    }
-
-    #[inline(always)]
-    fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        for (i, p) in positions.iter().enumerate() {
-            let high = W::from_u64(bits_at(highs, i * high_width as usize, high_width));
-            codes[*p as usize] = codes[*p as usize] | high << width;
-        }
+/// See `Simd::merge`.
+#[inline(always)]
+pub fn merge<W: Word, const S: usize>(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+    for (i, p) in positions.iter().enumerate() {
+        let high = W::from_u64(bits_at(highs, i * high_width as usize, high_width));
+        codes[*p as usize] = codes[*p as usize] | high << width;
     }
 }
 
