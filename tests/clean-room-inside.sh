@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What tests/clean-room.sh runs inside the fresh root.
 set -euo pipefail
-cd /root/room
+cd /room
 export PIP_DISABLE_PIP_VERSION_CHECK=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 step() { echo "clean room: $*"; }
 fail() { echo "clean room: FAILED: $*" >&2 && exit 1; }
@@ -31,17 +31,17 @@ tail -n 4 log | grep 'tests passed'
 
 step "Debian packages: removed"
 apt-get purge -y -qq sleek libsleek0 libsleek-dev hdf5-filter-plugin-sleek > log 2>&1 || { cat log && exit 1; }
-left=$(find / -xdev \( -path /proc -o -path /root/room \) -prune -o -iname '*sleek*' -print)
+left=$(find / -xdev \( -path /proc -o -path /room \) -prune -o -iname '*sleek*' -print)
 [ -z "$left" ] || fail "left behind: $left"
 if h5dump -d /u b.h5 > log 2>&1; then fail "the filter is still found"; fi
 rm -rf build
 
 step "the tarball: unpacked, its quick starts and examples"
-mkdir sleek-prefix && tar -xf sleek-*-linux-*.tar.gz -C sleek-prefix --strip-components 1 && mv sleek-prefix /root/sleek
+mkdir sleek-prefix && tar -xf sleek-*-linux-*.tar.gz -C sleek-prefix --strip-components 1 && mv sleek-prefix /room/sleek
 for page in c cpp fortran netcdf h5repack; do
     python3 pages.py quickstart/$page.md
 done
 python3 pages.py --with "$(ls sleek_compress-*.whl)" quickstart/python.md
 python3 pages.py --with "$(ls sleek-*-linux-*.tar.gz)" quickstart/clusters.md
-cmake -S examples -B build -DCMAKE_PREFIX_PATH=/root/sleek > log 2>&1 && cmake --build build >> log 2>&1 && (cd build && ctest) >> log 2>&1 || { cat log && exit 1; }
+cmake -S examples -B build -DCMAKE_PREFIX_PATH=/room/sleek > log 2>&1 && cmake --build build >> log 2>&1 && (cd build && ctest) >> log 2>&1 || { cat log && exit 1; }
 tail -n 4 log | grep 'tests passed'

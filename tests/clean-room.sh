@@ -20,7 +20,7 @@ if [ ! -f "$base" ]; then
 fi
 tar -xf "$base" -C "$root"
 
-room=$root/root/room
+room=$root/room
 mkdir -p "$room"
 cp build/deb/*.deb build/dist/sleek-*.tar.gz build/wheel/sleek_compress-*.whl tests/pages.py "$room"
 cp -r docs/quickstart examples "$room"
@@ -29,7 +29,7 @@ cp tests/clean-room-inside.sh "$room"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null || true
 [ ! -f /etc/ssl/certs/ca-certificates.crt ] || { mkdir -p "$root/etc/ssl/certs" && cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; }
 [ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/pip.conf"
-env -i HOME=/root LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+env -i HOME=/room LC_ALL=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} ${PIP_CERT:+PIP_CERT="$PIP_CERT"} \
-    unshare --mount bash -euc 'mount --rbind /proc "$1/proc"; exec chroot "$1" bash /root/room/clean-room-inside.sh' room "$root"
+    unshare --mount bash -euc 'mount --rbind /proc "$1/proc"; exec chroot "$1" bash /room/clean-room-inside.sh' room "$root"
 step "passed"
