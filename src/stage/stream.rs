@@ -23,9 +23,22 @@ pub fn copy(src: &[u8], dst: &mut [u8]) {
     dst.copy_from_slice(src);
 }
 
-/// A cache line.
+/// A cache line. Buffers are made of them: a vector that lies on two lines takes twice as long to read or write.
+#[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
+
+impl Line {
+    /// All zeros.
+    pub const ZERO: Line = Line([0; 64]);
+}
+
+/// The bytes of lines.
+#[inline(always)]
+pub fn bytes_of(lines: &mut [Line]) -> &mut [u8] {
+    // SAFETY: lines are arrays of bytes without anything between them.
+    unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), size_of_val(lines)) }
+}
 
 /// Copies whole lines of `dst` by `line`, what is before and behind them 16 bytes at a time where these are aligned.
 #[cfg(target_arch = "x86_64")]

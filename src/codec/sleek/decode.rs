@@ -1,5 +1,6 @@
 //! A chunk's body back to its data. Everything is checked before it is used: a body that passed its checksum may still be hostile.
 
+use super::encode::view;
 use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
@@ -7,7 +8,7 @@ use crate::format::{Body, ChunkHeader, Kind, Special, SubMode, Subchunks};
 use crate::stage::quantize::{self, Element};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
-use crate::stage::stream::Ahead;
+use crate::stage::stream::{Ahead, Line, bytes_of};
 use crate::stage::{exponent, word::Word};
 
 /// A body that was checked, ready to be decoded; on the stack for the time of one chunk.
@@ -34,8 +35,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
     let (lines, mut ahead) = (body.len.div_ceil(64 * SUBCHUNKS), Ahead(ahead));
-    let mut codes = [E::Word::ZERO; S];
-    let mut staged = [0; SUBCHUNK_BYTES];
+    let (mut codes, mut staged) = ([Line::ZERO; SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
+    let ([codes], staged) = (view::<[[E::Word; S]; 1]>(&mut codes), bytes_of(&mut staged));
     for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
         ahead.fetch(lines);
         let len = out.len();
@@ -43,7 +44,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         match &content {
             Content::Raw(data) => place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..len]),
             Content::Constant(element) => place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)),
-            Content::Packed(parts, body) => subchunk::<E, S, P>(plan, parts, s, body, &mut codes, place),
+            Content::Packed(parts, body) => subchunk::<E, S, P>(plan, parts, s, body, codes, place),
         }
         if plan.big_endian {
             place.chunks_exact_mut(size).for_each(<[u8]>::reverse);

@@ -11,18 +11,18 @@ use crate::stage::quantize::{self, Element, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::BitWriter;
 use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
-use crate::stage::stream::Ahead;
+use crate::stage::stream::{Ahead, Line};
 use crate::stage::word::Word;
 
-/// Buffers that an encoder reuses from chunk to chunk. Words of whatever width, so u64 for their alignment.
+/// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
-    words: Vec<u64>,
+    words: Vec<Line>,
     /// The chunk's codes.
-    codes: Vec<u64>,
+    codes: Vec<Line>,
     /// `Lists`.
-    lists: Vec<u64>,
+    lists: Vec<Line>,
     /// Positions and high parts of the chunk's exceptions, as they are stored.
     exceptions: Vec<u8>,
 }
@@ -35,10 +35,11 @@ const LISTS_BYTES: usize = SUBCHUNKS * (SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
 impl Buffers {
     /// Allocates them.
     pub fn new() -> Result<Buffers> {
+        let lines = |bytes: usize| filled(bytes.div_ceil(64), Line::ZERO);
         Ok(Buffers {
-            words: filled((SUBCHUNK_BYTES + CHUNK_BYTES) / 8, 0)?,
-            codes: filled(CHUNK_BYTES / 8, 0)?,
-            lists: filled(LISTS_BYTES / 8, 0)?,
+            words: lines(SUBCHUNK_BYTES + CHUNK_BYTES)?,
+            codes: lines(CHUNK_BYTES)?,
+            lists: lines(LISTS_BYTES)?,
             exceptions: filled(EXCEPTIONS_BYTES, 0)?,
         })
     }
@@ -48,12 +49,13 @@ impl Buffers {
 type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
 
 /// What is made of words of one width, or of bytes, in a buffer.
-trait Plain {}
+pub trait Plain {}
 impl<W: Word, const S: usize, const N: usize> Plain for [[W; S]; N] {}
 impl<W: Word, const S: usize> Plain for Lists<W, S> {}
 
-fn view<T: Plain>(buffer: &mut [u64]) -> &mut T {
-    const { assert!(align_of::<T>() <= align_of::<u64>()) };
+/// A buffer as what it is used for.
+pub fn view<T: Plain>(buffer: &mut [Line]) -> &mut T {
+    const { assert!(align_of::<T>() <= align_of::<Line>()) };
     assert!(size_of_val(buffer) >= size_of::<T>());
     // SAFETY: large enough by the assertion and aligned; every bit pattern is a word, and so a T.
     unsafe { &mut *buffer.as_mut_ptr().cast() }
