@@ -62,8 +62,9 @@ impl<W: Word> Choice<W> {
     /// Bytes of payload and exceptions.
     #[inline(always)]
     fn bytes<const S: usize>(&self) -> usize {
-        let exceptions = if self.exceptions > 0 { exception_bytes(self.exceptions, self.full - self.width) } else { 0 };
-        S * self.width as usize / 8 + exceptions
+        let high_width = self.full - self.width;
+        let exceptions = if self.exceptions > 0 { exception_bytes(self.exceptions as u32, high_width) } else { 0 };
+        S * self.width as usize / 8 + exceptions as usize
     }
 
     /// Takes `count` exceptions above `width` bits, if that is allowed and saves bytes.
@@ -112,8 +113,9 @@ impl<'a, W: Word> Window<'a, W> {
 }
 
 /// Count, high width, positions, high parts of a subchunk's exceptions.
-fn exception_bytes(count: usize, high_width: u32) -> usize {
-    2 + count + (count * high_width as usize).div_ceil(8)
+#[inline(always)]
+fn exception_bytes(count: u32, high_width: u32) -> u32 {
+    2 + count + (count * high_width).div_ceil(8)
 }
 
 /// The subchunk's codes in `mode`.
@@ -175,35 +177,54 @@ fn mode_of<W: Word>(totals: [u32; 4], special: Special, first: W, least: W) -> (
     best
 }
 
+/// A number for each subchunk.
+type PerSubchunk = [u16; SUBCHUNKS];
+
+/// For each subchunk how many codes seem to be wider than its `limits` says.
+#[inline(always)]
+fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS], limits: &PerSubchunk) -> PerSubchunk {
+    let mut counts = [0; SUBCHUNKS];
+    for s in 0..SUBCHUNKS {
+        counts[s] = (SAMPLE * P::wider(&widths[s], limits[s].into())) as u16;
+    }
+    counts
+}
+
 /// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
 /// there is none: that never pays). A bisection without branches, step by step for all subchunks, since a step has to wait for the
 /// one before.
 #[inline(always)]
-fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS]) -> PerSubchunk {
     let mut narrowest = [0; SUBCHUNKS];
-    let mut step = W::BITS as u8 / 2;
+    let mut step = W::BITS as u16 / 2;
     while step > 0 {
-        for (n, widths) in narrowest.iter_mut().zip(widths) {
-            *n += if SAMPLE * P::wider(widths, u32::from(*n + step - 1)) > MAX_EXCEPTIONS { step } else { 0 };
+        let counts = wider::<W, S, P>(widths, &narrowest.map(|n| n + step - 1));
+        for (n, count) in narrowest.iter_mut().zip(counts) {
+            *n += if count > MAX_EXCEPTIONS as u16 { step } else { 0 };
         }
         step /= 2;
     }
     narrowest
 }
 
-/// The width that the sampled `widths` speak for, where the largest code has `full` bits.
+/// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `full` bits.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &[u8; S], narrowest: u32, full: u32) -> u32 {
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS], full: &PerSubchunk) -> PerSubchunk {
     // Bytes above the complement of the width: the least of these numbers has the fewest bytes and, among these, the largest width.
-    let rank = |bytes: usize, width: u32| (bytes as u32) << 8 | (0xff - width);
-    let mut best = rank(S * full as usize / 8, full);
-    for k in 0..4 {
-        // From `full` on the two bytes of a list of exceptions rule a width out.
-        let width = narrowest + k;
-        let bytes = exception_bytes(SAMPLE * P::wider(widths, width), full.saturating_sub(width));
-        best = best.min(rank(S * width as usize / 8 + bytes, width));
+    let rank = |bytes: u32, width: u16| bytes << 8 | (0xff - u32::from(width));
+    let payload = |width: u16| S as u32 * u32::from(width) / 8;
+    let mut best = full.map(|full| rank(payload(full), full));
+    let mut width = narrowest::<W, S, P>(widths);
+    for _ in 0..4 {
+        let counts = wider::<W, S, P>(widths, &width);
+        for s in 0..SUBCHUNKS {
+            // From `full` on the two bytes of a list of exceptions rule a width out.
+            let bytes = exception_bytes(counts[s].into(), full[s].saturating_sub(width[s]).into());
+            best[s] = best[s].min(rank(payload(width[s]) + bytes, width[s]));
+            width[s] += 1;
+        }
     }
-    0xff - (best & 0xff)
+    best.map(|best| 0xff - (best & 0xff) as u16)
 }
 
 /// What is known of a subchunk once its values were surveyed.
@@ -260,7 +281,7 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
     let mut fulls = [0; SUBCHUNKS];
     for (full, codes) in fulls.iter_mut().zip(&*codes) {
-        *full = P::width(codes);
+        *full = P::width(codes) as u16;
     }
     let mut widths = fulls;
     if E::Word::BITS > 8 {
@@ -268,20 +289,18 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
             ahead.fetch(1);
             P::widths(codes, widths);
         }
-        let narrowest = narrowest::<E::Word, S, P>(&lists.widths);
-        for (s, width) in widths.iter_mut().enumerate() {
-            *width = fit::<E::Word, S, P>(&lists.widths[s], narrowest[s].into(), fulls[s]);
-        }
+        widths = fit::<E::Word, S, P>(&lists.widths, &fulls);
     }
     let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
     for (s, survey) in surveys.iter().enumerate() {
-        choices[s] = Choice::plain(survey, fulls[s]);
+        choices[s] = Choice::plain(survey, fulls[s].into());
         offsets[s] = Choice::plain_offset(survey);
     }
     for s in Subchunks::which(|s| widths[s] < fulls[s]) {
         ahead.fetch(1);
-        let count = P::split(&codes[s], widths[s], &mut lists.positions[s], &mut lists.highs[s]);
-        choices[s].take_exceptions::<S>(count, widths[s]);
+        let width = widths[s].into();
+        let count = P::split(&codes[s], width, &mut lists.positions[s], &mut lists.highs[s]);
+        choices[s].take_exceptions::<S>(count, width);
     }
     let prefers_offset =
         |s: usize| (choices[s].mode != SubMode::Offset) & (offsets[s].bytes::<S>() <= choices[s].bytes::<S>());
