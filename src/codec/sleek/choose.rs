@@ -160,21 +160,14 @@ fn extremes<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
     (least.biased(), most.biased())
 }
 
-/// The mode of step 2 and its base, by the totals of offset, zigzag, delta and special.
+/// The mode of step 2 and its base, by the totals of offset, zigzag, delta and special. Without branches: nobody can predict them.
 #[inline(always)]
 fn mode_of<W: Word>(totals: [u32; 4], special: Special, first: W, least: W) -> (SubMode, Option<W>) {
-    let [offset, zigzag, delta, other] = totals;
-    let (mut total, mut best) = (offset, (SubMode::Offset, Some(least)));
-    if zigzag < total {
-        (total, best) = (zigzag, (SubMode::ZigZag, Some(first)));
-    }
-    if delta < total {
-        (total, best) = (delta, (SubMode::Delta, Some(first)));
-    }
-    if other < total {
-        best = (SubMode::Special, (special == Special::Delta2).then_some(first));
-    }
-    best
+    let [offset, zigzag, delta, other] = totals.map(|total| 4 * total);
+    let best = offset.min(zigzag + 1).min(delta + 2).min(other + 3) % 4;
+    let mode = SubMode::of((best << 6) as u8);
+    let based = (mode != SubMode::Special) | (special == Special::Delta2);
+    (mode, based.then_some(if mode == SubMode::Offset { least } else { first }))
 }
 
 /// A number for each subchunk.
