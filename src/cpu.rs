@@ -13,9 +13,11 @@ use crate::pool;
 use crate::stage::{checksum, fpu, range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
-const UNIT_CHUNKS: usize = 16;
-/// Bytes of data per thread below which another thread does not pay.
-const BYTES_PER_THREAD: usize = 256 << 10;
+const UNIT_CHUNKS: usize = 4;
+/// Bytes of data per thread below which another thread does not pay when compressing.
+const COMPRESSED_PER_THREAD: usize = 256 << 10;
+/// The same when decompressing: most of the time goes into writing, and each line is taken from the cache that had it.
+const DECOMPRESSED_PER_THREAD: usize = 2 << 20;
 /// Room that an encoder may use behind the end of a body while it writes.
 pub const SLACK: usize = 128;
 
@@ -45,9 +47,9 @@ pub trait ChunkCodec: Sync {
     ) -> Result<()>;
 }
 
-/// Threads that pay for `bytes` of data.
-fn tasks(requested: u32, bytes: usize) -> usize {
-    pool::threads(requested).min(bytes / BYTES_PER_THREAD).max(1)
+/// Threads that pay for `bytes` of data at so many `per_thread`.
+fn tasks(requested: u32, bytes: usize, per_thread: usize) -> usize {
+    pool::threads(requested).min(bytes / per_thread).max(1)
 }
 
 /// The value range of an array, each thread taking pieces of it.
@@ -55,7 +57,7 @@ pub fn value_range(params: &Params, src: &[u8]) -> Option<(f64, f64)> {
     const PIECE: usize = UNIT_CHUNKS * CHUNK_BYTES;
     let of = |bytes| range::value_range(params.dtype, params.big_endian, params.fill_value, bytes);
     // It takes a tenth of the time of coding, so threads pay later.
-    let tasks = tasks(params.threads, src.len() / 10);
+    let tasks = tasks(params.threads, src.len() / 10, COMPRESSED_PER_THREAD);
     if tasks == 1 {
         return of(src);
     }
@@ -107,7 +109,7 @@ pub fn compress<C: ChunkCodec>(
     let layout = header.layout;
     let bodies_at = layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
-    let tasks = tasks(threads, src.len());
+    let tasks = tasks(threads, src.len(), COMPRESSED_PER_THREAD);
     let index = IndexMut::new(layout, head);
     let end = if tasks > 1 {
         compress_parallel(codec, index, tasks, src, bodies)?
@@ -277,7 +279,7 @@ pub fn decompress<C: ChunkCodec>(
     let first_byte = first as usize * layout.dtype.size();
     let bytes = first_byte..first_byte + dst.len();
     let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
-    let tasks = tasks(threads, dst.len());
+    let tasks = tasks(threads, dst.len(), DECOMPRESSED_PER_THREAD);
     let past_caches = dst.len() >= stream::MIN_BYTES;
     let mut places = Vec::new();
     // With few groups a thread's share is less than one: verify here, then share out units.

@@ -7,6 +7,8 @@ use rayon::ThreadPool;
 
 use crate::fork::between_forks;
 
+mod shared;
+
 struct Pool {
     pid: u32,
     size: usize,
@@ -45,17 +47,12 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
-/// Runs `work` `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by itself.
+/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by itself: threads
+/// that wake only when this one has found nothing left to do are not waited for, and do nothing.
 pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
-    let pool = if tasks > 1 { pool_of(tasks) } else { None };
-    match pool {
+    match if tasks > 1 { pool_of(tasks) } else { None } {
         // The caller takes one task itself and at once: waking a thread of the pool lasts longer than coding 64 KiB.
-        Some(pool) => pool.in_place_scope(|s| {
-            for _ in 1..tasks {
-                s.spawn(|_| work());
-            }
-            work();
-        }),
+        Some(pool) => shared::run(pool, tasks - 1, work),
         None => work(),
     }
 }

@@ -20,7 +20,7 @@ fn mixed(dtype: DType, bytes: usize) -> Vec<u8> {
 
 /// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share.
 fn sizes() -> Vec<usize> {
-    let marks = [16 << 10, 256 << 10, 512 << 10, 1 << 20, (1 << 20) + (256 << 10), 3 << 20];
+    let marks = [16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, (1 << 20) + (256 << 10), 3 << 20, 4 << 20, 6 << 20];
     marks.iter().flat_map(|mark| [mark - 8, *mark, mark + 8]).collect()
 }
 

@@ -2,15 +2,15 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
-#[cfg(unix)]
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
 
 use crate::device::Place;
 use crate::error::{Error, Kind, Result, fail};
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 use crate::fork::between_forks;
 
 /// An error where the driver reports one.
@@ -40,26 +40,50 @@ fn loaded() -> bool {
 }
 
 /// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "linux")))]
+fn loaded() -> bool {
+    false
+}
+
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(target_os = "linux")]
 fn loaded() -> bool {
     static YES: AtomicBool = AtomicBool::new(false);
+    /// Objects that had ever been loaded when the driver was not among them.
+    static NOT_AMONG: AtomicU64 = AtomicU64::new(0);
+    // The driver is never unloaded.
     if YES.load(Ordering::Relaxed) {
         return true;
     }
-    let found = between_forks(|| {
-        [c"libcuda.so.1", c"libcuda.so"].iter().any(|name| {
-            // SAFETY: NOLOAD only looks the name up; the handle is closed again.
-            let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-            if !handle.is_null() {
-                // SAFETY: a handle that dlopen just gave.
-                unsafe { libc::dlclose(handle) };
-            }
-            !handle.is_null()
-        })
-    });
-    // The driver is never unloaded.
-    YES.store(found, Ordering::Relaxed);
-    found
+    let mut search = Search { seen: NOT_AMONG.load(Ordering::Relaxed), objects: 0, found: false };
+    // SAFETY: `visit` takes such a pointer, and `search` outlives the call.
+    between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) });
+    YES.store(search.found, Ordering::Relaxed);
+    NOT_AMONG.store(search.objects, Ordering::Relaxed);
+    search.found
+}
+
+/// A search for the driver among the names of loaded objects. `dlopen` would look for its file in all folders of libraries at each call.
+#[cfg(target_os = "linux")]
+struct Search {
+    /// Objects that need not be looked at again.
+    seen: u64,
+    objects: u64,
+    found: bool,
+}
+
+/// One object of a `Search`; other than 0 ends it.
+#[cfg(target_os = "linux")]
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a search of its own.
+    let (search, objects, path) = unsafe {
+        let path = (*info).dlpi_name;
+        let path = if path.is_null() { c"" } else { CStr::from_ptr(path) };
+        (&mut *search.cast::<Search>(), (*info).dlpi_adds, path)
+    };
+    search.objects = objects;
+    search.found = path.to_bytes().rsplit(|b| *b == b'/').next().is_some_and(|name| name.starts_with(b"libcuda.so"));
+    c_int::from(search.found || objects == search.seen)
 }
 
 /// Loads and initialises the driver; why not, if it cannot be used. Asked once per process.

@@ -181,8 +181,15 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
     if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
 }
 
+/// Chunks from this size on are compressed by several threads. Those fall asleep while HDF5 copies and writes, and waking them for a
+/// smaller one lasts longer than they save (docs/experiments.md).
+const BYTES_FOR_THREADS: usize = 2 << 20;
+
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let params = encode_params(&CdValues::decode(words)?, src.len())?;
+    let mut params = encode_params(&CdValues::decode(words)?, src.len())?;
+    if src.len() < BYTES_FOR_THREADS {
+        params.threads = 1;
+    }
     let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
     let len = crate::compress_into(&params, src, out.bytes())?;
     out.shrink(len);
