@@ -61,6 +61,13 @@ fn forks_in_the_midst_of_first_uses() {
     assert_eq!(compile_and_run("tests/c/first_use.c"), "first uses and forks are fine\n");
 }
 
+/// The same with an allocator that forks lock; it forwards to glibc's own.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn forks_with_an_allocator_that_they_lock() {
+    assert_eq!(compile_and_run("tests/c/allocator.c"), "first uses and forks are fine\n");
+}
+
 #[test]
 fn settings_of_the_host() {
     assert_eq!(compile_and_run("tests/c/host.c"), "any host is fine\n");
@@ -120,7 +127,7 @@ fn closed_and_opened_again() {
 #[test]
 fn the_library_loads_at_run_time_and_stays() {
     let path = CString::new(common::libsleek().into_os_string().into_encoded_bytes()).unwrap();
-    // SAFETY: loading runs no code of ours, and the names are functions of these signatures.
+    // SAFETY: loading runs src/fork.rs only, and the names are functions of these signatures.
     let version = unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         assert!(!library.is_null());
