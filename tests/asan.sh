@@ -25,10 +25,11 @@ export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="env LD_PRELOAD=$runtime:$wo
 	ASAN_OPTIONS=detect_leaks=0:suppressions=$work/known:log_path=$work/report"
 status=0
 # Left out: want of memory, where the address space is limited, of which the sanitizer needs terabytes; two versions of HDF5, of
-# which one is bound to its own symbols first, which the sanitizer refuses; a program with an allocator of its own; and forks in the
-# midst of first uses, since the runtime of older versions leaves its own allocator locked in a child.
-cargo test --all-features --no-fail-fast --test capi --test hdf5 -- --skip want_of_memory --skip two_versions --skip an_allocator \
-	--skip first_uses "$@" || status=$?
+# which one is bound to its own symbols first, which the sanitizer refuses; a program with an allocator of its own; and many forks
+# beside busy threads, since the runtime of clang 14 leaves locks of its own allocator locked in a child.
+tests() { cargo test --all-features --no-fail-fast --test "$@" || status=$?; }
+tests capi -- --skip want_of_memory --skip an_allocator --skip first_uses --skip closed_and_opened_again "$@"
+tests hdf5 -- --skip two_versions --skip threads_of_hdf5_and_past_it "$@"
 if compgen -G "$work/report*" >/dev/null; then
 	cat "$work"/report*
 	exit 1
