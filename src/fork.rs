@@ -24,7 +24,11 @@ extern "C" fn unlock_forks() {
 
 /// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
 /// and unlock it in the midst of another's work.
+///
+/// An allocator may have a lock that forks take too, and ask for that at its first use (jemalloc, tcmalloc). What asks last is locked
+/// first: it must have asked before, or a fork would hold the allocator and wait for a first use that waits for the allocator.
 extern "C" fn register() {
+    drop(std::hint::black_box(Box::new(0_u8)));
     // SAFETY: functions of this library, which is never unloaded.
     unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(unlock_forks)) };
 }

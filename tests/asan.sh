@@ -8,17 +8,28 @@ bash examples/demo/need.sh clang:clang
 target=${CARGO_TARGET_DIR:-target}
 runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
 RUSTFLAGS="-Zsanitizer=address -Clink-arg=$runtime -Clink-arg=-Wl,-rpath,$(dirname "$runtime")" cargo +nightly build --lib \
-	--no-default-features --features plugin --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
+	--no-default-features --features plugin,cuda --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
 SLEEK_TEST_LIBRARY=$(realpath "$target/asan/x86_64-unknown-linux-gnu/debug/libsleek.so")
 export SLEEK_TEST_LIBRARY
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="env LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:log_path=$work/report"
+# The runtime starts at the first malloc. In the constructor of p11-kit, which libcurl brings and HDF5 libcurl, that is under a lock of
+# libc, which the runtime's start unlocks, so that the program hangs when it ends. This library comes before every other.
+echo '#include <stdlib.h>
+__attribute__((constructor)) static void start(void) { void *volatile memory = malloc(1); free(memory); }' |
+	clang -shared -fPIC -Wl,-z,initfirst -x c - -o "$work/start.so"
+# h5diff 1.10 takes the length of texts in attributes that have no zero at their end.
+echo interceptor_via_lib:h5diff >"$work/known"
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="env LD_PRELOAD=$runtime:$work/start.so \
+	ASAN_OPTIONS=detect_leaks=0:suppressions=$work/known:log_path=$work/report"
 status=0
-# Left out: want of memory, where the address space is limited, of which the sanitizer needs terabytes; and two versions of HDF5,
-# of which one is bound to its own symbols first, which the sanitizer refuses.
-cargo test --all-features --test capi --test hdf5 -- --skip want_of_memory --skip two_versions "$@" || status=$?
+# Left out: want of memory, where the address space is limited, of which the sanitizer needs terabytes; two versions of HDF5, of
+# which one is bound to its own symbols first, which the sanitizer refuses; a program with an allocator of its own; and many forks
+# beside busy threads, since the runtime of clang 14 leaves locks of its own allocator locked in a child.
+tests() { cargo test --all-features --no-fail-fast --test "$@" || status=$?; }
+tests capi -- --skip want_of_memory --skip an_allocator --skip first_uses --skip closed_and_opened_again "$@"
+tests hdf5 -- --skip two_versions --skip threads_of_hdf5_and_past_it "$@"
 if compgen -G "$work/report*" >/dev/null; then
 	cat "$work"/report*
 	exit 1

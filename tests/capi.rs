@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 /// Compiles a program of the repository as a user would, with every warning an error.
 fn compile(dir: &TempDir, source: &str) -> PathBuf {
-    let program = dir.path().join(Path::new(source).file_stem().unwrap());
     // The linker wants libsleek.so, the loader the name that the library gives itself.
     for name in ["libsleek.so", "libsleek.so.0"] {
         let link = dir.path().join(name);
@@ -18,15 +17,21 @@ fn compile(dir: &TempDir, source: &str) -> PathBuf {
             std::os::unix::fs::symlink(common::libsleek(), link).unwrap();
         }
     }
+    let at = dir.path().display();
+    let link = [format!("-L{at}"), format!("-Wl,-rpath,{at}"), "-Wl,--as-needed".into(), "-lsleek".into()];
+    compile_with(dir, source, &link)
+}
+
+fn compile_with(dir: &TempDir, source: &str, library: &[String]) -> PathBuf {
+    let program = dir.path().join(Path::new(source).file_stem().unwrap());
     common::run(
         Command::new("cc")
             .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
             .args(["-g", "-O1", "-I"])
             .arg(common::root().join("include"))
             .arg(common::root().join(source))
-            .arg(format!("-L{0}", dir.path().display()))
-            .arg(format!("-Wl,-rpath,{}", dir.path().display()))
-            .args(["-Wl,--as-needed", "-lsleek", "-lm", "-lpthread", "-ldl", "-o"])
+            .args(library)
+            .args(["-lm", "-lpthread", "-ldl", "-o"])
             .arg(&program),
     );
     program
@@ -35,7 +40,11 @@ fn compile(dir: &TempDir, source: &str) -> PathBuf {
 /// What `source` prints to standard output; it prints nothing to standard error.
 fn compile_and_run(source: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let out = Command::new(compile(&dir, source)).output().unwrap();
+    run_quietly(source, &compile(&dir, source))
+}
+
+fn run_quietly(source: &str, program: &Path) -> String {
+    let out = Command::new(program).output().unwrap();
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && stderr.is_empty(), "{source}: {}\n{stderr}", out.status);
     String::from_utf8(out.stdout).unwrap()
@@ -59,6 +68,25 @@ fn threads_and_fork() {
 #[test]
 fn forks_in_the_midst_of_first_uses() {
     assert_eq!(compile_and_run("tests/c/first_use.c"), "first uses and forks are fine\n");
+}
+
+/// The static library must keep what it does at its loading, also where the linker leaves out what nobody calls.
+#[test]
+#[cfg(target_os = "linux")]
+fn forks_in_the_midst_of_first_uses_linked_statically() {
+    let dir = tempfile::tempdir().unwrap();
+    let exe = std::env::current_exe().unwrap();
+    let library = exe.with_file_name("libsleek.a").display().to_string();
+    let link = [library, "-Wl,--gc-sections".into(), "-Wl,--as-needed".into(), "-lgcc_s".into()];
+    let program = compile_with(&dir, "tests/c/first_use.c", &link);
+    assert_eq!(run_quietly("linked statically", &program), "first uses and forks are fine\n");
+}
+
+/// The same with an allocator that forks lock; it forwards to glibc's own.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn forks_with_an_allocator_that_they_lock() {
+    assert_eq!(compile_and_run("tests/c/allocator.c"), "first uses and forks are fine\n");
 }
 
 #[test]
@@ -120,7 +148,7 @@ fn closed_and_opened_again() {
 #[test]
 fn the_library_loads_at_run_time_and_stays() {
     let path = CString::new(common::libsleek().into_os_string().into_encoded_bytes()).unwrap();
-    // SAFETY: loading runs no code of ours, and the names are functions of these signatures.
+    // SAFETY: loading runs src/fork.rs only, and the names are functions of these signatures.
     let version = unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         assert!(!library.is_null());

@@ -1,5 +1,5 @@
 //! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes, and our
-//! decoder and the reference decoder read them alike. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
+//! decoder and the reference decoder read them alike; so with files of several streams, which the command writes. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
 
 mod reference;
 mod vectors;
@@ -8,10 +8,12 @@ use serde_json::Value;
 use sleek::{DType, Mode, Params, Profile};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::process::Command;
 use vectors::exact;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 17] = [
+const FEATURES: [&str; 18] = [
+    "another follows",
     "big-endian",
     "bases",
     "constant",
@@ -76,10 +78,32 @@ impl Case {
     }
 }
 
+fn manifest() -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder().join("manifest.json")).unwrap()).unwrap()
+}
+
 fn cases() -> Vec<Case> {
-    let text = std::fs::read_to_string(folder().join("manifest.json")).unwrap();
-    let manifest: Value = serde_json::from_str(&text).unwrap();
-    manifest["streams"].as_array().unwrap().iter().map(Case::read).collect()
+    manifest()["streams"].as_array().unwrap().iter().map(Case::read).collect()
+}
+
+/// Files of several streams, with the bytes of data in each stream.
+fn files() -> Vec<(Case, usize)> {
+    let read = |entry: &Value| {
+        let case = Case::read(entry);
+        let bytes = entry["stream_elements"].as_u64().unwrap() as usize * case.params.dtype.size();
+        (case, bytes)
+    };
+    manifest()["files"].as_array().unwrap().iter().map(read).collect()
+}
+
+/// Where the streams of a file begin, and where the last one ends.
+fn seams(file: &[u8]) -> Vec<usize> {
+    let mut seams = vec![0];
+    while seams[seams.len() - 1] < file.len() {
+        let at = seams[seams.len() - 1];
+        seams.push(at + sleek::inspect(&file[at..]).unwrap().stream_bytes as usize);
+    }
+    seams
 }
 
 fn updating() -> bool {
@@ -112,6 +136,76 @@ fn both_decoders_restore_the_golden_streams() {
     }
 }
 
+/// Runs the command in a folder with the files `in` and `packed`; returns what it left as `out`, if it was content.
+fn command(args: &[&str], input: &[u8], packed: &[u8]) -> Option<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name| dir.path().join(name);
+    std::fs::write(path("in"), input).unwrap();
+    std::fs::write(path("packed"), packed).unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_sleek")).args(args).current_dir(dir.path()).output().unwrap();
+    run.status.success().then(|| std::fs::read(path("out")).unwrap_or_default())
+}
+
+#[test]
+fn the_command_writes_the_golden_files() {
+    for (case, bytes) in files() {
+        let (mode, bound) = (format!("--{}", case.params.mode.name()), case.params.bound.to_string());
+        let (dtype, bytes) = (case.params.dtype.name(), bytes.to_string());
+        let args = ["compress", "--dtype", dtype, &mode, &bound, "--frame-bytes", &bytes, "in", "out"];
+        let file = command(&args, &case.data, b"").unwrap();
+        if updating() {
+            std::fs::write(case.path(), &file).unwrap();
+        }
+        assert!(file == case.golden(), "{}: {} bytes, not {}", case.name, file.len(), case.golden().len());
+    }
+}
+
+#[test]
+fn all_decoders_restore_the_golden_files() {
+    for (case, bytes) in files() {
+        let golden = case.golden();
+        let seams = seams(&golden);
+        assert_eq!(seams.len() - 1, case.data.len().div_ceil(bytes), "{}", case.name);
+        let ours = seams.windows(2).flat_map(|s| sleek::decompress(&golden[s[0]..s[1]]).unwrap());
+        let ours: Vec<u8> = ours.collect();
+        assert!(reference::decode_file(&golden).unwrap() == ours, "{}: the decoders differ", case.name);
+        let restored = command(&["decompress", "packed", "out"], b"", &golden).unwrap();
+        assert!(restored == ours, "{}: the command restores something else", case.name);
+        let abs_bound = sleek::inspect(&golden).unwrap().abs_bound;
+        exact::judge(&case.params, abs_bound, &case.data, &ours).unwrap();
+    }
+}
+
+/// What is left of such a file is whole streams; the flag in the last one tells that others are missing, or too many.
+#[test]
+fn golden_files_that_are_cut_or_go_on_are_refused() {
+    let tries = [&["decompress", "packed", "out"][..], &["verify", "in", "packed"], &["inspect", "packed"]];
+    for (case, _) in files() {
+        let golden = case.golden();
+        for len in 0..golden.len() {
+            assert!(reference::decode_file(&golden[..len]).is_err(), "{}, cut to {len} bytes", case.name);
+        }
+        let seams = seams(&golden);
+        let ends = &seams[..seams.len() - 1];
+        let cut = ends.iter().map(|&end| golden[..end].to_vec());
+        let long = ends.iter().map(|&from| [&golden, &golden[from..]].concat());
+        for wrong in cut.chain(long) {
+            assert!(reference::decode_file(&wrong).is_err(), "{} with {} bytes", case.name, wrong.len());
+            for args in tries {
+                assert!(
+                    command(args, &case.data, &wrong).is_none(),
+                    "{}: {args:?} takes {} bytes",
+                    case.name,
+                    wrong.len()
+                );
+            }
+        }
+        for args in tries {
+            assert!(command(args, &case.data, &golden).is_some(), "{}: {args:?} refuses the file itself", case.name);
+        }
+    }
+}
+
 #[test]
 fn the_golden_streams_cover_the_format() {
     let cases = cases();
@@ -134,6 +228,15 @@ fn the_golden_streams_cover_the_format() {
         }
         used.extend(found);
     }
+    for (case, _) in files() {
+        let golden = case.golden();
+        total += golden.len();
+        let seams = seams(&golden);
+        let found = seams.windows(2).flat_map(|s| reference::features(&golden[s[0]..s[1]]).unwrap());
+        let found: BTreeSet<_> = found.collect();
+        assert!(case.covers.iter().all(|feature| found.contains(feature.as_str())), "{}: {found:?}", case.name);
+        used.extend(found);
+    }
     assert_eq!(used, BTreeSet::from(FEATURES));
     assert!(total <= MOST_BYTES, "the golden streams take {total} bytes, more than {MOST_BYTES}");
     for dtype in DType::ALL {
@@ -143,8 +246,10 @@ fn the_golden_streams_cover_the_format() {
 
 #[test]
 fn every_file_is_in_the_manifest() {
-    let listed: BTreeSet<_> = cases().iter().map(Case::path).collect();
-    let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let all = cases().into_iter().chain(files().into_iter().map(|(case, _)| case));
+    let listed: BTreeSet<_> = all.map(|case| case.path()).collect();
+    let folders = [folder(), folder().join("files")];
+    let files = folders.iter().flat_map(|at| std::fs::read_dir(at).unwrap()).map(|entry| entry.unwrap().path());
     let there: BTreeSet<_> = files.filter(|path| path.extension().is_some_and(|e| e == "slk")).collect();
     assert_eq!(there, listed);
 }
@@ -153,6 +258,11 @@ fn every_file_is_in_the_manifest() {
 fn every_simd_level_writes_and_reads_them() {
     // While the files are being rewritten no other process may judge them.
     if !updating() {
-        vectors::levels::at_lower_levels(&["our_encoder_writes", "both_decoders_restore"]);
+        vectors::levels::at_lower_levels(&[
+            "our_encoder_writes",
+            "both_decoders_restore",
+            "the_command_writes",
+            "all_decoders_restore",
+        ]);
     }
 }

@@ -6,7 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COUNT = 1 << 16, THREADS = 4, ROUNDS = 300, CHILDREN = 5 };
+#ifndef ROUNDS
+#define ROUNDS 300
+#endif
+
+enum { COUNT = 1 << 16, THREADS = 4, CHILDREN = 5 };
 static float field[COUNT];
 static pthread_barrier_t begin;
 static volatile int done;

@@ -208,6 +208,26 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     Ok(data)
 }
 
+// ---- §7 files of several streams ----
+
+/// Decodes a file: the bytes of the array, which is that of its streams one after another.
+pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
+    let kind = |stream: &[u8]| (stream[9], stream[10], stream[11] & 1, stream[32..40].to_vec());
+    let (mut data, mut at) = (Vec::new(), 0);
+    loop {
+        let stream = slice(file, at, number(file, at + 24, 8)?)?;
+        data.extend(decode(stream)?);
+        ensure(kind(stream) == kind(file), || format!("the stream at {at} is of another kind than the first"))?;
+        at += stream.len() as u64;
+        let another = stream[11] & 4 != 0;
+        if at == file.len() as u64 {
+            ensure(!another, || format!("the file ends at {at}, where another stream should begin"))?;
+            return Ok(data);
+        }
+        ensure(another, || format!("something follows the last stream, which ends at {at}"))?;
+    }
+}
+
 // ---- §3 chunk bodies ----
 
 /// The `len` bytes of data that a chunk body stands for.
@@ -463,6 +483,9 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
     let mut found = std::collections::BTreeSet::new();
     if header.big_endian {
         found.insert("big-endian");
+    }
+    if stream[11] & 4 != 0 {
+        found.insert("another follows");
     }
     found.insert(if header.step_w == 0 { "exact" } else { "quantized" });
     if header.groups > 1 {
