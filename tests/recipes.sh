@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/recipes.md, docs/vtk.md and docs/parallel.md as they are printed, and the examples with MPI in CMake, against what
-# `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
+# docs/recipes.md, docs/vtk.md, docs/paraview.md and docs/parallel.md as they are printed, and the examples with MPI in CMake,
+# against what `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
@@ -31,6 +31,13 @@ if [ -x "$vtk/bin/python" ]; then
     PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/vtk.md
 else
     step "docs/vtk.md: passed over, since SLEEK_VTK=1 bash tests/hdf5/setup.sh was not run"
+fi
+
+if command -v pvpython > /dev/null; then
+    step "docs/paraview.md"
+    PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/paraview.md
+else
+    step "docs/paraview.md: passed over, since pvpython is not there"
 fi
 
 step "docs/parallel.md"
