@@ -9,6 +9,7 @@ fail() { echo "clean room: FAILED: $*" >&2 && exit 1; }
 step "Debian packages: installed"
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ./*.deb > log 2>&1 || { cat log && exit 1; }
 sleek doctor | tail -n 1 | grep -x 'All is well.' || fail "$(sleek doctor)"
+sleek doctor | grep '^Plugin of this command: /usr/lib/.*/hdf5/' || fail "$(sleek doctor)"
 
 step "found by h5repack, h5dump and h5py with no variable set"
 python3 - << 'END'

@@ -16,7 +16,7 @@ packages=hdf5-tools,libhdf5-dev,libhdf5-openmpi-dev,gcc,g++,gfortran,make,cmake,
 base=${SLEEK_CLEAN_ROOT:-build/clean-root-$suite.tar}
 if [ ! -f "$base" ]; then
     mkdir -p "$(dirname "$base")"
-    mmdebstrap --quiet --variant=apt --include=$packages "$suite" "$base.part" && mv "$base.part" "$base"
+    mmdebstrap --quiet --format=tar --variant=apt --include=$packages "$suite" "$base.part" && mv "$base.part" "$base"
 fi
 tar -xf "$base" -C "$root"
 

@@ -131,6 +131,24 @@ LD_LIBRARY_PATH=$work/fortran/lib quiet "$work/program_f"
 quiet make uninstall PREFIX="$work/fortran"
 [ -z "$(files "$work/fortran")" ] || fail "left behind: $(files "$work/fortran")"
 
+if cargo cinstall --version > /dev/null 2>&1; then
+    step "cargo cinstall"
+    capi=$work/capi
+    quiet cargo cinstall --profile dev --library-type cdylib --prefix "$capi" --libdir lib
+    diff -r "$prefix/include" "$capi/include" || fail "headers of cargo cinstall"
+    [ "$(readlink -f "$capi/lib/libsleek.so.0")" = "$capi/lib/libsleek.so.$version" ] || fail "links of cargo cinstall"
+    said() { { readelf -d "$1" | grep -o 'SONAME.*' && nm -D --defined-only "$1" | cut -d ' ' -f 3 | grep -E '^(sleek|H5)' | sort; } > "$2"; }
+    said "$prefix/lib/libsleek.so" "$work/made" && said "$capi/lib/libsleek.so" "$work/cargo"
+    diff "$work/made" "$work/cargo" || fail "soname or functions of cargo cinstall"
+    export PKG_CONFIG_PATH=$capi/lib/pkgconfig
+    pkg-config --exact-version="$version" sleek || fail "pkg-config's version by cargo cinstall"
+    quiet cc examples/c/compress.c $(pkg-config --cflags --libs sleek) -lm -o "$work/program_capi"
+    LD_LIBRARY_PATH=$capi/lib quiet "$work/program_capi"
+    unset PKG_CONFIG_PATH
+else
+    step "cargo cinstall: passed over, since cargo-c is not there"
+fi
+
 step "uninstall"
 mkdir -p "$prefix/lib/other"
 touch "$prefix/lib/other/file"

@@ -8,10 +8,12 @@ fail() { echo "packages: FAILED: $*" >&2 && exit 1; }
 
 head -n 1 packaging/debian/changelog | grep -qF "sleek ($version)" || fail "packaging/debian/changelog is not about $version"
 grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
-grep -qF "version(\"$version\"" packaging/spack/packages/sleek/package.py || fail "Spack's recipe is not about $version"
+grep -qF "version(\"$version\"" packaging/spack/spack_repo/sleek/packages/sleek/package.py || fail "Spack's recipe is not about $version"
 
+# Spack 1.0 wants the folder below spack_repo to be called as the namespace is.
+grep -qx '  namespace: sleek' packaging/spack/spack_repo/sleek/repo.yaml || fail "the namespace of Spack's repository"
 python3 - << 'END'
-import runpy, sys, types
+import os, runpy, sys, types
 said, called = [], []
 class Base: pass
 spack, makefile = types.ModuleType("spack.package"), types.ModuleType("makefile")
@@ -24,10 +26,11 @@ makefile.MakefilePackage = Base
 sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": spack,
                     **{n: types.ModuleType(n) for n in ("spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems")},
                     "spack_repo.builtin.build_systems.makefile": makefile})
-recipe = runpy.run_path("packaging/spack/packages/sleek/package.py")["Sleek"]()
+recipe = runpy.run_path("packaging/spack/spack_repo/sleek/packages/sleek/package.py")["Sleek"]()
 class Prefix(str):
     lib, bin = "/p/lib", types.SimpleNamespace(sleek="/p/bin/sleek")
 recipe.prefix = Prefix("/p")
+assert recipe.git == "file://" + os.getcwd() and recipe.build_time_test_callbacks == [], recipe.git
 recipe.build(None, recipe.prefix)
 recipe.install(None, recipe.prefix)
 recipe.test_command()

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# docs/recipes.md and docs/parallel.md as they are printed, and the examples with MPI in CMake, against what `make install` and
-# `make wheel` give. Needs what tests/hdf5/setup.sh installs.
+# docs/recipes.md, docs/vtk.md, docs/paraview.md and docs/parallel.md as they are printed, and the examples with MPI in CMake,
+# against what `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
+vtk=$(realpath "${SLEEK_VENVS:-build}")/venv-vtk
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 step() { echo "recipes: $*"; }
@@ -24,6 +25,20 @@ quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --
 
 step "docs/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
 PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/recipes.md
+
+if [ -x "$vtk/bin/python" ]; then
+    step "docs/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"
+    PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/vtk.md
+else
+    step "docs/vtk.md: passed over, since SLEEK_VTK=1 bash tests/hdf5/setup.sh was not run"
+fi
+
+if command -v pvpython > /dev/null; then
+    step "docs/paraview.md"
+    PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/paraview.md
+else
+    step "docs/paraview.md: passed over, since pvpython is not there"
+fi
 
 step "docs/parallel.md"
 python3 tests/pages.py --with examples/mpi/heat.c --with examples/mpi/file_per_rank.c docs/parallel.md

@@ -48,6 +48,8 @@ venv venv-python 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, ml_dtypes, 
     h5py hdf5plugin netCDF4 xarray h5netcdf zarr ml_dtypes mypy pytest   # all that the Python package works with, the newest
 venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
+# What docs/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
+[ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
 if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then
     venv venv-h5py-old h5py 'h5py==3.10.*' 'numpy<2'

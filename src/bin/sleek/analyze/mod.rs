@@ -2,6 +2,8 @@
 
 mod ladder;
 mod noise;
+mod picture;
+mod pixels;
 mod plot;
 mod sample;
 mod spectrum;
@@ -39,7 +41,7 @@ pub struct Args {
     /// Megabytes of data to try the bounds on, taken from all over the field
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
     sample: u64,
-    /// Also draw ratio and error against the bound, as OUT.svg or OUT.html
+    /// Also draw ratio and error against the bound, as OUT.png, OUT.svg or OUT.html
     #[arg(long, value_name = "OUT", value_parser = plot_file)]
     plot: Option<PathBuf>,
     /// Print JSON
@@ -62,8 +64,8 @@ pub struct Args {
 fn plot_file(name: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(name);
     match path.extension().and_then(|e| e.to_str()) {
-        Some("svg" | "html") => Ok(path),
-        _ => Err("a name that ends in .svg or .html is needed".into()),
+        Some("png" | "svg" | "html") => Ok(path),
+        _ => Err("a name that ends in .png, .svg or .html is needed".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The plot: ratio and error against the bound, as SVG or as a page of HTML around it.
+//! The plot: ratio and error against the bound, as SVG, PNG or a page of HTML.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,6 +6,8 @@ use std::path::Path;
 use super::Analysis;
 use super::ladder::Row;
 use super::noise::Floor;
+use super::picture::{Anchor, Colour, Picture, Point, Size, Style, escaped};
+use super::pixels;
 use super::table::{short, verdict};
 use crate::io::{Output, check_place};
 
@@ -16,24 +18,30 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 828.0;
 const RATIO_PANEL: (f64, f64) = (84.0, 318.0);
 const ERROR_PANEL: (f64, f64) = (362.0, 556.0);
-const BLUE: &str = "#1f5fa8";
-const ORANGE: &str = "#c4560d";
-const GREEN: &str = "#3b7f3b";
-const SHADE: &str = "#f3e3d9";
+const BLUE: Colour = 0x1f5fa8;
+const ORANGE: Colour = 0xc4560d;
+const GREEN: Colour = 0x3b7f3b;
+const BLACK: Colour = 0x222222;
+const GREY: Colour = 0x555555;
+const FRAME: Colour = 0x888888;
+const PALE: Colour = 0xdddddd;
+const SHADE: Colour = 0xf3e3d9;
+const WHITE: Colour = 0xffffff;
 
-/// Writes the plot to a file.
+/// Writes the plot to a file, as its name ends.
 pub fn write(analysis: &Analysis, path: &Path, force: bool) -> Result<(), String> {
     check_place(path, force)?;
     if analysis.ladder.range.len() < 2 {
         return Err(format!("{}: nothing to plot, as every bound is as good as none", analysis.sample.name));
     }
-    let svg = draw(analysis);
-    let text = match path.extension().is_some_and(|e| e == "html") {
-        true => page(analysis, &svg),
-        false => svg,
+    let picture = draw(analysis);
+    let bytes = match path.extension().and_then(|e| e.to_str()) {
+        Some("png") => pixels::to_png(&picture).map_err(|e| format!("{}: {e}", path.display()))?,
+        Some("html") => page(analysis, &picture.to_svg()).into_bytes(),
+        _ => picture.to_svg().into_bytes(),
     };
     let mut output = Output::create(path, force)?;
-    output.write(text.as_bytes())?;
+    output.write(&bytes)?;
     output.finish()
 }
 
@@ -74,134 +82,104 @@ impl Axis {
     }
 }
 
-fn draw(analysis: &Analysis) -> String {
+fn draw(analysis: &Analysis) -> Picture {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let rows = &ladder.range;
     let floor = ladder.floor.as_ref();
     let bounds = rows.iter().chain(floor).map(|r| r.abs);
     let x = Axis::new(bounds, LEFT, RIGHT);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         font-family=\"sans-serif\" font-size=\"13\" fill=\"#222\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    label(&mut svg, LEFT, 28.0, "start", "font-size=\"17\" font-weight=\"bold\"", &sample.name);
+    let mut picture = Picture::new(WIDTH, HEIGHT);
+    picture.text((LEFT, 28.0), Anchor::Start, Style { size: Size::Title, ..Style::bold(BLACK) }, &sample.name);
     let (lo, hi) = (short(sample.extremes.0), short(sample.extremes.1));
     let about = format!("{} values, {}, from {lo} to {hi}", sample.count, sample.dtype.name());
-    label(&mut svg, LEFT, 48.0, "start", "fill=\"#555\"", &about);
+    picture.text((LEFT, 48.0), Anchor::Start, Style::new(GREY), &about);
     if let Some(floor) = floor {
-        shade(&mut svg, x.at(floor.abs));
+        shade(&mut picture, x.at(floor.abs));
     }
     let ratios = || rows.iter().chain(floor).chain([&ladder.lossless]).map(|r| r.ratio);
     let y = Axis::new(ratios(), RATIO_PANEL.1, RATIO_PANEL.0);
-    panel(&mut svg, &x, &y, RATIO_PANEL, "compression ratio");
-    level(&mut svg, y.at(ladder.lossless.ratio), &format!("lossless {:.2}", ladder.lossless.ratio));
-    curve(&mut svg, rows, &x, BLUE, |r| y.at(r.ratio));
+    panel(&mut picture, &x, &y, RATIO_PANEL, "compression ratio");
+    level(&mut picture, y.at(ladder.lossless.ratio), &format!("lossless {:.2}", ladder.lossless.ratio));
+    curve(&mut picture, rows, &x, BLUE, |r| y.at(r.ratio));
     let errors = rows.iter().flat_map(|r| [r.max_error, r.rms_error, r.abs]);
     let e = Axis::new(errors, ERROR_PANEL.1, ERROR_PANEL.0);
-    panel(&mut svg, &x, &e, ERROR_PANEL, "error");
-    curve(&mut svg, rows, &x, ORANGE, |r| e.at(r.max_error));
-    curve(&mut svg, rows, &x, GREEN, |r| e.at(r.rms_error));
-    label(&mut svg, LEFT + 12.0, ERROR_PANEL.0 + 20.0, "start", &format!("fill=\"{ORANGE}\""), "largest");
-    label(&mut svg, LEFT + 12.0, ERROR_PANEL.0 + 38.0, "start", &format!("fill=\"{GREEN}\""), "RMS");
-    bound_axis(&mut svg, &x, sample.range());
+    panel(&mut picture, &x, &e, ERROR_PANEL, "error");
+    curve(&mut picture, rows, &x, ORANGE, |r| e.at(r.max_error));
+    curve(&mut picture, rows, &x, GREEN, |r| e.at(r.rms_error));
+    picture.text((LEFT + 12.0, ERROR_PANEL.0 + 20.0), Anchor::Start, Style::new(ORANGE), "largest");
+    picture.text((LEFT + 12.0, ERROR_PANEL.0 + 38.0), Anchor::Start, Style::new(GREEN), "RMS");
+    bound_axis(&mut picture, &x, sample.range());
     if let Some(floor) = floor {
-        mark(&mut svg, x.at(floor.abs), y.at(floor.ratio), floor, matches!(analysis.floor, Floor::Grid(_)));
+        mark(&mut picture, x.at(floor.abs), y.at(floor.ratio), floor, matches!(analysis.floor, Floor::Grid(_)));
     }
-    svg.push_str("</svg>\n");
-    svg
-}
-
-/// Text with the characters of XML made harmless.
-fn label(svg: &mut String, x: f64, y: f64, anchor: &str, style: &str, text: &str) {
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {style}>{}</text>", escaped(text));
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), style: &str) {
-    let _ = writeln!(svg, "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {style}/>");
+    picture
 }
 
 /// Frame, grid and numbers of a panel.
-fn panel(svg: &mut String, x: &Axis, y: &Axis, (top, bottom): (f64, f64), title: &str) {
+fn panel(picture: &mut Picture, x: &Axis, y: &Axis, (top, bottom): (f64, f64), title: &str) {
     for tick in x.ticks() {
-        line(svg, (x.at(tick), top), (x.at(tick), bottom), "stroke=\"#ddd\"");
+        picture.line((x.at(tick), top), (x.at(tick), bottom), PALE);
     }
     for tick in y.ticks() {
-        line(svg, (LEFT, y.at(tick)), (RIGHT, y.at(tick)), "stroke=\"#ddd\"");
-        label(svg, LEFT - 7.0, y.at(tick) + 4.5, "end", "", &short(tick));
+        picture.line((LEFT, y.at(tick)), (RIGHT, y.at(tick)), PALE);
+        picture.text((LEFT - 7.0, y.at(tick) + 4.5), Anchor::End, Style::new(BLACK), &short(tick));
     }
-    let (width, height) = (RIGHT - LEFT, bottom - top);
-    let _ = writeln!(
-        svg,
-        "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#888\"/>"
-    );
-    label(svg, LEFT, top - 9.0, "start", "font-weight=\"bold\"", title);
+    let corners = vec![(LEFT, top), (RIGHT, top), (RIGHT, bottom), (LEFT, bottom), (LEFT, top)];
+    picture.path(corners, 1.0, FRAME);
+    picture.text((LEFT, top - 9.0), Anchor::Start, Style::bold(BLACK), title);
 }
 
 /// Numbers of the bounds under the lower panel: absolute, and relative to the range.
-fn bound_axis(svg: &mut String, x: &Axis, range: f64) {
+fn bound_axis(picture: &mut Picture, x: &Axis, range: f64) {
     let y = ERROR_PANEL.1;
     for tick in x.ticks() {
-        label(svg, x.at(tick), y + 18.0, "middle", "", &short(tick));
+        picture.text((x.at(tick), y + 18.0), Anchor::Middle, Style::new(BLACK), &short(tick));
     }
     let relative = Axis { low: x.low - range.log10(), high: x.high - range.log10(), ..*x };
     for tick in relative.ticks() {
-        line(svg, (relative.at(tick), y + 42.0), (relative.at(tick), y + 36.0), "stroke=\"#888\"");
-        label(svg, relative.at(tick), y + 56.0, "middle", "fill=\"#555\"", &short(tick));
+        picture.line((relative.at(tick), y + 42.0), (relative.at(tick), y + 36.0), FRAME);
+        picture.text((relative.at(tick), y + 56.0), Anchor::Middle, Style::new(GREY), &short(tick));
     }
-    line(svg, (LEFT, y + 36.0), (RIGHT, y + 36.0), "stroke=\"#888\"");
-    label(svg, RIGHT, y + 32.0, "end", "font-weight=\"bold\"", "bound: abs");
-    label(svg, RIGHT, y + 74.0, "end", "fill=\"#555\" font-weight=\"bold\"", "noa (of the value range)");
+    picture.line((LEFT, y + 36.0), (RIGHT, y + 36.0), FRAME);
+    picture.text((RIGHT, y + 32.0), Anchor::End, Style::bold(BLACK), "bound: abs");
+    picture.text((RIGHT, y + 74.0), Anchor::End, Style::bold(GREY), "noa (of the value range)");
 }
 
-fn curve(svg: &mut String, rows: &[Row], x: &Axis, colour: &str, y: impl Fn(&Row) -> f64) {
-    let points: Vec<String> = rows.iter().map(|r| format!("{:.1},{:.1}", x.at(r.abs), y(r))).collect();
-    let _ = writeln!(
-        svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-linejoin=\"round\"/>",
-        points.join(" ")
-    );
-    for row in rows {
-        let _ = writeln!(svg, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{colour}\"/>", x.at(row.abs), y(row));
+fn curve(picture: &mut Picture, rows: &[Row], x: &Axis, colour: Colour, y: impl Fn(&Row) -> f64) {
+    let points: Vec<Point> = rows.iter().map(|r| (x.at(r.abs), y(r))).collect();
+    picture.path(points.clone(), 2.5, colour);
+    for point in points {
+        picture.disc(point, 3.0, colour);
     }
 }
 
 /// The ratio without any error.
-fn level(svg: &mut String, y: f64, text: &str) {
-    line(svg, (LEFT, y), (RIGHT, y), "stroke=\"#666\" stroke-dasharray=\"6 4\"");
-    label(svg, RIGHT - 8.0, y - 6.0, "end", "fill=\"#555\"", text);
+fn level(picture: &mut Picture, y: f64, text: &str) {
+    picture.dashes((LEFT, y), (RIGHT, y), GREY);
+    picture.text((RIGHT - 8.0, y - 6.0), Anchor::End, Style::new(GREY), text);
 }
 
 /// Bounds that only store noise.
-fn shade(svg: &mut String, x: f64) {
+fn shade(picture: &mut Picture, x: f64) {
     for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
-        let (width, height) = (x - LEFT, bottom - top);
-        let _ =
-            writeln!(svg, "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\" fill=\"{SHADE}\"/>");
+        picture.area((LEFT, top), (x, bottom), SHADE);
     }
 }
 
-fn mark(svg: &mut String, x: f64, y: f64, floor: &Row, is_grid: bool) {
-    let style = format!("stroke=\"{ORANGE}\" stroke-width=\"1.5\"");
-    line(svg, (x, RATIO_PANEL.0), (x, RATIO_PANEL.1), &style);
-    line(svg, (x, ERROR_PANEL.0), (x, ERROR_PANEL.1), &style);
-    let _ = writeln!(
-        svg,
-        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5.5\" fill=\"white\" stroke=\"{ORANGE}\" stroke-width=\"2.5\"/>"
-    );
-    let bold = format!("fill=\"{ORANGE}\" font-weight=\"bold\"");
+fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
+    for (top, bottom) in [RATIO_PANEL, ERROR_PANEL] {
+        picture.path(vec![(x, top), (x, bottom)], 1.5, ORANGE);
+    }
+    picture.disc((x, y), 6.75, ORANGE);
+    picture.disc((x, y), 4.25, WHITE);
     let what = if is_grid { "resolution" } else { "noise floor" };
     let text = format!("{what}: abs {}, ratio {:.2}", short(floor.abs), floor.ratio);
     // Beside the line where there is room for the words.
-    let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, "end") } else { (x + 10.0, "start") };
-    label(svg, at, RATIO_PANEL.0 + 20.0, anchor, &bold, &text);
+    let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, Anchor::End) } else { (x + 10.0, Anchor::Start) };
+    picture.text((at, RATIO_PANEL.0 + 20.0), anchor, Style::bold(ORANGE), &text);
     if x - LEFT > 150.0 {
         let words = if is_grid { "nothing is gained here" } else { "more digits are noise" };
-        let orange = format!("fill=\"{ORANGE}\"");
-        label(svg, (LEFT + x) / 2.0, RATIO_PANEL.0 + 44.0, "middle", &orange, words);
+        picture.text(((LEFT + x) / 2.0, RATIO_PANEL.0 + 44.0), Anchor::Middle, Style::new(ORANGE), words);
     }
 }
 

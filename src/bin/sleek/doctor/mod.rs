@@ -73,7 +73,7 @@ impl Doctor {
         println!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::hdf5::FILTER_ID);
         match self.own.clone() {
             Some(own) => println!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
-            None => println!("Plugin of this command: none (libsleek.so is neither beside it nor in ../lib)"),
+            None => println!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),
         }
         match self.variable.clone() {
             None => println!("HDF5_PLUGIN_PATH: not set, so each HDF5 library searches its own directory"),
@@ -234,12 +234,16 @@ fn verdict(findings: &Findings) -> String {
     }
 }
 
-/// The `libsleek.so` built or installed with this command.
+/// The `libsleek.so` built or installed with this command. Folders for plugins come first: HDF5 opens every library of a folder that
+/// it is sent to.
 fn own_plugin() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     let dir = exe.parent()?;
-    let places = ["", "../lib", "../lib64", "../lib/hdf5/plugin", "../lib/hdf5/plugins"];
-    let file = places.iter().map(|p| dir.join(p).join("libsleek.so")).find(|f| f.is_file())?;
+    let of_debian = format!("../lib/{}-linux-gnu", std::env::consts::ARCH);
+    let folders = ["hdf5/plugin", "hdf5/plugins", "hdf5/serial/plugins", ""];
+    let installed = folders.iter().flat_map(|f| ["../lib", "../lib64", &of_debian].map(|lib| dir.join(lib).join(f)));
+    let mut places = std::iter::once(dir.to_path_buf()).chain(installed);
+    let file = places.find_map(|p| Some(p.join("libsleek.so")).filter(|f| f.is_file()))?;
     std::fs::canonicalize(file).ok()
 }
 
