@@ -10,7 +10,7 @@ template <class T> struct Shared {
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
-    u8 places[SUBCHUNKS][MAX_EXCEPTIONS];                // of the exceptions
+    u16 exceptions[COMPRESS_WARPS][SUBCHUNKS_A_WARP * MAX_EXCEPTIONS];    // of a warp: subchunk of the chunk, place in it
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
     typename T::Word first[32];    // of each warp: the word that all its words equal
@@ -33,11 +33,11 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     const bool based = l.choice >> 10 & 1;
     l.active = __ballot_sync(FULL, width || count);
     l.patched = __ballot_sync(FULL, count != 0);
-    const u32 length = width * (SUBCHUNK_VALUES(T) / 8);
-    const u32 before = warp_exclusive_sum(length, lane);
-    const u32 payload = __shfl_sync(FULL, before + length, 31);
-    l.payload = CHUNK_HEADER_BYTES + before;
-    l.payload_units = (payload + ALIGN - 1) / ALIGN;
+    // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
+    const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
+    const u32 before = warp_exclusive_sum(length, lane), all = __shfl_sync(FULL, before + length, 31);
+    l.payload = CHUNK_HEADER_BYTES + (before & 0xffff);
+    l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
     l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
     l.ref = 0;
     l.base = 0;
@@ -47,14 +47,9 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
         l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
         l.base_width = width_of(warp_or(l.base));
     }
-    u32 blobs = 0;
     l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
-    if (l.patched) {
-        const u32 blob = count ? count + (count * high + 7) / 8 : 0;
-        const u32 blob_before = warp_exclusive_sum(blob, lane);
-        blobs = __shfl_sync(FULL, blob_before + blob, 31) + 2 * __popc(l.patched);
-        l.blob = l.exceptions + 2 * __popc(l.patched) + blob_before;
-    }
+    const u32 blobs = (all >> 16) + 2 * __popc(l.patched);
+    l.blob = l.exceptions + 2 * __popc(l.patched) + (before >> 16);
     l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
     return l;
 }
@@ -89,14 +84,20 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
 }
 
-// The exceptions of one subchunk, one a lane: places, and what the codes there hold above `width` bits.
-template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, const u8* places, const uint4* codes) {
+// `listed` exceptions of a warp's subchunks, one a lane: places, and what the codes there hold above their width. `before` is, on the lane of
+// each subchunk, how many are listed before its own.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, u32 before, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
-    if (lane >= count) return;
-    const u32 place = places[lane];
-    const Word code = T::BITS == 64 ? (Word)((const u64*)codes)[place] : T::BITS == 32 ? (Word)((const u32*)codes)[place] : (Word)((const u16*)codes)[place];
-    or_byte(body, at + lane, place);
-    or_bits((u32*)body, 8 * (at + count) + lane * high, (Word)(code >> width), high);
+    for (u32 first = 0; first < listed; first += 32) {
+        const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
+        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, before, s);
+        const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
+        if (i >= listed || count == 0) continue;
+        const void* words = codes + s * 32;
+        const Word code = T::BITS == 64 ? (Word)((const u64*)words)[place] : T::BITS == 32 ? (Word)((const u32*)words)[place] : (Word)((const u16*)words)[place];
+        or_byte(body, blob + rank, place);
+        or_bits((u32*)body, 8 * (blob + count) + rank * high, (Word)(code >> width), high);
+    }
 }
 
 // Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
@@ -128,6 +129,7 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
+    u32 listed, listed_before;    // exceptions of the warp; of the subchunks before that of this lane
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
@@ -165,16 +167,7 @@ template <class T> struct GeneralEncoder {
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         shift = 0;
         special = SPECIAL_DELTA2;
-        if (quantizer.on) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-                quantizer.bins_of(v);
-                q[k] = join(v);
-            }
-            return;
-        }
+        if (quantizer.on) return;    // for each subchunk when its turn comes
         if (plan.drop) round_off(q);
         if (!fast || plan.rounded) drop_common_zeros(q);
         if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
@@ -239,19 +232,88 @@ template <class T> struct GeneralEncoder {
         shared.base[s] = c.base;
     }
 
-    // The warp's integers on the stage to codes, and what is chosen for them.
-    DEV void choose_fastest() const {
+    // Of a lane's words on the stage the integers.
+    DEV void integers_of(Word (&v)[T::VALUES]) const {
+        if (T::EXPONENT > 0 && quantizer.on) quantizer.bins_of(v);
+    }
+
+    // The warp's words on the stage to codes, and what is chosen for them.
+    DEV void choose_fastest() {
         uint4* mine = stage + warp * PER_WARP * 32 + lane;
+        bool same = true;
+        Word first = 0;
 #pragma unroll 1
         for (u32 k = 0; k < PER_WARP; k++, mine += 32) {
             Word v[T::VALUES];
             split(*mine, v);
+            integers_of(v);
+            if (same) {
+                if (k == 0) first = __shfl_sync(FULL, v[0], 0);
+                bool differ = false;
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) differ |= v[i] != first;
+                same = !__any_sync(FULL, differ);
+            }
             const Choice<T> c = choose_fast<T>(quantizer.on, special, v);
             if (lane == 0) tell(c, warp * PER_WARP + k);
             *mine = join(v);
         }
+        tell_same(same, first);
+        listed = 0;
     }
-    template <bool EXPONENTS> DEV void choose_adaptive() const {
+    DEV void tell_same(bool same, Word first) const {
+        if (lane) return;
+        shared.same[warp] = same;
+        shared.first[warp] = first;
+    }
+
+    // Steps 1 and 2 for a subchunk's words: leaves the codes there.
+    template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES]) const {
+        Word least, most;
+        if (EXPONENTS || T::EXPONENT == 0 || !quantizer.on) {
+            extremes<T>(v, least, most);
+        } else if (T::BITS == 64) {
+            Survey<T> s;
+            if (survey_small(v, s)) return s;
+            quantizer.bins_of(v);
+            extremes<T>(v, least, most);
+        } else {
+            bins_of(v, least, most);
+        }
+        return survey<T, EXPONENTS>(least, most, lane, v);
+    }
+    // Bins, and the least and largest of the subchunk's.
+    DEV void bins_of(Word (&v)[T::VALUES], Word& least, Word& most) const {
+        Word x[T::VALUES];
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(quantizer.plain_bin(v[i], plain));
+        extremes<T>(x, least, most);
+        if (__all_sync(FULL, plain && quantizer.plain_range(least, most))) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
+            return;
+        }
+        quantizer.bins_of(v);
+        extremes<T>(v, least, most);
+    }
+    // Steps 1 and 2 for 64-bit words whose bins take no more than half of them; false where they do, and then nothing is done.
+    DEV bool survey_small(u64 (&v)[2], Survey<F64>& s) const {
+        u32 x[2], least, most;
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < 2; i++) x[i] = (u32)quantizer.plain_bin(v[i], plain);
+        if (!__all_sync(FULL, plain)) return false;
+        extremes<Small64>(x, least, most);
+        const Survey<Small64> small = survey<Small64, false>(least, most, lane, x);
+        s = {(u64)(i64)(i32)small.base, (u64)(i64)(i32)small.least, small.spread, small.any, small.mode};
+        v[0] = x[0];
+        v[1] = x[1];
+        return true;
+    }
+    template <class Words> DEV bool survey_small(Words&, Survey<T>&) const { return false; }
+
+    template <bool EXPONENTS> DEV void choose_adaptive() {
         static_assert(PER_WARP * 4 == 32, "four lanes for a subchunk");
         uint4* mine = stage + warp * PER_WARP * 32 + lane;
         u8* widths = shared.widths[warp * PER_WARP];
@@ -260,23 +322,30 @@ template <class T> struct GeneralEncoder {
         for (u32 k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES];
             split(mine[k * 32], v);
-            const Survey<T> here = survey<T, EXPONENTS>(lane, v);
+            const Survey<T> here = look_at<EXPONENTS>(v);
             if (lane == k) s = here;
             mine[k * 32] = join(v);
             if (T::BITS > 8) Sample<T>::keep_widths(v, lane, widths + k * Sample<T>::ALL);
         }
+        // Words that all equal one have a spread of 0, and this one as the base.
+        const Word first = __shfl_sync(FULL, s.base, 0);
+        tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.base == first)), first);
         const u32 full = s.full();
         u32 width = full, count = 0;
+        listed = 0;
         if (T::BITS > 8) {
             __syncwarp();
-            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), lane);
+            const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
+            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
             for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); left; left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1;
+                const u32 k = __ffs((i32)left) - 1, at = warp * PER_WARP + k;
                 Word v[T::VALUES];
                 split(mine[k * 32], v);
-                const u32 found = list_exceptions<T>(v, __shfl_sync(FULL, width, k), lane, shared.places[warp * PER_WARP + k]);
+                const u32 found = list_exceptions<T>(v, __shfl_sync(FULL, width, k), lane, at << 8, shared.exceptions[warp] + listed);
                 if (lane == k) count = found;
+                if (lane == at) listed_before = listed;
+                if (found <= MAX_EXCEPTIONS) listed += found;
             }
         }
         const Choice<T> c = decide<T>(s, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, width, count);
@@ -310,12 +379,6 @@ template <class T> struct GeneralEncoder {
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
         to_integers(q);
-        Word first;
-        const bool same = all_equal(q, first);
-        if (lane == 0) {
-            shared.same[warp] = same;
-            shared.first[warp] = first;
-        }
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
@@ -331,6 +394,7 @@ template <class T> struct GeneralEncoder {
         if (kind == KIND_PACKED) {
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
+            if (listed) write_exceptions<T>((u8*)body, l, shared.exceptions[warp], listed, listed_before, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -353,29 +417,9 @@ template <class T> struct GeneralEncoder {
         const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
         Word v[T::VALUES];
         split(codes, v);
-        if (choice >> 16) {
-            const u32 blob = __shfl_sync(FULL, l.blob, s);
-            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, shared.places[s], stage + s * 32);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] &= ((Word)1 << (choice & 0xff)) - 1;
-        }
+        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(choice & 0xff);
         pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
-    }
-
-    // Whether all words of this warp are one word, which is `first` on lane 0.
-    DEV bool all_equal(const uint4 (&q)[PER_WARP], Word& first) const {
-        Word v[T::VALUES];
-        split(q[0], v);
-        first = __shfl_sync(FULL, v[0], 0);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = first;
-        const uint4 f = join(v);
-        // Almost always the first subchunk says no.
-        u32 differ = (q[0].x ^ f.x) | (q[0].y ^ f.y) | (q[0].z ^ f.z) | (q[0].w ^ f.w);
-        if (__any_sync(FULL, differ)) return false;
-#pragma unroll
-        for (int k = 1; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
-        return __all_sync(FULL, differ == 0);
     }
 };
 
