@@ -88,7 +88,7 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
 // each subchunk, how many are listed before its own.
 template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, u32 before, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
-    for (u32 first = 0; first < listed; first += 32) {
+    for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
         const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
         const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, before, s);
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
@@ -135,14 +135,14 @@ template <class T> struct GeneralEncoder {
 
     DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
         : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
-          lane(threadIdx.x & 31), warp(threadIdx.x >> 5), fast(a.fast) {}
+          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast) {}
 
     DEV void run() {
         while (block.enter()) {
             quantizer.set(plan.step_w, plan.step_j);
             quantizer.set_bound(plan.abs_bound);
             if (threadIdx.x == 0) shared.packed[1].there = 0;
-            for (u32 i = 0; desk.chunk[i] < plan.chunks; i ^= 1) step(i, desk.chunk[i]);
+            for (u32 i = 0; uniform(desk.chunk[i] < plan.chunks); i ^= 1) step(i, desk.chunk[i]);
         }
     }
 
@@ -167,8 +167,8 @@ template <class T> struct GeneralEncoder {
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         shift = 0;
         special = SPECIAL_DELTA2;
-        if (quantizer.on) return;    // for each subchunk when its turn comes
-        if (plan.drop) round_off(q);
+        if (uniform(quantizer.on)) return;    // for each subchunk when its turn comes
+        if (uniform(plan.drop)) round_off(q);
         if (!fast || plan.rounded) drop_common_zeros(q);
         if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
@@ -234,7 +234,7 @@ template <class T> struct GeneralEncoder {
 
     // Of a lane's words on the stage the integers.
     DEV void integers_of(Word (&v)[T::VALUES]) const {
-        if (T::EXPONENT > 0 && quantizer.on) quantizer.bins_of(v);
+        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantizer.bins_of(v);
     }
 
     // The warp's words on the stage to codes, and what is chosen for them.
@@ -270,7 +270,7 @@ template <class T> struct GeneralEncoder {
     // Steps 1 and 2 for a subchunk's words: leaves the codes there.
     template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES]) const {
         Word least, most;
-        if (EXPONENTS || T::EXPONENT == 0 || !quantizer.on) {
+        if (EXPONENTS || T::EXPONENT == 0 || !uniform(quantizer.on)) {
             extremes<T>(v, least, most);
         } else if (T::BITS == 64) {
             Survey<T> s;
@@ -319,7 +319,7 @@ template <class T> struct GeneralEncoder {
         u8* widths = shared.widths[warp * PER_WARP];
         Survey<T> s = {};    // of subchunk `lane`
 #pragma unroll 1
-        for (u32 k = 0; k < PER_WARP; k++) {
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
             Word v[T::VALUES];
             split(mine[k * 32], v);
             const Survey<T> here = look_at<EXPONENTS>(v);
@@ -338,7 +338,7 @@ template <class T> struct GeneralEncoder {
             const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
             width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
-            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); left; left &= left - 1) {
+            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
                 const u32 k = __ffs((i32)left) - 1, at = warp * PER_WARP + k;
                 Word v[T::VALUES];
                 split(mine[k * 32], v);
@@ -350,7 +350,7 @@ template <class T> struct GeneralEncoder {
         }
         const Choice<T> c = decide<T>(s, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
-        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); left; left &= left - 1) {
+        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
             const Word least = __shfl_sync(FULL, s.least, k);
             Word v[T::VALUES];
@@ -374,7 +374,7 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
         }
-        if (plan.big_endian) {
+        if (uniform(plan.big_endian)) {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
@@ -382,19 +382,19 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
-        if (fast) choose_fastest();
-        else if (T::EXPONENT > 0 && special == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
+        if (uniform(fast)) choose_fastest();
+        else if (T::EXPONENT > 0 && uniform(special) == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
         else choose_adaptive<false>();
         __syncthreads();
         bool constant = true;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
         const Layout<T> l = lay_out<T>(shared, lane);
-        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = entry >> ENTRY_KIND_SHIFT;
+        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
         if (kind == KIND_PACKED) {
 #pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
-            if (listed) write_exceptions<T>((u8*)body, l, shared.exceptions[warp], listed, listed_before, stage, lane);
+            for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
+            if (uniform(listed)) write_exceptions<T>((u8*)body, l, shared.exceptions[warp], listed, listed_before, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -412,7 +412,7 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    DEV void pack_one(const Layout<T>& l, int k, uint4 codes) {
+    DEV void pack_one(const Layout<T>& l, u32 k, uint4 codes) {
         const u32 s = warp * PER_WARP + k;
         const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
         Word v[T::VALUES];

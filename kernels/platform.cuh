@@ -39,6 +39,12 @@ DEV u32 top_bit(u64 x) {
     asm("bfind.u64 %0, %1;" : "=r"(r) : "l"(x));
     return r;
 }
+// A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas (kernels/uniform.py). The CPU checks it.
+DEV u32 uniform(u32 x) {
+    u32 r;
+    asm("mov.b32 %0, %1; // uniform" : "=r"(r) : "r"(x));
+    return r;
+}
 // Two floats to binary16, rounded to nearest; the first into the low half.
 DEV u32 halves_of(float lo, float hi) {
     u32 r;
