@@ -95,9 +95,10 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// Steps 1 and 2 for the integers in `x`, which lie between `least` and `most`: leaves the codes there. Where EXPONENTS, the special mode is the
-// exponent map.
-template <class T, bool EXPONENTS> DEV Survey<T> survey(typename T::Word least, typename T::Word most, u32 lane, typename T::Word (&x)[T::VALUES]) {
+// Steps 1 and 2 for the integers in `x`, which lie between `least` and `most`: leaves the codes there, and the widths of the sampled ones in
+// `widths`, unless all are 0. Where EXPONENTS, the special mode is the exponent map.
+template <class T, bool EXPONENTS> DEV Survey<T> survey(typename T::Word least, typename T::Word most, u32 lane, typename T::Word (&x)[T::VALUES],
+                                                              u8* widths) {
     typedef typename T::Word Word;
     const Word first = __shfl_sync(FULL, x[0], 0);
     Survey<T> s = {first, first, 0, 0, MODE_OFFSET};
@@ -123,6 +124,7 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(typename T::Word least, 
         any |= codes[i];
         x[i] = codes[i];
     }
+    if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths);
     s.any = warp_or(any);
     s.spread = wrap<T>(most - least);
     s.least = least;
@@ -179,22 +181,22 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
 
 // How many codes have more than `width` bits. Where these are exceptions, `list` gets their places behind `tag`.
 template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 lane, u32 tag, u16* list) {
-    u32 rank = 0;
-    bool over[T::VALUES];
+    const typename T::Word most = low_bits<T>(width);
+    u32 over[T::VALUES], count = 0, rank = 0;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
-        over[i] = codes[i] > low_bits<T>(width);
-        rank += __popc(__ballot_sync(FULL, over[i]) & ((1u << lane) - 1));
+        over[i] = __ballot_sync(FULL, codes[i] > most);
+        count += __popc(over[i]);
     }
-    u32 mine = 0;
+    if (uniform(count) > MAX_EXCEPTIONS) return count;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) mine += over[i];
-    const u32 count = __shfl_sync(FULL, rank + mine, 31);
-    if (count > MAX_EXCEPTIONS) return count;
-    list += rank;
+    for (int i = 0; i < T::VALUES; i++) rank += __popc(over[i] & ((1u << lane) - 1));
+    tag += lane * T::VALUES;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++)
-        if (over[i]) *list++ = (u16)(tag + lane * T::VALUES + i);
+    for (int i = 0; i < T::VALUES; i++) {
+        if (codes[i] > most) list[rank] = (u16)(tag + i);
+        rank += codes[i] > most;
+    }
     return count;
 }
 

@@ -21,7 +21,7 @@ template <class T> struct Shared {
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
     u32 choice, active, patched, payload_units, base_width, tail, exceptions, bytes;
-    u32 payload;       // offset of this subchunk's payload in the body
+    u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     u32 blob;          // offset of its exceptions
     typename T::Word ref, base;
 };
@@ -36,7 +36,7 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
     const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
     const u32 before = warp_exclusive_sum(length, lane), all = __shfl_sync(FULL, before + length, 31);
-    l.payload = CHUNK_HEADER_BYTES + (before & 0xffff);
+    l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
     l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
     l.ref = 0;
@@ -268,19 +268,19 @@ template <class T> struct GeneralEncoder {
     }
 
     // Steps 1 and 2 for a subchunk's words: leaves the codes there.
-    template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES]) const {
+    template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES], u8* widths) const {
         Word least, most;
         if (EXPONENTS || T::EXPONENT == 0 || !uniform(quantizer.on)) {
             extremes<T>(v, least, most);
         } else if (T::BITS == 64) {
             Survey<T> s;
-            if (survey_small(v, s)) return s;
+            if (survey_small(v, s, widths)) return s;
             quantizer.bins_of(v);
             extremes<T>(v, least, most);
         } else {
             bins_of(v, least, most);
         }
-        return survey<T, EXPONENTS>(least, most, lane, v);
+        return survey<T, EXPONENTS>(least, most, lane, v, widths);
     }
     // Bins, and the least and largest of the subchunk's.
     DEV void bins_of(Word (&v)[T::VALUES], Word& least, Word& most) const {
@@ -298,20 +298,20 @@ template <class T> struct GeneralEncoder {
         extremes<T>(v, least, most);
     }
     // Steps 1 and 2 for 64-bit words whose bins take no more than half of them; false where they do, and then nothing is done.
-    DEV bool survey_small(u64 (&v)[2], Survey<F64>& s) const {
+    DEV bool survey_small(u64 (&v)[2], Survey<F64>& s, u8* widths) const {
         u32 x[2], least, most;
         bool plain = true;
 #pragma unroll
         for (int i = 0; i < 2; i++) x[i] = (u32)quantizer.plain_bin(v[i], plain);
         if (!__all_sync(FULL, plain)) return false;
         extremes<Small64>(x, least, most);
-        const Survey<Small64> small = survey<Small64, false>(least, most, lane, x);
+        const Survey<Small64> small = survey<Small64, false>(least, most, lane, x, widths);
         s = {(u64)(i64)(i32)small.base, (u64)(i64)(i32)small.least, small.spread, small.any, small.mode};
         v[0] = x[0];
         v[1] = x[1];
         return true;
     }
-    template <class Words> DEV bool survey_small(Words&, Survey<T>&) const { return false; }
+    template <class Words> DEV bool survey_small(Words&, Survey<T>&, u8*) const { return false; }
 
     template <bool EXPONENTS> DEV void choose_adaptive() {
         static_assert(PER_WARP * 4 == 32, "four lanes for a subchunk");
@@ -322,44 +322,65 @@ template <class T> struct GeneralEncoder {
         for (u32 k = 0; uniform(k) < PER_WARP; k++) {
             Word v[T::VALUES];
             split(mine[k * 32], v);
-            const Survey<T> here = look_at<EXPONENTS>(v);
+            const Survey<T> here = look_at<EXPONENTS>(v, widths + k * Sample<T>::ALL);
             if (lane == k) s = here;
             mine[k * 32] = join(v);
-            if (T::BITS > 8) Sample<T>::keep_widths(v, lane, widths + k * Sample<T>::ALL);
         }
         // Words that all equal one have a spread of 0, and this one as the base.
         const Word first = __shfl_sync(FULL, s.base, 0);
         tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.base == first)), first);
         const u32 full = s.full();
         u32 width = full, count = 0;
+        bool small = false;
         listed = 0;
         if (T::BITS > 8) {
             __syncwarp();
             const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
+            small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
             width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
+            u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on how many are listed before
             for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1, at = warp * PER_WARP + k;
-                Word v[T::VALUES];
-                split(mine[k * 32], v);
-                const u32 found = list_exceptions<T>(v, __shfl_sync(FULL, width, k), lane, at << 8, shared.exceptions[warp] + listed);
-                if (lane == k) count = found;
-                if (lane == at) listed_before = listed;
-                if (found <= MAX_EXCEPTIONS) listed += found;
+                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), warp * PER_WARP + k);
+                if (lane == k) found = here | listed << 16;
+                if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
             }
+            count = found & 0xffff;
+            listed_before = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
         }
-        const Choice<T> c = decide<T>(s, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, width, count);
+        const Choice<T> c = decide<T>(s, special, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
         for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            const Word least = __shfl_sync(FULL, s.least, k);
-            Word v[T::VALUES];
-            split(mine[k * 32], v);
-            restore_words<T>(__shfl_sync(FULL, s.mode, k), EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, __shfl_sync(FULL, s.base, k), lane, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
-            mine[k * 32] = join(v);
+            to_offsets(mine[k * 32], small, __shfl_sync(FULL, s.mode, k), special, __shfl_sync(FULL, s.base, k), __shfl_sync(FULL, s.least, k));
         }
+    }
+
+    // Exceptions of subchunk s, whose codes these are, to the warp's list; how many. `small`: codes of 64-bit words fit into half of them.
+    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 s) const {
+        u16* list = shared.exceptions[warp] + listed;
+        if (T::BITS == 64 && uniform(small)) {
+            const u32 v[2] = {codes.x, codes.z};
+            return list_exceptions<Small64>(v, width, lane, s << 8, list);
+        }
+        Word v[T::VALUES];
+        split(codes, v);
+        return list_exceptions<T>(v, width, lane, s << 8, list);
+    }
+    // Codes of another mode to offsets from the least word.
+    DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
+        if (T::BITS == 64 && uniform(small)) {
+            u32 v[2] = {codes.x, codes.z};
+            restore_words<Small64>(mode, special, (u32)base, lane, v);
+            codes = make_uint4(v[0] - (u32)least, 0, v[1] - (u32)least, 0);
+            return;
+        }
+        Word v[T::VALUES];
+        split(codes, v);
+        restore_words<T>(mode, special, base, lane, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
+        codes = join(v);
     }
 
     // Encodes chunk c into `body`; its entry.
@@ -393,7 +414,7 @@ template <class T> struct GeneralEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
         if (kind == KIND_PACKED) {
 #pragma unroll 1
-            for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
+            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
             if (uniform(listed)) write_exceptions<T>((u8*)body, l, shared.exceptions[warp], listed, listed_before, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
@@ -412,14 +433,13 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    DEV void pack_one(const Layout<T>& l, u32 k, uint4 codes) {
-        const u32 s = warp * PER_WARP + k;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
+    DEV void pack_one(u32 payload, uint4 codes) const {
+        const u32 width = payload & 0xff;
         Word v[T::VALUES];
         split(codes, v);
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(choice & 0xff);
-        pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
+        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
+        pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
     }
 };
 
