@@ -179,10 +179,11 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
     return 0xff - (rank & 0xff);
 }
 
-// How many codes have more than `width` bits. Where these are exceptions, `list` gets their places behind `tag`.
-template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 lane, u32 tag, u16* list) {
+// How many codes have more than `width` bits. Where these are exceptions, `list` gets their places from `rank` on; `tag` is the lane's first
+// place, `below` marks the lanes before.
+template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 below, u32 tag, u16* list, u32 rank) {
     const typename T::Word most = low_bits<T>(width);
-    u32 over[T::VALUES], count = 0, rank = 0;
+    u32 over[T::VALUES], count = 0;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
         over[i] = __ballot_sync(FULL, codes[i] > most);
@@ -190,12 +191,12 @@ template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VA
     }
     if (uniform(count) > MAX_EXCEPTIONS) return count;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) rank += __popc(over[i] & ((1u << lane) - 1));
-    tag += lane * T::VALUES;
+    for (int i = 0; i < T::VALUES; i++) rank += __popc(over[i] & below);
+    tag = settled(tag);
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
-        if (codes[i] > most) list[rank] = (u16)(tag + i);
-        rank += codes[i] > most;
+        rank = settled(rank);
+        if (codes[i] > most) list[rank++] = (u16)(tag + i);
     }
     return count;
 }

@@ -10,7 +10,7 @@ template <class T> struct Shared {
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
-    u16 exceptions[COMPRESS_WARPS][SUBCHUNKS_A_WARP * MAX_EXCEPTIONS];    // of a warp: subchunk of the chunk, place in it
+    u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
     typename T::Word first[32];    // of each warp: the word that all its words equal
@@ -84,13 +84,13 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
 }
 
-// `listed` exceptions of a warp's subchunks, one a lane: places, and what the codes there hold above their width. `before` is, on the lane of
-// each subchunk, how many are listed before its own.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, u32 before, const uint4* codes, u32 lane) {
+// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is, on the lane of each
+// subchunk, where its own begin.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, u32 at, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
-    for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
+    for (; uniform(first) < uniform(listed); first += 32) {
         const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, before, s);
+        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, at, s);
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
         const void* words = codes + s * 32;
@@ -129,7 +129,7 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
-    u32 listed, listed_before;    // exceptions of the warp; of the subchunks before that of this lane
+    u32 listed, listed_at;    // where the list of the warp's exceptions ends; where those of this lane's subchunk begin in it
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
@@ -259,7 +259,6 @@ template <class T> struct GeneralEncoder {
             *mine = join(v);
         }
         tell_same(same, first);
-        listed = 0;
     }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
@@ -332,21 +331,22 @@ template <class T> struct GeneralEncoder {
         const u32 full = s.full();
         u32 width = full, count = 0;
         bool small = false;
-        listed = 0;
         if (T::BITS > 8) {
             __syncwarp();
             const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
             small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
             width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
-            u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on how many are listed before
+            u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on where they are listed
+            const u32 below = settled((1u << lane) - 1), tag = settled((warp * PER_WARP << 8) + lane * T::VALUES);
+            listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
             for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), warp * PER_WARP + k);
+                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8));
                 if (lane == k) found = here | listed << 16;
                 if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
             }
             count = found & 0xffff;
-            listed_before = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
+            listed_at = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
         }
         const Choice<T> c = decide<T>(s, special, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
@@ -356,16 +356,15 @@ template <class T> struct GeneralEncoder {
         }
     }
 
-    // Exceptions of subchunk s, whose codes these are, to the warp's list; how many. `small`: codes of 64-bit words fit into half of them.
-    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 s) const {
-        u16* list = shared.exceptions[warp] + listed;
+    // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
+    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag) const {
         if (T::BITS == 64 && uniform(small)) {
             const u32 v[2] = {codes.x, codes.z};
-            return list_exceptions<Small64>(v, width, lane, s << 8, list);
+            return list_exceptions<Small64>(v, width, below, tag, shared.exceptions, listed);
         }
         Word v[T::VALUES];
         split(codes, v);
-        return list_exceptions<T>(v, width, lane, s << 8, list);
+        return list_exceptions<T>(v, width, below, tag, shared.exceptions, listed);
     }
     // Codes of another mode to offsets from the least word.
     DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
@@ -415,7 +414,7 @@ template <class T> struct GeneralEncoder {
         if (kind == KIND_PACKED) {
 #pragma unroll 1
             for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
-            if (uniform(listed)) write_exceptions<T>((u8*)body, l, shared.exceptions[warp], listed, listed_before, stage, lane);
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), listed, listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1

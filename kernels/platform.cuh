@@ -45,6 +45,11 @@ DEV u32 uniform(u32 x) {
     asm("mov.b32 %0, %1; // uniform" : "=r"(r) : "r"(x));
     return r;
 }
+// The same number, computed here once: the compiler would rather compute it again wherever it is used.
+DEV u32 settled(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
 // Two floats to binary16, rounded to nearest; the first into the low half.
 DEV u32 halves_of(float lo, float hi) {
     u32 r;

@@ -226,6 +226,7 @@ inline u32 uniform(u32 x) {
     }
     return x;
 }
+inline u32 settled(u32 x) { return x; }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
 inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
