@@ -179,14 +179,14 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, const
                                                           uint4* warp_buffer, const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
-    const u32 shift = uniform(parts.shift), special = parts.special;
+    const u32 shift = parts.shift, special = parts.special;
     const u32* payload = body + CHUNK_HEADER_BYTES / 4;
     bool good = true;
     at += warp * SUBCHUNK_BYTES + lane * 16;
     uint4* to = (uint4*)(target.origin + at);
 #pragma unroll 1
-    for (u32 s = warp; uniform(s) < SUBCHUNKS; s += DECODE_WARPS) {
-        const u32 info = uniform(parts.subchunk[s].info), n = info & 0xff;
+    for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+        const u32 info = parts.subchunk[s].info, n = info & 0xff;
         Word v[T::VALUES];
         unpack<T>(payload + (info >> 16) * 2, n, lane, v);
         if (info & 1u << 10) good &= patch<T>(body, parts.subchunk[s].exceptions, n, lane, warp_buffer, v);
@@ -218,8 +218,8 @@ template <class T, bool QUANTIZED> struct Plain {
         const u32 active = body[0], word = body[2], units = word & 0xffff, special = word >> 30;
         const u32 tail = CHUNK_HEADER_BYTES + units * ALIGN, at = tail + (T::BITS == 64 ? 4 : 0);
         // Neither patched, nor a base, nor a shift.
-        if (uniform(body[1] | body[3] | (word & 0x3fff0000u) | (special != (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT)) || at > bytes)) return false;
-        if (T::BITS == 64 && uniform(body[tail / 4])) return false;
+        if (body[1] | body[3] | (word & 0x3fff0000u) | (special != (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT)) || at > bytes) return false;
+        if (T::BITS == 64 && body[tail / 4]) return false;
         const bool has = active >> lane & 1;
         const u32 descriptor = has ? byte[at + __popc(active & ((1u << lane) - 1))] : 0, n = has ? (descriptor & 63) + 1 : 0;
         if (!__all_sync(FULL, !has || descriptor >> 6 == (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL))) return false;
@@ -227,7 +227,7 @@ template <class T, bool QUANTIZED> struct Plain {
         const u32 used = __shfl_sync(FULL, offset + length, 31), end = at + __popc(active);
         info = n | offset << 8;
         bool good = n <= T::BITS && (used + 1) / 2 == units && (end + ALIGN - 1) / ALIGN * ALIGN == bytes;
-        if (uniform(good)) {
+        if (good) {
             // What pads payload and tail must be zero.
             const u32 payload_end = CHUNK_HEADER_BYTES + used * 8;
             if (payload_end + lane < tail) good &= byte[payload_end + lane] == 0;
@@ -241,8 +241,8 @@ template <class T, bool QUANTIZED> struct Plain {
         const Quantizer<T> quantizer = shared_quantizer;    // in registers
         to += warp * 32 + lane;
 #pragma unroll 2
-        for (u32 s = warp; uniform(s) < SUBCHUNKS; s += DECODE_WARPS) {
-            const u32 mine = uniform(__shfl_sync(FULL, info, s)), n = mine & 0xff;
+        for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+            const u32 mine = __shfl_sync(FULL, info, s), n = mine & 0xff;
             typename T::Word v[T::VALUES];
             unpack<T>(body + CHUNK_HEADER_BYTES / 4 + (mine >> 8) * 2, n, lane, v);
             if (!QUANTIZED) {
@@ -265,7 +265,7 @@ template <class T, bool QUANTIZED> DEV bool decode_plain(const u32* body, u32 by
     Plain<T, QUANTIZED> plain;
     if (!plain.parse(body, bytes, lane)) return false;
     good = plain.valid;
-    if (uniform(good)) plain.decode(body, quantizer, (uint4*)to, warp, lane);
+    if (good) plain.decode(body, quantizer, (uint4*)to, warp, lane);
     return true;
 }
 
@@ -368,25 +368,25 @@ template <class T> DEV bool decode(const u32* body, const Body& place, const Str
     const Target& target = stream.target;
     if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
     const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
-    if (uniform(place.kind) != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
-    if (T::EXPONENT > 0 && uniform(whole) && !uniform(big_endian) && (stream.quantizer.on || stream.head.is_float)) {
+    if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (T::EXPONENT > 0 && whole && !big_endian && (stream.quantizer.on || stream.head.is_float)) {
         bool good;
         u8* to = target.origin + at;
-        if (uniform(stream.quantizer.on) ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
+        if (stream.quantizer.on ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
                                 : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good))
             return good;
     }
     if (warp == 0) take_apart<T>(body, place.units * ALIGN, stream.head, lane, parts);
     __syncthreads();
-    if (!uniform(parts.good)) return false;
-    if (T::EXPONENT > 0 && uniform(stream.quantizer.on))
+    if (!parts.good) return false;
+    if (T::EXPONENT > 0 && stream.quantizer.on)
         return decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
     return decode_packed<T, false>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
 }
 
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
 template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
-    if (uniform(chunk >= stream.end)) return;
+    if (chunk >= stream.end) return;
     const Body body = locate(src, stream.head, chunk, lane);
     for (u32 i = 8 * lane; i < body.units; i += 8 * 32) prefetch(src + body.at + i * ALIGN);
     if (lane == 0) place = body;
@@ -404,14 +404,14 @@ template <class T> struct Workbench {
 
 // Works from one of an array's seats. For a whole block.
 template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
-    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const Stream<T>& stream = bench.stream;
     const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
     bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
     u32 turn = 0;
     if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);
-    for (u64 c = stream.begin + seat; uniform(c < stream.end); c += stream.seats) {
+    for (u64 c = stream.begin + seat; c < stream.end; c += stream.seats) {
         __syncthreads();    // the place is known, and everyone is done with the body before
         const Body here = bench.place[turn];
         turn ^= 1;
@@ -419,7 +419,7 @@ template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
         if (lane == 0) bench.part[warp] = sum;
         __syncthreads();
         if (warp == DECODE_WARPS - 1) look_up(src, stream, c + stream.seats, bench.place[turn], lane);
-        if (!uniform(here.units)) {
+        if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
         }
