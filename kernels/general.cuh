@@ -120,7 +120,7 @@ template <class T> struct Rounding {
 
 template <class T> struct GeneralEncoder {
     typedef typename T::Word Word;
-    enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP, FIRST_PACKS = 2 };
+    enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
 
     Compressor block;
     Desk& desk;
@@ -232,11 +232,6 @@ template <class T> struct GeneralEncoder {
         shared.base[s] = c.base;
     }
 
-    // Of a lane's words on the stage the integers.
-    DEV void integers_of(Word (&v)[T::VALUES]) const {
-        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantizer.bins_of(v);
-    }
-
     // The warp's words on the stage to codes, and what is chosen for them.
     DEV void choose_fastest() {
         uint4* mine = stage + warp * PER_WARP * 32 + lane;
@@ -246,8 +241,9 @@ template <class T> struct GeneralEncoder {
         for (u32 k = 0; k < PER_WARP; k++, mine += 32) {
             Word v[T::VALUES];
             split(*mine, v);
-            integers_of(v);
-            if (same) {
+            Word least, most;
+            if (T::EXPONENT > 0 && uniform(quantizer.on)) bins_of(v, least, most);
+            if (uniform(same)) {
                 if (k == 0) first = __shfl_sync(FULL, v[0], 0);
                 bool differ = false;
 #pragma unroll
@@ -413,7 +409,7 @@ template <class T> struct GeneralEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
         if (kind == KIND_PACKED) {
 #pragma unroll 1
-            for (u32 s = packs_from(warp); uniform(s) < packs_from(warp + 1); s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
+            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
             if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), listed, listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
@@ -432,11 +428,6 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    // The subchunks that a warp packs, whoever chose for them: the first warp has few, since it will look for the chunk's place.
-    static DEV u32 packs_from(u32 warp) {
-        const u32 each = (SUBCHUNKS - FIRST_PACKS) / (WARPS - 1);
-        return warp ? SUBCHUNKS - (WARPS - warp) * each : 0;
-    }
     DEV void pack_one(u32 payload, uint4 codes) const {
         const u32 width = payload & 0xff;
         Word v[T::VALUES];
