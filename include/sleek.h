@@ -340,14 +340,16 @@ int32_t sleek_decompress_range(const void *src,
 
 // Tells what a stream holds without decoding it.
 //
-// - src: a stream, at the start of src_bytes bytes of host memory; more may follow it, info->stream_bytes says where.
+// - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,
+//   info->stream_bytes says where. Of one in device memory header and index alone are copied to the host.
 // - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 //   does not know are set to 0. After an error only struct_size is defined.
 //
 // Header and index are verified by their checksum; the data is not looked at.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
-// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
+// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY;
+// SLEEK_E_INTERNAL.
 int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info);
 
 // The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at

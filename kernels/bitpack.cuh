@@ -84,7 +84,7 @@ template <int WORDS> DEV void store_strings(u32* words, const u32 (&y)[4], const
     if (WORDS == 0) {
         // Double short strings until three of them cover a word that begins in the first.
         u32 s = y[0], have = bits, lanes = 1;
-        while (have < 16) {
+        while (uniform(have) < 16) {
             s += __shfl_down_sync(FULL, s, lanes) << have;
             have *= 2;
             lanes *= 2;
@@ -156,6 +156,7 @@ template <class T, int WORDS> DEV void pack_words(u32* words, const typename T::
 
 // Packs a subchunk's codes, each below 2^n; n is the same on all lanes.
 template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
+    n = uniform(n);
     const u32 bits = T::VALUES * n;
     if (bits < 64) {
         if (bits >= 32) pack_words<T, 1>(words, v, n, lane);
@@ -171,6 +172,7 @@ template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALU
 
 // Packs one value of `bits` ≤ 64 a lane.
 DEV void pack_one_each(u32* words, u64 value, u32 bits, u32 lane) {
+    bits = uniform(bits);
     const u32 y[4] = {(u32)value, (u32)(value >> 32), 0, 0};
     if (bits == 0) return;
     if (bits < 32) store_strings<0>(words, y, bits, lane);

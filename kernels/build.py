@@ -10,6 +10,8 @@ import pathlib
 import re
 import sys
 
+import uniform
+
 HERE = pathlib.Path(__file__).resolve().parent
 ELEMENTS = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "b8": 5}
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
@@ -64,7 +66,7 @@ def compile_ptx(library, main, options):
     nvrtc.nvrtcGetPTXSize(program, ctypes.byref(n))
     ptx = ctypes.create_string_buffer(n.value)
     nvrtc.nvrtcGetPTX(program, ptx)
-    return f"// sources {digest(main.parent)}\n{ptx.value.decode()}"
+    return f"// sources {digest(main.parent)}\n{uniform.mark(ptx.value.decode())}"
 
 
 if __name__ == "__main__":

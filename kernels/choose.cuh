@@ -46,17 +46,17 @@ template <class T> struct Survey {
 // Distance from 0 as a signed number.
 template <class T> DEV typename T::Word magnitude(typename T::Word x) { return negative<T>(x) ? wrap<T>((typename T::Word)0 - x) : x; }
 
-// Widths of two words in the halves of one.
-template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) { return width_of(low) + (width_of(high) << 16); }
+// Widths of two words in the halves of one; each is less by one.
+template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) { return top_bit(low) + (top_bit(high) << 16); }
 
-// The totals of offset, zigzag, delta and special over the samples: this lane's share, offset and delta in the low halves.
+// The totals of offset, zigzag, delta and special over the samples: this lane's share, offset and delta in the low halves. Each sample
+// adds one too little.
 template <class T, bool EXPONENTS> DEV void totals(u32 lane, const typename T::Word (&x)[T::VALUES], typename T::Word first, typename T::Word least,
                                                    u32& offset_zigzag, u32& delta_special) {
     typedef typename T::Word Word;
     offset_zigzag = delta_special = 0;
     // Where a lane has two words, the second one before its last is its neighbour's.
     const Word neighbour = T::VALUES < SAMPLE && !EXPONENTS ? __shfl_up_sync(FULL, x[T::VALUES - 1], 1) : 0;
-    if (!Sample<T>::has(lane)) return;
 #pragma unroll
     for (int i = 0; i < Sample<T>::COUNT; i++) {
         const int at = Sample<T>::place(i);
@@ -66,6 +66,7 @@ template <class T, bool EXPONENTS> DEV void totals(u32 lane, const typename T::W
         offset_zigzag += widths_of<T>(wrap<T>(x[at] - least), magnitude<T>(wrap<T>(x[at] - first)));
         delta_special += widths_of<T>(magnitude<T>(d), other);
     }
+    if (!Sample<T>::has(lane)) offset_zigzag = delta_special = 0;
 }
 
 // Least and largest of a subchunk's words, as signed numbers.
@@ -94,12 +95,12 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// Steps 1 and 2 for the integers in `x`: leaves the codes there. Where EXPONENTS, the special mode is the exponent map.
-template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Word (&x)[T::VALUES]) {
+// Steps 1 and 2 for the integers in `x`, which lie between `least` and `most`: leaves the codes there, and the widths of the sampled ones in
+// `widths`, unless all are 0. Where EXPONENTS, the special mode is the exponent map.
+template <class T, bool EXPONENTS> DEV Survey<T> survey(typename T::Word least, typename T::Word most, u32 lane, typename T::Word (&x)[T::VALUES],
+                                                              u8* widths) {
     typedef typename T::Word Word;
     const Word first = __shfl_sync(FULL, x[0], 0);
-    Word least, most;
-    extremes<T>(x, least, most);
     Survey<T> s = {first, first, 0, 0, MODE_OFFSET};
     if (least == most) {
 #pragma unroll
@@ -111,8 +112,9 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Wo
     low_pair = __reduce_add_sync(FULL, low_pair);
     high_pair = __reduce_add_sync(FULL, high_pair);
     // The mode below its total: the least has the least total and, among these, is the first mode. Totals have 11 bits.
-    low_pair = 4 * low_pair + (MODE_ZIGZAG << 16 | MODE_OFFSET);
-    high_pair = 4 * high_pair + (MODE_SPECIAL << 16 | MODE_DELTA);
+    const u32 short_by = 4 * Sample<T>::ALL * 0x10001u;
+    low_pair = 4 * low_pair + (short_by + (MODE_ZIGZAG << 16 | MODE_OFFSET));
+    high_pair = 4 * high_pair + (short_by + (MODE_SPECIAL << 16 | MODE_DELTA));
     s.mode = min_of(min_of(low_pair & 0xffff, low_pair >> 16), min_of(high_pair & 0xffff, high_pair >> 16)) & 3;
     s.base = s.mode == MODE_OFFSET ? least : EXPONENTS && s.mode == MODE_SPECIAL ? 0 : first;
     Word codes[T::VALUES], any = 0;
@@ -122,6 +124,7 @@ template <class T, bool EXPONENTS> DEV Survey<T> survey(u32 lane, typename T::Wo
         any |= codes[i];
         x[i] = codes[i];
     }
+    if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths);
     s.any = warp_or(any);
     s.spread = wrap<T>(most - least);
     s.least = least;
@@ -151,15 +154,15 @@ template <class T> struct Widths {
 };
 
 // Step 3 for eight subchunks: the width that the sampled codes speak for. Four lanes for a subchunk, of which all know the width `full` of the
-// largest code.
-template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 lane) {
+// largest code, and `most`, the largest of these widths.
+template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u32 lane) {
     const u32 c = lane & 3;
     Widths<T> sampled;
     sampled.read(widths);
     // The smallest width that leaves few enough; the widest one if none does, which then never pays. Each lane tries another.
     u32 narrowest = 0;
-#pragma unroll
-    for (u32 size = T::BITS; size > 1; size = (size + 4) / 5) {
+#pragma unroll 1
+    for (u32 size = min_of(T::BITS, most + 1); size > 1; size = (size + 4) / 5) {
         const u32 step = (size + 4) / 5, width = narrowest + (c + 1) * step - 1;
         const bool many = width < T::BITS - 1 && SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS;
         narrowest += step * __popc(__ballot_sync(FULL, many) >> (lane & ~3u) & 15);
@@ -176,18 +179,26 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 lane) {
     return 0xff - (rank & 0xff);
 }
 
-// The places of the first codes of more than `width` bits; how many such codes there are.
-template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 lane, u8* places) {
-    u32 rank = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) rank += __popc(__ballot_sync(FULL, codes[i] >> width != 0) & ((1u << lane) - 1));
+// How many codes have more than `width` bits. Where these are exceptions, `list` gets their places from `rank` on; `tag` is the lane's first
+// place, `below` marks the lanes before.
+template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 below, u32 tag, u16* list, u32 rank) {
+    const typename T::Word most = low_bits<T>(width);
+    u32 over[T::VALUES], count = 0;
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) {
-        const bool over = codes[i] >> width != 0;
-        if (over && rank < MAX_EXCEPTIONS) places[rank] = (u8)(lane * T::VALUES + i);
-        rank += over;
+        over[i] = __ballot_sync(FULL, codes[i] > most);
+        count += __popc(over[i]);
     }
-    return __shfl_sync(FULL, rank, 31);
+    if (uniform(count) > MAX_EXCEPTIONS) return count;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) rank += __popc(over[i] & below);
+    tag = settled(tag);
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) {
+        rank = settled(rank);
+        if (codes[i] > most) list[rank++] = (u16)(tag + i);
+    }
+    return count;
 }
 
 // The choice for a subchunk with `count` codes of more than `width` bits; step 4 with it.

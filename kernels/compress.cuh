@@ -47,7 +47,7 @@ struct Job {
         Source s;
         s.start = item.src + c * CHUNK_BYTES;
         s.bytes = (u32)min_of(plan.raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES);
-        s.whole = s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0;
+        s.whole = uniform(s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0);
         return s;
     }
 
@@ -90,7 +90,7 @@ struct Compressor {
     Desk& desk;
     u32 lane, warp;
 
-    DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {
+    DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
         if (threadIdx.x == 0) desk.index_sum = desk.done = 0;
     }
 
@@ -115,7 +115,7 @@ struct Compressor {
             }
         }
         __syncthreads();
-        return desk.more;
+        return uniform(desk.more);
     }
 
     // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.
@@ -131,7 +131,7 @@ struct Compressor {
             }
         }
         __syncthreads();
-        if (desk.last) close();
+        if (uniform(desk.last)) close();
     }
 
     DEV void close() {

@@ -6,6 +6,8 @@
 // BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
 struct F32 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
 struct F64 { typedef u64 Word; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
+// Words of F64 that are known to be small enough.
+struct Small64 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
 struct F16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
 struct BF16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
 struct B8 { typedef u32 Word; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
@@ -14,6 +16,9 @@ template <class T> DEV typename T::Word ones(u32 bits) {
     typedef typename T::Word Word;
     return bits >= 8 * sizeof(Word) ? ~(Word)0 : ((Word)1 << bits) - 1;
 }
+
+// A mask of up to all bits, without a comparison.
+template <class T> DEV typename T::Word low_bits(u32 bits) { return T::BITS == 64 ? ones<T>(bits) : (typename T::Word)~__funnelshift_lc(0u, ~0u, bits); }
 
 template <class T> DEV typename T::Word wrap(typename T::Word x) { return T::BITS < 32 ? x & (((typename T::Word)1 << (T::BITS & 31)) - 1) : x; }
 
@@ -82,8 +87,8 @@ template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
 }
 
 // Bits up to and with the highest one.
-DEV u32 width_of(u32 x) { return 32 - __clz((i32)x); }
-DEV u32 width_of(u64 x) { return 64 - __clzll((i64)x); }
+DEV u32 width_of(u32 x) { return top_bit(x) + 1; }
+DEV u32 width_of(u64 x) { return top_bit(x) + 1; }
 DEV u32 warp_or(u32 x) { return __reduce_or_sync(FULL, x); }
 DEV u64 warp_or(u64 x) { return __reduce_or_sync(FULL, (u32)x) | (u64)__reduce_or_sync(FULL, (u32)(x >> 32)) << 32; }
 DEV u32 warp_min(u32 x) { return __reduce_min_sync(FULL, x); }

@@ -10,7 +10,7 @@ template <class T> struct Shared {
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
-    u8 places[SUBCHUNKS][MAX_EXCEPTIONS];                // of the exceptions
+    u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
     typename T::Word first[32];    // of each warp: the word that all its words equal
@@ -21,7 +21,7 @@ template <class T> struct Shared {
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
     u32 choice, active, patched, payload_units, base_width, tail, exceptions, bytes;
-    u32 payload;       // offset of this subchunk's payload in the body
+    u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     u32 blob;          // offset of its exceptions
     typename T::Word ref, base;
 };
@@ -33,11 +33,11 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     const bool based = l.choice >> 10 & 1;
     l.active = __ballot_sync(FULL, width || count);
     l.patched = __ballot_sync(FULL, count != 0);
-    const u32 length = width * (SUBCHUNK_VALUES(T) / 8);
-    const u32 before = warp_exclusive_sum(length, lane);
-    const u32 payload = __shfl_sync(FULL, before + length, 31);
-    l.payload = CHUNK_HEADER_BYTES + before;
-    l.payload_units = (payload + ALIGN - 1) / ALIGN;
+    // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
+    const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
+    const u32 before = warp_exclusive_sum(length, lane), all = __shfl_sync(FULL, before + length, 31);
+    l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
+    l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
     l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
     l.ref = 0;
     l.base = 0;
@@ -47,14 +47,9 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
         l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
         l.base_width = width_of(warp_or(l.base));
     }
-    u32 blobs = 0;
     l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
-    if (l.patched) {
-        const u32 blob = count ? count + (count * high + 7) / 8 : 0;
-        const u32 blob_before = warp_exclusive_sum(blob, lane);
-        blobs = __shfl_sync(FULL, blob_before + blob, 31) + 2 * __popc(l.patched);
-        l.blob = l.exceptions + 2 * __popc(l.patched) + blob_before;
-    }
+    const u32 blobs = (all >> 16) + 2 * __popc(l.patched);
+    l.blob = l.exceptions + 2 * __popc(l.patched) + (before >> 16);
     l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
     return l;
 }
@@ -89,14 +84,20 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
 }
 
-// The exceptions of one subchunk, one a lane: places, and what the codes there hold above `width` bits.
-template <class T> DEV void write_exceptions(u8* body, u32 at, u32 count, u32 width, u32 high, u32 lane, const u8* places, const uint4* codes) {
+// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is, on the lane of each
+// subchunk, where its own begin.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, u32 at, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
-    if (lane >= count) return;
-    const u32 place = places[lane];
-    const Word code = T::BITS == 64 ? (Word)((const u64*)codes)[place] : T::BITS == 32 ? (Word)((const u32*)codes)[place] : (Word)((const u16*)codes)[place];
-    or_byte(body, at + lane, place);
-    or_bits((u32*)body, 8 * (at + count) + lane * high, (Word)(code >> width), high);
+    for (; uniform(first) < uniform(listed); first += 32) {
+        const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
+        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, at, s);
+        const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
+        if (i >= listed || count == 0) continue;
+        const void* words = codes + s * 32;
+        const Word code = T::BITS == 64 ? (Word)((const u64*)words)[place] : T::BITS == 32 ? (Word)((const u32*)words)[place] : (Word)((const u16*)words)[place];
+        or_byte(body, blob + rank, place);
+        or_bits((u32*)body, 8 * (blob + count) + rank * high, (Word)(code >> width), high);
+    }
 }
 
 // Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
@@ -128,19 +129,20 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
+    u32 listed, listed_at;    // where the list of the warp's exceptions ends; where those of this lane's subchunk begin in it
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
     DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
         : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
-          lane(threadIdx.x & 31), warp(threadIdx.x >> 5), fast(a.fast) {}
+          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast) {}
 
     DEV void run() {
         while (block.enter()) {
             quantizer.set(plan.step_w, plan.step_j);
             quantizer.set_bound(plan.abs_bound);
             if (threadIdx.x == 0) shared.packed[1].there = 0;
-            for (u32 i = 0; desk.chunk[i] < plan.chunks; i ^= 1) step(i, desk.chunk[i]);
+            for (u32 i = 0; uniform(desk.chunk[i] < plan.chunks); i ^= 1) step(i, desk.chunk[i]);
         }
     }
 
@@ -165,17 +167,8 @@ template <class T> struct GeneralEncoder {
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         shift = 0;
         special = SPECIAL_DELTA2;
-        if (quantizer.on) {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-                quantizer.bins_of(v);
-                q[k] = join(v);
-            }
-            return;
-        }
-        if (plan.drop) round_off(q);
+        if (uniform(quantizer.on)) return;    // for each subchunk when its turn comes
+        if (uniform(plan.drop)) round_off(q);
         if (!fast || plan.rounded) drop_common_zeros(q);
         if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
@@ -239,58 +232,150 @@ template <class T> struct GeneralEncoder {
         shared.base[s] = c.base;
     }
 
-    // The warp's integers on the stage to codes, and what is chosen for them.
-    DEV void choose_fastest() const {
+    // The warp's words on the stage to codes, and what is chosen for them.
+    DEV void choose_fastest() {
         uint4* mine = stage + warp * PER_WARP * 32 + lane;
+        bool same = true;
+        Word first = 0;
 #pragma unroll 1
         for (u32 k = 0; k < PER_WARP; k++, mine += 32) {
             Word v[T::VALUES];
             split(*mine, v);
+            Word least, most;
+            if (T::EXPONENT > 0 && uniform(quantizer.on)) bins_of(v, least, most);
+            if (uniform(same)) {
+                if (k == 0) first = __shfl_sync(FULL, v[0], 0);
+                bool differ = false;
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) differ |= v[i] != first;
+                same = !__any_sync(FULL, differ);
+            }
             const Choice<T> c = choose_fast<T>(quantizer.on, special, v);
             if (lane == 0) tell(c, warp * PER_WARP + k);
             *mine = join(v);
         }
+        tell_same(same, first);
     }
-    template <bool EXPONENTS> DEV void choose_adaptive() const {
+    DEV void tell_same(bool same, Word first) const {
+        if (lane) return;
+        shared.same[warp] = same;
+        shared.first[warp] = first;
+    }
+
+    // Steps 1 and 2 for a subchunk's words: leaves the codes there.
+    template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES], u8* widths) const {
+        Word least, most;
+        if (EXPONENTS || T::EXPONENT == 0 || !uniform(quantizer.on)) {
+            extremes<T>(v, least, most);
+        } else if (T::BITS == 64) {
+            Survey<T> s;
+            if (survey_small(v, s, widths)) return s;
+            quantizer.bins_of(v);
+            extremes<T>(v, least, most);
+        } else {
+            bins_of(v, least, most);
+        }
+        return survey<T, EXPONENTS>(least, most, lane, v, widths);
+    }
+    // Bins, and the least and largest of the subchunk's.
+    DEV void bins_of(Word (&v)[T::VALUES], Word& least, Word& most) const {
+        Word x[T::VALUES];
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(quantizer.plain_bin(v[i], plain));
+        extremes<T>(x, least, most);
+        if (__all_sync(FULL, plain && quantizer.plain_range(least, most))) {
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
+            return;
+        }
+        quantizer.bins_of(v);
+        extremes<T>(v, least, most);
+    }
+    // Steps 1 and 2 for 64-bit words whose bins take no more than half of them; false where they do, and then nothing is done.
+    DEV bool survey_small(u64 (&v)[2], Survey<F64>& s, u8* widths) const {
+        u32 x[2], least, most;
+        bool plain = true;
+#pragma unroll
+        for (int i = 0; i < 2; i++) x[i] = (u32)quantizer.plain_bin(v[i], plain);
+        if (!__all_sync(FULL, plain)) return false;
+        extremes<Small64>(x, least, most);
+        const Survey<Small64> small = survey<Small64, false>(least, most, lane, x, widths);
+        s = {(u64)(i64)(i32)small.base, (u64)(i64)(i32)small.least, small.spread, small.any, small.mode};
+        v[0] = x[0];
+        v[1] = x[1];
+        return true;
+    }
+    template <class Words> DEV bool survey_small(Words&, Survey<T>&, u8*) const { return false; }
+
+    template <bool EXPONENTS> DEV void choose_adaptive() {
         static_assert(PER_WARP * 4 == 32, "four lanes for a subchunk");
         uint4* mine = stage + warp * PER_WARP * 32 + lane;
         u8* widths = shared.widths[warp * PER_WARP];
         Survey<T> s = {};    // of subchunk `lane`
 #pragma unroll 1
-        for (u32 k = 0; k < PER_WARP; k++) {
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
             Word v[T::VALUES];
             split(mine[k * 32], v);
-            const Survey<T> here = survey<T, EXPONENTS>(lane, v);
+            const Survey<T> here = look_at<EXPONENTS>(v, widths + k * Sample<T>::ALL);
             if (lane == k) s = here;
             mine[k * 32] = join(v);
-            if (T::BITS > 8) Sample<T>::keep_widths(v, lane, widths + k * Sample<T>::ALL);
         }
+        // Words that all equal one have a spread of 0, and this one as the base.
+        const Word first = __shfl_sync(FULL, s.base, 0);
+        tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.base == first)), first);
         const u32 full = s.full();
         u32 width = full, count = 0;
+        bool small = false;
         if (T::BITS > 8) {
             __syncwarp();
-            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), lane);
+            const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
+            small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
+            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
             width = __shfl_sync(FULL, width, lane * 4 & 31);
-            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); left; left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1;
-                Word v[T::VALUES];
-                split(mine[k * 32], v);
-                const u32 found = list_exceptions<T>(v, __shfl_sync(FULL, width, k), lane, shared.places[warp * PER_WARP + k]);
-                if (lane == k) count = found;
+            u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on where they are listed
+            const u32 below = settled((1u << lane) - 1), tag = settled((warp * PER_WARP << 8) + lane * T::VALUES);
+            listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
+            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
+                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8));
+                if (lane == k) found = here | listed << 16;
+                if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
             }
+            count = found & 0xffff;
+            listed_at = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
         }
-        const Choice<T> c = decide<T>(s, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, width, count);
+        const Choice<T> c = decide<T>(s, special, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
-        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); left; left &= left - 1) {
+        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            const Word least = __shfl_sync(FULL, s.least, k);
-            Word v[T::VALUES];
-            split(mine[k * 32], v);
-            restore_words<T>(__shfl_sync(FULL, s.mode, k), EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, __shfl_sync(FULL, s.base, k), lane, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
-            mine[k * 32] = join(v);
+            to_offsets(mine[k * 32], small, __shfl_sync(FULL, s.mode, k), special, __shfl_sync(FULL, s.base, k), __shfl_sync(FULL, s.least, k));
         }
+    }
+
+    // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
+    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag) const {
+        if (T::BITS == 64 && uniform(small)) {
+            const u32 v[2] = {codes.x, codes.z};
+            return list_exceptions<Small64>(v, width, below, tag, shared.exceptions, listed);
+        }
+        Word v[T::VALUES];
+        split(codes, v);
+        return list_exceptions<T>(v, width, below, tag, shared.exceptions, listed);
+    }
+    // Codes of another mode to offsets from the least word.
+    DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
+        if (T::BITS == 64 && uniform(small)) {
+            u32 v[2] = {codes.x, codes.z};
+            restore_words<Small64>(mode, special, (u32)base, lane, v);
+            codes = make_uint4(v[0] - (u32)least, 0, v[1] - (u32)least, 0);
+            return;
+        }
+        Word v[T::VALUES];
+        split(codes, v);
+        restore_words<T>(mode, special, base, lane, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
+        codes = join(v);
     }
 
     // Encodes chunk c into `body`; its entry.
@@ -305,32 +390,27 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
         }
-        if (plan.big_endian) {
+        if (uniform(plan.big_endian)) {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
         to_integers(q);
-        Word first;
-        const bool same = all_equal(q, first);
-        if (lane == 0) {
-            shared.same[warp] = same;
-            shared.first[warp] = first;
-        }
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
-        if (fast) choose_fastest();
-        else if (T::EXPONENT > 0 && special == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
+        if (uniform(fast)) choose_fastest();
+        else if (T::EXPONENT > 0 && uniform(special) == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
         else choose_adaptive<false>();
         __syncthreads();
         bool constant = true;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
         const Layout<T> l = lay_out<T>(shared, lane);
-        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = entry >> ENTRY_KIND_SHIFT;
+        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
         if (kind == KIND_PACKED) {
 #pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) pack_one(l, k, stage[(warp * PER_WARP + k) * 32 + lane]);
+            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), listed, listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -348,34 +428,13 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    DEV void pack_one(const Layout<T>& l, int k, uint4 codes) {
-        const u32 s = warp * PER_WARP + k;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), at = __shfl_sync(FULL, l.payload, s);
+    DEV void pack_one(u32 payload, uint4 codes) const {
+        const u32 width = payload & 0xff;
         Word v[T::VALUES];
         split(codes, v);
-        if (choice >> 16) {
-            const u32 blob = __shfl_sync(FULL, l.blob, s);
-            write_exceptions<T>((u8*)body, blob, choice >> 16 & 0xff, choice & 0xff, choice >> 24, lane, shared.places[s], stage + s * 32);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] &= ((Word)1 << (choice & 0xff)) - 1;
-        }
-        pack<T>((u32*)body + at / 4, v, choice & 0xff, lane);
-    }
-
-    // Whether all words of this warp are one word, which is `first` on lane 0.
-    DEV bool all_equal(const uint4 (&q)[PER_WARP], Word& first) const {
-        Word v[T::VALUES];
-        split(q[0], v);
-        first = __shfl_sync(FULL, v[0], 0);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = first;
-        const uint4 f = join(v);
-        // Almost always the first subchunk says no.
-        u32 differ = (q[0].x ^ f.x) | (q[0].y ^ f.y) | (q[0].z ^ f.z) | (q[0].w ^ f.w);
-        if (__any_sync(FULL, differ)) return false;
-#pragma unroll
-        for (int k = 1; k < PER_WARP; k++) differ |= (q[k].x ^ f.x) | (q[k].y ^ f.y) | (q[k].z ^ f.z) | (q[k].w ^ f.w);
-        return __all_sync(FULL, differ == 0);
+        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
+        pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
     }
 };
 

@@ -59,6 +59,8 @@ template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typenam
 
 // Codes → words x, docs/format.md §3.2.
 template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, u32 lane, typename T::Word (&v)[T::VALUES]) {
+    mode = uniform(mode);
+    special = uniform(special);
     if (mode == MODE_OFFSET) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);

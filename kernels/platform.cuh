@@ -28,6 +28,28 @@ DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
 DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
+// The place of the highest one; −1 for 0. It is one instruction, counting the zeros above it is two.
+DEV u32 top_bit(u32 x) {
+    u32 r;
+    asm("bfind.u32 %0, %1;" : "=r"(r) : "r"(x));
+    return r;
+}
+DEV u32 top_bit(u64 x) {
+    u32 r;
+    asm("bfind.u64 %0, %1;" : "=r"(r) : "l"(x));
+    return r;
+}
+// A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas (kernels/uniform.py). The CPU checks it.
+DEV u32 uniform(u32 x) {
+    u32 r;
+    asm("mov.b32 %0, %1; // uniform" : "=r"(r) : "r"(x));
+    return r;
+}
+// The same number, computed here once: the compiler would rather compute it again wherever it is used.
+DEV u32 settled(u32 x) {
+    asm("" : "+r"(x));
+    return x;
+}
 // Two floats to binary16, rounded to nearest; the first into the low half.
 DEV u32 halves_of(float lo, float hi) {
     u32 r;

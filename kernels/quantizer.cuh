@@ -9,7 +9,7 @@ template <class T> struct Quantizer {
     Word k;        // K: from here on words stand for bits
     Word top;      // T: bits of the first number that is kept bit for bit
     Float step;
-    Float inverse, bound, limit;    // for encoding: 1 / step, the bound rounded down, and the number whose bits T are
+    Float inverse, bound, limit;    // for encoding: 1 / step, the bound rounded down, and what plain_bin may be asked for
 
     DEV void set(u32 step_w, i32 step_j) {
         on = step_w;
@@ -24,7 +24,10 @@ template <class T> struct Quantizer {
         inverse = (Float)1 / step;
         bound = rounded_down(abs_bound, (Float)0);
         limit = number_of_element(top);
+        // So far bins of F64 fit into a word of 32 bits, their second differences and the zigzag codes of these too.
+        if (T::BITS == 64) limit = least_of(limit, power(28) * step);
     }
+    static DEV Float least_of(Float a, Float b) { return a < b ? a : b; }
     static DEV double rounded_down(double x, double) { return x; }
     static DEV float rounded_down(double x, float) {
         const double largest = (double)float_of(0x7f7fffffu);
@@ -65,31 +68,27 @@ template <class T> struct Quantizer {
         return bits_of(biased) - 0x4338000000000000ull + (error > bound) - (error < -bound);
     }
 
-    // Bins of a lane's words; almost always all lie below T and need no second look.
+    // Bins of a lane's words.
     DEV void bins_of(Word (&v)[T::VALUES]) const {
-        Word x[T::VALUES];
-        bool plain = true;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(plain_bin(number_of_element(v[i]), plain));
-        if (!plain) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = bin_of(v[i]);
-        }
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
+        for (int i = 0; i < T::VALUES; i++) v[i] = bin_of(v[i]);
     }
-    // The rounded quotient; clears `plain` where it is not the bin, or v is not below T.
-    DEV u32 plain_bin(float v, bool& plain) const {
+    // The rounded quotient; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is below `limit`.
+    DEV Word plain_bin(Word bits, bool& plain) const { return plain_bin_of(number_of_element(bits), plain); }
+    DEV u32 plain_bin_of(float v, bool& plain) const {
         const float biased = v * inverse + 12582912.0f;
-        const float error = v - (biased - 12582912.0f) * step;
-        plain &= fabsf(error) <= bound && fabsf(v) < limit;
+        plain &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        if (T::BITS != 32) plain &= fabsf(v) < limit;
         return bits_of(biased) - 0x4B400000u;
     }
-    DEV u64 plain_bin(double v, bool& plain) const {
+    DEV u64 plain_bin_of(double v, bool& plain) const {
         const double biased = v * inverse + 6755399441055744.0;
-        const double error = v - (biased - 6755399441055744.0) * step;
-        plain &= fabs(error) <= bound && fabs(v) < limit;
+        plain &= fabs(v - (biased - 6755399441055744.0) * step) <= bound && fabs(v) < limit;
         return bits_of(biased) - 0x4338000000000000ull;
+    }
+    static DEV bool plain_range(Word least, Word most) {
+        const i32 far = 1 << (PLAIN_WIDTH - 1 & 31);
+        return T::BITS != 32 || ((i32)least >= -far && (i32)most <= far);
     }
 
     // Codes of up to so many bits stand for numbers below T.

@@ -4,6 +4,9 @@ use std::ffi::c_void;
 
 use crate::codec;
 use crate::error::{Result, fail};
+use crate::format::Header;
+#[cfg(feature = "cuda")]
+use crate::format::constants::HEADER_BYTES;
 use crate::params::{Device, Params};
 
 /// Where a pointer leads.
@@ -143,16 +146,20 @@ pub unsafe fn decompress(
     }
 }
 
-/// A copy of bytes that the host cannot reach; `None` for those it can.
+/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified but the lengths.
 ///
 /// # Safety
 /// `src` is readable for `bytes` where it lies.
-pub unsafe fn host_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>> {
+pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>> {
     match place(src.cast()) {
         Place::Host | Place::Managed(_) => Ok(None),
         #[cfg(feature = "cuda")]
-        // SAFETY: the contract of this function.
-        Place::Device(d) => unsafe { crate::cuda::download(src, bytes, d, std::ptr::null_mut()) }.map(Some),
+        Place::Device(d) => {
+            // SAFETY: the contract of this function, here and below.
+            let copy = |n| unsafe { crate::cuda::download(src, n, d, std::ptr::null_mut()) };
+            let header = Header::peek(&copy(bytes.min(HEADER_BYTES))?, bytes as u64)?;
+            copy(header.layout.bodies_at()).map(Some)
+        }
         #[cfg(not(feature = "cuda"))]
         Place::Device(_) => fail!(Internal, "device memory in a library without the feature cuda, {bytes} bytes"),
     }
@@ -243,7 +250,7 @@ fn no_cuda<T>(_: &T) -> Result<()> {
 }
 
 fn inspect_size(src: &[u8]) -> Result<usize> {
-    Ok(crate::format::Header::read(src)?.layout.dtype.size())
+    Ok(Header::read(src)?.layout.dtype.size())
 }
 
 /// A sentence on where the work would run and why.

@@ -496,7 +496,7 @@ fn pointers_of_every_kind_mix() {
     assert!(shim.number("shim_launches") > launches);
     assert_eq!(shim.current(), 0x1000);
     assert_eq!(shim.number("shim_live_allocations"), live);
-    assert_eq!(unsafe { device::host_copy(gpu_room.at(0), n) }.unwrap().unwrap(), expected);
+    assert_eq!(gpu_room.read(0, n), expected);
     // A stream of the other device, and a CPU that cannot reach the data.
     let stream = 0x5000 as *mut c_void;
     let wrong = unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
@@ -709,6 +709,7 @@ unsafe extern "C" {
         written: *mut usize,
         stream: Pointer,
     ) -> i32;
+    fn sleek_inspect(src: Pointer, bytes: usize, info: *mut u64) -> i32;
     fn sleek_workspace_bytes() -> usize;
     fn sleek_batch_workspace_bytes(arrays: usize) -> usize;
     #[rustfmt::skip]
@@ -831,5 +832,37 @@ fn the_c_interface_takes_device_pointers() {
         assert_eq!(sleek_device_info(0, at(&src), null, text.as_mut_ptr(), text.len()), 0);
         assert!(text.starts_with(b"cuda device 0 (shim, compute capability 9.0): the source is in GPU memory\0"));
         assert_eq!(sleek_device_info(0, null, null, text.as_mut_ptr(), 3), Kind::BufferTooSmall.code());
+    }
+}
+
+#[test]
+fn inspection_copies_header_and_index_alone() {
+    let (shim, _turn) = Shim::get();
+    let bytes = data("smooth", DType::F32, 70 * 4096, &mut Random(9));
+    let stream = sleek::compress(&Params::new(DType::F32), &bytes).unwrap();
+    // The bytes copied, the status, and what is said of the stream: sleek_info is twenty words, the first its size.
+    let inspect = |src: Pointer, bytes| {
+        let (mut info, before) = ([0u64; 20], shim.number("shim_copied"));
+        info[0] = 160;
+        let status = unsafe { sleek_inspect(src, bytes, info.as_mut_ptr()) };
+        (shim.number("shim_copied").wrapping_sub(before), status, info)
+    };
+    let (_, _, said) = inspect(stream.as_ptr().cast_mut().cast(), stream.len());
+    assert_eq!((said[7], said[11] + said[12] + said[13]), (stream.len() as u64, 70));
+    let there = shim.upload(0, &stream, 0);
+    let at = there.at(0).cast();
+    // 70 chunks are two groups; header and index end at a multiple of 16.
+    let (head, index) = (64, 64 + 2 * 16 + 70 * 2 + 4);
+    assert_eq!(inspect(at, stream.len()), (head + index, 0, said));
+    let of = |kind: Kind| kind.code();
+    let refused = |bytes| inspect(at, bytes).1;
+    assert_eq!(refused(stream.len() - 1), of(Kind::Truncated));
+    assert_eq!(refused(63), of(Kind::Truncated));
+    for (at, kind) in [(0, Kind::NotSleek), (20, Kind::Corrupt), (70, Kind::Corrupt)] {
+        let mut damaged = stream.clone();
+        damaged[at] ^= 0x40;
+        let there = shim.upload(0, &damaged, 0);
+        assert_eq!(inspect(there.at(0).cast(), damaged.len()).1, of(kind), "byte {at}");
+        assert_eq!(sleek::inspect(&damaged).unwrap_err().kind, kind, "byte {at}");
     }
 }

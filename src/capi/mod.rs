@@ -182,14 +182,16 @@ pub unsafe extern "C" fn sleek_decompress_range(
 
 /// Tells what a stream holds without decoding it.
 ///
-/// - src: a stream, at the start of src_bytes bytes of host memory; more may follow it, info->stream_bytes says where.
+/// - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,
+///   info->stream_bytes says where. Of one in device memory header and index alone are copied to the host.
 /// - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
 ///   does not know are set to 0. After an error only struct_size is defined.
 ///
 /// Header and index are verified by their checksum; the data is not looked at.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
-/// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_INTERNAL.
+/// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY;
+/// SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, info: *mut sleek_info) -> i32 {
     status(|| {
@@ -197,13 +199,13 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         // SAFETY: the contract of this function, here and below.
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
-        let copy = unsafe { device::host_copy(src.cast(), src_bytes) }?;
+        let copy = unsafe { device::head_copy(src.cast(), src_bytes) }?;
         let src = match &copy {
             Some(bytes) => &bytes[..],
             // SAFETY: as above, and host memory.
             None => unsafe { memory::source("src", src, src_bytes) }?,
         };
-        let header = Header::read(src)?;
+        let header = Header::read_part(src, src_bytes as u64)?;
         let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
         // SAFETY: as above.
         unsafe { known.write(info, size) };

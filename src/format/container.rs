@@ -131,6 +131,18 @@ impl Header {
 
     /// Reads and verifies header and index. `stream` may be longer than the stream it begins with.
     pub fn read(stream: &[u8]) -> Result<Header> {
+        Header::read_part(stream, stream.len() as u64)
+    }
+
+    /// As [`Header::read`], where `have` bytes of a stream are there, of which `head` holds at least header and index.
+    pub fn read_part(head: &[u8], have: u64) -> Result<Header> {
+        let header = Header::peek(head, have)?;
+        header.verify(head)?;
+        Ok(header)
+    }
+
+    /// Reads the header alone, not verified but for the lengths: header and index lie within the `have` bytes that are there.
+    pub fn peek(stream: &[u8], have: u64) -> Result<Header> {
         let head = &stream[..stream.len().min(HEADER_BYTES)];
         if head.len() < 6 || head[..6] != MAGIC {
             let seen = &head[..head.len().min(6)];
@@ -163,12 +175,11 @@ impl Header {
             abs_bound: f64::from_bits(u64_at(head, 48)),
             stream_bytes: u64_at(head, 24),
         };
-        header.check(stream)?;
+        header.check_lengths(have)?;
         Ok(header)
     }
 
-    fn check(&self, stream: &[u8]) -> Result<()> {
-        let have = stream.len() as u64;
+    fn check_lengths(&self, have: u64) -> Result<()> {
         if have < self.stream_bytes {
             return fail!(Truncated, "{have} bytes of a stream of {}", self.stream_bytes);
         }
@@ -176,8 +187,12 @@ impl Header {
         if self.stream_bytes < bodies_at {
             return fail!(Corrupt, "stream length {} is below header and index, {bodies_at} bytes", self.stream_bytes);
         }
+        Ok(())
+    }
+
+    fn verify(&self, stream: &[u8]) -> Result<()> {
         let stored = u64_at(stream, 56);
-        let computed = checksum::of_index(&stream[..bodies_at as usize]);
+        let computed = checksum::of_index(&stream[..self.layout.bodies_at()]);
         if stored != computed {
             return fail!(Corrupt, "checksum of header and index is {computed:016x}, the header says {stored:016x}");
         }
@@ -197,8 +212,10 @@ pub struct Index<'a> {
 
 impl<'a> Index<'a> {
     /// The index of `stream`, whose header was read and verified as `header`. Checks that the chunks fill the stream exactly.
+    /// Where only header and index are there, the bodies cannot be asked for.
     pub fn new(header: &Header, stream: &'a [u8]) -> Result<Index<'a>> {
-        let index = Index { layout: header.layout, stream: &stream[..header.stream_bytes as usize] };
+        let bytes = stream.len().min(header.stream_bytes as usize);
+        let index = Index { layout: header.layout, stream: &stream[..bytes] };
         let mut at = index.layout.bodies_at() as u64;
         for g in 0..index.layout.groups {
             if index.group_at(g) as u64 != at {

@@ -219,8 +219,16 @@ inline u32 __byte_perm(u32 a, u32 b, u32 s) {
     for (int i = 0; i < 4; i++) r |= (u32)(bytes >> (8 * (s >> (4 * i) & 7)) & 0xff) << (8 * i);
     return r;
 }
-inline int __clz(i32 x) { return x ? __builtin_clz((u32)x) : 32; }
-inline int __clzll(i64 x) { return x ? __builtin_clzll((u64)x) : 64; }
+inline u32 uniform(u32 x) {
+    if (shim::shuffle(x, 0) != x) {
+        fprintf(stderr, "a promise is broken: %u is not the same on all lanes\n", x);
+        abort();
+    }
+    return x;
+}
+inline u32 settled(u32 x) { return x; }
+inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
+inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }

@@ -17,6 +17,7 @@ std::mutex lock;
 std::map<uintptr_t, Memory> memory;
 thread_local void* current;
 int retained[DEVICES], launches, initialised, synchronised;
+u32 copied;
 void* last_stream;
 
 u32 blocks_at_once = 4, fiber_seed = 0;
@@ -47,6 +48,12 @@ Status release(u64 p) {
     if (i == memory.end()) return INVALID_VALUE;
     memory.erase(i);
     free((void*)p);
+    return SUCCESS;
+}
+
+Status copy(void* to, const void* from, size_t n) {
+    copied += (u32)n;
+    memcpy(to, from, n);
     return SUCCESS;
 }
 
@@ -107,10 +114,10 @@ Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
 Status cuMemHostAlloc(void** p, size_t n, unsigned) { *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096); return *p ? SUCCESS : 2; }
 Status cuMemFreeHost(void* p) { free(p); return SUCCESS; }
-Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { memcpy(to, (void*)from, n); return SUCCESS; }
-Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { memcpy((void*)to, from, n); return SUCCESS; }
-Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { memcpy((void*)to, (void*)from, n); return SUCCESS; }
-Status cuMemcpyAsync(u64 to, u64 from, size_t n, void*) { memcpy((void*)to, (void*)from, n); return SUCCESS; }
+Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { return copy(to, (void*)from, n); }
+Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { return copy((void*)to, from, n); }
+Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
+Status cuMemcpyAsync(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
 Status cuMemsetD8Async(u64 p, unsigned char v, size_t n, void*) { memset((void*)p, v, n); return SUCCESS; }
 Status cuStreamSynchronize(void*) { synchronised++; return SUCCESS; }
 Status cuModuleLoadData(void** m, const void*) { *m = (void*)1; return SUCCESS; }
@@ -144,6 +151,7 @@ Status cuGetErrorString(int, const char** s) { *s = "an error of the shim"; retu
 // What tests set and ask. A stream is any number above 2; its bit 8 is its device.
 void shim_set(u32 blocks, u32 seed) { blocks_at_once = blocks; fiber_seed = seed; }
 int shim_waits() { return synchronised; }
+int shim_copied() { return (int)copied; }    // bytes
 int shim_launches() { return launches; }
 int shim_initialised() { return initialised; }
 int shim_retained(int d) { return retained[d]; }
