@@ -74,7 +74,7 @@ fn one_thread_for_each_rank() {
     // Chunks large enough for several threads.
     let doubles: Vec<_> = common::sample_fields().into_iter().filter(|p| p.extension().unwrap() == "f64").collect();
     let bytes: Vec<u8> = doubles.iter().flat_map(|p| std::fs::read(p).unwrap()).collect();
-    std::fs::write(place.path("large.f64"), bytes.repeat(3)).unwrap();
+    std::fs::write(place.path("large.f64"), bytes.repeat(12)).unwrap();
     let write = ["./mpi", "write", "m.h5", "large.f64", "300"];
     every_rank(&place, 2, &write, "written, 0 threads more");
     let said = common::run(mpirun(&place, 2, &write).env("SLEEK_NUM_THREADS", "3"));
