@@ -1,42 +1,55 @@
 //! What a forked child would find locked for ever if a fork came in its midst: first uses, and questions to the dynamic loader.
 //! A child has only the thread that forked; a lock that another thread held stays locked in it.
 
-use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 
-/// A lock that a fork takes too.
-struct ForkLock(UnsafeCell<libc::pthread_mutex_t>);
+#[cfg(unix)]
+use lock::{lock_forks, unlock_forks};
 
-// SAFETY: a mutex is made to be used by several threads.
-unsafe impl Sync for ForkLock {}
+#[cfg(unix)]
+mod lock {
+    use std::cell::UnsafeCell;
 
-static NO_FORK: ForkLock = ForkLock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+    /// A lock that a fork takes too.
+    struct ForkLock(UnsafeCell<libc::pthread_mutex_t>);
 
-extern "C" fn lock_forks() {
-    // SAFETY: an initialised mutex that is never moved nor destroyed.
-    unsafe { libc::pthread_mutex_lock(NO_FORK.0.get()) };
+    // SAFETY: a mutex is made to be used by several threads.
+    unsafe impl Sync for ForkLock {}
+
+    static NO_FORK: ForkLock = ForkLock(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+
+    pub extern "C" fn lock_forks() {
+        // SAFETY: an initialised mutex that is never moved nor destroyed.
+        unsafe { libc::pthread_mutex_lock(NO_FORK.0.get()) };
+    }
+
+    pub extern "C" fn unlock_forks() {
+        // SAFETY: as above; whoever calls this has locked it, and in a child the one thread there is has.
+        unsafe { libc::pthread_mutex_unlock(NO_FORK.0.get()) };
+    }
+
+    /// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
+    /// and unlock it in the midst of another's work.
+    ///
+    /// An allocator may have a lock that forks take too, and ask for that at its first use (jemalloc, tcmalloc). What asks last is locked
+    /// first: it must have asked before, or a fork would hold the allocator and wait for a first use that waits for the allocator.
+    extern "C" fn register() {
+        drop(std::hint::black_box(Box::new(0_u8)));
+        // SAFETY: functions of this library, which is never unloaded.
+        unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(unlock_forks)) };
+    }
+
+    #[used]
+    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+    static AT_LOAD: extern "C" fn() = register;
 }
 
-extern "C" fn unlock_forks() {
-    // SAFETY: as above; whoever calls this has locked it, and in a child the one thread there is has.
-    unsafe { libc::pthread_mutex_unlock(NO_FORK.0.get()) };
-}
-
-/// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
-/// and unlock it in the midst of another's work.
-///
-/// An allocator may have a lock that forks take too, and ask for that at its first use (jemalloc, tcmalloc). What asks last is locked
-/// first: it must have asked before, or a fork would hold the allocator and wait for a first use that waits for the allocator.
-extern "C" fn register() {
-    drop(std::hint::black_box(Box::new(0_u8)));
-    // SAFETY: functions of this library, which is never unloaded.
-    unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(unlock_forks)) };
-}
-
-#[used]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
-static AT_LOAD: extern "C" fn() = register;
+// Where there is no fork there is nothing to lock.
+#[cfg(not(unix))]
+fn lock_forks() {}
+#[cfg(not(unix))]
+fn unlock_forks() {}
 
 /// Runs `work` while no thread forks. It must be short, must not fork and must not come here again.
 pub fn between_forks<R>(work: impl FnOnce() -> R) -> R {

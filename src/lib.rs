@@ -23,7 +23,6 @@ pub mod device;
 mod dtype;
 pub mod environment;
 mod error;
-#[cfg(unix)]
 mod fork;
 pub mod format;
 mod guard;

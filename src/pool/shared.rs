@@ -19,7 +19,8 @@ struct Shared {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `work` may be called by any thread (it is Sync), and is only called between `enter` and `leave`, for which its owner waits.
+// SAFETY: `work` may be called by any thread (it is Sync), and whoever calls it has entered `state`, for
+// which its owner waits.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -72,5 +73,48 @@ impl Drop for Open<'_> {
             turns += 1;
             if turns < TURNS { std::hint::spin_loop() } else { std::thread::park() }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    fn pool() -> ThreadPool {
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap()
+    }
+
+    #[test]
+    fn who_comes_too_late_is_not_waited_for() {
+        let (pool, calls) = (pool(), AtomicUsize::new(0));
+        let (release, wait) = mpsc::channel::<()>();
+        pool.spawn(move || wait.recv().unwrap_or_default());
+        run(&pool, 1, &|| {
+            calls.fetch_add(1, Ordering::Relaxed);
+        });
+        drop(release);
+        // What is still queued comes before this.
+        pool.install(|| ());
+        assert_eq!(calls.into_inner(), 1);
+    }
+
+    #[test]
+    fn who_has_entered_is_waited_for_and_its_panic_passed_on() {
+        let (pool, inside, ended) = (pool(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let owner = std::thread::current().id();
+        let work = || {
+            inside.fetch_add(1, Ordering::Relaxed);
+            while inside.load(Ordering::Relaxed) < 2 {
+                std::thread::yield_now();
+            }
+            if std::thread::current().id() != owner {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                ended.fetch_add(1, Ordering::Relaxed);
+                resume_unwind(Box::new("a helper's"));
+            }
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| run(&pool, 1, &work))).unwrap_err();
+        assert_eq!((panic.downcast_ref::<&str>(), ended.into_inner()), (Some(&"a helper's"), 1));
     }
 }
