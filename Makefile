@@ -9,7 +9,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench performance \
+.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -99,6 +99,13 @@ bench: ## our own ratio, speed against memcpy by instruction set, of small array
 	$(CARGO) bench --bench cpu
 	$(CARGO) bench --bench small
 	$(CARGO) bench --bench checksum
+
+CALLS_DATA ?= $(if $(SLEEK_DATA),$(SLEEK_DATA)/navy_uwnd_132x73x144.f32,tests/data/navy_uwnd_12x73x144.f32)
+bench-calls: ## from C, what a call takes between other work, and what threads gain (THREADS="1 2 4"; default 1 and all)
+	@bash examples/demo/need.sh cc:gcc
+	$(CARGO) build --release --lib
+	cc -O2 -Wall -Wextra -Iinclude benches/calls.c $(TARGET)/release/libsleek.a -lpthread -ldl -lm -o $(TARGET)/release/calls
+	$(TARGET)/release/calls $(CALLS_DATA) 0.05 $(THREADS)
 
 performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
 	@bash benches/performance/run.sh $(PERFORMANCE)
