@@ -8,6 +8,7 @@ import sys
 import time
 
 import h5py
+import hdf5plugin  # noqa: F401  without it the call-backs of its filters do not find the HDF5 that h5py brings
 import numpy as np
 
 

@@ -139,8 +139,10 @@ def run(a):
     result["ratios"] = list(ratios(everything, codecs, bounds))
     result["speeds"] = list(speeds(everything, codecs, rounds))
     result["hdf5"] = []
-    for language, program in (("C", [a.ram]), ("h5py", [sys.executable, str(pathlib.Path(__file__).parents[1] / "hdf5/ram.py")])):
-        result["hdf5"] += through_hdf5(groups, timed, program, language, chunk_sizes, threads, size, hdf5_rounds)
+    limits = [hdf5.Instant(ratio) for ratio in (1, 2, 10)]
+    python = [sys.executable, str(pathlib.Path(__file__).parents[1] / "hdf5/ram.py")]
+    for language, program, codecs in (("C", [a.ram], timed + limits), ("h5py", python, timed)):
+        result["hdf5"] += through_hdf5(groups, codecs, program, language, chunk_sizes, threads, size, hdf5_rounds)
     turbulence.path.unlink()
     return result
 

@@ -233,7 +233,7 @@ class Report:
             head += [f"{size}: write", "read"]
         rows = []
         for codec, bound, threads in dict.fromkeys((r["codec"], r["bound"], r["threads"]) for r in records):
-            row = [codec, bound_name(bound), str(threads)]
+            row = [codec, "–" if codec.startswith("no time") else bound_name(bound), str(threads)]
             for chunk in chunks:
                 means, missing = self.hdf5_means(language, codec, bound, chunk, threads)
                 row += [number(m) + ("†" if missing and np.isfinite(m) else "") for m in means]
