@@ -78,22 +78,29 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
 }
 
 /// Data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
-pub struct Ahead<'a>(pub &'a [u8]);
+pub struct Ahead {
+    at: *const u8,
+    /// From one line to the next; 0 where there is nothing to fetch, so that nobody has to ask.
+    step: usize,
+}
 
-impl Ahead<'_> {
+impl Ahead {
+    /// The `lines` cache lines from the beginning of `data` on; none if it has fewer.
+    #[inline(always)]
+    pub fn new(data: &[u8], lines: usize) -> Ahead {
+        Ahead { at: data.as_ptr(), step: if data.len() >= 64 * lines { 64 } else { 0 } }
+    }
+
     /// Asks the processor to fetch the next `lines` cache lines while it does something else.
     #[inline(always)]
     pub fn fetch(&mut self, lines: usize) {
-        let (next, rest) = self.0.split_at_checked(64 * lines).unwrap_or((self.0, &[]));
-        self.0 = rest;
         #[cfg(target_arch = "x86_64")]
-        for line in next.chunks(64) {
+        for i in 0..lines {
             use std::arch::x86_64::*;
-            // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+            // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing, wherever it points.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(self.at.wrapping_add(self.step * i).cast()) };
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = next;
+        self.at = self.at.wrapping_add(self.step * lines);
     }
 }
 

@@ -34,11 +34,19 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let size = size_of::<E::Word>();
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
-    let (lines, mut ahead) = (body.len.div_ceil(64 * SUBCHUNKS), Ahead(ahead));
-    let (mut codes, mut staged) = ([Line::ZERO; SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
-    let ([codes], staged) = (view::<[[E::Word; S]; 1]>(&mut codes), bytes_of(&mut staged));
+    let lines = body.len.div_ceil(64 * SUBCHUNKS);
+    let mut ahead = Ahead::new(ahead, body.len / 64);
+    const K: usize = 4;
+    let (mut codes, mut staged) = ([Line::ZERO; K * SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
+    let (codes, staged) = (view::<[[E::Word; S]; K]>(&mut codes), bytes_of(&mut staged));
     for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
         ahead.fetch(lines);
+        if s % K == 0 && let Content::Packed(parts, body) = &content {
+            for t in 0..K {
+                unpack::<E::Word, S, P>(parts, s + t, body, &mut codes[t]);
+            }
+        }
+        let codes = &mut codes[s % K];
         let len = out.len();
         let place = if past_caches { &mut staged[..len] } else { &mut *out };
         match &content {
@@ -253,10 +261,8 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
-        codes.fill(E::Word::ZERO);
         return finish::<E, S>(plan, parts, codes, out, |_| base);
     }
-    unpack::<E::Word, S, P>(parts, s, body, codes);
     match (SubMode::of(parts.descriptors[s]), parts.header.special) {
         (SubMode::Offset, _) => finish::<E, S>(plan, parts, codes, out, |c| c.add(base)),
         (SubMode::ZigZag, _) => finish::<E, S>(plan, parts, codes, out, |c| c.unzigzag().add(base)),
@@ -303,7 +309,7 @@ fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl 
 #[inline(always)]
 fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8], codes: &mut [W; S]) {
     let width = parts.width(s);
-    if width > 0 {
+    if width > 0 && parts.header.active >> s & 1 != 0 {
         P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
     } else {
         codes.fill(W::ZERO);

@@ -78,8 +78,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) -> (Kind, usize) {
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     let words = view(&mut buffers.words);
-    // As much as this chunk has.
-    let mut ahead = Ahead(&ahead[..src.len().min(ahead.len())]);
+    let mut ahead = Ahead::new(ahead, CHUNK_BYTES / 64);
     let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
     if is_constant(words) {
         out[..ALIGN].fill(0);

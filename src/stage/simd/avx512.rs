@@ -7,6 +7,7 @@
 //! where n is odd and the lane odd, so that every lane's string starts at a bit that is right within its byte), and two permutes
 //! put the bytes of even and odd lanes in place. 64-bit lanes of more than 32 bits: output word t is made of at most three values.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::avx512_choose::{lanes32, lanes64};
@@ -30,6 +31,38 @@ impl<T, const N: usize> Lanes<T, N> {
         // SAFETY: `self` is 64 bytes, aligned to 64.
         unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
     }
+}
+
+/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a comparison of the count
+/// with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison and a masked OR where the instruction
+/// for the shift had done it all.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn opaque(mut v: __m512i) -> __m512i {
+    // SAFETY: there is no instruction in it.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    v
+}
+
+/// 32-bit lanes shifted to the left by as many bits each; from 32 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn left32(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_sllv_epi32(v, bits))
+}
+
+/// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn left64(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_sllv_epi64(v, bits))
+}
+
+/// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn right64(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_srlv_epi64(v, bits))
 }
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
@@ -245,12 +278,12 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
         let pairs = _mm512_ternarylogic_epi64::<0xD8>(shifted, v, keep);
         let swapped = _mm512_permutex_epi64::<0b10_11_00_01>(pairs);
         let left = _mm512_or_si512(
-            _mm512_sllv_epi64(pairs, row.own_left.load()),
-            _mm512_sllv_epi64(swapped, row.swapped_left.load()),
+            left64(pairs, row.own_left.load()),
+            left64(swapped, row.swapped_left.load()),
         );
         let right = _mm512_or_si512(
-            _mm512_srlv_epi64(pairs, row.own_right.load()),
-            _mm512_srlv_epi64(swapped, row.swapped_right.load()),
+            right64(pairs, row.own_right.load()),
+            right64(swapped, row.swapped_right.load()),
         );
         let strings = _mm512_or_si512(left, right);
         let bytes = _mm512_or_si512(
@@ -276,7 +309,7 @@ unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out
         let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
         // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
         let keep = _mm512_set1_epi64((1 << (2 * n)) - 1);
-        let fours = _mm512_sllv_epi64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
+        let fours = left64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
         let bytes = _mm512_or_si512(
             _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), fours),
             _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), fours),
@@ -344,9 +377,9 @@ fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
         let third = _mm512_add_epi64(second, one);
         for i in 0..VECTORS {
             let v = _mm512_and_si512(_mm512_loadu_si512(codes.add(8 * i).cast()), low);
-            let a = _mm512_srlv_epi64(_mm512_permutexvar_epi64(first, v), row.right.load());
-            let b = _mm512_sllv_epi64(_mm512_permutexvar_epi64(second, v), row.left.load());
-            let c = _mm512_sllv_epi64(_mm512_permutexvar_epi64(third, v), row.left2.load());
+            let a = right64(_mm512_permutexvar_epi64(first, v), row.right.load());
+            let b = left64(_mm512_permutexvar_epi64(second, v), row.left.load());
+            let c = left64(_mm512_permutexvar_epi64(third, v), row.left2.load());
             let words = _mm512_or_si512(_mm512_or_si512(a, b), c);
             _mm512_storeu_si512(out.as_mut_ptr().add(n as usize * i).cast(), words);
         }
@@ -369,12 +402,50 @@ fn position_masks(positions: &[u8]) -> [u64; 2] {
         for eight in [head, _mm_srli_si128::<8>(head), tail, _mm_srli_si128::<8>(tail)] {
             // A shift by 64 or more leaves no bit: neither for the other half's positions nor for the 0xff behind the last.
             let p = _mm512_cvtepu8_epi64(eight);
-            low = _mm512_or_si512(low, _mm512_sllv_epi64(one, p));
-            high = _mm512_or_si512(high, _mm512_sllv_epi64(one, _mm512_sub_epi64(p, half)));
+            low = _mm512_or_si512(low, left64(one, p));
+            high = _mm512_or_si512(high, left64(one, _mm512_sub_epi64(p, half)));
         }
-        [_mm512_reduce_or_epi64(low) as u64, _mm512_reduce_or_epi64(high) as u64]
+        // The low and the high word of each 128-bit lane, then of all four lanes.
+        let pairs = _mm512_or_si512(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+        let halves = _mm256_or_si256(_mm512_castsi512_si256(pairs), _mm512_extracti64x4_epi64::<1>(pairs));
+        let both = _mm_or_si128(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+        [_mm_cvtsi128_si64(both) as u64, _mm_extract_epi64::<1>(both) as u64]
     }
 }
+
+/// What a code without an exception has for a number in `numbers_of`: more than any width.
+const NO_EXCEPTION: u8 = 0x80;
+
+/// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
+#[inline(always)]
+fn numbers_of(positions: &[u8]) -> Lanes2 {
+    const ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
+        let mut numbers = [0; 64 + MAX_EXCEPTIONS];
+        let mut i = 0;
+        while i < numbers.len() {
+            numbers[i] = i as u8;
+            i += 1;
+        }
+        numbers
+    };
+    let [low, high] = position_masks(positions);
+    let before = low.count_ones() as usize;
+    assert!(before <= MAX_EXCEPTIONS);
+    let mut numbers = Lanes2([0; 128]);
+    // SAFETY: only code of this level calls this; 64 bytes from `before` on are in `ASCENDING`, and `numbers` are 128.
+    unsafe {
+        let none = _mm512_set1_epi8(NO_EXCEPTION as i8);
+        let first = _mm512_mask_expand_epi8(none, low, _mm512_loadu_si512(ASCENDING.as_ptr().cast()));
+        let second = _mm512_mask_expand_epi8(none, high, _mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()));
+        _mm512_store_si512(numbers.0.as_mut_ptr().cast(), first);
+        _mm512_store_si512(numbers.0.as_mut_ptr().add(64).cast(), second);
+    }
+    numbers
+}
+
+/// A byte for each code.
+#[repr(C, align(64))]
+struct Lanes2([u8; 128]);
 
 /// See `Simd::ascend`: for up to 64 positions one comparison with the positions one place on.
 #[inline(always)]
@@ -426,6 +497,19 @@ unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
     }
 }
 
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag32(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let sign = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi32(1)));
+        _mm512_xor_si512(_mm512_srli_epi32::<1>(v), sign)
+    }
+}
+
 /// Running sums of the lanes, behind `carry`, which becomes the sum of all.
 ///
 /// # Safety
@@ -441,8 +525,21 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
         let sums = _mm512_add_epi32(v, *carry);
         // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v));
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
         sums
+    }
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag64(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let sign = _mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi64(1)));
+        _mm512_xor_si512(_mm512_srli_epi64::<1>(v), sign)
     }
 }
 
@@ -459,7 +556,7 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
         let sums = _mm512_add_epi64(v, *carry);
-        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), v));
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
         sums
     }
 }
@@ -508,17 +605,17 @@ impl Simd<u32, 128> for Avx512 {
     fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
         // SAFETY: only code of this level calls this; each access is to 16 of the codes.
         unsafe {
-            let one = _mm512_set1_epi32(1);
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
-            for i in 0..8 {
-                let at = codes.as_mut_ptr().add(16 * i).cast();
-                let v = _mm512_loadu_si512(at);
-                let sign = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(v, one));
-                let mut v = _mm512_xor_si512(_mm512_srli_epi32::<1>(v), sign);
-                if twice {
-                    v = sums32(v, &mut slope);
+            if twice {
+                for i in 0..8 {
+                    let at = codes.as_mut_ptr().add(16 * i).cast();
+                    _mm512_storeu_si512(at, sums32(sums32(unzigzag32(_mm512_loadu_si512(at)), &mut slope), &mut carry));
                 }
-                _mm512_storeu_si512(at, sums32(v, &mut carry));
+            } else {
+                for i in 0..8 {
+                    let at = codes.as_mut_ptr().add(16 * i).cast();
+                    _mm512_storeu_si512(at, sums32(unzigzag32(_mm512_loadu_si512(at)), &mut carry));
+                }
             }
         }
     }
@@ -575,24 +672,20 @@ impl Simd<u32, 128> for Avx512 {
             return scalar::merge(codes, width, positions, highs, high_width);
         }
         room(2 * 64, highs);
-        let masks = position_masks(positions);
+        let numbers = numbers_of(positions);
         // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
-        // 16 at a time.
+        // 16 at a time, and so are numbers.
         unsafe {
             let first = unpack32(highs.as_ptr(), high_width);
             let second = unpack32(highs.as_ptr().add(2 * high_width as usize), high_width);
-            let lanes = LANES32.load();
-            let shift = _mm_cvtsi32_si128(width as i32);
-            let mut next = 0;
+            let (none, width) = (_mm512_set1_epi32(NO_EXCEPTION.into()), _mm512_set1_epi32(width as i32));
             for i in 0..8 {
-                let mask = (masks[16 * i / 64] >> (16 * i % 64)) as __mmask16;
-                // The high parts from `next` on, spread to where the mask has bits.
-                let from = _mm512_add_epi32(lanes, _mm512_set1_epi32(next));
-                let part = _mm512_permutex2var_epi32(first, from, second);
-                let part = _mm512_sll_epi32(_mm512_maskz_expand_epi32(mask, part), shift);
+                let number = _mm512_cvtepu8_epi32(_mm_load_si128(numbers.0.as_ptr().add(16 * i).cast()));
+                let part = _mm512_permutex2var_epi32(first, number, second);
+                // A shift by `NO_EXCEPTION` and more leaves nothing. In bits: (number and none) or width.
+                let part = left32(part, _mm512_ternarylogic_epi32::<0xEA>(number, none, width));
                 let at = codes.as_mut_ptr().add(16 * i).cast();
                 _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
-                next += mask.count_ones() as i32;
             }
         }
     }
@@ -620,17 +713,17 @@ impl Simd<u64, 64> for Avx512 {
     fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
         // SAFETY: only code of this level calls this; each access is to 8 of the codes.
         unsafe {
-            let one = _mm512_set1_epi64(1);
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
-            for i in 0..8 {
-                let at = codes.as_mut_ptr().add(8 * i).cast();
-                let v = _mm512_loadu_si512(at);
-                let sign = _mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(v, one));
-                let mut v = _mm512_xor_si512(_mm512_srli_epi64::<1>(v), sign);
-                if twice {
-                    v = sums64(v, &mut slope);
+            if twice {
+                for i in 0..8 {
+                    let at = codes.as_mut_ptr().add(8 * i).cast();
+                    _mm512_storeu_si512(at, sums64(sums64(unzigzag64(_mm512_loadu_si512(at)), &mut slope), &mut carry));
                 }
-                _mm512_storeu_si512(at, sums64(v, &mut carry));
+            } else {
+                for i in 0..8 {
+                    let at = codes.as_mut_ptr().add(8 * i).cast();
+                    _mm512_storeu_si512(at, sums64(unzigzag64(_mm512_loadu_si512(at)), &mut carry));
+                }
             }
         }
     }
@@ -687,24 +780,20 @@ impl Simd<u64, 64> for Avx512 {
             return scalar::merge(codes, width, positions, highs, high_width);
         }
         room(64, highs);
-        let masks = position_masks(positions);
+        let numbers = numbers_of(positions);
         // SAFETY: only code of this level calls this; 64 bytes from high_width ≤ 64 on are in `highs`; codes are accessed
-        // 8 at a time.
+        // 8 at a time, and so are numbers.
         unsafe {
             let first = unpack64(highs.as_ptr(), high_width);
             let second = unpack64(highs.as_ptr().add(high_width as usize), high_width);
-            let lanes = LANES64.load();
-            let shift = _mm_cvtsi32_si128(width as i32);
-            let mut next = 0;
+            let (none, width) = (_mm512_set1_epi64(NO_EXCEPTION.into()), _mm512_set1_epi64(width.into()));
             for i in 0..8 {
-                let mask = (masks[8 * i / 64] >> (8 * i % 64)) as __mmask8;
-                // The high parts from `next` on, spread to where the mask has bits.
-                let from = _mm512_add_epi64(lanes, _mm512_set1_epi64(next));
-                let part = _mm512_permutex2var_epi64(first, from, second);
-                let part = _mm512_sll_epi64(_mm512_maskz_expand_epi64(mask, part), shift);
+                let number = _mm512_cvtepu8_epi64(_mm_loadl_epi64(numbers.0.as_ptr().add(8 * i).cast()));
+                let part = _mm512_permutex2var_epi64(first, number, second);
+                // As above.
+                let part = left64(part, _mm512_ternarylogic_epi64::<0xEA>(number, none, width));
                 let at = codes.as_mut_ptr().add(8 * i).cast();
                 _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
-                next += mask.count_ones() as i64;
             }
         }
     }
