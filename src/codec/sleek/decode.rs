@@ -20,6 +20,9 @@ enum Content<'a, W> {
     Packed(Parts<W>, &'a [u8]),
 }
 
+/// Subchunks whose codes are unpacked before any of them is decoded, where there are exceptions: while one waits, the other works. A power of two.
+const AT_ONCE: usize = 2;
+
 /// Decodes `body` into `out`, the whole bytes of the chunk; with `past_caches` as `stage::stream` writes.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
@@ -34,25 +37,29 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let size = size_of::<E::Word>();
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
-    let lines = body.len.div_ceil(64 * SUBCHUNKS);
+    let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
     let mut ahead = Ahead::new(ahead, body.len / 64);
-    const K: usize = 4;
-    let (mut codes, mut staged) = ([Line::ZERO; K * SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
-    let (codes, staged) = (view::<[[E::Word; S]; K]>(&mut codes), bytes_of(&mut staged));
+    let (mut codes, mut staged) = ([Line::ZERO; AT_ONCE * SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
+    let (codes, staged) = (view::<[[E::Word; S]; AT_ONCE]>(&mut codes), bytes_of(&mut staged));
+    let at_once = match &content {
+        Content::Packed(parts, _) if parts.header.patched != 0 => AT_ONCE,
+        _ => 1,
+    };
     for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
         ahead.fetch(lines);
-        if s % K == 0 && let Content::Packed(parts, body) = &content {
-            for t in 0..K {
-                unpack::<E::Word, S, P>(parts, s + t, body, &mut codes[t]);
+        if s & (at_once - 1) == 0
+            && let Content::Packed(parts, body) = &content
+        {
+            for (t, codes) in codes[..at_once].iter_mut().enumerate() {
+                unpack::<E::Word, S, P>(parts, s + t, body, codes);
             }
         }
-        let codes = &mut codes[s % K];
         let len = out.len();
         let place = if past_caches { &mut staged[..len] } else { &mut *out };
         match &content {
             Content::Raw(data) => place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..len]),
             Content::Constant(element) => place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)),
-            Content::Packed(parts, body) => subchunk::<E, S, P>(plan, parts, s, body, codes, place),
+            Content::Packed(parts, _) => subchunk::<E, S, P>(plan, parts, s, &mut codes[s & (at_once - 1)], place),
         }
         if plan.big_endian {
             place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
@@ -249,13 +256,12 @@ fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
     }
 }
 
-/// Decodes subchunk `s`; `codes` is only there to be used again.
+/// Decodes subchunk `s` from its `codes`, which it uses up.
 #[inline(always)]
 fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     parts: &Parts<E::Word>,
     s: usize,
-    body: &[u8],
     codes: &mut [E::Word; S],
     out: &mut [u8],
 ) {
@@ -305,11 +311,11 @@ fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl 
     }
 }
 
-/// The codes of active subchunk `s`, exceptions included.
+/// The codes of subchunk `s`, exceptions included; zeros where it has none.
 #[inline(always)]
 fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8], codes: &mut [W; S]) {
-    let width = parts.width(s);
-    if width > 0 && parts.header.active >> s & 1 != 0 {
+    let width = if parts.header.active >> s & 1 == 1 { parts.width(s) } else { 0 };
+    if width > 0 {
         P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
     } else {
         codes.fill(W::ZERO);

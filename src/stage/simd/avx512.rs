@@ -277,14 +277,8 @@ unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
         // Bit by bit: the low value where `keep` is set, the high one, moved down to n, elsewhere.
         let pairs = _mm512_ternarylogic_epi64::<0xD8>(shifted, v, keep);
         let swapped = _mm512_permutex_epi64::<0b10_11_00_01>(pairs);
-        let left = _mm512_or_si512(
-            left64(pairs, row.own_left.load()),
-            left64(swapped, row.swapped_left.load()),
-        );
-        let right = _mm512_or_si512(
-            right64(pairs, row.own_right.load()),
-            right64(swapped, row.swapped_right.load()),
-        );
+        let left = _mm512_or_si512(left64(pairs, row.own_left.load()), left64(swapped, row.swapped_left.load()));
+        let right = _mm512_or_si512(right64(pairs, row.own_right.load()), right64(swapped, row.swapped_right.load()));
         let strings = _mm512_or_si512(left, right);
         let bytes = _mm512_or_si512(
             _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), strings),
@@ -418,7 +412,7 @@ const NO_EXCEPTION: u8 = 0x80;
 
 /// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
 #[inline(always)]
-fn numbers_of(positions: &[u8]) -> Lanes2 {
+fn numbers_of(positions: &[u8]) -> Numbers {
     const ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
         let mut numbers = [0; 64 + MAX_EXCEPTIONS];
         let mut i = 0;
@@ -431,7 +425,7 @@ fn numbers_of(positions: &[u8]) -> Lanes2 {
     let [low, high] = position_masks(positions);
     let before = low.count_ones() as usize;
     assert!(before <= MAX_EXCEPTIONS);
-    let mut numbers = Lanes2([0; 128]);
+    let mut numbers = Numbers([0; 128]);
     // SAFETY: only code of this level calls this; 64 bytes from `before` on are in `ASCENDING`, and `numbers` are 128.
     unsafe {
         let none = _mm512_set1_epi8(NO_EXCEPTION as i8);
@@ -445,7 +439,7 @@ fn numbers_of(positions: &[u8]) -> Lanes2 {
 
 /// A byte for each code.
 #[repr(C, align(64))]
-struct Lanes2([u8; 128]);
+struct Numbers([u8; 128]);
 
 /// See `Simd::ascend`: for up to 64 positions one comparison with the positions one place on.
 #[inline(always)]
@@ -570,12 +564,8 @@ fn stream_lines(src: &[u8], dst: &mut [u8]) {
     });
 }
 
-/// 0, 1, 2, ….
-const LANES32: Lanes<u32, 16> = Lanes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
 /// Of two vectors the low halves of the 64-bit lanes.
 const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);
-/// 0, 1, 2, ….
-const LANES64: Lanes<u64, 8> = Lanes([0, 1, 2, 3, 4, 5, 6, 7]);
 
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
