@@ -18,15 +18,17 @@ template <class T> struct Bench {
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
+    enum { PLAIN, FAR, EXACT };
     enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
 
     Compressor block;
     Desk& desk;
     Bench<T>& shared;
     u32 lane, warp;
+    u32 look;    // how this warp looks at its words, as the last ones needed it
 
     DEV FastEncoder(const CompressArgs& a, Bench<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
+        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), look(PLAIN) {}
 
     DEV void run() {
         while (block.enter()) {
@@ -61,10 +63,9 @@ template <class T> struct FastEncoder {
         if (packed(round, 2).there) block.place(body, packed(round, 2));
         if (!source.whole) load_part(q, source);
         u32 n[PER_WARP];
-        if (measure<QUANTIZED>(q, n)) {
+        while (!measure<QUANTIZED>(q, n)) {
             if (source.whole) load(q, source.start);
             else load_part(q, source);
-            measure_exactly(q, n);
         }
         tell(q, n);
         __syncthreads();
@@ -121,18 +122,47 @@ template <class T> struct FastEncoder {
         return width_of(warp_or(any));
     }
 
-    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
-    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        bool again = false;
+    // Words of the warp's subchunks to codes, and the codes' widths. False if that takes a closer look, from the words again.
+    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) {
+        bool good = true;
+        if (QUANTIZED && uniform(look) == EXACT) {
+            measure_exactly(q, n);
+            look = FAR;
+        } else if (QUANTIZED && uniform(look) == FAR) {
+            good = measure_far(q, n);
+            look = good ? PLAIN : EXACT;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++)
+                if (n[k] > SMALL_WIDTH && good) look = FAR;
+        } else {
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(q[k], v);
+                n[k] = to_codes<QUANTIZED>(v);
+                good &= !QUANTIZED || n[k] <= SMALL_WIDTH;
+                q[k] = join(v);
+            }
+            if (!good) look = FAR;
+        }
+        return uniform(good);
+    }
+    // With numbers that are kept bit for bit.
+    DEV bool measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        bool near = true;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES];
+            Word v[T::VALUES], any = 0;
             split(q[k], v);
-            n[k] = to_codes<QUANTIZED>(v);
-            again |= QUANTIZED && n[k] > SMALL_WIDTH;
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) {
+                v[i] = shared.quantizer.any_code(v[i], near);
+                any |= v[i];
+            }
+            n[k] = width_of(warp_or(any));
             q[k] = join(v);
         }
-        return again;
+        return __all_sync(FULL, near);
     }
     DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });

@@ -35,7 +35,7 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     l.patched = __ballot_sync(FULL, count != 0);
     // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
     const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
-    const u32 before = warp_exclusive_sum(length, lane), all = __shfl_sync(FULL, before + length, 31);
+    const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
     l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
@@ -366,13 +366,13 @@ template <class T> struct GeneralEncoder {
     DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
         if (T::BITS == 64 && uniform(small)) {
             u32 v[2] = {codes.x, codes.z};
-            restore_words<Small64>(mode, special, (u32)base, lane, v);
+            restore_words<Small64>(mode, special, (u32)base, v);
             codes = make_uint4(v[0] - (u32)least, 0, v[1] - (u32)least, 0);
             return;
         }
         Word v[T::VALUES];
         split(codes, v);
-        restore_words<T>(mode, special, base, lane, v);
+        restore_words<T>(mode, special, base, v);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
         codes = join(v);
