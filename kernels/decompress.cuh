@@ -10,9 +10,9 @@
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)
 #define SUBCHUNKS_A_DECODER (SUBCHUNKS / DECODE_WARPS)
-// Behind the largest body lies room for the high parts of a subchunk of each warp, and what is read behind a string. The tail is parsed, too,
+// Behind the largest body lies room for the high parts of two subchunks of each warp, and what is read behind a string. The tail is parsed, too,
 // before its length is known to fit.
-#define BODY_ROOM (CHUNK_BYTES + 16 + DECODE_WARPS * SUBCHUNK_BYTES)
+#define BODY_ROOM (CHUNK_BYTES + 16 + 2 * DECODE_WARPS * SUBCHUNK_BYTES)
 
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
@@ -49,11 +49,11 @@ template <class T> struct alignas(2 * sizeof(typename T::Word)) Subchunk {
     u32 info;                 // bits 0–7 width n, 8–9 mode, 10 patched, 11 whether sums of codes fit into 32 bits, 16–31 place in the body, in 8 bytes
 };
 
-// Exceptions of a subchunk.
+// Exceptions of a subchunk. All exceptions of a chunk are numbered through; where it says so, a place is that of exception 0 if it were one of these.
 struct alignas(16) Patch {
-    u32 first;         // how many exceptions there are in the subchunks before
-    u32 positions;     // place in the body
-    u32 high_parts;    // place in the body, in bits
+    u32 first;         // number of the first
+    u32 positions;     // place in the body of exception 0's
+    u32 high_parts;    // place in the body of exception 0's, in bits
     u32 info;          // bits 0–7 bits of a high part, 8–15 width n, 16– subchunk
 };
 
@@ -112,7 +112,8 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
         if (patch) {
             const u32 high_parts = 8 * (before + count), used = high_parts + count * h;
             if (at <= bytes && used & 7) good &= byte[used >> 3] >> (used & 7) == 0;
-            parts.patch[rank] = {(up_to - length) >> 16, before, high_parts, h | n << 8 | lane << 16};
+            const u32 first = (up_to - length) >> 16;
+            parts.patch[rank] = {first, before - first, high_parts - first * h, h | n << 8 | lane << 16};
         }
         if (lane == 0) parts.patch[patches].first = all >> 16;
     }
@@ -139,20 +140,20 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
 // are those of the first of these subchunks that has any, and the following ones up to `end`. False on a lane that finds them not valid. For a whole warp.
 template <class T> DEV bool patch(const u32* body, const Patch* patches, u32 number, u32 subchunk, uint4* stage, u32 lane) {
     typedef typename T::Word Word;
-    const u32 begin = patches[0].first, end = patches[number].first, mine = lane < number ? patches[lane].first : ~0u;
-    bool good = true;
-    patches--;
+    const u32 begin = patches[0].first, end = patches[number].first, mine = lane < number ? patches[lane].first : ~0u, up_to = low_ones(lane + 1);
+    u32 bad = 0, rank = 0;    // bad: in the top bit
 #pragma unroll 1
-    for (u32 i = begin; uniform(i) < end; i += 32) {
+    for (u32 first = begin; uniform(first) < end; first += 32) {
         // A bit for each subchunk whose exceptions begin among these 32.
-        const u32 begins = __reduce_or_sync(FULL, mine - i < 32 ? 1u << (mine - i & 31) : 0);
-        if (i + lane < end) {
-            const Patch p = patches[__popc(begins & low_ones(lane + 1))];
-            const u32 j = i + lane - p.first, h = p.info & 0xff, n = p.info >> 8 & 0xff;
-            const u8* position = (const u8*)body + p.positions + j;
+        const u32 begins = __reduce_or_sync(FULL, mine - first < 32 ? 1u << (mine - first & 31) : 0), i = first + lane;
+        if (i < end) {
+            const Patch p = patches[rank + __popc(begins & up_to) - 1];
+            const u32 h = p.info & 0xff, n = p.info >> 8 & 0xff;
+            const u8* position = (const u8*)body + (p.positions + i);
             const u32 place = position[0], before = position[-1];
-            good &= place < 32 * T::VALUES && (j == 0 || before < place);
-            const u32 bit = p.high_parts + j * h;
+            // Places grow, but that of the first one may be any.
+            bad |= (32 * T::VALUES - 1 - place) | ~((before - place) | (i - p.first - 1));
+            const u32 bit = p.high_parts + i * h;
             const u32* w = body + (bit >> 5);
             const u32 to = ((p.info >> 16) - subchunk) * (32 * T::VALUES) + (place & (32 * T::VALUES - 1));
             const u32 low = __funnelshift_r(w[0], w[1], bit);
@@ -160,9 +161,9 @@ template <class T> DEV bool patch(const u32* body, const Patch* patches, u32 num
             else if (T::BITS == 32) ((u32*)stage)[to] = (low & low_ones(h)) << n;
             else ((u16*)stage)[to] = (u16)((low & low_ones(h)) << n);
         }
-        patches += __popc(begins);
+        rank += __popc(begins);
     }
-    return good;
+    return (i32)bad >= 0;
 }
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
@@ -224,11 +225,11 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, 
     uint4* stage = (uint4*)body + units + 1 + warp * room * 32;
     u32 s = warp * SUBCHUNKS_A_DECODER;
     const u32 end = s + SUBCHUNKS_A_DECODER;
-    const Patch* patches = parts.patch + __popc(patched & low_ones(s));
+    u32 rank = __popc(patched & low_ones(s));
     bool good = true;
-    at += s * SUBCHUNK_BYTES + lane * 16;
+    u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
     const bool plain = whole && !big_endian;
-    uint4* to = (uint4*)(target.origin + at);
+    uint4* to = (uint4*)(target.origin + at + in_chunk);
 #pragma unroll 1
     while (s < end) {
         const u32 until = min_of(s + room, end), number = __popc(patched >> s & low_ones(until - s));
@@ -237,9 +238,9 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, 
             for (u32 k = 0; k < SUBCHUNKS_A_DECODER; k++)
                 if (k < until - s) stage[k * 32 + lane] = make_uint4(0, 0, 0, 0);
             __syncwarp();
-            good &= patch<T>(body, patches, number, s, stage, lane);
+            good &= patch<T>(body, parts.patch + rank, number, s, stage, lane);
             __syncwarp();
-            patches += number;
+            rank += number;
         }
         const uint4* more = stage + lane;
 #pragma unroll 1
@@ -257,9 +258,9 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, 
                 store_streaming(to, q);
             } else {
                 if (big_endian) q = swap_bytes<T>(q);
-                target.store(at, whole, q);
+                target.store(at + in_chunk, whole, q);
             }
-            at += SUBCHUNK_BYTES;
+            in_chunk += SUBCHUNK_BYTES;
             to += SUBCHUNK_BYTES / 16;
             more += 32;
         }

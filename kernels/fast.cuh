@@ -12,36 +12,37 @@ template <class T> struct Bench {
     Packed packed[4];                            // of the last rounds
     Quantizer<T> quantizer;
     uint4 one;                                   // of each warp: whether all its codes are one
+    u32 far[2];                                  // the last even and odd rounds that are to look at numbers beyond T
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
-    enum { PLAIN, FAR, EXACT };
     enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
 
     Compressor block;
     Desk& desk;
     Bench<T>& shared;
     u32 lane, warp;
-    u32 look;    // how this warp looks at its words, as the last ones needed it
 
     DEV FastEncoder(const CompressArgs& a, Bench<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), look(PLAIN) {}
+        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
         while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (threadIdx.x == 0) {
+                shared.far[0] = shared.far[1] = ~0u;
                 shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
                 shared.quantizer.set_bound(desk.job.plan.abs_bound);
             }
             __syncthreads();
             u32 round = 0;
             for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
-                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
-                else step<false>(round, desk.chunk[round & 1]);
+                if (!shared.quantizer.on) step<false, false>(round, desk.chunk[round & 1]);
+                else if (shared.far[round & 1] == round) step<true, true>(round, desk.chunk[round & 1]);
+                else step<true, false>(round, desk.chunk[round & 1]);
             }
             drain(round);
         }
@@ -50,8 +51,8 @@ template <class T> struct FastEncoder {
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // One chunk in, one out.
-    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
+    // One chunk in, one out. Where the chunk before had numbers beyond T, this one is looked at with FAR, which takes them at once.
+    template <bool QUANTIZED, bool FAR> DEV void step(u32 round, u64 c) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
         const Source source = desk.job.source(c);
@@ -63,10 +64,14 @@ template <class T> struct FastEncoder {
         if (packed(round, 2).there) block.place(body, packed(round, 2));
         if (!source.whole) load_part(q, source);
         u32 n[PER_WARP];
-        while (!measure<QUANTIZED>(q, n)) {
+        bool again = measure<QUANTIZED, FAR>(q, n);
+        if (again) {
             if (source.whole) load(q, source.start);
             else load_part(q, source);
+            measure_exactly(q, n);
         }
+        if (FAR) again |= any_wide(n);
+        if (QUANTIZED && again && lane == 0) shared.far[i ^ 1] = round + 1;
         tell(q, n);
         __syncthreads();
         Frame frame;
@@ -122,47 +127,32 @@ template <class T> struct FastEncoder {
         return width_of(warp_or(any));
     }
 
-    // Words of the warp's subchunks to codes, and the codes' widths. False if that takes a closer look, from the words again.
-    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) {
-        bool good = true;
-        if (QUANTIZED && uniform(look) == EXACT) {
-            measure_exactly(q, n);
-            look = FAR;
-        } else if (QUANTIZED && uniform(look) == FAR) {
-            good = measure_far(q, n);
-            look = good ? PLAIN : EXACT;
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++)
-                if (n[k] > SMALL_WIDTH && good) look = FAR;
-        } else {
-#pragma unroll
-            for (int k = 0; k < PER_WARP; k++) {
-                Word v[T::VALUES];
-                split(q[k], v);
-                n[k] = to_codes<QUANTIZED>(v);
-                good &= !QUANTIZED || n[k] <= SMALL_WIDTH;
-                q[k] = join(v);
-            }
-            if (!good) look = FAR;
-        }
-        return uniform(good);
-    }
-    // With numbers that are kept bit for bit.
-    DEV bool measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
+    template <bool QUANTIZED, bool FAR> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         bool near = true;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES], any = 0;
+            Word v[T::VALUES];
             split(q[k], v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) {
-                v[i] = shared.quantizer.any_code(v[i], near);
-                any |= v[i];
-            }
-            n[k] = width_of(warp_or(any));
+            n[k] = FAR ? to_any_codes(v, near) : to_codes<QUANTIZED>(v);
             q[k] = join(v);
         }
-        return __all_sync(FULL, near);
+        return FAR ? !__all_sync(FULL, near) : QUANTIZED && any_wide(n);
+    }
+    static DEV bool any_wide(const u32 (&n)[PER_WARP]) {
+        bool wide = false;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
+        return wide;
+    }
+    DEV u32 to_any_codes(Word (&v)[T::VALUES], bool& near) const {
+        Word any = 0;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            v[i] = shared.quantizer.any_code(v[i], near);
+            any |= v[i];
+        }
+        return width_of(warp_or(any));
     }
     DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });

@@ -127,7 +127,7 @@ template <class T> struct Quantizer {
         const Float v = number_of_element(bits);
         Word signs = 0;
         bool plain = true;
-        const Word code = plain_code_of(v, plain, signs), kept = wrap<T>(2 * (bits - top + k) - (bits >> (T::BITS - 1)));
+        const Word code = plain_code_of(v, plain, signs), kept = wrap<T>(2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1)));
         const bool close = magnitude_of(v) < far;
         near &= plain || !close;
         return close ? wrap<T>(code) : kept;
