@@ -12,7 +12,7 @@ template <class T> struct Bench {
     Packed packed[4];                            // of the last rounds
     Quantizer<T> quantizer;
     uint4 one;                                   // of each warp: whether all its codes are one
-    u32 far[2];                                  // the last even and odd rounds that are to look at numbers beyond T
+    u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
@@ -32,17 +32,16 @@ template <class T> struct FastEncoder {
     DEV void run() {
         while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
-                shared.far[0] = shared.far[1] = ~0u;
                 shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
                 shared.quantizer.set_bound(desk.job.plan.abs_bound);
             }
             __syncthreads();
             u32 round = 0;
             for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
-                if (!shared.quantizer.on) step<false, false>(round, desk.chunk[round & 1]);
-                else if (shared.far[round & 1] == round) step<true, true>(round, desk.chunk[round & 1]);
-                else step<true, false>(round, desk.chunk[round & 1]);
+                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
+                else step<false>(round, desk.chunk[round & 1]);
             }
             drain(round);
         }
@@ -51,8 +50,8 @@ template <class T> struct FastEncoder {
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // One chunk in, one out. Where the chunk before had numbers beyond T, this one is looked at with FAR, which takes them at once.
-    template <bool QUANTIZED, bool FAR> DEV void step(u32 round, u64 c) {
+    // One chunk in, one out.
+    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
         const Source source = desk.job.source(c);
@@ -63,16 +62,17 @@ template <class T> struct FastEncoder {
         }
         if (packed(round, 2).there) block.place(body, packed(round, 2));
         if (!source.whole) load_part(q, source);
-        u32 n[PER_WARP];
-        bool again = measure<QUANTIZED, FAR>(q, n);
-        if (again) {
-            if (source.whole) load(q, source.start);
-            else load_part(q, source);
-            measure_exactly(q, n);
+        const bool near = !QUANTIZED || !uniform(shared.far[warp]);
+        bool again = true;
+        if (near) again = measure<QUANTIZED>(q);
+        if (QUANTIZED && uniform(again)) {
+            if (near) reload(q, source);
+            if (!measure_far(q)) {
+                reload(q, source);
+                measure_exactly(q);
+            }
         }
-        if (FAR) again |= any_wide(n);
-        if (QUANTIZED && again && lane == 0) shared.far[i ^ 1] = round + 1;
-        tell(q, n);
+        tell(q);
         __syncthreads();
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
@@ -127,43 +127,60 @@ template <class T> struct FastEncoder {
         return width_of(warp_or(any));
     }
 
-    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
-    template <bool QUANTIZED, bool FAR> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        bool near = true;
+    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
+        if (source.whole) load(q, source.start);
+        else load_part(q, source);
+    }
+
+    // Words of the warp's subchunks to codes, whose widths it tells the others; whether they need a closer look.
+    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP]) const {
+        bool wide = false;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES];
             split(q[k], v);
-            n[k] = FAR ? to_any_codes(v, near) : to_codes<QUANTIZED>(v);
+            const u32 n = to_codes<QUANTIZED>(v);
+            wide |= n > SMALL_WIDTH;
+            tell_width(k, n);
             q[k] = join(v);
         }
-        return FAR ? !__all_sync(FULL, near) : QUANTIZED && any_wide(n);
+        return QUANTIZED && wide;
     }
-    static DEV bool any_wide(const u32 (&n)[PER_WARP]) {
-        bool wide = false;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
-        return wide;
-    }
-    DEV u32 to_any_codes(Word (&v)[T::VALUES], bool& near) const {
-        Word any = 0;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            v[i] = shared.quantizer.any_code(v[i], near);
-            any |= v[i];
-        }
-        return width_of(warp_or(any));
-    }
-    DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });
+    // The same with numbers beyond T; false where that is not exact.
+    DEV bool measure_far(uint4 (&q)[PER_WARP]) const {
+        bool good = true, wide = false;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES], any = 0;
             split(q[k], v);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) any |= v[i];
-            n[k] = width_of(warp_or(any));
+            for (int i = 0; i < T::VALUES; i++) {
+                v[i] = shared.quantizer.any_code(v[i], good);
+                any |= v[i];
+            }
+            const u32 n = width_of(warp_or(any));
+            wide |= n > SMALL_WIDTH;
+            tell_width(k, n);
+            q[k] = join(v);
         }
+        if (lane == 0) shared.far[warp] = wide;
+        return __all_sync(FULL, good);
+    }
+    DEV void measure_exactly(uint4 (&q)[PER_WARP]) const {
+        one_by_one(q, [&](uint4 words, int k) {
+            Word v[T::VALUES], any = 0;
+            split(words, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) {
+                v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
+                any |= v[i];
+            }
+            tell_width(k, width_of(warp_or(any)));
+            return join(v);
+        });
+    }
+    DEV void tell_width(int k, u32 n) const {
+        if (lane == 0) shared.width[warp * PER_WARP + k] = (u8)n;
     }
 
     // The layout of a packed chunk.
@@ -226,18 +243,8 @@ template <class T> struct FastEncoder {
         }
     }
 
-    DEV uint4 exact_codes(uint4 words) const {
-        Word v[T::VALUES];
-        split(words, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
-        return join(v);
-    }
-
-    DEV void tell(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++)
-            if (lane == 0) shared.width[warp * PER_WARP + k] = (u8)n[k];
+    // Whether all codes are one.
+    DEV void tell(const uint4 (&q)[PER_WARP]) const {
         Word v[T::VALUES];
         split(q[0], v);
         const Word first = __shfl_sync(FULL, v[0], 0);

@@ -83,17 +83,19 @@ template <class T> struct Quantizer {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = bin_of(v[i]);
     }
+    // How far a number is from a multiple of the step; the product is exact where this counts, that is below T.
+    DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
     // The rounded quotient; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is below `limit`.
     DEV Word plain_bin(Word bits, bool& plain) const { return plain_bin_of(number_of_element(bits), plain); }
     DEV u32 plain_bin_of(float v, bool& plain) const {
         const float biased = v * inverse + 12582912.0f;
-        plain &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        plain &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         if (T::BITS != 32) plain &= fabsf(v) < limit;
         return bits_of(biased) - 0x4B400000u;
     }
     DEV u64 plain_bin_of(double v, bool& plain) const {
         const double biased = v * inverse + 6755399441055744.0;
-        plain &= fabs(v - (biased - 6755399441055744.0) * step) <= bound && fabs(v) < limit;
+        plain &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound && fabs(v) < limit;
         return bits_of(biased) - 0x4338000000000000ull;
     }
     static DEV bool plain_range(Word least, Word most) {
@@ -109,14 +111,14 @@ template <class T> struct Quantizer {
     DEV Word plain_code(Word bits, bool& near, Word& signs) const { return plain_code_of(number_of_element(bits), near, signs); }
     DEV u32 plain_code_of(float v, bool& near, u32& signs) const {
         const float biased = v * inverse + 12582912.0f;
-        near &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        near &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         signs |= bits_of(biased);
         const u32 twice = 2 * bits_of(biased) - 2 * 0x4B400000u;
         return twice ^ (u32)((i32)twice >> 31);
     }
     DEV u64 plain_code_of(double v, bool& near, u64& signs) const {
         const double biased = v * inverse + 6755399441055744.0;
-        near &= fabs(v - (biased - 6755399441055744.0) * step) <= bound;
+        near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
         signs |= bits_of(biased);
         const u64 twice = 2 * bits_of(biased) - 2 * 0x4338000000000000ull;
         return twice ^ (u64)((i64)twice >> 63);
