@@ -58,7 +58,7 @@ template <class T> struct FastEncoder {
         uint4 q[PER_WARP];
         if (source.whole) {
             load(q, source.start);
-            prefetch_ahead(c);
+            block.prefetch_ahead(c);
         }
         if (packed(round, 2).there) block.place(body, packed(round, 2));
         if (!source.whole) load_part(q, source);
@@ -106,12 +106,6 @@ template <class T> struct FastEncoder {
     }
     DEV void load_part(uint4 (&q)[PER_WARP], const Source& source) const {
         one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
-    }
-
-    // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
-    DEV void prefetch_ahead(u64 c) const {
-        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;
-        if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
     }
 
     // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.

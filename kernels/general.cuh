@@ -1,21 +1,29 @@
 // The encoder for everything: both profiles, all element types, byte orders and alignments.
+//
+// A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to its place, whose sizes before it
+// are known by now, and the other is packed where it lay.
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
 
-// What the warps of a block tell each other of their subchunks.
+// What the warps of a block tell each other of a chunk.
+template <class T> struct Told {
+    typename T::Word base[SUBCHUNKS];
+    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
+    typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
+    u32 same[COMPRESS_WARPS];                  // of each warp: whether they do
+};
+
 template <class T> struct Shared {
     Desk desk;
-    Packed packed[2];                          // this chunk and the last
+    Packed packed[4];                          // of the last rounds
+    Told<T> told[2];                           // of even and odd rounds, since a warp may be ahead of another
+    u64 part[COMPRESS_WARPS];                  // of each warp: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
     u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
-    typename T::Word base[SUBCHUNKS];
-    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
-    typename T::Word first[32];    // of each warp: the word that all its words equal
-    u32 same[32];                  // of each warp: whether they do
-    u64 any[32];                   // of each warp: OR of its words
+    u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -26,9 +34,9 @@ template <class T> struct Layout {
     typename T::Word ref, base;
 };
 
-template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
+template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     Layout<T> l;
-    l.choice = shared.choice[lane];
+    l.choice = told.choice[lane];
     const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
     const bool based = l.choice >> 10 & 1;
     l.active = __ballot_sync(FULL, width || count);
@@ -43,8 +51,8 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     l.base = 0;
     l.base_width = 0;
     if (__any_sync(FULL, based)) {
-        l.ref = biased<T>(warp_min(based ? biased<T>(shared.base[lane]) : ones<T>(T::BITS)));
-        l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
+        l.ref = biased<T>(warp_min(based ? biased<T>(told.base[lane]) : ones<T>(T::BITS)));
+        l.base = based ? wrap<T>(told.base[lane] - l.ref) : 0;
         l.base_width = width_of(warp_or(l.base));
     }
     l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
@@ -129,6 +137,7 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
+    u32 round;
     u32 listed, listed_at;    // where the list of the warp's exceptions ends; where those of this lane's subchunk begin in it
     bool fast;        // the profile
     Quantizer<T> quantizer;
@@ -141,26 +150,67 @@ template <class T> struct GeneralEncoder {
         while (block.enter()) {
             quantizer.set(plan.step_w, plan.step_j);
             quantizer.set_bound(plan.abs_bound);
-            if (threadIdx.x == 0) shared.packed[1].there = 0;
-            for (u32 i = 0; uniform(desk.chunk[i] < plan.chunks); i ^= 1) step(i, desk.chunk[i]);
+            for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
+            if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            __syncthreads();
+            for (round = 0; uniform(desk.chunk[round & 1] < plan.chunks); round++) step(desk.chunk[round & 1]);
+            find_place();
+            __syncthreads();
+            place();
+            __syncthreads();
+            record();
         }
     }
 
-    DEV void step(u32 i, u64 c) {
-        Packed& now = shared.packed[i];
-        const u32 entry = encode(c);
-        if (warp == 0) {
-            if (lane == 0) now = {c, 0, entry, 1};
-            __syncwarp();
-            block.look_ahead(shared.packed[i ^ 1], now);
-        }
+    DEV Told<T>& told() const { return shared.told[round & 1]; }
+    // The chunk of so many rounds before.
+    DEV Packed& packed(u32 ago) const { return shared.packed[(round - ago) & 3]; }
+
+    // Chooses for a chunk, places the one before, and packs.
+    DEV void step(u64 c) {
+        const Source source = desk.job.source(c);
+        choose(c, source);
+        find_place();
         __syncthreads();
         u64 following = 0;
         if (threadIdx.x == 0) following = block.ticket();
-        block.place(body, now);
-        if (threadIdx.x == 0) desk.chunk[i ^ 1] = following;
+        place();
+        if (threadIdx.x == 0) {
+            packed(0) = {c, 0, 0, 1};
+            desk.chunk[~round & 1] = following;
+        }
         __syncthreads();
-        if (threadIdx.x == COMPRESS_THREADS - 1) block.record(now);
+        record();
+        bool constant = true;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) constant &= told().same[w] && told().first[w] == told().first[0];
+        const Layout<T> l = lay_out<T>(told(), lane);
+        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes);
+        if (threadIdx.x == 0) packed(0).entry = entry;
+        pack_chunk(source, l, uniform(entry >> ENTRY_KIND_SHIFT));
+    }
+
+    // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
+    DEV void find_place() const {
+        const Packed &earlier = packed(2), &last = packed(1);
+        if (uniform(last.there)) {
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, WARPS);
+            if (lane == 0) shared.part[warp] = units;
+        }
+    }
+    DEV void place() {
+        const Packed& earlier = packed(2);
+        Packed& last = packed(1);
+        if (uniform(last.there)) {
+            u64 before = earlier.there ? earlier.before + earlier.units() : 0;
+#pragma unroll
+            for (int w = 0; w < WARPS; w++) before += shared.part[w];
+            block.place<true>(body, {last.c, before, last.entry, 1});
+            if (threadIdx.x == COMPRESS_THREADS - 1) last.before = before;
+        }
+    }
+    DEV void record() {
+        if (threadIdx.x == COMPRESS_THREADS - 1 && packed(1).there) block.record(packed(1));
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.
@@ -228,8 +278,8 @@ template <class T> struct GeneralEncoder {
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
-        shared.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        shared.base[s] = c.base;
+        told().choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        told().base[s] = c.base;
     }
 
     // The warp's words on the stage to codes, and what is chosen for them.
@@ -258,8 +308,8 @@ template <class T> struct GeneralEncoder {
     }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        shared.same[warp] = same;
-        shared.first[warp] = first;
+        told().same[warp] = same;
+        told().first[warp] = first;
     }
 
     // Steps 1 and 2 for a subchunk's words: leaves the codes there.
@@ -378,14 +428,14 @@ template <class T> struct GeneralEncoder {
         codes = join(v);
     }
 
-    // Encodes chunk c into `body`; its entry.
-    DEV u32 encode(u64 c) {
-        const Source source = desk.job.source(c);
+    // The words of chunk c to codes on the stage, and what is chosen for them.
+    DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         if (source.whole) {
             const uint4* from = (const uint4*)(source.start + place_of(0));
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
+            block.prefetch_ahead(c);
         } else {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
@@ -397,16 +447,13 @@ template <class T> struct GeneralEncoder {
         to_integers(q);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
-        for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (uniform(fast)) choose_fastest();
         else if (T::EXPONENT > 0 && uniform(special) == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
         else choose_adaptive<false>();
-        __syncthreads();
-        bool constant = true;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
-        const Layout<T> l = lay_out<T>(shared, lane);
-        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
+    }
+
+    // The body of the chunk on the stage, where there are zeros.
+    DEV void pack_chunk(const Source& source, const Layout<T>& l, u32 kind) {
         if (kind == KIND_PACKED) {
 #pragma unroll 1
             for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
@@ -420,10 +467,9 @@ template <class T> struct GeneralEncoder {
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(shared.first[0]);
+            const u64 bits = element_of(told().first[0]);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
-        return entry;
     }
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }

@@ -52,13 +52,17 @@ DEV u32 settled(u32 x) {
 }
 // Adds to a sum that of the lane `distance` below, if there is one: the shuffle itself tells.
 DEV void add_from_below(u32& sum, u32 distance) {
-    asm volatile("{ .reg .pred p; .reg .b32 r; shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff; @p add.u32 %0, %0, r; }" : "+r"(sum) : "r"(distance));
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n\t"
+        "@p add.u32 %0, %0, r;\n\t}" : "+r"(sum) : "r"(distance));
 }
 DEV void add_from_below(u64& sum, u32 distance) {
     u32 low = (u32)sum, high = (u32)(sum >> 32);
     asm volatile(
-        "{ .reg .pred p; .reg .b32 r, s; shfl.sync.up.b32 r|p, %0, %2, 0, 0xffffffff; shfl.sync.up.b32 s|p, %1, %2, 0, 0xffffffff; "
-        "@p add.cc.u32 %0, %0, r; @p addc.u32 %1, %1, s; }" : "+r"(low), "+r"(high) : "r"(distance));
+        "{\n\t.reg .pred p;\n\t.reg .b32 r, s;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %2, 0, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, 0, 0xffffffff;\n\t"
+        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
     sum = low | (u64)high << 32;
 }
 // The low `bits` bits set, at most 32.
