@@ -12,6 +12,7 @@ template <class T> struct Bench {
     Packed packed[4];                            // of the last rounds
     Quantizer<T> quantizer;
     uint4 one;                                   // of each warp: whether all its codes are one
+    u32 round[2];                                // rounds so far: for the part of a round before its first barrier, and the part behind it
     u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
@@ -34,16 +35,16 @@ template <class T> struct FastEncoder {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
+                shared.round[0] = 0;
                 shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
                 shared.quantizer.set_bound(desk.job.plan.abs_bound);
             }
             __syncthreads();
-            u32 round = 0;
-            for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
-                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
-                else step<false>(round, desk.chunk[round & 1]);
+            while (desk.chunk[shared.round[0] & 1] < desk.job.plan.chunks) {
+                if (shared.quantizer.on) step<true>();
+                else step<false>();
             }
-            drain(round);
+            drain(shared.round[0]);
         }
     }
 
@@ -51,16 +52,25 @@ template <class T> struct FastEncoder {
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
     // One chunk in, one out.
-    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
-        const u32 i = round & 1;
-        uint4* body = shared.body[i];
-        const Source source = desk.job.source(c);
+    template <bool QUANTIZED> DEV void step() {
         uint4 q[PER_WARP];
+        take<QUANTIZED>(q);
+        __syncthreads();
+        give<QUANTIZED>(q);
+        __syncthreads();
+    }
+
+    // The codes of a chunk, while the chunk two rounds before goes to its place.
+    template <bool QUANTIZED> DEV void take(uint4 (&q)[PER_WARP]) {
+        const u32 round = shared.round[0];
+        if (threadIdx.x == 0) shared.round[1] = round;
+        const u64 c = desk.chunk[round & 1];
+        const Source source = desk.job.source(c);
         if (source.whole) {
             load(q, source.start);
             block.prefetch_ahead(c);
         }
-        if (packed(round, 2).there) block.place(body, packed(round, 2));
+        if (packed(round, 2).there) block.place(shared.body[round & 1], packed(round, 2));
         if (!source.whole) load_part(q, source);
         const bool near = !QUANTIZED || !uniform(shared.far[warp]);
         bool again = true;
@@ -73,18 +83,24 @@ template <class T> struct FastEncoder {
             }
         }
         tell(q);
-        __syncthreads();
+    }
+
+    // Its body. What both parts need they read for themselves: there are no registers to keep it in.
+    template <bool QUANTIZED> DEV void give(const uint4 (&q)[PER_WARP]) {
+        const u32 round = shared.round[1], i = round & 1;
+        const u64 c = desk.chunk[i];
+        const Source source = desk.job.source(c);
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
-        build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        build<QUANTIZED>(shared.body[i], source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
         if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
         if (threadIdx.x == 0) {
             desk.chunk[i ^ 1] = block.ticket();
             packed(round, 0) = {c, 0, entry, 1};
+            shared.round[0] = round + 1;
         }
-        __syncthreads();
     }
 
     // Places what is packed.
