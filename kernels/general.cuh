@@ -16,6 +16,7 @@ template <class T> struct Told {
 
 template <class T> struct Shared {
     Desk desk;
+    u32 round[3];                              // rounds so far: for each of a round's three parts, between which are barriers
     Packed packed[4];                          // of the last rounds
     Told<T> told[2];                           // of even and odd rounds, since a warp may be ahead of another
     u64 part[COMPRESS_WARPS];                  // of each warp: units that it found between the two chunks before
@@ -23,6 +24,7 @@ template <class T> struct Shared {
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
     u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
+    u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
     u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
 };
 
@@ -92,13 +94,13 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
 }
 
-// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is, on the lane of each
-// subchunk, where its own begin.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, u32 at, const uint4* codes, u32 lane) {
+// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is where those of each
+// subchunk begin.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, const u32* at, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
     for (; uniform(first) < uniform(listed); first += 32) {
         const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, at, s);
+        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - at[s];
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
         const void* words = codes + s * 32;
@@ -129,6 +131,7 @@ template <class T> struct Rounding {
 template <class T> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
+    enum { CHOOSE, PLACE, PACK };    // parts of a round
 
     Compressor block;
     Desk& desk;
@@ -137,8 +140,6 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
-    u32 round;
-    u32 listed, listed_at;    // where the list of the warp's exceptions ends; where those of this lane's subchunk begin in it
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
@@ -152,55 +153,68 @@ template <class T> struct GeneralEncoder {
             quantizer.set_bound(plan.abs_bound);
             for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
             __syncthreads();
-            for (round = 0; uniform(desk.chunk[round & 1] < plan.chunks); round++) step(desk.chunk[round & 1]);
+            while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
             find_place();
             __syncthreads();
             place();
+            if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
             __syncthreads();
             record();
         }
     }
 
-    DEV Told<T>& told() const { return shared.told[round & 1]; }
+    DEV Told<T>& told(u32 part) const { return shared.told[shared.round[part] & 1]; }
     // The chunk of so many rounds before.
-    DEV Packed& packed(u32 ago) const { return shared.packed[(round - ago) & 3]; }
+    DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // Chooses for a chunk, places the one before, and packs.
-    DEV void step(u64 c) {
-        const Source source = desk.job.source(c);
-        choose(c, source);
+    // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no register to keep it in.
+    DEV void step() {
+        {
+            const u64 c = desk.chunk[shared.round[CHOOSE] & 1];
+            choose(c, desk.job.source(c));
+        }
         find_place();
         __syncthreads();
         u64 following = 0;
         if (threadIdx.x == 0) following = block.ticket();
         place();
         if (threadIdx.x == 0) {
-            packed(0) = {c, 0, 0, 1};
+            const u32 round = shared.round[PLACE];
+            packed(round, 0) = {desk.chunk[round & 1], 0, 0, 1};
             desk.chunk[~round & 1] = following;
+            shared.round[PACK] = round;
+            shared.round[CHOOSE] = round + 1;
         }
         __syncthreads();
         record();
+        const Told<T>& told = this->told(PACK);
+        Packed& now = packed(shared.round[PACK], 0);
+        const Source source = desk.job.source(now.c);
         bool constant = true;
 #pragma unroll
-        for (int w = 0; w < WARPS; w++) constant &= told().same[w] && told().first[w] == told().first[0];
-        const Layout<T> l = lay_out<T>(told(), lane);
-        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes);
-        if (threadIdx.x == 0) packed(0).entry = entry;
+        for (int w = 0; w < WARPS; w++) constant &= told.same[w] && told.first[w] == told.first[0];
+        const Layout<T> l = lay_out<T>(told, lane);
+        const u32 entry = desk.job.publish(now.c, source.bytes, constant, l.bytes);
+        if (threadIdx.x == 0) now.entry = entry;
         pack_chunk(source, l, uniform(entry >> ENTRY_KIND_SHIFT));
     }
 
     // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
     DEV void find_place() const {
-        const Packed &earlier = packed(2), &last = packed(1);
+        const u32 round = shared.round[CHOOSE];
+        const Packed &earlier = packed(round, 2), &last = packed(round, 1);
+        if (threadIdx.x == 0) shared.round[PLACE] = round;
         if (uniform(last.there)) {
             const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, WARPS);
             if (lane == 0) shared.part[warp] = units;
         }
     }
     DEV void place() {
-        const Packed& earlier = packed(2);
-        Packed& last = packed(1);
+        const u32 round = shared.round[PLACE];
+        const Packed& earlier = packed(round, 2);
+        Packed& last = packed(round, 1);
         if (uniform(last.there)) {
             u64 before = earlier.there ? earlier.before + earlier.units() : 0;
 #pragma unroll
@@ -210,7 +224,8 @@ template <class T> struct GeneralEncoder {
         }
     }
     DEV void record() {
-        if (threadIdx.x == COMPRESS_THREADS - 1 && packed(1).there) block.record(packed(1));
+        const Packed& last = packed(shared.round[PACK], 1);
+        if (threadIdx.x == COMPRESS_THREADS - 1 && last.there) block.record(last);
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.
@@ -278,8 +293,8 @@ template <class T> struct GeneralEncoder {
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
-        told().choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        told().base[s] = c.base;
+        told(CHOOSE).choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        told(CHOOSE).base[s] = c.base;
     }
 
     // The warp's words on the stage to codes, and what is chosen for them.
@@ -308,8 +323,8 @@ template <class T> struct GeneralEncoder {
     }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        told().same[warp] = same;
-        told().first[warp] = first;
+        told(CHOOSE).same[warp] = same;
+        told(CHOOSE).first[warp] = first;
     }
 
     // Steps 1 and 2 for a subchunk's words: leaves the codes there.
@@ -385,14 +400,15 @@ template <class T> struct GeneralEncoder {
             width = __shfl_sync(FULL, width, lane * 4 & 31);
             u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on where they are listed
             const u32 below = settled((1u << lane) - 1), tag = settled((warp * PER_WARP << 8) + lane * T::VALUES);
-            listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
+            u32 listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
             for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8));
+                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8), listed);
                 if (lane == k) found = here | listed << 16;
                 if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
             }
             count = found & 0xffff;
-            listed_at = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
+            if (lane < PER_WARP) shared.listed_at[warp * PER_WARP + lane] = found >> 16;
+            if (lane == 0) shared.listed[warp] = listed;
         }
         const Choice<T> c = decide<T>(s, special, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
@@ -403,7 +419,7 @@ template <class T> struct GeneralEncoder {
     }
 
     // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
-    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag) const {
+    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag, u32 listed) const {
         if (T::BITS == 64 && uniform(small)) {
             const u32 v[2] = {codes.x, codes.z};
             return list_exceptions<Small64>(v, width, below, tag, shared.exceptions, listed);
@@ -457,7 +473,7 @@ template <class T> struct GeneralEncoder {
         if (kind == KIND_PACKED) {
 #pragma unroll 1
             for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
-            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), listed, listed_at, stage, lane);
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -467,7 +483,7 @@ template <class T> struct GeneralEncoder {
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(told().first[0]);
+            const u64 bits = element_of(told(PACK).first[0]);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
