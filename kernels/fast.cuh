@@ -11,9 +11,8 @@ template <class T> struct Bench {
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];                            // of the last rounds
     Quantizer<T> quantizer;
-    uint4 one;                                   // of each warp: whether all its codes are one
-    u32 round[2];                                // rounds so far: for the part of a round before its first barrier, and the part behind it
     u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
+    uint4 one;                                   // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
@@ -35,16 +34,16 @@ template <class T> struct FastEncoder {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
-                shared.round[0] = 0;
                 shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
                 shared.quantizer.set_bound(desk.job.plan.abs_bound);
             }
             __syncthreads();
-            while (desk.chunk[shared.round[0] & 1] < desk.job.plan.chunks) {
-                if (shared.quantizer.on) step<true>();
-                else step<false>();
+            u32 round = 0;
+            for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
+                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
+                else step<false>(round, desk.chunk[round & 1]);
             }
-            drain(shared.round[0]);
+            drain(round);
         }
     }
 
@@ -52,55 +51,32 @@ template <class T> struct FastEncoder {
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
     // One chunk in, one out.
-    template <bool QUANTIZED> DEV void step() {
-        uint4 q[PER_WARP];
-        take<QUANTIZED>(q);
-        __syncthreads();
-        give<QUANTIZED>(q);
-        __syncthreads();
-    }
-
-    // The codes of a chunk, while the chunk two rounds before goes to its place.
-    template <bool QUANTIZED> DEV void take(uint4 (&q)[PER_WARP]) {
-        const u32 round = shared.round[0];
-        if (threadIdx.x == 0) shared.round[1] = round;
-        const u64 c = desk.chunk[round & 1];
+    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
+        const u32 i = round & 1;
+        uint4* body = shared.body[i];
         const Source source = desk.job.source(c);
+        uint4 q[PER_WARP];
         if (source.whole) {
             load(q, source.start);
             block.prefetch_ahead(c);
         }
-        if (packed(round, 2).there) block.place(shared.body[round & 1], packed(round, 2));
+        if (packed(round, 2).there) block.place(body, packed(round, 2));
         if (!source.whole) load_part(q, source);
-        const bool near = !QUANTIZED || !uniform(shared.far[warp]);
-        bool again = true;
-        if (near) again = measure<QUANTIZED>(q);
-        if (QUANTIZED && uniform(again)) {
-            if (near) reload(q, source);
-            if (!measure_far(q)) {
-                reload(q, source);
-                measure_exactly(q);
-            }
-        }
-        tell(q);
-    }
-
-    // Its body. What both parts need they read for themselves: there are no registers to keep it in.
-    template <bool QUANTIZED> DEV void give(const uint4 (&q)[PER_WARP]) {
-        const u32 round = shared.round[1], i = round & 1;
-        const u64 c = desk.chunk[i];
-        const Source source = desk.job.source(c);
+        u32 n[PER_WARP];
+        encode<QUANTIZED>(q, n, source);
+        tell(q, n);
+        __syncthreads();
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
-        build<QUANTIZED>(shared.body[i], source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
         if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
         if (threadIdx.x == 0) {
             desk.chunk[i ^ 1] = block.ticket();
             packed(round, 0) = {c, 0, entry, 1};
-            shared.round[0] = round + 1;
         }
+        __syncthreads();
     }
 
     // Places what is packed.
@@ -112,6 +88,25 @@ template <class T> struct FastEncoder {
             if (old.there) block.place(shared.body[round & 1], old);
             __syncthreads();
             if (threadIdx.x == COMPRESS_THREADS - 1 && old.there) block.record(old);
+        }
+    }
+
+    // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once, as fields have them in places.
+    template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
+        const bool near = !QUANTIZED || !uniform(shared.far[warp]);
+        bool again = true;
+        if (near) again = measure<QUANTIZED>(q, n);
+        if (QUANTIZED && uniform(again)) {
+            if (near) reload(q, source);
+            if (!measure_far(q, n)) {
+                reload(q, source);
+                measure_exactly(q, n);
+            }
+            bool wide = false;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
+            __syncwarp();
+            if (lane == 0) shared.far[warp] = wide;
         }
     }
 
@@ -137,60 +132,49 @@ template <class T> struct FastEncoder {
         return width_of(warp_or(any));
     }
 
-    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
-        if (source.whole) load(q, source.start);
-        else load_part(q, source);
-    }
-
-    // Words of the warp's subchunks to codes, whose widths it tells the others; whether they need a closer look.
-    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP]) const {
-        bool wide = false;
+    // Words of the warp's subchunks to codes, and the codes' widths; whether they need a closer look.
+    template <bool QUANTIZED> DEV bool measure(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        bool again = false;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES];
             split(q[k], v);
-            const u32 n = to_codes<QUANTIZED>(v);
-            wide |= n > SMALL_WIDTH;
-            tell_width(k, n);
+            n[k] = to_codes<QUANTIZED>(v);
+            again |= QUANTIZED && n[k] > SMALL_WIDTH;
             q[k] = join(v);
         }
-        return QUANTIZED && wide;
+        return again;
+    }
+    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
+        if (source.whole) load(q, source.start);
+        else load_part(q, source);
     }
     // The same with numbers beyond T; false where that is not exact.
-    DEV bool measure_far(uint4 (&q)[PER_WARP]) const {
-        bool good = true, wide = false;
+    DEV bool measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        bool good = true;
+        one_by_one(q, [&](uint4 words, int) {
+            Word v[T::VALUES];
+            split(words, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = shared.quantizer.any_code(v[i], good);
+            return join(v);
+        });
+        widths(q, n);
+        return __all_sync(FULL, good);
+    }
+    DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });
+        widths(q, n);
+    }
+    DEV void widths(const uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES], any = 0;
             split(q[k], v);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) {
-                v[i] = shared.quantizer.any_code(v[i], good);
-                any |= v[i];
-            }
-            const u32 n = width_of(warp_or(any));
-            wide |= n > SMALL_WIDTH;
-            tell_width(k, n);
-            q[k] = join(v);
+            for (int i = 0; i < T::VALUES; i++) any |= v[i];
+            n[k] = width_of(warp_or(any));
         }
-        if (lane == 0) shared.far[warp] = wide;
-        return __all_sync(FULL, good);
-    }
-    DEV void measure_exactly(uint4 (&q)[PER_WARP]) const {
-        one_by_one(q, [&](uint4 words, int k) {
-            Word v[T::VALUES], any = 0;
-            split(words, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) {
-                v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
-                any |= v[i];
-            }
-            tell_width(k, width_of(warp_or(any)));
-            return join(v);
-        });
-    }
-    DEV void tell_width(int k, u32 n) const {
-        if (lane == 0) shared.width[warp * PER_WARP + k] = (u8)n;
     }
 
     // The layout of a packed chunk.
@@ -253,8 +237,18 @@ template <class T> struct FastEncoder {
         }
     }
 
-    // Whether all codes are one.
-    DEV void tell(const uint4 (&q)[PER_WARP]) const {
+    DEV uint4 exact_codes(uint4 words) const {
+        Word v[T::VALUES];
+        split(words, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
+        return join(v);
+    }
+
+    DEV void tell(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++)
+            if (lane == 0) shared.width[warp * PER_WARP + k] = (u8)n[k];
         Word v[T::VALUES];
         split(q[0], v);
         const Word first = __shfl_sync(FULL, v[0], 0);
