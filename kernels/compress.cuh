@@ -151,13 +151,6 @@ struct Compressor {
         seal(job.item.dst, job.plan.bodies_at, atomicAdd(&control.end, 0ull), sum, atomicMax(&control.status, 0u), job.result);
     }
 
-    // Finds out where a chunk goes; `last` is the block's chunk before it. For a whole warp.
-    DEV void look_ahead(const Packed& last, Packed& now) const {
-        const u64 begin = last.there ? last.c + 1 : 0, before = last.there ? last.before + last.units() : 0;
-        const u64 between = units_between(desk.job.entries(), begin, now.c, lane);
-        if (lane == 0) now.before = before + between;
-    }
-
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
     DEV void prefetch_ahead(u64 c) const {
         const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;

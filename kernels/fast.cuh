@@ -10,6 +10,7 @@ template <class T> struct Bench {
     Desk desk;
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];                            // of the last rounds
+    u64 part[2][COMPRESS_WARPS];                 // of each warp, in even and odd rounds: units that it found between two chunks of the block
     Quantizer<T> quantizer;
     u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
     uint4 one;                                   // of each warp: whether all its codes are one
@@ -60,7 +61,7 @@ template <class T> struct FastEncoder {
             load(q, source.start);
             block.prefetch_ahead(c);
         }
-        if (packed(round, 2).there) block.place(body, packed(round, 2));
+        if (packed(round, 2).there) place(round);
         if (!source.whole) load_part(q, source);
         u32 n[PER_WARP];
         encode<QUANTIZED>(q, n, source);
@@ -71,7 +72,7 @@ template <class T> struct FastEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
-        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        find_place(round);
         if (threadIdx.x == 0) {
             desk.chunk[i ^ 1] = block.ticket();
             packed(round, 0) = {c, 0, entry, 1};
@@ -79,15 +80,33 @@ template <class T> struct FastEncoder {
         __syncthreads();
     }
 
+    // Where the chunk of the round before goes: each warp finds a part of what is before it.
+    DEV void find_place(u32 round) const {
+        const Packed &earlier = packed(round, 2), &last = packed(round, 1);
+        if (uniform(last.there)) {
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, COMPRESS_WARPS);
+            if (lane == 0) shared.part[round & 1][warp] = units;
+        }
+    }
+    // The round after that it goes there.
+    DEV void place(u32 round) {
+        const Packed& earlier = packed(round, 3);
+        Packed& chunk = packed(round, 2);
+        u64 before = earlier.there ? earlier.before + earlier.units() : 0;
+#pragma unroll
+        for (int w = 0; w < COMPRESS_WARPS; w++) before += shared.part[~round & 1][w];
+        block.place(shared.body[round & 1], {chunk.c, before, chunk.entry, 1});
+        if (threadIdx.x == COMPRESS_THREADS - 1) chunk.before = before;
+    }
+
     // Places what is packed.
     DEV void drain(u32 round) {
-        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        find_place(round);
         for (u32 j = 0; j < 2; j++, round++) {
-            const Packed& old = packed(round, 2);
             __syncthreads();
-            if (old.there) block.place(shared.body[round & 1], old);
+            if (packed(round, 2).there) place(round);
             __syncthreads();
-            if (threadIdx.x == COMPRESS_THREADS - 1 && old.there) block.record(old);
+            if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         }
     }
 
