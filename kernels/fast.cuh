@@ -72,19 +72,21 @@ template <class T> struct FastEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        u64 following = 0;
+        if (threadIdx.x == 0) following = block.ticket();
         find_place(round);
         if (threadIdx.x == 0) {
-            desk.chunk[i ^ 1] = block.ticket();
+            desk.chunk[i ^ 1] = following;
             packed(round, 0) = {c, 0, entry, 1};
         }
         __syncthreads();
     }
 
-    // Where the chunk of the round before goes: each warp finds a part of what is before it.
+    // Where the chunk of the round before goes: each warp finds a part of what is before it, the first one the last, as it waits for a ticket.
     DEV void find_place(u32 round) const {
         const Packed &earlier = packed(round, 2), &last = packed(round, 1);
         if (uniform(last.there)) {
-            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, COMPRESS_WARPS);
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, (warp + COMPRESS_WARPS - 1) % COMPRESS_WARPS, COMPRESS_WARPS);
             if (lane == 0) shared.part[round & 1][warp] = units;
         }
     }
