@@ -166,6 +166,8 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
         for (u32 i = 0; i < threads; i++) {
             Fiber& f = b.fibers[(i + offset) % threads];
             if (f.done) continue;
+            // One warp lags behind the others, which may then be as far ahead of it as barriers allow.
+            if (seed && f.thread / 32 == seed % (u32)b.warps.size() && (random >> 8) % 8) continue;
             fiber = &f;
             to_fiber(f);
         }
