@@ -17,8 +17,13 @@ DEV void cut(const u32 (&y)[5], u32 n, u64 (&v)[2]) {
     }
     v[1] = (lo | (u64)hi << 32) & mask;
 }
+DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[2]) {
+    const u32 mask = low_ones(n);
+    v[0] = y[0] & mask;
+    v[1] = (u32)((y[0] | (u64)y[1] << 32) >> n) & mask;
+}
 DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[4]) {
-    const u32 mask = n == 32 ? ~0u : (1u << n) - 1;
+    const u32 mask = low_ones(n);
     const u64 a = y[0] | (u64)y[1] << 32;
     v[0] = y[0] & mask;
     v[1] = (u32)(a >> n) & mask;
@@ -54,23 +59,36 @@ DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[16]) {
     }
 }
 
+// The same of a string that one word holds.
+template <int N> DEV void cut(u32 y, u32 n, u32 (&v)[N]) {
+    const u32 mask = low_ones(n);
+#pragma unroll
+    for (int i = 0; i < N; i++, y >>= n) v[i] = y & mask;
+}
+DEV void cut(u32 y, u32 n, u64 (&v)[2]) {
+    v[0] = y & low_ones(n);
+    v[1] = y >> n & low_ones(n);
+}
+
 // Codes of this lane from the packed words of a subchunk. Reads up to 4 words past them.
 template <class T> DEV void unpack(const u32* words, u32 n, u32 lane, typename T::Word (&v)[T::VALUES]) {
-    const u32 bits = T::VALUES * n, at = bits * lane, o = at & 31;
+    n = uniform(n);
+    const u32 bits = T::VALUES * n, at = T::VALUES * lane * n;
     const u32* w = words + (at >> 5);
     // Words behind the string are read, not used: the buffer goes on. Where n is 0 the mask leaves nothing of them.
+    if (bits <= 32) {
+        cut(__funnelshift_r(w[0], w[1], at), n, v);
+        return;
+    }
     u32 y[5];
-    const u32 x0 = w[0], x1 = w[1];
-    y[0] = __funnelshift_r(x0, x1, o);
-    y[1] = y[2] = y[3] = y[4] = 0;
-    if (bits > 32) {
-        const u32 x2 = w[2];
-        y[1] = __funnelshift_r(x1, x2, o);
-        if (bits > 64) {
-            const u32 x3 = w[3], x4 = w[4];
-            y[2] = __funnelshift_r(x2, x3, o);
-            y[3] = __funnelshift_r(x3, x4, o);
-        }
+    const u32 x1 = w[1], x2 = w[2];
+    y[0] = __funnelshift_r(w[0], x1, at);
+    y[1] = __funnelshift_r(x1, x2, at);
+    y[2] = y[3] = y[4] = 0;
+    if (bits > 64) {
+        const u32 x3 = w[3], x4 = w[4];
+        y[2] = __funnelshift_r(x2, x3, at);
+        y[3] = __funnelshift_r(x3, x4, at);
     }
     cut(y, n, v);
 }

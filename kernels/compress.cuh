@@ -151,15 +151,14 @@ struct Compressor {
         seal(job.item.dst, job.plan.bodies_at, atomicAdd(&control.end, 0ull), sum, atomicMax(&control.status, 0u), job.result);
     }
 
-    // Finds out where a chunk goes; `last` is the block's chunk before it. For a whole warp.
-    DEV void look_ahead(const Packed& last, Packed& now) const {
-        const u64 begin = last.there ? last.c + 1 : 0, before = last.there ? last.before + last.units() : 0;
-        const u64 between = units_between(desk.job.entries(), begin, now.c, lane);
-        if (lane == 0) now.before = before + between;
+    // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
+    DEV void prefetch_ahead(u64 c) const {
+        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;
+        if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
     }
 
-    // Copies a body to its place in the stream, if it fits there. For a whole block.
-    DEV void place(const uint4* body, const Packed& chunk) {
+    // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For a whole block.
+    template <bool CLEAR = false> DEV void place(uint4* body, const Packed& chunk) {
         const u32 units = chunk.units();
         const u64 at = desk.job.plan.bodies_at + chunk.before * ALIGN;
         const bool fits = at + units * ALIGN <= desk.job.item.bytes;
@@ -171,6 +170,7 @@ struct Compressor {
             const uint4 q = body[i];
             sum += keyed(q, key);
             store_streaming(to + i, q);
+            if (CLEAR) body[i] = make_uint4(0, 0, 0, 0);
             key += 8 * COMPRESS_THREADS * KEY32;
         }
         sum = warp_sum(sum);

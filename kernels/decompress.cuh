@@ -9,8 +9,10 @@
 
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)
-// A chunk's tail is parsed before its length is known to fit: this much lies behind the largest body.
-#define TAIL_SLACK 512
+#define SUBCHUNKS_A_DECODER (SUBCHUNKS / DECODE_WARPS)
+// Behind the largest body lies room for the high parts of two subchunks of each warp, and what is read behind a string. The tail is parsed, too,
+// before its length is known to fit.
+#define BODY_ROOM (CHUNK_BYTES + 16 + 2 * DECODE_WARPS * SUBCHUNK_BYTES)
 
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
@@ -41,21 +43,40 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
     return body;
 }
 
-// What lane s knows of subchunk s of a packed chunk.
-template <class T> struct Subchunk {
-    typename T::Word base;
-    u32 info;          // bits 0–7 width n, 8–9 mode, 10 patched, 16–31 payload offset in 8 bytes
-    u32 exceptions;    // bits 0–7 count, 8–15 bits of a high part, 16–31 offset in the body
+// What there is to know of a subchunk of a packed chunk.
+template <class T> struct alignas(2 * sizeof(typename T::Word)) Subchunk {
+    typename T::Word base;    // for the quantizer, its offset added
+    u32 info;                 // bits 0–7 width n, 8–9 mode, 10 patched, 11 whether sums of codes fit into 32 bits, 16–31 place in the body, in 8 bytes
 };
 
-// Parses header and tail of a packed chunk; false if it is not valid.
-template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, u32 lane,
-                                  Subchunk<T>& sub, u32& shift, u32& special) {
+// Exceptions of a subchunk. All exceptions of a chunk are numbered through; where it says so, a place is that of exception 0 if it were one of these.
+struct alignas(16) Patch {
+    u32 first;         // number of the first
+    u32 positions;     // place in the body of exception 0's
+    u32 high_parts;    // place in the body of exception 0's, in bits
+    u32 info;          // bits 0–7 bits of a high part, 8–15 width n, 16– subchunk
+};
+
+// A packed chunk taken apart, by one warp for all.
+template <class T> struct Parts {
+    Subchunk<T> subchunk[SUBCHUNKS];
+    Patch patch[SUBCHUNKS + 1];    // of those that have exceptions; then how many exceptions there are
+    u32 patched;                   // which have
+    u32 shift, special, good;
+};
+
+// Whether codes of so many bits leave sums of 32 bits right, so that they may be decoded as such.
+template <class T> DEV bool is_narrow(u32 full, u32 mode, u32 special) {
+    if (T::BITS < 64 || (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT)) return false;
+    return full <= (mode == MODE_SPECIAL ? 20 : 25);
+}
+
+// Parses header and tail of a packed chunk; false if it is not valid. `offset` is added to each base.
+template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, typename T::Word offset, u32 lane, Parts<T>& parts) {
     typedef typename T::Word Word;
     const u8* byte = (const u8*)body;
     const u32 active = body[0], patched = body[1], units = body[2] & 0xffff, base_width = body[2] >> 16 & 0xff;
-    shift = body[2] >> 24 & 63;
-    special = body[2] >> 30;
+    const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
     if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (head.step_w && shift)) return false;
     Word ref = body[3];
@@ -67,7 +88,8 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     const u32 bit = lane * base_width;
     const u32* w = body + (at >> 2) + (bit >> 5);
     const u64 low = __funnelshift_r(w[0], w[1], bit), high = __funnelshift_r(w[1], w[2], bit);
-    sub.base = wrap<T>(ref + ((Word)(low | high << 32) & ones<T>(base_width)));
+    Subchunk<T> sub;
+    sub.base = wrap<T>(ref + ((Word)(low | high << 32) & ones<T>(base_width)) + offset);
     at += 4 * base_width;
     const u32 below = (1u << lane) - 1;
     const bool has = active >> lane & 1, patch = patched >> lane & 1;
@@ -76,23 +98,34 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
     bool good = n <= T::BITS;
     if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
-    sub.exceptions = 0;
+    const u32 rank = __popc(patched & below), patches = __popc(patched);
+    const u32 count = patch ? byte[at + rank] : 0, h = patch ? byte[at + patches + rank] : 0;
+    at += 2 * patches;
+    // Two sums at once: of payloads, at most 2^11 together, and of exceptions.
+    const u32 length = n * (32 * T::VALUES / 64) | count << 16;
+    const u32 up_to = warp_running_sum(length), all = __shfl_sync(FULL, up_to, 31);
     if (patched) {
-        const u32 patches = __popc(patched), rank = __popc(patched & below);
-        const u32 count = patch ? byte[at + rank] : 0, h = patch ? byte[at + patches + rank] : 0;
-        at += 2 * patches;
         if (patch) good &= T::BITS > 8 && count >= 1 && count <= SUBCHUNK_BYTES * 8 / T::BITS && n < T::BITS && h >= 1 && h + n <= T::BITS;
-        const u32 length = patch ? count + (count * h + 7) / 8 : 0;
-        const u32 before = warp_exclusive_sum(length, lane);
-        const u32 total = __shfl_sync(FULL, before + length, 31);
-        sub.exceptions = count | h << 8 | (at + before) << 16;
-        good &= at + total <= bytes;
-        at += total;
+        const u32 blob = patch ? count + (count * h + 7) / 8 : 0, blobs = warp_running_sum(blob), before = at + blobs - blob;
+        at += __shfl_sync(FULL, blobs, 31);
+        good &= at <= bytes;
+        if (patch) {
+            const u32 high_parts = 8 * (before + count), used = high_parts + count * h;
+            if (at <= bytes && used & 7) good &= byte[used >> 3] >> (used & 7) == 0;
+            const u32 first = (up_to - length) >> 16;
+            parts.patch[rank] = {first, before - first, high_parts - first * h, h | n << 8 | lane << 16};
+        }
+        if (lane == 0) parts.patch[patches].first = all >> 16;
     }
-    const u32 length = n * (32 * T::VALUES / 64);
-    const u32 offset = warp_exclusive_sum(length, lane);
-    const u32 used = __shfl_sync(FULL, offset + length, 31);
-    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | offset << 16;
+    const u32 used = all & 0xffff;
+    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | (is_narrow<T>(n + h, mode, special) ? 1u << 11 : 0) |
+               (CHUNK_HEADER_BYTES / 8 + ((up_to - length) & 0xffff)) << 16;
+    parts.subchunk[lane] = sub;
+    if (lane == 0) {
+        parts.patched = patched;
+        parts.shift = shift;
+        parts.special = special;
+    }
     good &= (used + 1) / 2 == units && (at + ALIGN - 1) / ALIGN * ALIGN == bytes;
     if (!__all_sync(FULL, good)) return false;
     // What pads payload and tail must be zero.
@@ -103,39 +136,34 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     return __all_sync(FULL, zero);
 }
 
-// Adds the high parts of a subchunk's exceptions to its codes, by way of the warp's own 512 bytes of shared memory; false on a lane that finds
-// them not valid.
-template <class T> DEV bool patch(const u32* body, u32 exceptions, u32 n, u32 lane, uint4* warp_buffer, typename T::Word (&v)[T::VALUES]) {
+// What the exceptions of some subchunks add to their codes, to `stage`, which was cleared: 512 bytes a subchunk, `subchunk` being the first. `patches`
+// are those of the first of these subchunks that has any, and the following ones up to `end`. False on a lane that finds them not valid. For a whole warp.
+template <class T> DEV bool patch(const u32* body, const Patch* patches, u32 number, u32 subchunk, uint4* stage, u32 lane) {
     typedef typename T::Word Word;
-    const u32 count = exceptions & 0xff, h = exceptions >> 8 & 0xff, at = exceptions >> 16;
-    const u8* position = (const u8*)body + at;
-    const u32 bits_at = 8 * (at + count);
-    warp_buffer[lane] = make_uint4(0, 0, 0, 0);
-    __syncwarp();
-    bool good = true;
-    // Hardly ever more than once.
+    const u32 begin = patches[0].first, end = patches[number].first, mine = lane < number ? patches[lane].first : ~0u, up_to = low_ones(lane + 1);
+    u32 bad = 0, rank = 0;    // bad: in the top bit
 #pragma unroll 1
-    for (u32 i = lane; i < count; i += 32) {
-        const u32 p = position[i];
-        good &= p < 32 * T::VALUES && (i == 0 || position[i - 1] < p);
-        if (p >= 32 * T::VALUES) continue;
-        const u32 bit = bits_at + i * h;
-        const u32* w = body + (bit >> 5);
-        const u64 low = __funnelshift_r(w[0], w[1], bit), high = __funnelshift_r(w[1], w[2], bit);
-        const Word part = (Word)(low | high << 32) & ones<T>(h);
-        if (T::BITS == 64) ((u64*)warp_buffer)[p] = part;
-        else if (T::BITS == 32) ((u32*)warp_buffer)[p] = (u32)part;
-        else ((u16*)warp_buffer)[p] = (u16)part;
+    for (u32 first = begin; uniform(first) < end; first += 32) {
+        // A bit for each subchunk whose exceptions begin among these 32.
+        const u32 begins = __reduce_or_sync(FULL, mine - first < 32 ? 1u << (mine - first & 31) : 0), i = first + lane;
+        if (i < end) {
+            const Patch p = patches[rank + __popc(begins & up_to) - 1];
+            const u32 h = p.info & 0xff, n = p.info >> 8 & 0xff;
+            const u8* position = (const u8*)body + (p.positions + i);
+            const u32 place = position[0], before = position[-1];
+            // Places grow, but that of the first one may be any.
+            bad |= (32 * T::VALUES - 1 - place) | ~((before - place) | (i - p.first - 1));
+            const u32 bit = p.high_parts + i * h;
+            const u32* w = body + (bit >> 5);
+            const u32 to = ((p.info >> 16) - subchunk) * (32 * T::VALUES) + (place & (32 * T::VALUES - 1));
+            const u32 low = __funnelshift_r(w[0], w[1], bit);
+            if (T::BITS == 64) ((u64*)stage)[to] = ((low | (u64)__funnelshift_r(w[1], w[2], bit) << 32) & ones<F64>(h)) << n;
+            else if (T::BITS == 32) ((u32*)stage)[to] = (low & low_ones(h)) << n;
+            else ((u16*)stage)[to] = (u16)((low & low_ones(h)) << n);
+        }
+        rank += __popc(begins);
     }
-    const u32 used = bits_at + count * h;
-    if (lane == 0 && used & 7) good &= ((const u8*)body)[used >> 3] >> (used & 7) == 0;
-    __syncwarp();
-    Word part[T::VALUES];
-    split(warp_buffer[lane], part);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + (part[i] << n));
-    __syncwarp();
-    return good;
+    return (i32)bad >= 0;
 }
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
@@ -158,51 +186,84 @@ struct Target {
     }
 };
 
-// A packed chunk taken apart, by one warp for all.
-template <class T> struct Parts {
-    Subchunk<T> subchunk[SUBCHUNKS];
-    u32 shift, special, good;
-};
-
-template <class T> DEV void take_apart(const u32* body, u32 bytes, const StreamHead& head, u32 lane, Parts<T>& parts) {
-    Subchunk<T> mine;
-    u32 shift = 0, special = 0;
-    const bool good = parse<T>(body, bytes, head, lane, mine, shift, special);
-    if (good) parts.subchunk[lane] = mine;
-    if (lane) return;
-    parts.good = good;
-    parts.shift = shift;
-    parts.special = special;
+// Words of a subchunk from its codes, what exceptions add in `more`.
+template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const Subchunk<T>& sub, u32 special, const uint4* more, u32 lane,
+                                                         typename T::Word (&v)[T::VALUES]) {
+    const u32 n = sub.info & 0xff, mode = sub.info >> 8 & 3;
+    const u32* words = body + (sub.info >> 16) * 2;
+    const bool patched = uniform(sub.info & 1u << 10);
+    if (T::BITS == 64 && uniform(sub.info & 1u << 11)) {
+        u32 x[2];
+        unpack<Small64>(words, n, lane, x);
+        if (patched) {
+            x[0] |= more->x;
+            x[1] |= more->z;
+        }
+        restore_words<Small64>(mode, SPECIAL_DELTA2, 0, x);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = sub.base + (typename T::Word)(i64)(i32)x[i & 1];
+        return;
+    }
+    unpack<T>(words, n, lane, v);
+    if (patched) {
+        typename T::Word high[T::VALUES];
+        split(*more, high);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] |= high[i];
+    }
+    restore_words<T>(mode, QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, v);
 }
 
-template <class T, bool QUANTIZED> DEV bool decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
-                                                          uint4* warp_buffer, const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
+// `body` has BODY_ROOM bytes, of which `units` are taken.
+template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
+                                                          const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
-    const u32 shift = parts.shift, special = parts.special;
-    const u32* payload = body + CHUNK_HEADER_BYTES / 4;
+    const u32 shift = parts.shift, special = parts.special, patched = parts.patched;
+    // High parts of as many subchunks at once as there is room for.
+    const u32 room = min_of((BODY_ROOM / 16 - 1 - units) / (DECODE_WARPS * 32), SUBCHUNKS_A_DECODER);
+    uint4* stage = (uint4*)body + units + 1 + warp * room * 32;
+    u32 s = warp * SUBCHUNKS_A_DECODER;
+    const u32 end = s + SUBCHUNKS_A_DECODER;
+    u32 rank = __popc(patched & low_ones(s));
     bool good = true;
-    at += warp * SUBCHUNK_BYTES + lane * 16;
-    uint4* to = (uint4*)(target.origin + at);
+    u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
+    const bool plain = whole && !big_endian;
+    uint4* to = (uint4*)(target.origin + at + in_chunk);
 #pragma unroll 1
-    for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
-        const u32 info = parts.subchunk[s].info, n = info & 0xff;
-        Word v[T::VALUES];
-        unpack<T>(payload + (info >> 16) * 2, n, lane, v);
-        if (info & 1u << 10) good &= patch<T>(body, parts.subchunk[s].exceptions, n, lane, warp_buffer, v);
-        restore_words<T>(info >> 8 & 3, special, parts.subchunk[s].base, lane, v);
-        if (QUANTIZED) {
-            quantizer.restore(v);
-        } else if (shift) {
+    while (s < end) {
+        const u32 until = min_of(s + room, end), number = __popc(patched >> s & low_ones(until - s));
+        if (uniform(number)) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+            for (u32 k = 0; k < SUBCHUNKS_A_DECODER; k++)
+                if (k < until - s) stage[k * 32 + lane] = make_uint4(0, 0, 0, 0);
+            __syncwarp();
+            good &= patch<T>(body, parts.patch + rank, number, s, stage, lane);
+            __syncwarp();
+            rank += number;
         }
-        uint4 q = join(v);
-        if (big_endian) q = swap_bytes<T>(q);
-        if (whole) store_streaming(to, q);
-        else target.store_part(at, q);
-        at += DECODE_WARPS * SUBCHUNK_BYTES;
-        to += DECODE_WARPS * SUBCHUNK_BYTES / 16;
+        const uint4* more = stage + lane;
+#pragma unroll 1
+        for (; s < until; s++) {
+            Word v[T::VALUES];
+            decode_words<T, QUANTIZED>(body, parts.subchunk[s], special, more, lane, v);
+            if (QUANTIZED) {
+                quantizer.restore(v);
+            } else if (shift) {
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+            }
+            uint4 q = join(v);
+            if (plain) {
+                store_streaming(to, q);
+            } else {
+                if (big_endian) q = swap_bytes<T>(q);
+                target.store(at + in_chunk, whole, q);
+            }
+            in_chunk += SUBCHUNK_BYTES;
+            to += SUBCHUNK_BYTES / 16;
+            more += 32;
+        }
     }
     return good;
 }
@@ -223,9 +284,9 @@ template <class T, bool QUANTIZED> struct Plain {
         const bool has = active >> lane & 1;
         const u32 descriptor = has ? byte[at + __popc(active & ((1u << lane) - 1))] : 0, n = has ? (descriptor & 63) + 1 : 0;
         if (!__all_sync(FULL, !has || descriptor >> 6 == (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL))) return false;
-        const u32 length = n * (32 * T::VALUES / 64), offset = warp_exclusive_sum(length, lane);
-        const u32 used = __shfl_sync(FULL, offset + length, 31), end = at + __popc(active);
-        info = n | offset << 8;
+        const u32 length = n * (32 * T::VALUES / 64), up_to = warp_running_sum(length);
+        const u32 used = __shfl_sync(FULL, up_to, 31), end = at + __popc(active);
+        info = n | (up_to - length) << 8;
         bool good = n <= T::BITS && (used + 1) / 2 == units && (end + ALIGN - 1) / ALIGN * ALIGN == bytes;
         if (good) {
             // What pads payload and tail must be zero.
@@ -362,26 +423,29 @@ DEV u64 compare(const u8* src, u64 c, const u64* part) {
 }
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
-template <class T> DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, uint4* warp_buffer, u64 c, u32 warp, u32 lane) {
+template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c, u32 warp, u32 lane) {
     const u64 at = c * CHUNK_BYTES;
     const u32 bytes = stream.head.chunk_bytes(c);
     const Target& target = stream.target;
     if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
     const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
+    const bool quantized = T::EXPONENT > 0 && stream.quantizer.on;
     if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
-    if (T::EXPONENT > 0 && whole && !big_endian && (stream.quantizer.on || stream.head.is_float)) {
+    if (T::EXPONENT > 0 && whole && !big_endian && (quantized || stream.head.is_float)) {
         bool good;
         u8* to = target.origin + at;
-        if (stream.quantizer.on ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
-                                : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good))
+        if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
+                      : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good))
             return good;
     }
-    if (warp == 0) take_apart<T>(body, place.units * ALIGN, stream.head, lane, parts);
+    if (warp == 0) {
+        const bool good = parse<T>(body, place.units * ALIGN, stream.head, quantized ? Quantizer<T>::offset() : 0, lane, parts);
+        if (lane == 0) parts.good = good;
+    }
     __syncthreads();
     if (!parts.good) return false;
-    if (T::EXPONENT > 0 && stream.quantizer.on)
-        return decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
-    return decode_packed<T, false>(body, parts, stream.quantizer, big_endian, warp_buffer, target, at, whole, warp, lane);
+    if (quantized) return decode_packed<T, T::EXPONENT != 0>(body, place.units, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    return decode_packed<T, false>(body, place.units, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
 }
 
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
@@ -394,8 +458,7 @@ template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 
 
 // A block's shared memory.
 template <class T> struct Workbench {
-    alignas(16) u32 body[(CHUNK_BYTES + TAIL_SLACK) / 4];
-    alignas(16) uint4 warp_buffer[DECODE_WARPS][32];
+    alignas(16) u32 body[BODY_ROOM / 4];
     u64 part[DECODE_WARPS];
     Stream<T> stream;
     Parts<T> parts;
@@ -423,12 +486,12 @@ template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
             good = false;
             continue;    // the same on every thread of the block
         }
-        if (threadIdx.x == 0) disagreement += compare(src, c, bench.part);
-        good &= decode<T>(bench.body, here, stream, bench.parts, bench.warp_buffer[warp], c, warp, lane);
+        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, c, bench.part);
+        good &= decode<T>(bench.body, here, stream, bench.parts, c, warp, lane);
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();
-    if (threadIdx.x == 0) close(stream.control, src, stream.head, disagreement, stream.result, stream.seats);
+    if (threadIdx.x == DECODE_THREADS / 2) close(stream.control, src, stream.head, disagreement, stream.result, stream.seats);
 }
 
 template <class T> DEV void decompress(const DecompressArgs& a) {

@@ -63,7 +63,9 @@ template <class T> DEV uint4 swap_bytes(uint4 q) {
 // Does this word, taken as signed, lie below zero?
 template <class T> DEV bool negative(typename T::Word x) { return x >> (T::BITS - 1) & 1; }
 
-template <class T> DEV typename T::Word from_zigzag(typename T::Word c) { return wrap<T>((c >> 1) ^ ((typename T::Word)0 - (c & 1))); }
+DEV u32 signs_of(u32 c) { return spread_lowest(c); }
+DEV u64 signs_of(u64 c) { return (u64)(i64)(i32)spread_lowest((u32)c); }
+template <class T> DEV typename T::Word from_zigzag(typename T::Word c) { return wrap<T>((c >> 1) ^ signs_of(c)); }
 template <class T> DEV typename T::Word to_zigzag(typename T::Word x) {
     typedef typename T::Word Word;
     return wrap<T>((x << 1) ^ ((Word)0 - (x >> (T::BITS - 1) & 1)));

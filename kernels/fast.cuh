@@ -10,7 +10,9 @@ template <class T> struct Bench {
     Desk desk;
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];                            // of the last rounds
+    u64 part[2][COMPRESS_WARPS];                 // of each warp, in even and odd rounds: units that it found between two chunks of the block
     Quantizer<T> quantizer;
+    u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
     uint4 one;                                   // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
@@ -31,6 +33,7 @@ template <class T> struct FastEncoder {
     DEV void run() {
         while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
                 shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
                 shared.quantizer.set_bound(desk.job.plan.abs_bound);
@@ -56,16 +59,12 @@ template <class T> struct FastEncoder {
         uint4 q[PER_WARP];
         if (source.whole) {
             load(q, source.start);
-            prefetch_ahead(c);
+            block.prefetch_ahead(c);
         }
-        if (packed(round, 2).there) block.place(body, packed(round, 2));
+        if (packed(round, 2).there) place(round);
         if (!source.whole) load_part(q, source);
         u32 n[PER_WARP];
-        if (measure<QUANTIZED>(q, n)) {
-            if (source.whole) load(q, source.start);
-            else load_part(q, source);
-            measure_exactly(q, n);
-        }
+        encode<QUANTIZED>(q, n, source);
         tell(q, n);
         __syncthreads();
         Frame frame;
@@ -73,23 +72,62 @@ template <class T> struct FastEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
-        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        u64 following = 0;
+        if (threadIdx.x == 0) following = block.ticket();
+        find_place(round);
         if (threadIdx.x == 0) {
-            desk.chunk[i ^ 1] = block.ticket();
+            desk.chunk[i ^ 1] = following;
             packed(round, 0) = {c, 0, entry, 1};
         }
         __syncthreads();
     }
 
+    // Where the chunk of the round before goes: each warp finds a part of what is before it, the first one the last, as it waits for a ticket.
+    DEV void find_place(u32 round) const {
+        const Packed &earlier = packed(round, 2), &last = packed(round, 1);
+        if (uniform(last.there)) {
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, (warp + COMPRESS_WARPS - 1) % COMPRESS_WARPS, COMPRESS_WARPS);
+            if (lane == 0) shared.part[round & 1][warp] = units;
+        }
+    }
+    // The round after that it goes there.
+    DEV void place(u32 round) {
+        const Packed& earlier = packed(round, 3);
+        Packed& chunk = packed(round, 2);
+        u64 before = earlier.there ? earlier.before + earlier.units() : 0;
+#pragma unroll
+        for (int w = 0; w < COMPRESS_WARPS; w++) before += shared.part[~round & 1][w];
+        block.place(shared.body[round & 1], {chunk.c, before, chunk.entry, 1});
+        if (threadIdx.x == COMPRESS_THREADS - 1) chunk.before = before;
+    }
+
     // Places what is packed.
     DEV void drain(u32 round) {
-        if (warp == 1 && packed(round, 1).there) block.look_ahead(packed(round, 2), packed(round, 1));
+        find_place(round);
         for (u32 j = 0; j < 2; j++, round++) {
-            const Packed& old = packed(round, 2);
             __syncthreads();
-            if (old.there) block.place(shared.body[round & 1], old);
+            if (packed(round, 2).there) place(round);
             __syncthreads();
-            if (threadIdx.x == COMPRESS_THREADS - 1 && old.there) block.record(old);
+            if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
+        }
+    }
+
+    // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once, as fields have them in places.
+    template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
+        const bool near = !QUANTIZED || !uniform(shared.far[warp]);
+        bool again = true;
+        if (near) again = measure<QUANTIZED>(q, n);
+        if (QUANTIZED && uniform(again)) {
+            if (near) reload(q, source);
+            if (!measure_far(q, n)) {
+                reload(q, source);
+                measure_exactly(q, n);
+            }
+            bool wide = false;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
+            __syncwarp();
+            if (lane == 0) shared.far[warp] = wide;
         }
     }
 
@@ -100,12 +138,6 @@ template <class T> struct FastEncoder {
     }
     DEV void load_part(uint4 (&q)[PER_WARP], const Source& source) const {
         one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
-    }
-
-    // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
-    DEV void prefetch_ahead(u64 c) const {
-        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;
-        if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
     }
 
     // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.
@@ -134,8 +166,28 @@ template <class T> struct FastEncoder {
         }
         return again;
     }
+    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
+        if (source.whole) load(q, source.start);
+        else load_part(q, source);
+    }
+    // The same with numbers beyond T; false where that is not exact.
+    DEV bool measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        bool good = true;
+        one_by_one(q, [&](uint4 words, int) {
+            Word v[T::VALUES];
+            split(words, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = shared.quantizer.any_code(v[i], good);
+            return join(v);
+        });
+        widths(q, n);
+        return __all_sync(FULL, good);
+    }
     DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });
+        widths(q, n);
+    }
+    DEV void widths(const uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             Word v[T::VALUES], any = 0;

@@ -1,21 +1,31 @@
 // The encoder for everything: both profiles, all element types, byte orders and alignments.
+//
+// A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to its place, whose sizes before it
+// are known by now, and the other is packed where it lay.
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
 
-// What the warps of a block tell each other of their subchunks.
+// What the warps of a block tell each other of a chunk.
+template <class T> struct Told {
+    typename T::Word base[SUBCHUNKS];
+    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
+    typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
+    u32 same[COMPRESS_WARPS];                  // of each warp: whether they do
+};
+
 template <class T> struct Shared {
     Desk desk;
-    Packed packed[2];                          // this chunk and the last
+    u32 round[3];                              // rounds so far: for each of a round's three parts, between which are barriers
+    Packed packed[4];                          // of the last rounds
+    Told<T> told[2];                           // of even and odd rounds, since a warp may be ahead of another
+    u64 part[COMPRESS_WARPS];                  // of each warp: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
     u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
-    typename T::Word base[SUBCHUNKS];
-    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
-    typename T::Word first[32];    // of each warp: the word that all its words equal
-    u32 same[32];                  // of each warp: whether they do
-    u64 any[32];                   // of each warp: OR of its words
+    u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
+    u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -26,16 +36,16 @@ template <class T> struct Layout {
     typename T::Word ref, base;
 };
 
-template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
+template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     Layout<T> l;
-    l.choice = shared.choice[lane];
+    l.choice = told.choice[lane];
     const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
     const bool based = l.choice >> 10 & 1;
     l.active = __ballot_sync(FULL, width || count);
     l.patched = __ballot_sync(FULL, count != 0);
     // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
     const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
-    const u32 before = warp_exclusive_sum(length, lane), all = __shfl_sync(FULL, before + length, 31);
+    const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
     l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
@@ -43,8 +53,8 @@ template <class T> DEV Layout<T> lay_out(const Shared<T>& shared, u32 lane) {
     l.base = 0;
     l.base_width = 0;
     if (__any_sync(FULL, based)) {
-        l.ref = biased<T>(warp_min(based ? biased<T>(shared.base[lane]) : ones<T>(T::BITS)));
-        l.base = based ? wrap<T>(shared.base[lane] - l.ref) : 0;
+        l.ref = biased<T>(warp_min(based ? biased<T>(told.base[lane]) : ones<T>(T::BITS)));
+        l.base = based ? wrap<T>(told.base[lane] - l.ref) : 0;
         l.base_width = width_of(warp_or(l.base));
     }
     l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
@@ -84,13 +94,13 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
     }
 }
 
-// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is, on the lane of each
-// subchunk, where its own begin.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, u32 at, const uint4* codes, u32 lane) {
+// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is where those of each
+// subchunk begin.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, const u32* at, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
     for (; uniform(first) < uniform(listed); first += 32) {
         const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
-        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - __shfl_sync(FULL, at, s);
+        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - at[s];
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
         const void* words = codes + s * 32;
@@ -121,6 +131,7 @@ template <class T> struct Rounding {
 template <class T> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
+    enum { CHOOSE, PLACE, PACK };    // parts of a round
 
     Compressor block;
     Desk& desk;
@@ -129,7 +140,6 @@ template <class T> struct GeneralEncoder {
     uint4* body;
     uint4* stage;
     u32 lane, warp, shift, special;
-    u32 listed, listed_at;    // where the list of the warp's exceptions ends; where those of this lane's subchunk begin in it
     bool fast;        // the profile
     Quantizer<T> quantizer;
 
@@ -141,26 +151,81 @@ template <class T> struct GeneralEncoder {
         while (block.enter()) {
             quantizer.set(plan.step_w, plan.step_j);
             quantizer.set_bound(plan.abs_bound);
-            if (threadIdx.x == 0) shared.packed[1].there = 0;
-            for (u32 i = 0; uniform(desk.chunk[i] < plan.chunks); i ^= 1) step(i, desk.chunk[i]);
+            for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
+            if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
+            __syncthreads();
+            while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
+            find_place();
+            __syncthreads();
+            place();
+            if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
+            __syncthreads();
+            record();
         }
     }
 
-    DEV void step(u32 i, u64 c) {
-        Packed& now = shared.packed[i];
-        const u32 entry = encode(c);
-        if (warp == 0) {
-            if (lane == 0) now = {c, 0, entry, 1};
-            __syncwarp();
-            block.look_ahead(shared.packed[i ^ 1], now);
+    DEV Told<T>& told(u32 part) const { return shared.told[shared.round[part] & 1]; }
+    // The chunk of so many rounds before.
+    DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
+
+    // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no register to keep it in.
+    DEV void step() {
+        {
+            const u64 c = desk.chunk[shared.round[CHOOSE] & 1];
+            choose(c, desk.job.source(c));
         }
+        find_place();
         __syncthreads();
         u64 following = 0;
         if (threadIdx.x == 0) following = block.ticket();
-        block.place(body, now);
-        if (threadIdx.x == 0) desk.chunk[i ^ 1] = following;
+        place();
+        if (threadIdx.x == 0) {
+            const u32 round = shared.round[PLACE];
+            packed(round, 0) = {desk.chunk[round & 1], 0, 0, 1};
+            desk.chunk[~round & 1] = following;
+            shared.round[PACK] = round;
+            shared.round[CHOOSE] = round + 1;
+        }
         __syncthreads();
-        if (threadIdx.x == COMPRESS_THREADS - 1) block.record(now);
+        record();
+        const Told<T>& told = this->told(PACK);
+        Packed& now = packed(shared.round[PACK], 0);
+        const Source source = desk.job.source(now.c);
+        bool constant = true;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) constant &= told.same[w] && told.first[w] == told.first[0];
+        const Layout<T> l = lay_out<T>(told, lane);
+        const u32 entry = desk.job.publish(now.c, source.bytes, constant, l.bytes);
+        if (threadIdx.x == 0) now.entry = entry;
+        pack_chunk(source, l, uniform(entry >> ENTRY_KIND_SHIFT));
+    }
+
+    // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
+    DEV void find_place() const {
+        const u32 round = shared.round[CHOOSE];
+        const Packed &earlier = packed(round, 2), &last = packed(round, 1);
+        if (threadIdx.x == 0) shared.round[PLACE] = round;
+        if (uniform(last.there)) {
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, WARPS);
+            if (lane == 0) shared.part[warp] = units;
+        }
+    }
+    DEV void place() {
+        const u32 round = shared.round[PLACE];
+        const Packed& earlier = packed(round, 2);
+        Packed& last = packed(round, 1);
+        if (uniform(last.there)) {
+            u64 before = earlier.there ? earlier.before + earlier.units() : 0;
+#pragma unroll
+            for (int w = 0; w < WARPS; w++) before += shared.part[w];
+            block.place<true>(body, {last.c, before, last.entry, 1});
+            if (threadIdx.x == COMPRESS_THREADS - 1) last.before = before;
+        }
+    }
+    DEV void record() {
+        const Packed& last = packed(shared.round[PACK], 1);
+        if (threadIdx.x == COMPRESS_THREADS - 1 && last.there) block.record(last);
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.
@@ -228,8 +293,8 @@ template <class T> struct GeneralEncoder {
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
-        shared.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        shared.base[s] = c.base;
+        told(CHOOSE).choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        told(CHOOSE).base[s] = c.base;
     }
 
     // The warp's words on the stage to codes, and what is chosen for them.
@@ -258,8 +323,8 @@ template <class T> struct GeneralEncoder {
     }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        shared.same[warp] = same;
-        shared.first[warp] = first;
+        told(CHOOSE).same[warp] = same;
+        told(CHOOSE).first[warp] = first;
     }
 
     // Steps 1 and 2 for a subchunk's words: leaves the codes there.
@@ -335,14 +400,15 @@ template <class T> struct GeneralEncoder {
             width = __shfl_sync(FULL, width, lane * 4 & 31);
             u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on where they are listed
             const u32 below = settled((1u << lane) - 1), tag = settled((warp * PER_WARP << 8) + lane * T::VALUES);
-            listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
+            u32 listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
             for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8));
+                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8), listed);
                 if (lane == k) found = here | listed << 16;
                 if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
             }
             count = found & 0xffff;
-            listed_at = __shfl_sync(FULL, found >> 16, lane & (PER_WARP - 1));
+            if (lane < PER_WARP) shared.listed_at[warp * PER_WARP + lane] = found >> 16;
+            if (lane == 0) shared.listed[warp] = listed;
         }
         const Choice<T> c = decide<T>(s, special, width, count);
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
@@ -353,7 +419,7 @@ template <class T> struct GeneralEncoder {
     }
 
     // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
-    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag) const {
+    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag, u32 listed) const {
         if (T::BITS == 64 && uniform(small)) {
             const u32 v[2] = {codes.x, codes.z};
             return list_exceptions<Small64>(v, width, below, tag, shared.exceptions, listed);
@@ -366,26 +432,26 @@ template <class T> struct GeneralEncoder {
     DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
         if (T::BITS == 64 && uniform(small)) {
             u32 v[2] = {codes.x, codes.z};
-            restore_words<Small64>(mode, special, (u32)base, lane, v);
+            restore_words<Small64>(mode, special, (u32)base, v);
             codes = make_uint4(v[0] - (u32)least, 0, v[1] - (u32)least, 0);
             return;
         }
         Word v[T::VALUES];
         split(codes, v);
-        restore_words<T>(mode, special, base, lane, v);
+        restore_words<T>(mode, special, base, v);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
         codes = join(v);
     }
 
-    // Encodes chunk c into `body`; its entry.
-    DEV u32 encode(u64 c) {
-        const Source source = desk.job.source(c);
+    // The words of chunk c to codes on the stage, and what is chosen for them.
+    DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         if (source.whole) {
             const uint4* from = (const uint4*)(source.start + place_of(0));
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
+            block.prefetch_ahead(c);
         } else {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
@@ -397,20 +463,17 @@ template <class T> struct GeneralEncoder {
         to_integers(q);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
-        for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (uniform(fast)) choose_fastest();
         else if (T::EXPONENT > 0 && uniform(special) == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
         else choose_adaptive<false>();
-        __syncthreads();
-        bool constant = true;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) constant &= shared.same[w] && shared.first[w] == shared.first[0];
-        const Layout<T> l = lay_out<T>(shared, lane);
-        const u32 entry = desk.job.publish(c, source.bytes, constant, l.bytes), kind = uniform(entry >> ENTRY_KIND_SHIFT);
+    }
+
+    // The body of the chunk on the stage, where there are zeros.
+    DEV void pack_chunk(const Source& source, const Layout<T>& l, u32 kind) {
         if (kind == KIND_PACKED) {
 #pragma unroll 1
             for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
-            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), listed, listed_at, stage, lane);
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -420,10 +483,9 @@ template <class T> struct GeneralEncoder {
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(shared.first[0]);
+            const u64 bits = element_of(told(PACK).first[0]);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
-        return entry;
     }
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }

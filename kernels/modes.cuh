@@ -42,23 +42,17 @@ template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word bas
 }
 
 // Running sums of a subchunk's words, from `base` on.
-template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typename T::Word base, u32 lane) {
-    typedef typename T::Word Word;
+template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typename T::Word base) {
+    typename T::Word all = v[0];
 #pragma unroll
-    for (int i = 1; i < T::VALUES; i++) v[i] += v[i - 1];
-    Word sum = v[T::VALUES - 1];
+    for (int i = 1; i < T::VALUES; i++) all += v[i];
+    typename T::Word sum = base + warp_running_sum(all) - all;
 #pragma unroll
-    for (u32 d = 1; d < 32; d <<= 1) {
-        const Word before = __shfl_up_sync(FULL, sum, d);
-        if (lane >= d) sum += before;
-    }
-    const Word before = base + sum - v[T::VALUES - 1];
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + before);
+    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(sum += v[i]);
 }
 
 // Codes → words x, docs/format.md §3.2.
-template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, u32 lane, typename T::Word (&v)[T::VALUES]) {
+template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T::Word (&v)[T::VALUES]) {
     mode = uniform(mode);
     special = uniform(special);
     if (mode == MODE_OFFSET) {
@@ -78,6 +72,6 @@ template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Wor
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
         return;
     }
-    if (mode == MODE_SPECIAL) prefix_sum<T>(v, 0, lane);
-    prefix_sum<T>(v, base, lane);
+    if (mode == MODE_SPECIAL) prefix_sum<T>(v, 0);
+    prefix_sum<T>(v, base);
 }

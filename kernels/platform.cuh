@@ -50,6 +50,44 @@ DEV u32 settled(u32 x) {
     asm("" : "+r"(x));
     return x;
 }
+// Adds to a sum that of the lane `distance` below, if there is one: the shuffle itself tells.
+DEV void add_from_below(u32& sum, u32 distance) {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n\t"
+        "@p add.u32 %0, %0, r;\n\t}" : "+r"(sum) : "r"(distance));
+}
+DEV void add_from_below(u64& sum, u32 distance) {
+    u32 low = (u32)sum, high = (u32)(sum >> 32);
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r, s;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %2, 0, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, 0, 0xffffffff;\n\t"
+        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
+    sum = low | (u64)high << 32;
+}
+// The low `bits` bits set, at most 32.
+DEV u32 low_ones(u32 bits) {
+    u32 r;
+    asm("bmsk.clamp.b32 %0, 0, %1;" : "=r"(r) : "r"(bits));
+    return r;
+}
+// All bits as the lowest one.
+DEV u32 spread_lowest(u32 x) {
+    u32 r;
+    asm("szext.clamp.s32 %0, %1, 1;" : "=r"(r) : "r"(x));
+    return r;
+}
+// a·b + c, rounded once. Only where the product is exact; a test looks for others, which a compiler might have made.
+DEV float fused(float a, float b, float c) {
+    float r;
+    asm("fma.rn.f32 %0, %1, %2, %3; // exact" : "=f"(r) : "f"(a), "f"(b), "f"(c));
+    return r;
+}
+DEV double fused(double a, double b, double c) {
+    double r;
+    asm("fma.rn.f64 %0, %1, %2, %3; // exact" : "=d"(r) : "d"(a), "d"(b), "d"(c));
+    return r;
+}
 // Two floats to binary16, rounded to nearest; the first into the low half.
 DEV u32 halves_of(float lo, float hi) {
     u32 r;
@@ -81,13 +119,12 @@ DEV u64 warp_sum(u64 v) {
     return low + (middle << 22) + (high << 44);
 }
 
-// Σ over the lanes before this one.
-DEV u32 warp_exclusive_sum(u32 v, u32 lane) {
-    u32 sum = v;
-#pragma unroll
-    for (u32 d = 1; d < 32; d <<= 1) {
-        const u32 before = __shfl_up_sync(FULL, sum, d);
-        if (lane >= d) sum += before;
-    }
-    return sum - v;
+// Σ over the lanes up to this one.
+template <class Word> DEV Word warp_running_sum(Word sum) {
+    add_from_below(sum, 1);
+    add_from_below(sum, 2);
+    add_from_below(sum, 4);
+    add_from_below(sum, 8);
+    add_from_below(sum, 16);
+    return sum;
 }

@@ -9,7 +9,9 @@ template <class T> struct Quantizer {
     Word k;        // K: from here on words stand for bits
     Word top;      // T: bits of the first number that is kept bit for bit
     Float step;
-    Float inverse, bound, limit;    // for encoding: 1 / step, the bound rounded down, and what plain_bin may be asked for
+    Float shift_back;               // −step · MIDDLE, exactly
+    // For encoding: 1 / step, the bound rounded down, the first number that is kept bit for bit, and what plain_bin may be asked for.
+    Float inverse, bound, far, limit;
 
     DEV void set(u32 step_w, i32 step_j) {
         on = step_w;
@@ -17,13 +19,14 @@ template <class T> struct Quantizer {
         k = (((Word)1 << T::MANTISSA) + 3) / step_w + 1;
         top = (Word)(step_j + (i32)T::MANTISSA + (i32)T::BIAS) << T::MANTISSA;
         step = power((i32)step_j) * (Float)step_w;
+        shift_back = -(step * float_of(middle((Float)0)));
     }
 
     DEV void set_bound(double abs_bound) {
         if (!on) return;
         inverse = (Float)1 / step;
         bound = rounded_down(abs_bound, (Float)0);
-        limit = number_of_element(top);
+        limit = far = number_of_element(top);
         // So far bins of F64 fit into a word of 32 bits, their second differences and the zigzag codes of these too.
         if (T::BITS == 64) limit = least_of(limit, power(28) * step);
     }
@@ -44,6 +47,13 @@ template <class T> struct Quantizer {
     // A small integer as a float without a conversion instruction: 1.5·2^m + x is exact.
     static DEV float number(u32 x, float) { return float_of(x + 0x4B400000u) - 12582912.0f; }
     static DEV double number(u64 x, double) { return float_of(x + 0x4338000000000000ull) - 6755399441055744.0; }
+
+    // The bits of MIDDLE = 2^m + 2^(m−3), m the mantissa bits of Float: plus an integer x they are the bits of MIDDLE + x, if |x| ≤ 2^(m−3), and
+    // so far numbers are below T. One multiplication and addition makes of that x · step, exactly, since the product is one of Float's numbers.
+    static DEV u32 middle(float) { return 0x4B100000u; }
+    static DEV u64 middle(double) { return 0x4332000000000000ull; }
+    DEV float from_middle_of(u32 bits, float) const { return fused(float_of(bits), step, shift_back); }
+    DEV double from_middle_of(u64 bits, double) const { return fused(float_of(bits), step, shift_back); }
 
     static DEV Word extended(Word x) { return T::BITS == 16 ? (Word)(i32)(short)x : x; }
 
@@ -73,17 +83,19 @@ template <class T> struct Quantizer {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = bin_of(v[i]);
     }
+    // How far a number is from a multiple of the step; the product is exact where this counts, that is below T.
+    DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
     // The rounded quotient; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is below `limit`.
     DEV Word plain_bin(Word bits, bool& plain) const { return plain_bin_of(number_of_element(bits), plain); }
     DEV u32 plain_bin_of(float v, bool& plain) const {
         const float biased = v * inverse + 12582912.0f;
-        plain &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        plain &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         if (T::BITS != 32) plain &= fabsf(v) < limit;
         return bits_of(biased) - 0x4B400000u;
     }
     DEV u64 plain_bin_of(double v, bool& plain) const {
         const double biased = v * inverse + 6755399441055744.0;
-        plain &= fabs(v - (biased - 6755399441055744.0) * step) <= bound && fabs(v) < limit;
+        plain &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound && fabs(v) < limit;
         return bits_of(biased) - 0x4338000000000000ull;
     }
     static DEV bool plain_range(Word least, Word most) {
@@ -99,18 +111,31 @@ template <class T> struct Quantizer {
     DEV Word plain_code(Word bits, bool& near, Word& signs) const { return plain_code_of(number_of_element(bits), near, signs); }
     DEV u32 plain_code_of(float v, bool& near, u32& signs) const {
         const float biased = v * inverse + 12582912.0f;
-        near &= fabsf(v - (biased - 12582912.0f) * step) <= bound;
+        near &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         signs |= bits_of(biased);
         const u32 twice = 2 * bits_of(biased) - 2 * 0x4B400000u;
         return twice ^ (u32)((i32)twice >> 31);
     }
     DEV u64 plain_code_of(double v, bool& near, u64& signs) const {
         const double biased = v * inverse + 6755399441055744.0;
-        near &= fabs(v - (biased - 6755399441055744.0) * step) <= bound;
+        near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
         signs |= bits_of(biased);
         const u64 twice = 2 * bits_of(biased) - 2 * 0x4338000000000000ull;
         return twice ^ (u64)((i64)twice >> 63);
     }
+
+    // The zigzag code of any element, if the rounded quotient is the bin where there is one; clears `near` where it may not be.
+    DEV Word any_code(Word bits, bool& near) const {
+        const Float v = number_of_element(bits);
+        Word signs = 0;
+        bool plain = true;
+        const Word code = plain_code_of(v, plain, signs), kept = wrap<T>(2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1)));
+        const bool close = magnitude_of(v) < far;
+        near &= plain || !close;
+        return close ? wrap<T>(code) : kept;
+    }
+    static DEV float magnitude_of(float v) { return fabsf(v); }
+    static DEV double magnitude_of(double v) { return fabs(v); }
 
     static DEV Float number_of_element(Word bits);
 
@@ -123,30 +148,37 @@ template <class T> struct Quantizer {
         if (a < k) return element_bits(small_value(x));
         return wrap<T>(a - k + top) | (minus ? (Word)1 << (T::BITS - 1) : 0);
     }
-    DEV Word restore_small(Word x) const { return element_bits(small_value(x)); }
 
     // Element bits of a zigzag code of at most PLAIN_WIDTH bits.
     DEV Word restore_code(Word code) const { return restore_code_of(code, (Float)0); }
     DEV u32 restore_code_of(u32 code, float) const {
-        const float magnitude = (float_of((code + 1 + 2 * 0x4B000000u) >> 1) - 8388608.0f) * step;
+        const float magnitude = from_middle_of((code + 1 + 2 * middle(0.0f)) >> 1, 0.0f);
         return (u32)element_bits(float_of(bits_of(magnitude) ^ code << 31));
     }
     DEV u64 restore_code_of(u64 code, double) const {
-        const double magnitude = (float_of((code + 1 + 2 * 0x4330000000000000ull) >> 1) - 4503599627370496.0) * step;
+        const double magnitude = from_middle_of((code + 1 + 2 * middle(0.0)) >> 1, 0.0);
         return (u64)element_bits(float_of(bits_of(magnitude) ^ code << 63));
     }
 
-    // Element bits of a lane's words.
+    // What is added to the words of a lane before `restore` gets them.
+    static DEV Word offset() { return T::BITS >= 32 ? middle((Float)0) : 0; }
+
+    // Element bits of a lane's words, to which `offset` was added. For a whole warp.
     DEV void restore(Word (&v)[T::VALUES]) const {
-        bool small = true;
+        const Word half = (Word)1 << (T::MANTISSA - 3);
+        Word beyond = 0;
+        bool near = true;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) small &= extended(v[i]) + (k - 1) < 2 * k - 1;
-        if (small) {
+        for (int i = 0; i < T::VALUES; i++) {
+            if (T::BITS < 32) near &= extended(v[i]) + (k - 1) < 2 * k - 1;
+            else beyond |= v[i] ^ (offset() - half);
+        }
+        if (__all_sync(FULL, near && beyond >> (T::MANTISSA - 2) == 0)) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = restore_small(v[i]);
+            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(T::BITS < 32 ? small_value(v[i]) : from_middle_of(v[i], (Float)0));
         } else {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i]);
+            for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i] - offset());
         }
     }
 

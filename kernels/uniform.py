@@ -11,7 +11,7 @@ PURE = re.compile(
     r"(add|sub|mul|mad|fma|div|rcp|min|max|and|or|xor|not|neg|abs|shl|shr|shf|setp|set|selp|mov|cvt|cvta|popc|clz|bfind|brev|prmt|lop3|bfe|bfi)\."
 )
 SPECIAL = ("%ctaid.", "%nctaid.", "%ntid.")
-INSTRUCTION = re.compile(r"\s*(@!?%p\d+\s+)?([a-z][\w.]*)\s+({[^}]*}|[^,]*),?(.*)")
+INSTRUCTION = re.compile(r"\s*(@!?%?p\d*\s+)?([a-z][\w.]*)\s+({[^}]*}|[^,]*),?(.*)")
 BRANCH = re.compile(r"(\s*@!?(%p\d+)\s+bra)\b(?!\.)")
 SETS_NOTHING = re.compile(r"(st|red|bra|bar\.sync|bar\.warp|membar|fence|prefetch|ret|call)\b")
 

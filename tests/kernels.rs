@@ -96,7 +96,7 @@ fn ptx_is_fresh_and_for_every_driver_from_525_on() {
         let branches: Vec<&str> = ptx.lines().filter(|l| l.starts_with("\t@%p") && l.contains(" bra")).collect();
         let together = branches.iter().filter(|l| l.contains(" bra.uni")).count();
         assert!(folder == "h5d/" || (together > 0 && together < branches.len()), "{name}: {together}");
-        // A contracted product and sum would change bytes.
-        assert!(!ptx.lines().any(|l| l.trim_start().starts_with("fma.rn.f32")), "{name}");
+        // A contracted product and sum would change bytes, but for those that the sources ask for.
+        assert!(!ptx.lines().any(|l| l.contains("fma.rn.f32") && !l.ends_with("// exact")), "{name}");
     }
 }

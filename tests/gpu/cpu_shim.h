@@ -166,6 +166,8 @@ inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void
         for (u32 i = 0; i < threads; i++) {
             Fiber& f = b.fibers[(i + offset) % threads];
             if (f.done) continue;
+            // One warp lags behind the others, which may then be as far ahead of it as barriers allow.
+            if (seed && f.thread / 32 == seed % (u32)b.warps.size() && (random >> 8) % 8) continue;
             fiber = &f;
             to_fiber(f);
         }
@@ -227,6 +229,14 @@ inline u32 uniform(u32 x) {
     return x;
 }
 inline u32 settled(u32 x) { return x; }
+template <class T> void add_from_below(T& sum, u32 distance) {
+    const T below = __shfl_up_sync(~0u, sum, distance);
+    if ((shim::fiber->thread & 31) >= distance) sum += below;
+}
+inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }
+inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
+inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
 inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
