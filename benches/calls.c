@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { FIELD_BYTES = 64 << 20, BETWEEN = 8 << 20, ROUNDS = 31, LARGE_ROUNDS = 11, LARGE_KIB = 16384, MOST_THREADS = 8 };
-static const size_t sizes_kib[] = {4, 16, 64, 256, 1024, 4096, 16384, 32768};
+enum { SIZES = 8, PROFILES = SLEEK_FAST + 1 };
+static const size_t sizes_kib[SIZES] = {4, 16, 64, 256, 1024, 4096, 16384, 32768};
 
 static double now(void) {
     struct timespec t;
@@ -79,10 +82,6 @@ static result measure(const sleek_params *params, const char *field, size_t byte
     char *array = memory(bytes), *stream = memory(room);
     double compress[ROUNDS], decompress[ROUNDS];
     int rounds = bytes < (size_t)LARGE_KIB << 10 ? ROUNDS : LARGE_ROUNDS;
-    // What decompresses takes its number of threads from the environment alone.
-    char threads[16];
-    snprintf(threads, sizeof threads, "%d", (int)params->threads);
-    setenv("SLEEK_NUM_THREADS", threads, 1);
     for (int r = -1; r < rounds; r++) {
         size_t places = (FIELD_BYTES - bytes) / sizeof(float) + 1;
         memcpy(array, field + (size_t)(r + 1) * count % places * sizeof(float), bytes);
@@ -104,6 +103,34 @@ static result measure(const sleek_params *params, const char *field, size_t byte
     return (result){median(compress, rounds), median(decompress, rounds)};
 }
 
+/// All results with `threads`, in a process of its own: decompressing takes its threads from the environment, which is read once.
+static void measure_all(const char *path, double bound, int threads, result results[PROFILES][SIZES]) {
+    pid_t child = fork();
+    if (child == 0) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", threads);
+        setenv("SLEEK_NUM_THREADS", number, 1);
+        char *field = load(path);
+        for (int profile = 0; profile < PROFILES; profile++) {
+            sleek_params params;
+            sleek_params_init(&params);
+            params.dtype = SLEEK_F32;
+            params.bound = bound;
+            params.mode = bound > 0 ? SLEEK_ABS : SLEEK_LOSSLESS;
+            params.profile = profile;
+            for (int i = 0; i < SIZES; i++) {
+                results[profile][i] = measure(&params, field, sizes_kib[i] << 10);
+            }
+        }
+        _exit(0);
+    }
+    int status = 1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        fprintf(stderr, "calls: the measurement with %d threads failed\n", threads);
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 3 || argc > 3 + MOST_THREADS) {
         fprintf(stderr, "usage: calls FIELD.f32 BOUND [THREADS...], at most %d numbers of threads\n", MOST_THREADS);
@@ -113,9 +140,15 @@ int main(int argc, char **argv) {
     for (int t = 0; t < argc - 3; t++) {
         threads[t] = atoi(argv[3 + t]);
     }
-    char *field = load(argv[1]);
+    result(*results)[PROFILES][SIZES] =
+        mmap(NULL, (size_t)kinds * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (results == MAP_FAILED) {
+        perror("calls");
+        return 1;
+    }
     printf("| profile | KiB |");
     for (int t = 0; t < kinds; t++) {
+        measure_all(argv[1], atof(argv[2]), threads[t], results[t]);
         printf(" compress, %d threads: us | decompress |", threads[t]);
     }
     printf("\n|---|---|");
@@ -123,20 +156,11 @@ int main(int argc, char **argv) {
         printf("---|---|");
     }
     printf("\n");
-    for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_FAST; profile++) {
-        for (size_t i = 0; i < sizeof sizes_kib / sizeof *sizes_kib; i++) {
+    for (int profile = 0; profile < PROFILES; profile++) {
+        for (int i = 0; i < SIZES; i++) {
             printf("| %s | %zu |", profile == SLEEK_FAST ? "fast" : "adaptive", sizes_kib[i]);
             for (int t = 0; t < kinds; t++) {
-                sleek_params params;
-                sleek_params_init(&params);
-                params.dtype = SLEEK_F32;
-                params.bound = atof(argv[2]);
-                params.mode = params.bound > 0 ? SLEEK_ABS : SLEEK_LOSSLESS;
-                params.profile = profile;
-                params.threads = threads[t];
-                result r = measure(&params, field, sizes_kib[i] << 10);
-                printf(" %.0f | %.0f |", r.compress, r.decompress);
-                fflush(stdout);
+                printf(" %.0f | %.0f |", results[t][profile][i].compress, results[t][profile][i].decompress);
             }
             printf("\n");
         }
