@@ -8,7 +8,7 @@ import sys
 import time
 
 import h5py
-import hdf5plugin  # noqa: F401  without it the call-backs of its filters do not find the HDF5 that h5py brings
+import hdf5plugin  # noqa: F401  registers the peers' filters
 import numpy as np
 
 
