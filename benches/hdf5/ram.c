@@ -130,6 +130,8 @@ static int read_dataset(char *line, Dataset *d)
     for (int i = 0; i < d->rank; i++)
         d->bytes *= d->shape[i];
     if (d->filter == INSTANT) {
+        if (d->values[0] == 0)
+            fail("%s: filter %d needs a ratio from 1 on", d->name, INSTANT);
         d->values[1] = (unsigned)d->size;
         for (int i = 0; i < d->rank; i++)
             d->values[1] *= (unsigned)d->chunk[i];

@@ -68,69 +68,76 @@ mod x86 {
     /// Vectors summed in turn, so that no sum waits for the one before.
     const VECTORS: usize = 2;
 
-    #[target_feature(enable = "avx512f")]
-    pub fn keyed_sum_avx512(bytes: &[u8]) -> u64 {
-        const WORDS: usize = 16;
-        let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(key);
-        let advance = _mm512_set1_epi32(KEY32.wrapping_mul((2 * VECTORS * WORDS) as u32) as i32);
-        let (mut even_keys, mut odd_keys) = ([_mm512_setzero_si512(); VECTORS], [_mm512_setzero_si512(); VECTORS]);
-        for v in 0..VECTORS {
-            // SAFETY: a vector of 16 words of the array.
-            even_keys[v] = unsafe { _mm512_loadu_epi32(word_keys[WORDS * v..][..WORDS].as_ptr().cast()) };
-            odd_keys[v] = _mm512_srli_epi64::<32>(even_keys[v]);
-        }
-        let (mut even, mut odd) = ([_mm512_setzero_si512(); VECTORS], [_mm512_setzero_si512(); VECTORS]);
-        let steps = bytes.chunks_exact(4 * WORDS * VECTORS);
-        let rest = steps.remainder();
-        for step in steps {
-            for v in 0..VECTORS {
-                // SAFETY: vector v of the step.
-                let w = unsafe { _mm512_loadu_si512(step[4 * WORDS * v..][..4 * WORDS].as_ptr().cast()) };
-                // A shuffle, since it runs on another port than multiplications do.
-                let high = _mm512_shuffle_epi32::<0b11_11_01_01>(w);
-                even[v] = _mm512_add_epi64(even[v], _mm512_mul_epu32(w, even_keys[v]));
-                odd[v] = _mm512_add_epi64(odd[v], _mm512_mul_epu32(high, odd_keys[v]));
-                even_keys[v] = _mm512_add_epi32(even_keys[v], advance);
-                odd_keys[v] = _mm512_add_epi32(odd_keys[v], advance);
+    macro_rules! keyed_sum {
+        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $srli:ident, $shuffle:ident,
+         $mul:ident, $add:ident, $add_keys:ident) => {
+            #[target_feature(enable = $feature)]
+            pub fn $name(bytes: &[u8]) -> u64 {
+                const WORDS: usize = $words;
+                let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(key);
+                let advance = $set1(KEY32.wrapping_mul((2 * VECTORS * WORDS) as u32) as i32);
+                let (mut even_keys, mut odd_keys) = ([$zero(); VECTORS], [$zero(); VECTORS]);
+                for v in 0..VECTORS {
+                    // SAFETY: a vector of words of the array.
+                    even_keys[v] = unsafe { $load(word_keys[WORDS * v..][..WORDS].as_ptr().cast()) };
+                    odd_keys[v] = $srli::<32>(even_keys[v]);
+                }
+                let (mut even, mut odd) = ([$zero(); VECTORS], [$zero(); VECTORS]);
+                let steps = bytes.chunks_exact(4 * WORDS * VECTORS);
+                let rest = steps.remainder();
+                for step in steps {
+                    for v in 0..VECTORS {
+                        // SAFETY: vector v of the step.
+                        let w = unsafe { $load(step[4 * WORDS * v..][..4 * WORDS].as_ptr().cast()) };
+                        // A shuffle, since it runs on another port than multiplications do.
+                        let high = $shuffle::<0b11_11_01_01>(w);
+                        even[v] = $add(even[v], $mul(w, even_keys[v]));
+                        odd[v] = $add(odd[v], $mul(high, odd_keys[v]));
+                        even_keys[v] = $add_keys(even_keys[v], advance);
+                        odd_keys[v] = $add_keys(odd_keys[v], advance);
+                    }
+                }
+                let mut all = $zero();
+                for v in 0..VECTORS {
+                    all = $add(all, $add(even[v], odd[v]));
+                }
+                let mut lanes = [0u64; WORDS / 2];
+                // SAFETY: the array is a vector long.
+                unsafe { $store(lanes.as_mut_ptr().cast(), all) };
+                let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
+                sum.wrapping_add(sum_from((bytes.len() - rest.len()) / 4, rest))
             }
-        }
-        let lanes = even.into_iter().chain(odd).fold(_mm512_setzero_si512(), |a, b| _mm512_add_epi64(a, b));
-        let sum = _mm512_reduce_add_epi64(lanes) as u64;
-        sum.wrapping_add(sum_from((bytes.len() - rest.len()) / 4, rest))
+        };
     }
 
-    #[target_feature(enable = "avx2")]
-    pub fn keyed_sum_avx2(bytes: &[u8]) -> u64 {
-        const WORDS: usize = 8;
-        let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(key);
-        let advance = _mm256_set1_epi32(KEY32.wrapping_mul((2 * VECTORS * WORDS) as u32) as i32);
-        let (mut even_keys, mut odd_keys) = ([_mm256_setzero_si256(); VECTORS], [_mm256_setzero_si256(); VECTORS]);
-        for v in 0..VECTORS {
-            // SAFETY: a vector of 8 words of the array.
-            even_keys[v] = unsafe { _mm256_loadu_si256(word_keys[WORDS * v..][..WORDS].as_ptr().cast()) };
-            odd_keys[v] = _mm256_srli_epi64::<32>(even_keys[v]);
-        }
-        let (mut even, mut odd) = ([_mm256_setzero_si256(); VECTORS], [_mm256_setzero_si256(); VECTORS]);
-        let steps = bytes.chunks_exact(4 * WORDS * VECTORS);
-        let rest = steps.remainder();
-        for step in steps {
-            for v in 0..VECTORS {
-                // SAFETY: vector v of the step.
-                let w = unsafe { _mm256_loadu_si256(step[4 * WORDS * v..][..4 * WORDS].as_ptr().cast()) };
-                let high = _mm256_shuffle_epi32::<0b11_11_01_01>(w);
-                even[v] = _mm256_add_epi64(even[v], _mm256_mul_epu32(w, even_keys[v]));
-                odd[v] = _mm256_add_epi64(odd[v], _mm256_mul_epu32(high, odd_keys[v]));
-                even_keys[v] = _mm256_add_epi32(even_keys[v], advance);
-                odd_keys[v] = _mm256_add_epi32(odd_keys[v], advance);
-            }
-        }
-        let mut lanes = [0u64; WORDS / 2];
-        let sum = even.into_iter().chain(odd).fold(_mm256_setzero_si256(), |a, b| _mm256_add_epi64(a, b));
-        // SAFETY: the array is a vector long.
-        unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sum) };
-        let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
-        sum.wrapping_add(sum_from((bytes.len() - rest.len()) / 4, rest))
-    }
+    keyed_sum!(
+        keyed_sum_avx512,
+        "avx512f",
+        16,
+        _mm512_setzero_si512,
+        _mm512_loadu_si512,
+        _mm512_storeu_si512,
+        _mm512_set1_epi32,
+        _mm512_srli_epi64,
+        _mm512_shuffle_epi32,
+        _mm512_mul_epu32,
+        _mm512_add_epi64,
+        _mm512_add_epi32
+    );
+    keyed_sum!(
+        keyed_sum_avx2,
+        "avx2",
+        8,
+        _mm256_setzero_si256,
+        _mm256_loadu_si256,
+        _mm256_storeu_si256,
+        _mm256_set1_epi32,
+        _mm256_srli_epi64,
+        _mm256_shuffle_epi32,
+        _mm256_mul_epu32,
+        _mm256_add_epi64,
+        _mm256_add_epi32
+    );
 }
 
 /// A bijection that spreads every bit (the finalizer of SplitMix64).

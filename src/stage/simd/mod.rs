@@ -10,6 +10,8 @@ mod avx2_choose;
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
+#[cfg(target_arch = "x86_64")]
+mod avx512_pack;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
