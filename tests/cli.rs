@@ -412,6 +412,8 @@ fn an_interruption_leaves_nothing() {
     let bench = Bench::new();
     let mut command = bench.command("compress --dtype f32 --lossless - out");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    // Kept open until the end: `wait` would close it, and the command could then finish first.
+    let _input = child.stdin.take();
     let patience = std::time::Instant::now();
     while bench.files().is_empty() {
         assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
