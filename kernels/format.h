@@ -31,6 +31,8 @@
 #define FLAG_MORE 0x4u
 #define KEY32 0x9e3779b1u
 #define MAX_EXCEPTIONS 0x20u
+#define QUARTER 0x8u
+#define MODE_SAMPLE 0x20u
 #define SAMPLE 0x4u
 #define STATUS_INVALID_ARGUMENT 0x2u
 #define STATUS_BUFFER_TOO_SMALL 0x5u

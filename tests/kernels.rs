@@ -14,7 +14,7 @@ fn kernels() -> PathBuf {
 /// `kernels/format.h` as the constants of the crate make it.
 fn format_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 39] = [
+    let numbers: [(&str, u64); 41] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),
@@ -46,6 +46,8 @@ fn format_h() -> String {
         ("FLAG_MORE", FLAG_MORE.into()),
         ("KEY32", KEY32.into()),
         ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
+        ("QUARTER", QUARTER as u64),
+        ("MODE_SAMPLE", MODE_SAMPLE as u64),
         ("SAMPLE", SAMPLE as u64),
         ("STATUS_INVALID_ARGUMENT", Kind::InvalidArgument.code() as u64),
         ("STATUS_BUFFER_TOO_SMALL", Kind::BufferTooSmall.code() as u64),

@@ -46,7 +46,11 @@ pub const KEY64: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Most exceptions that our encoder gives a subchunk (a decoder takes up to 255).
 pub const MAX_EXCEPTIONS: usize = 32;
-/// Where an encoder's choice looks at some values only, the last of each so many (no decoder needs this).
+/// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk.
+pub const QUARTER: usize = SUBCHUNKS / 4;
+/// Where the choice of a mode looks at some values only, the last of each so many (no decoder needs this).
+pub const MODE_SAMPLE: usize = 32;
+/// The same for the choice of a width.
 pub const SAMPLE: usize = 4;
 
 const _: () = assert!(CHUNK_BYTES / ALIGN <= ENTRY_SIZE_MASK as usize);

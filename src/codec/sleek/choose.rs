@@ -1,20 +1,20 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
-//! 1. If all values are equal, the subchunk needs no codes.
-//! 2. The mode is the one with the least total of widths over every fourth value (the values 3, 7, 11, …): of the offset, of the
-//!    magnitudes of the distance to the first value, of the difference and of the second difference, or of half the exponent map's code (sign and
-//!    magnitude have one bit more than these).
-//!    On a tie the first of offset, zigzag, delta, special.
-//! 3. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
+//! 1. A mode is chosen for each quarter of a chunk (8 subchunks): the one with the least total of widths over every 32nd value of these
+//!    subchunks (their values 31, 63, …): of the offset from the subchunk's least value, of the magnitudes of the distance to its first
+//!    value, of the difference and of the second difference, or of half the exponent map's code (sign and magnitude have one bit more
+//!    than these). On a tie the first of offset, zigzag, delta, special.
+//! Then for each subchunk:
+//! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
 //!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
 //!    seems so is judged by every fourth code, each counted four times. If the exceptions then are more than `MAX_EXCEPTIONS`, or
 //!    take no fewer bytes than codes of full width, there are none. 8-bit words have no exceptions.
-//! 4. Offset without exceptions replaces any other mode if it takes no more bytes than that.
+//! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are equal, none.
 //!
-//! What exact sizes, all values or all widths would gain is in docs/experiments.md: 1–4 % in all.
+//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments.md: 1–6 % in all.
 
 use super::plan::Plan;
-use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode, Subchunks};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
@@ -41,22 +41,10 @@ impl<W: Word> Choice<W> {
     /// For zeros.
     pub const NONE: Self = Choice { mode: SubMode::Offset, base: None, width: 0, full: 0, exceptions: 0 };
 
-    /// As surveyed, without exceptions. Where all values are equal that is offset, of which the total is 0.
+    /// Without exceptions.
     #[inline(always)]
-    fn plain(survey: &Survey<W>, full: u32) -> Self {
-        Choice { mode: survey.mode, base: survey.base, width: full, full, exceptions: 0 }
-    }
-
-    /// Step 4's alternative.
-    #[inline(always)]
-    fn plain_offset(survey: &Survey<W>) -> Self {
-        Choice {
-            mode: SubMode::Offset,
-            base: Some(survey.least),
-            width: survey.plain,
-            full: survey.plain,
-            exceptions: 0,
-        }
+    fn plain(mode: SubMode, base: Option<W>, full: u32) -> Self {
+        Choice { mode, base, width: full, full, exceptions: 0 }
     }
 
     /// Bytes of payload and exceptions.
@@ -160,14 +148,22 @@ fn extremes<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
     (least.biased(), most.biased())
 }
 
-/// The mode of step 2 and its base, by the totals of offset, zigzag, delta and special. Without branches: nobody can predict them.
+/// The mode of step 1, by the totals of offset, zigzag, delta and special.
 #[inline(always)]
-fn mode_of<W: Word>(totals: [u32; 4], special: Special, first: W, least: W) -> (SubMode, Option<W>) {
-    let [offset, zigzag, delta, other] = totals.map(|total| 4 * total);
-    let best = offset.min(zigzag + 1).min(delta + 2).min(other + 3) % 4;
-    let mode = SubMode::of((best << 6) as u8);
-    let based = (mode != SubMode::Special) | (special == Special::Delta2);
-    (mode, based.then_some(if mode == SubMode::Offset { least } else { first }))
+fn mode_of(totals: [u32; 4]) -> SubMode {
+    let [offset, zigzag, delta, special] = totals.map(|total| 4 * total);
+    let best = offset.min(zigzag + 1).min(delta + 2).min(special + 3) % 4;
+    SubMode::of((best << 6) as u8)
+}
+
+/// The base of a subchunk in `mode`, where that has one.
+#[inline(always)]
+fn base_of<W: Word>(mode: SubMode, special: Special, first: W, least: W) -> Option<W> {
+    match (mode, special) {
+        (SubMode::Offset, _) => Some(least),
+        (SubMode::Special, Special::Exponent) => None,
+        _ => Some(first),
+    }
 }
 
 /// A number for each subchunk.
@@ -220,57 +216,70 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS], fu
     best.map(|best| 0xff - (best & 0xff) as u16)
 }
 
-/// What is known of a subchunk once its values were surveyed.
-#[derive(Clone, Copy, Debug)]
-struct Survey<W> {
-    mode: SubMode,
-    base: Option<W>,
-    /// The least value.
-    least: W,
-    /// Width of the offsets from it; 0 if all values are equal.
-    plain: u32,
-}
+/// A subchunk of padding, then the subchunks of the chunk.
+pub type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
 
-impl<W: Word> Survey<W> {
-    const NONE: Self = Survey { mode: SubMode::Offset, base: None, least: W::ZERO, plain: 0 };
-}
-
-/// Steps 1 and 2 for the integers `x`.
+/// Subchunk `s` of a chunk, with what is before it.
 #[inline(always)]
-fn survey<E: Element, const S: usize, P: Simd<E::Word, S>>(special: Special, x: Window<E::Word>) -> Survey<E::Word> {
-    let x = x.own::<S>();
-    let (least, most) = extremes::<E::Word, S>(x);
-    let totals = match special {
-        Special::Exponent => P::totals(x, least, Some(E::EXPONENT_BITS)),
-        Special::Delta2 => P::totals(x, least, None),
-    };
-    let (mode, base) = mode_of(totals, special, x[0], least);
-    Survey { mode, base, least, plain: most.sub(least).width() }
+pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<'_, W> {
+    Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S])
+}
+
+/// The codes of the subchunks of quarter `q` of a chunk, in the mode that is chosen for them.
+#[inline(always)]
+fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    special: Special,
+    words: &Words<E::Word, S>,
+    q: usize,
+    least: &[E::Word; QUARTER],
+    codes: &mut [[E::Word; S]],
+    ahead: &mut Ahead,
+) -> SubMode {
+    let own = words[1 + q * QUARTER..].first_chunk().expect("a quarter");
+    let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
+    let mode = mode_of(P::totals(own, least, exponent_bits));
+    // The mode is asked for once, not for each subchunk: nobody could predict it.
+    macro_rules! each {
+        ($mode:expr) => {
+            for (i, codes) in codes.iter_mut().enumerate() {
+                ahead.fetch(1);
+                let base = base_of($mode, special, own[i][0], least[i]).unwrap_or(E::Word::ZERO);
+                encode::<E, S>($mode, special, window(words, q * QUARTER + i), base, codes);
+            }
+        };
+    }
+    match mode {
+        SubMode::Offset => each!(SubMode::Offset),
+        SubMode::ZigZag => each!(SubMode::ZigZag),
+        SubMode::Delta => each!(SubMode::Delta),
+        SubMode::Special => each!(SubMode::Special),
+    }
+    mode
 }
 
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
 /// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` three quarters are fetched.
 #[inline(always)]
-pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
+pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
-    window: impl Fn(usize) -> Window<'a, E::Word>,
+    words: &Words<E::Word, S>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
     lists: &mut Lists<E::Word, S>,
     ahead: &mut Ahead,
 ) -> [Choice<E::Word>; SUBCHUNKS] {
     // Loops, since closures as long as these are compiled on their own, without the level's instructions.
-    let mut surveys = [Survey::NONE; SUBCHUNKS];
-    for (s, survey_of) in surveys.iter_mut().enumerate() {
+    let (mut least, mut plain) = ([E::Word::ZERO; SUBCHUNKS], [0; SUBCHUNKS]);
+    for (s, x) in words[1..].iter().enumerate() {
         ahead.fetch(2);
-        *survey_of = survey::<E, S, P>(special, window(s));
+        let most;
+        (least[s], most) = extremes::<E::Word, S>(x);
+        plain[s] = most.sub(least[s]).width();
     }
-    // Mode by mode, since a branch on the mode of each could not be predicted.
-    for mode in [SubMode::Offset, SubMode::ZigZag, SubMode::Delta, SubMode::Special] {
-        for s in Subchunks::which(|s| surveys[s].mode == mode) {
-            ahead.fetch(1);
-            let base = surveys[s].base.unwrap_or(E::Word::ZERO);
-            encode::<E, S>(mode, special, window(s), base, &mut codes[s]);
-        }
+    let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
+    let quarters = codes.chunks_exact_mut(QUARTER).zip(least.as_chunks().0).enumerate();
+    for (q, (codes, least)) in quarters {
+        let mode = encode_quarter::<E, S, P>(special, words, q, least, codes, ahead);
+        choices[q * QUARTER..][..QUARTER].iter_mut().for_each(|choice| choice.mode = mode);
     }
     let mut fulls = [0; SUBCHUNKS];
     for (full, codes) in fulls.iter_mut().zip(&*codes) {
@@ -284,10 +293,10 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
         }
         widths = fit::<E::Word, S, P>(&lists.widths, &fulls);
     }
-    let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
-    for (s, survey) in surveys.iter().enumerate() {
-        choices[s] = Choice::plain(survey, fulls[s].into());
-        offsets[s] = Choice::plain_offset(survey);
+    for s in 0..SUBCHUNKS {
+        let mode = choices[s].mode;
+        choices[s] = Choice::plain(mode, base_of(mode, special, words[1 + s][0], least[s]), fulls[s].into());
+        offsets[s] = Choice::plain(SubMode::Offset, Some(least[s]), plain[s]);
     }
     for s in Subchunks::which(|s| widths[s] < fulls[s]) {
         ahead.fetch(1);
@@ -299,7 +308,7 @@ pub fn adaptive<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
         |s: usize| (choices[s].mode != SubMode::Offset) & (offsets[s].bytes::<S>() <= choices[s].bytes::<S>());
     for s in Subchunks::which(prefers_offset) {
         choices[s] = offsets[s];
-        encode::<E, S>(SubMode::Offset, special, window(s), surveys[s].least, &mut codes[s]);
+        encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
     choices
 }

@@ -1,6 +1,6 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Lists, Window};
+use super::choose::{self, Choice, Lists, Words, window};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
@@ -44,9 +44,6 @@ impl Buffers {
         })
     }
 }
-
-/// A subchunk of padding, then the subchunks of the chunk.
-type Words<W, const S: usize> = [[W; S]; SUBCHUNKS + 1];
 
 /// What is made of words of one width, or of bytes, in a buffer.
 pub trait Plain {}
@@ -218,18 +215,17 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         high_widths: [0; SUBCHUNKS],
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let window = |s: usize| Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S]);
     let adaptive = plan.profile == Profile::Adaptive;
     let mut choices = [Choice::NONE; SUBCHUNKS];
     if adaptive {
-        choices = choose::adaptive::<E, S, P>(domain.special, window, codes, lists, ahead);
+        choices = choose::adaptive::<E, S, P>(domain.special, words, codes, lists, ahead);
     }
     for s in 0..SUBCHUNKS {
         ahead.fetch(if adaptive { 2 } else { 5 });
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choices[s] = choose::fast::<E, S, P>(plan, domain.special, window(s), codes);
+            choices[s] = choose::fast::<E, S, P>(plan, domain.special, window(words, s), codes);
         }
         let choice = &choices[s];
         tail.enter(s, choice);

@@ -404,11 +404,6 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn totals(x: &[u32; 128], least: u32, exponent_bits: Option<u32>) -> [u32; 4] {
-        lanes32::totals(x, least, exponent_bits)
-    }
-
-    #[inline(always)]
     fn width(codes: &[u32; 128]) -> u32 {
         lanes32::width(codes)
     }
@@ -514,11 +509,6 @@ impl Simd<u64, 64> for Avx2 {
                 store(at, sums64(v, &mut carry));
             }
         }
-    }
-
-    #[inline(always)]
-    fn totals(x: &[u64; 64], least: u64, exponent_bits: Option<u32>) -> [u32; 4] {
-        lanes64::totals(x, least, exponent_bits)
     }
 
     #[inline(always)]

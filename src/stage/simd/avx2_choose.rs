@@ -74,34 +74,6 @@ fn width64(x: __m256i) -> __m256i {
 const TWO52: f64 = 4503599627370496.0;
 const TWO84: f64 = TWO52 * 4294967296.0;
 
-/// Distances from 0 as signed numbers.
-#[inline(always)]
-fn abs64(x: __m256i) -> __m256i {
-    // SAFETY: see above.
-    unsafe {
-        let sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x);
-        _mm256_sub_epi64(_mm256_xor_si256(x, sign), sign)
-    }
-}
-
-/// `a` where `t` ≥ 0, `b` elsewhere.
-#[inline(always)]
-fn by_sign32(t: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: see above.
-    unsafe {
-        _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(t)))
-    }
-}
-
-/// `a` where `t` ≥ 0, `b` elsewhere.
-#[inline(always)]
-fn by_sign64(t: __m256i, a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: see above.
-    unsafe {
-        _mm256_castpd_si256(_mm256_blendv_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b), _mm256_castsi256_pd(t)))
-    }
-}
-
 /// The lanes that are not zero, as bits.
 #[inline(always)]
 fn nonzero32(x: __m256i) -> u32 {
@@ -116,55 +88,35 @@ fn nonzero64(x: __m256i) -> u32 {
     unsafe { !_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, _mm256_setzero_si256()))) as u32 & 0xf }
 }
 
-/// Of 32 values of 32 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+/// Of 32 values of 32 bits, in four vectors, each fourth.
 ///
 /// # Safety
 /// 32 values are readable at `x`.
 #[inline(always)]
-unsafe fn sample32<const BACK: usize>(x: *const u32) -> __m256i {
+unsafe fn sample32(x: *const u32) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
-        let [a, b, c, d] = [
-            _mm256_loadu_ps(x.cast()),
-            _mm256_loadu_ps(x.add(8).cast()),
-            _mm256_loadu_ps(x.add(16).cast()),
-            _mm256_loadu_ps(x.add(24).cast()),
-        ];
-        _mm256_castps_si256(if BACK == 2 {
-            let (low, high) = (_mm256_shuffle_ps::<0b01_01_01_01>(a, b), _mm256_shuffle_ps::<0b01_01_01_01>(c, d));
-            _mm256_shuffle_ps::<0b10_00_10_00>(low, high)
-        } else {
-            let (low, high) = (_mm256_shuffle_ps::<0b11_10_11_10>(a, b), _mm256_shuffle_ps::<0b11_10_11_10>(c, d));
-            if BACK == 1 {
-                _mm256_shuffle_ps::<0b10_00_10_00>(low, high)
-            } else {
-                _mm256_shuffle_ps::<0b11_01_11_01>(low, high)
-            }
-        })
+        let v = |i: usize| _mm256_loadu_ps(x.add(8 * i).cast());
+        let high = |i| _mm256_shuffle_ps::<0b11_10_11_10>(v(i), v(i + 1));
+        _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(high(0), high(2)))
     }
 }
 
-/// Of 16 values of 64 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+/// Of 16 values of 64 bits, in four vectors, each fourth.
 ///
 /// # Safety
 /// 16 values are readable at `x`.
 #[inline(always)]
-unsafe fn sample64<const BACK: usize>(x: *const u64) -> __m256i {
+unsafe fn sample64(x: *const u64) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
-        let [a, b, c, d] = [load(x), load(x.add(4)), load(x.add(8)), load(x.add(12))];
-        let (odd, odd2) = (_mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d));
-        match BACK {
-            0 => _mm256_permute2x128_si256::<0x31>(odd, odd2),
-            1 => _mm256_permute2x128_si256::<0x31>(_mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d)),
-            _ => _mm256_permute2x128_si256::<0x20>(odd, odd2),
-        }
+        let odd = |i: usize| _mm256_unpackhi_epi64(load(x.add(4 * i)), load(x.add(4 * i + 4)));
+        _mm256_permute2x128_si256::<0x31>(odd(0), odd(2))
     }
 }
 
 macro_rules! choose {
-    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $add:ident, $abs:ident, $width:ident, $slli:ident, $srli:ident,
-     $srl:ident, $by_sign:ident, $nonzero:ident, $listed:ident) => {
+    ($name:ident, $w:ty, $s:literal, $sample:ident, $width:ident, $srl:ident, $nonzero:ident, $listed:ident) => {
         pub mod $name {
             use super::*;
 
@@ -172,51 +124,6 @@ macro_rules! choose {
             const LANES: usize = 256 / BITS as usize;
             /// Values that a vector of samples stands for.
             const REACH: usize = SAMPLE * LANES;
-
-            /// See `Simd::totals`.
-            #[inline(always)]
-            pub fn totals(x: &[$w; $s], least: $w, exponent_bits: Option<u32>) -> [u32; 4] {
-                // The sums of all widths fit 16 bits.
-                const { assert!($s == 4 * REACH && BITS as usize * $s / SAMPLE < 1 << 16) };
-                // SAFETY: see above; `REACH` values are read at a time.
-                unsafe {
-                    let (first, least) = ($set1(x[0] as _), $set1(least as _));
-                    let zero = _mm256_setzero_si256();
-                    let (mut offset, mut zigzag, mut delta, mut other) = (zero, zero, zero, zero);
-                    for quarter in 0..4 {
-                        let at = x.as_ptr().add(quarter * REACH);
-                        let (value, before) = ($sample::<0>(at), $sample::<1>(at));
-                        let d = $sub(value, before);
-                        let special = match exponent_bits {
-                            Some(e) => $srli::<1>(exponent(value, e)),
-                            None => $abs($sub(d, $sub(before, $sample::<2>(at)))),
-                        };
-                        offset = $add(offset, $width($sub(value, least)));
-                        zigzag = $add(zigzag, $width($abs($sub(value, first))));
-                        delta = $add(delta, $width($abs(d)));
-                        other = $add(other, $width(special));
-                    }
-                    let low = _mm256_or_si256(offset, $slli::<16>(zigzag));
-                    let high = _mm256_or_si256(delta, $slli::<16>(other));
-                    let pairs = _mm256_hadd_epi32(low, high);
-                    let pairs = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256::<1>(pairs));
-                    let sums = _mm_add_epi32(pairs, _mm_srli_epi64::<32>(pairs));
-                    let (low, high) = (_mm_cvtsi128_si32(sums) as u32, _mm_extract_epi32::<2>(sums) as u32);
-                    [low & 0xffff, low >> 16, high & 0xffff, high >> 16]
-                }
-            }
-
-            /// The exponent map: `stage::exponent::encode`.
-            #[inline(always)]
-            fn exponent(x: __m256i, e: u32) -> __m256i {
-                // SAFETY: see above.
-                unsafe {
-                    let t = $sub($slli::<1>(x), $set1((1 as $w << (BITS - e)) as _));
-                    let u = $slli::<1>(_mm256_or_si256($slli::<1>(x), $srli::<{ BITS as i32 - 1 }>(x)));
-                    let low = $set1(((1 as $w << (BITS - e + 1)) - 1) as _);
-                    $by_sign(t, $sub(low, u), u)
-                }
-            }
 
             /// See `Simd::width`.
             #[inline(always)]
@@ -241,10 +148,10 @@ macro_rules! choose {
                 // SAFETY: see above; `REACH` codes are read at a time.
                 unsafe {
                     [
-                        $width($sample::<0>(at)),
-                        $width($sample::<0>(at.add(REACH))),
-                        $width($sample::<0>(at.add(2 * REACH))),
-                        $width($sample::<0>(at.add(3 * REACH))),
+                        $width($sample(at)),
+                        $width($sample(at.add(REACH))),
+                        $width($sample(at.add(2 * REACH))),
+                        $width($sample(at.add(3 * REACH))),
                     ]
                 }
             }
@@ -282,37 +189,5 @@ macro_rules! choose {
     };
 }
 
-choose!(
-    lanes32,
-    u32,
-    128,
-    sample32,
-    _mm256_set1_epi32,
-    _mm256_sub_epi32,
-    _mm256_add_epi32,
-    _mm256_abs_epi32,
-    width32,
-    _mm256_slli_epi32,
-    _mm256_srli_epi32,
-    _mm256_srl_epi32,
-    by_sign32,
-    nonzero32,
-    LISTED
-);
-choose!(
-    lanes64,
-    u64,
-    64,
-    sample64,
-    _mm256_set1_epi64x,
-    _mm256_sub_epi64,
-    _mm256_add_epi64,
-    abs64,
-    width64,
-    _mm256_slli_epi64,
-    _mm256_srli_epi64,
-    _mm256_srl_epi64,
-    by_sign64,
-    nonzero64,
-    LISTED_HALVES
-);
+choose!(lanes32, u32, 128, sample32, width32, _mm256_srl_epi32, nonzero32, LISTED);
+choose!(lanes64, u64, 64, sample64, width64, _mm256_srl_epi64, nonzero64, LISTED_HALVES);

@@ -320,11 +320,6 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn totals(x: &[u32; 128], least: u32, exponent_bits: Option<u32>) -> [u32; 4] {
-        lanes32::totals(x, least, exponent_bits)
-    }
-
-    #[inline(always)]
     fn width(codes: &[u32; 128]) -> u32 {
         lanes32::width(codes)
     }
@@ -422,11 +417,6 @@ impl Simd<u64, 64> for Avx512 {
                 _mm512_storeu_si512(at, sums64(v, &mut carry));
             }
         }
-    }
-
-    #[inline(always)]
-    fn totals(x: &[u64; 64], least: u64, exponent_bits: Option<u32>) -> [u32; 4] {
-        lanes64::totals(x, least, exponent_bits)
     }
 
     #[inline(always)]

@@ -9,60 +9,32 @@ use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 /// Of the 64-bit lanes of two vectors, taken in pairs, the second pair of each two.
 const SECOND_PAIRS: Lanes<u64, 8> = Lanes([2, 3, 6, 7, 10, 11, 14, 15]);
-/// The first pair of each two.
-const FIRST_PAIRS: Lanes<u64, 8> = Lanes([0, 1, 4, 5, 8, 9, 12, 13]);
 
-/// Brings bytes 0, 1, 2, 3 of all lanes of `lane_bytes` together, each in a quarter of the vector; where there are not lanes enough for
-/// that, bytes that are zero fill up.
-const fn by_byte(lane_bytes: usize) -> Lanes<u8, 64> {
-    let mut from = [lane_bytes as u8 - 1; 64];
-    let (mut t, lanes) = (0, 64 / lane_bytes);
-    while t < 4 {
-        let mut lane = 0;
-        while lane < lanes {
-            from[16 * t + lane] = (lane * lane_bytes + t) as u8;
-            lane += 1;
-        }
-        t += 1;
-    }
-    Lanes(from)
-}
-
-/// Of 64 values of 32 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+/// Of 64 values of 32 bits, in four vectors, each fourth.
 ///
 /// # Safety
 /// 64 values are readable at `x`.
 #[inline(always)]
-unsafe fn sample32<const BACK: usize>(x: *const u32) -> __m512i {
+unsafe fn sample32(x: *const u32) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         let v = |i: usize| _mm512_loadu_ps(x.add(16 * i).cast());
         let high = |i| _mm512_shuffle_ps::<0b11_10_11_10>(v(i), v(i + 1));
-        let second = |i| _mm512_shuffle_ps::<0b01_01_01_01>(v(i), v(i + 1));
-        _mm512_castps_si512(match BACK {
-            0 => _mm512_shuffle_ps::<0b11_01_11_01>(high(0), high(2)),
-            1 => _mm512_shuffle_ps::<0b10_00_10_00>(high(0), high(2)),
-            _ => _mm512_shuffle_ps::<0b10_00_10_00>(second(0), second(2)),
-        })
+        _mm512_castps_si512(_mm512_shuffle_ps::<0b11_01_11_01>(high(0), high(2)))
     }
 }
 
-/// Of 32 values of 64 bits, in four vectors, each fourth (0) or the one (1) or two (2) before it.
+/// Of 32 values of 64 bits, in four vectors, each fourth.
 ///
 /// # Safety
 /// 32 values are readable at `x`.
 #[inline(always)]
-unsafe fn sample64<const BACK: usize>(x: *const u64) -> __m512i {
+unsafe fn sample64(x: *const u64) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         let v = |i: usize| _mm512_loadu_si512(x.add(8 * i).cast());
         let odd = |i| _mm512_unpackhi_epi64(v(i), v(i + 1));
-        let even = |i| _mm512_unpacklo_epi64(v(i), v(i + 1));
-        match BACK {
-            0 => _mm512_permutex2var_epi64(odd(0), SECOND_PAIRS.load(), odd(2)),
-            1 => _mm512_permutex2var_epi64(even(0), SECOND_PAIRS.load(), even(2)),
-            _ => _mm512_permutex2var_epi64(odd(0), FIRST_PAIRS.load(), odd(2)),
-        }
+        _mm512_permutex2var_epi64(odd(0), SECOND_PAIRS.load(), odd(2))
     }
 }
 
@@ -92,8 +64,8 @@ fn list_positions<const WORDS: usize>(masks: [u64; WORDS], positions: &mut [u8; 
 }
 
 macro_rules! choose {
-    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $add:ident, $abs:ident, $lzcnt:ident, $slli:ident, $srli:ident, $rol:ident,
-     $srl:ident, $cmpge:ident, $mask_sub:ident, $cmpgt:ident, $compress:ident, $to_bytes:ident, $store_bytes:ident) => {
+    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $lzcnt:ident, $srl:ident, $cmpgt:ident, $compress:ident,
+     $to_bytes:ident, $store_bytes:ident) => {
         pub mod $name {
             use super::*;
 
@@ -102,52 +74,6 @@ macro_rules! choose {
             /// Values that a vector of samples stands for.
             const REACH: usize = SAMPLE * LANES;
 
-            /// See `Simd::totals`.
-            #[inline(always)]
-            pub fn totals(x: &[$w; $s], least: $w, exponent_bits: Option<u32>) -> [u32; 4] {
-                const BY_BYTE: Lanes<u8, 64> = by_byte(size_of::<$w>());
-                // Zeros above the highest one, of two samples a lane: at most 128, so four sums fit the bytes of a lane.
-                const { assert!($s == 2 * REACH && 2 * BITS < 256) };
-                let mut sums = [0u64; 8];
-                // SAFETY: see above; `REACH` values are read at a time.
-                unsafe {
-                    let (first, least) = ($set1(x[0] as _), $set1(least as _));
-                    let zero = _mm512_setzero_si512();
-                    let (mut offset, mut zigzag, mut delta, mut other) = (zero, zero, zero, zero);
-                    for half in 0..2 {
-                        let at = x.as_ptr().add(half * REACH);
-                        let (value, before) = ($sample::<0>(at), $sample::<1>(at));
-                        let d = $sub(value, before);
-                        let special = match exponent_bits {
-                            Some(e) => $srli::<1>(exponent(value, e)),
-                            None => $abs($sub(d, $sub(before, $sample::<2>(at)))),
-                        };
-                        offset = $add(offset, $lzcnt($sub(value, least)));
-                        zigzag = $add(zigzag, $lzcnt($abs($sub(value, first))));
-                        delta = $add(delta, $lzcnt($abs(d)));
-                        other = $add(other, $lzcnt(special));
-                    }
-                    let low = _mm512_or_si512(offset, $slli::<8>(zigzag));
-                    let high = _mm512_or_si512($slli::<16>(delta), $slli::<24>(other));
-                    let bytes = _mm512_permutexvar_epi8(BY_BYTE.load(), _mm512_or_si512(low, high));
-                    _mm512_storeu_si512(sums.as_mut_ptr().cast(), _mm512_sad_epu8(bytes, zero));
-                }
-                let all = BITS * ($s / SAMPLE) as u32;
-                std::array::from_fn(|t| all - (sums[2 * t] + sums[2 * t + 1]) as u32)
-            }
-
-            /// The exponent map: `stage::exponent::encode`.
-            #[inline(always)]
-            fn exponent(x: __m512i, e: u32) -> __m512i {
-                // SAFETY: see above.
-                unsafe {
-                    let t = $sub($slli::<1>(x), $set1((1 as $w << (BITS - e)) as _));
-                    let u = $slli::<1>($rol::<1>(x));
-                    let low = $set1(((1 as $w << (BITS - e + 1)) - 1) as _);
-                    $mask_sub(u, $cmpge(t, _mm512_setzero_si512()), low, u)
-                }
-            }
-
             /// See `Simd::width`.
             #[inline(always)]
             pub fn width(codes: &[$w; $s]) -> u32 {
@@ -155,7 +81,8 @@ macro_rules! choose {
                 // SAFETY: see above; `LANES` codes are read at a time.
                 unsafe {
                     let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
-                    let four = |i| _mm512_or_si512(_mm512_or_si512(v(i), v(i + 1)), _mm512_or_si512(v(i + 2), v(i + 3)));
+                    let four =
+                        |i| _mm512_or_si512(_mm512_or_si512(v(i), v(i + 1)), _mm512_or_si512(v(i + 2), v(i + 3)));
                     _mm512_storeu_si512(any.as_mut_ptr().cast(), _mm512_or_si512(four(0), four(4)));
                 }
                 BITS - any.into_iter().fold(0, |a, b| a | b).leading_zeros()
@@ -168,7 +95,7 @@ macro_rules! choose {
                 unsafe {
                     let bits = $set1(BITS as _);
                     for half in 0..2 {
-                        let sample = $sample::<0>(codes.as_ptr().add(half * REACH));
+                        let sample = $sample(codes.as_ptr().add(half * REACH));
                         let w = $to_bytes($sub(bits, $lzcnt(sample)));
                         $store_bytes(widths.as_mut_ptr().add(half * LANES).cast(), w);
                     }
@@ -177,7 +104,12 @@ macro_rules! choose {
 
             /// See `Simd::split`.
             #[inline(always)]
-            pub fn split(codes: &[$w; $s], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [$w; HIGHS]) -> usize {
+            pub fn split(
+                codes: &[$w; $s],
+                width: u32,
+                positions: &mut [u8; POSITIONS],
+                highs: &mut [$w; HIGHS],
+            ) -> usize {
                 let mut masks = [0u64; $s / 64];
                 let mut count = 0;
                 // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
@@ -218,15 +150,8 @@ choose!(
     sample32,
     _mm512_set1_epi32,
     _mm512_sub_epi32,
-    _mm512_add_epi32,
-    _mm512_abs_epi32,
     _mm512_lzcnt_epi32,
-    _mm512_slli_epi32,
-    _mm512_srli_epi32,
-    _mm512_rol_epi32,
     _mm512_srl_epi32,
-    _mm512_cmpge_epi32_mask,
-    _mm512_mask_sub_epi32,
     _mm512_cmpgt_epu32_mask,
     _mm512_maskz_compress_epi32,
     _mm512_cvtepi32_epi8,
@@ -239,15 +164,8 @@ choose!(
     sample64,
     _mm512_set1_epi64,
     _mm512_sub_epi64,
-    _mm512_add_epi64,
-    _mm512_abs_epi64,
     _mm512_lzcnt_epi64,
-    _mm512_slli_epi64,
-    _mm512_srli_epi64,
-    _mm512_rol_epi64,
     _mm512_srl_epi64,
-    _mm512_cmpge_epi64_mask,
-    _mm512_mask_sub_epi64,
     _mm512_cmpgt_epu64_mask,
     _mm512_maskz_compress_epi64,
     _mm512_cvtepi64_epi8,

@@ -18,7 +18,7 @@ mod tests;
 
 use super::stream;
 use super::word::Word;
-use crate::format::constants::MAX_EXCEPTIONS;
+use crate::format::constants::{MAX_EXCEPTIONS, QUARTER};
 
 /// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
@@ -53,10 +53,11 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::sum_up(start, twice, codes);
     }
 
-    /// Totals of the widths that the sampled values (of each `SAMPLE` the last) have as distances: to `least`; in magnitude to the first
-    /// value; to the value before; as second difference, or, with `exponent_bits`, of half their code in the exponent map.
+    /// Totals of the widths that the sampled values of a quarter of a chunk (of each `MODE_SAMPLE` the last) have as distances: to the
+    /// `least` of their subchunk; in magnitude to its first; to the value before; as second difference, or, with `exponent_bits`,
+    /// of half their code in the exponent map.
     #[inline(always)]
-    fn totals(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
+    fn totals(x: &[[W; S]; QUARTER], least: &[W; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
         scalar::totals(x, least, exponent_bits)
     }
 

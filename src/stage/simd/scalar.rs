@@ -1,7 +1,7 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
 use super::{HIGHS, POSITIONS, Simd};
-use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE};
 use crate::stage::exponent;
 use crate::stage::word::Word;
 
@@ -51,22 +51,29 @@ pub fn sum_up<W: Word, const S: usize>(start: W, twice: bool, codes: &mut [W; S]
     }
 }
 
-/// See `Simd::totals`.
+/// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
 #[inline(always)]
-pub fn totals<W: Word, const S: usize>(x: &[W; S], least: W, exponent_bits: Option<u32>) -> [u32; 4] {
-    let mut totals = [0; 4];
-    for four in x.as_chunks::<SAMPLE>().0 {
-        let [_, before2, before, value] = *four;
-        let d = value.sub(before);
-        totals[0] += value.sub(least).width();
-        totals[1] += value.sub(x[0]).magnitude().width();
-        totals[2] += d.magnitude().width();
-        totals[3] += match exponent_bits {
-            Some(e) => (exponent::encode(value, e) >> 1).width(),
-            None => d.sub(before.sub(before2)).magnitude().width(),
-        };
+pub fn totals<W: Word, const S: usize>(
+    x: &[[W; S]; QUARTER],
+    least: &[W; QUARTER],
+    exponent_bits: Option<u32>,
+) -> [u32; 4] {
+    let mut totals = [[0; QUARTER]; 4];
+    for at in (MODE_SAMPLE - 1..S).step_by(MODE_SAMPLE) {
+        for s in 0..QUARTER {
+            let (before2, before, value) = (x[s][at - 2], x[s][at - 1], x[s][at]);
+            let d = value.sub(before);
+            let other = match exponent_bits {
+                Some(e) => exponent::encode(value, e) >> 1,
+                None => d.sub(before.sub(before2)).magnitude(),
+            };
+            totals[0][s] += value.sub(least[s]).width();
+            totals[1][s] += value.sub(x[s][0]).magnitude().width();
+            totals[2][s] += d.magnitude().width();
+            totals[3][s] += other.width();
+        }
     }
-    totals
+    totals.map(|of_mode| of_mode.iter().sum())
 }
 
 /// See `Simd::width`.
