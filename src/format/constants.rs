@@ -48,9 +48,9 @@ pub const KEY64: u64 = 0x9E37_79B9_7F4A_7C15;
 pub const MAX_EXCEPTIONS: usize = 32;
 /// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk.
 pub const QUARTER: usize = SUBCHUNKS / 4;
-/// Where the choice of a mode looks at some values only, the last of each so many (no decoder needs this).
+/// Where the choice of a mode looks at some values only, one of each so many (no decoder needs this).
 pub const MODE_SAMPLE: usize = 32;
-/// The same for the choice of a width.
+/// Where the choice of a width does, the last of each so many.
 pub const SAMPLE: usize = 4;
 
 const _: () = assert!(CHUNK_BYTES / ALIGN <= ENTRY_SIZE_MASK as usize);

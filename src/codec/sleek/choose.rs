@@ -1,10 +1,13 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
-//! 1. A mode is chosen for each quarter of a chunk (8 subchunks): the one with the least total of widths over every 32nd value of these
-//!    subchunks (their values 31, 63, …): of the offset from the subchunk's least value, of the magnitudes of the distance to its first
-//!    value, of the difference and of the second difference, or of half the exponent map's code (sign and magnitude have one bit more
-//!    than these). On a tie the first of offset, zigzag, delta, special.
-//! Then for each subchunk:
+//! 1. A mode is chosen for each quarter of a chunk (8 subchunks): the one with the least total of widths over one of each 32 values
+//!    (of subchunk s of the quarter those at 31 − 4s, 63 − 4s, …, so that no period of the data hides from them): of the offset from
+//!    the subchunk's least value, of the magnitudes of the distance to its first value, of the difference and of the second
+//!    difference, or of half the exponent map's code (sign and magnitude have one bit more than these). On a tie the first of
+//!    offset, zigzag, delta, special.
+//!
+//! Then, for each subchunk:
+//!
 //! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
 //!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
 //!    seems so is judged by every fourth code, each counted four times. If the exceptions then are more than `MAX_EXCEPTIONS`, or

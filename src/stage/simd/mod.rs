@@ -53,9 +53,9 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::sum_up(start, twice, codes);
     }
 
-    /// Totals of the widths that the sampled values of a quarter of a chunk (of each `MODE_SAMPLE` the last) have as distances: to the
-    /// `least` of their subchunk; in magnitude to its first; to the value before; as second difference, or, with `exponent_bits`,
-    /// of half their code in the exponent map.
+    /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in
+    /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
+    /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.
     #[inline(always)]
     fn totals(x: &[[W; S]; QUARTER], least: &[W; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
         scalar::totals(x, least, exponent_bits)

@@ -59,8 +59,9 @@ pub fn totals<W: Word, const S: usize>(
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
     let mut totals = [[0; QUARTER]; 4];
-    for at in (MODE_SAMPLE - 1..S).step_by(MODE_SAMPLE) {
+    for of_each in (0..S).step_by(MODE_SAMPLE) {
         for s in 0..QUARTER {
+            let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / QUARTER);
             let (before2, before, value) = (x[s][at - 2], x[s][at - 1], x[s][at]);
             let d = value.sub(before);
             let other = match exponent_bits {
