@@ -574,7 +574,7 @@ impl Simd<u64, 64> for Avx2 {
     }
 }
 
-impl Simd<u16, 256> for Avx2 {
+impl<const S: usize> Simd<u16, S> for Avx2 {
     #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
         stream_lines(src, dst);

@@ -6,8 +6,8 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::avx512_choose::{lanes32, lanes64};
-use super::avx512_pack::{PACK32, pack16s, pack32, pack64};
+use super::avx512_choose::{lanes16, lanes32, lanes64};
+use super::avx512_pack::{PACK32, pack16s, pack32, pack32s, pack64};
 use super::scalar;
 use super::{HIGHS, POSITIONS, Simd};
 use crate::format::constants::MAX_EXCEPTIONS;
@@ -485,28 +485,21 @@ impl Simd<u64, 64> for Avx512 {
     }
 }
 
-impl Simd<u16, 256> for Avx512 {
+impl<const S: usize> Simd<u16, S> for Avx512 {
     #[inline(always)]
-    fn pack(codes: &[u16; 256], n: u32, out: &mut [u8]) {
-        room(32 * n as usize, out);
-        let row = &PACK32[n as usize];
-        for i in 0..16 {
-            // SAFETY: as for 32-bit words; 16 codes are read and widened.
-            unsafe {
-                let v = _mm512_cvtepu16_epi32(_mm256_loadu_si256(codes.as_ptr().add(16 * i).cast()));
-                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
-            }
-        }
+    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
+        pack32s(codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; 256]) {
-        room(32 * n as usize, packed);
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        const { assert!(S.is_multiple_of(32)) };
+        room(S / 8 * n as usize, packed);
         let row = &UNPACK16[n as usize];
         // SAFETY: as above; 64 bytes from 4n·i on are in `packed`.
         unsafe {
             let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
-            for i in 0..8 {
+            for i in 0..S / 32 {
                 let x = _mm512_loadu_si512(packed.as_ptr().add(4 * n as usize * i).cast());
                 let low = _mm512_permutexvar_epi8(row.low.load(), x);
                 let high = _mm512_permutexvar_epi8(row.high.load(), x);
@@ -514,6 +507,32 @@ impl Simd<u16, 256> for Avx512 {
                 _mm512_storeu_si512(codes.as_mut_ptr().add(32 * i).cast(), v);
             }
         }
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u16; S]) -> u32 {
+        lanes16::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn wider(widths: &[u8; S], width: u32) -> usize {
+        lanes16::wider(widths, width)
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u16; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
+        lanes16::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack32s(&highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]

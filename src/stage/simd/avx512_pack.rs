@@ -91,7 +91,8 @@ struct PackNarrow {
     odd_mask: u64,
 }
 
-const fn pack_narrow_table() -> [PackNarrow; NARROW as usize + 1] {
+/// Eight times four values lie in the 64-bit lanes in their order, or, if `interleaved`, 0 … 3 in the even lanes and 4 … 7 in the odd ones.
+const fn pack_narrow_table(interleaved: bool) -> [PackNarrow; NARROW as usize + 1] {
     let mut table =
         [PackNarrow { even: Lanes([0; 64]), odd: Lanes([0; 64]), ahead: Lanes([0; 8]), even_mask: 0, odd_mask: 0 };
             NARROW as usize + 1];
@@ -100,8 +101,7 @@ const fn pack_narrow_table() -> [PackNarrow; NARROW as usize + 1] {
         let row = &mut table[n];
         let mut k = 0;
         while k < 8 {
-            // Of the fours, 0 … 3 lie in the even lanes and 4 … 7 in the odd ones.
-            let lane = 2 * (k % 4) + k / 4;
+            let lane = if interleaved { 2 * (k % 4) + k / 4 } else { k };
             let ahead = 4 * n * k % 8;
             row.ahead.0[lane] = ahead as u64;
             let start = 4 * n * k / 8;
@@ -124,7 +124,10 @@ const fn pack_narrow_table() -> [PackNarrow; NARROW as usize + 1] {
     table
 }
 
-static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table();
+/// For words that `_mm512_packus_epi32` made.
+static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(true);
+/// For words in their order.
+static PACK_WORDS: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(false);
 
 /// Constants of packing 64-bit lanes of 33 to 64 bits: which values word t is made of, and how they are shifted.
 #[derive(Clone, Copy)]
@@ -203,8 +206,7 @@ pub unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
     }
 }
 
-/// Packs the 32 values in `low` and `high` of `n` ≤ `NARROW` bits into `out`: pairs by a product, pairs of pairs by a shift, and these by
-/// bytes.
+/// Packs the 32 values in `low` and `high` of `n` ≤ `NARROW` bits into `out`.
 ///
 /// # Safety
 /// The processor has the level's features; 64 bytes at `out` are writable.
@@ -214,6 +216,18 @@ unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out
     unsafe {
         let keep = _mm512_set1_epi32((1 << n) - 1);
         let words = _mm512_packus_epi32(_mm512_and_si512(low, keep), _mm512_and_si512(high, keep));
+        pack_words(words, n, row, out);
+    }
+}
+
+/// Packs 32 `words` of `n` ≤ `NARROW` bits and no more into `out`: pairs by a product, pairs of pairs by a shift, and these by bytes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `out` are writable.
+#[inline(always)]
+unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
         let pairs = _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)));
         let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
         // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
@@ -224,6 +238,30 @@ unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out
             _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), fours),
         );
         _mm512_storeu_si512(out.cast(), bytes);
+    }
+}
+
+/// Packs the values of `n` ≤ 16 bits, a multiple of 32, at the start of `out`.
+#[inline(always)]
+pub fn pack32s(codes: &[u16], n: u32, out: &mut [u8]) {
+    let vectors = codes.len() / 32;
+    room(4 * vectors * n as usize, out);
+    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
+    // SAFETY: only code of this level calls this; 32 codes are read, or 16 and widened, and 64 bytes from 2n·i on are in `out`.
+    unsafe {
+        if n <= NARROW {
+            let row = &PACK_WORDS[n as usize];
+            let keep = _mm512_set1_epi16((1 << n) - 1);
+            for i in 0..vectors {
+                pack_words(_mm512_and_si512(load(codes.add(32 * i)), keep), n, row, out.add(4 * n as usize * i));
+            }
+            return;
+        }
+        let row = &PACK32[n as usize];
+        for i in 0..2 * vectors {
+            let v = _mm512_cvtepu16_epi32(_mm256_loadu_si256(codes.add(16 * i).cast()));
+            pack32(v, n, row, out.add(2 * n as usize * i));
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub const READ_SLACK: usize = 64 + 2 * 64;
 /// Room for a list of positions, and what is written behind it.
 pub const POSITIONS: usize = MAX_EXCEPTIONS + 64;
 /// Room for a list of high parts, and what is written behind it.
-pub const HIGHS: usize = MAX_EXCEPTIONS + 16;
+pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that `Simd::pack` may write behind the packed ones.

@@ -134,6 +134,8 @@ fn avx2_agrees() {
 #[test]
 fn avx512_agrees() {
     if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512vbmi") {
+        check::<u16, 64, Avx512>(5);
+        check::<u16, 128, Avx512>(5);
         check::<u16, 256, Avx512>(5);
         check::<u32, 128, Avx512>(8);
         check::<u64, 64, Avx512>(11);
