@@ -32,6 +32,10 @@ pub trait Word:
     fn from_u64(x: u64) -> Self;
     /// Zero-extended.
     fn to_u64(self) -> u64;
+    /// The signed number in 64 bits.
+    fn extend(self) -> u64;
+    /// The nearest signed number of 16 bits.
+    fn saturate16(self) -> u16;
     /// Sum modulo 2^BITS.
     fn add(self, b: Self) -> Self;
     /// Difference modulo 2^BITS.
@@ -100,6 +104,15 @@ macro_rules! word {
             #[inline(always)]
             fn to_u64(self) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn extend(self) -> u64 {
+                self as $i as u64
+            }
+            #[inline(always)]
+            fn saturate16(self) -> u16 {
+                let limit = |x: i64| if <$u>::BITS > 16 { x as $i } else { (x >> 63) as $i ^ <$i>::MAX };
+                (self as $i).clamp(limit(i16::MIN.into()), limit(i16::MAX.into())) as u16
             }
             #[inline(always)]
             fn add(self, b: Self) -> Self {

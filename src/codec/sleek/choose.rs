@@ -140,6 +140,38 @@ fn encode<E: Element, const S: usize>(
     }
 }
 
+/// The least and the largest value of each subchunk, as signed numbers.
+pub struct Extremes<W> {
+    pub least: [W; SUBCHUNKS],
+    pub most: [W; SUBCHUNKS],
+}
+
+impl<W: Word> Extremes<W> {
+    /// Of the subchunks of a chunk.
+    #[inline(always)]
+    pub fn of<const S: usize>(words: &Words<W, S>, ahead: &mut Ahead) -> Self {
+        let mut all = Extremes { least: [W::ZERO; SUBCHUNKS], most: [W::ZERO; SUBCHUNKS] };
+        for (s, x) in words[1..].iter().enumerate() {
+            ahead.fetch(2);
+            (all.least[s], all.most[s]) = extremes(x);
+        }
+        all
+    }
+
+    /// Whether all values are the same.
+    #[inline(always)]
+    pub fn is_constant(&self) -> bool {
+        (0..SUBCHUNKS).all(|s| self.least[s] == self.least[0] && self.most[s] == self.least[0])
+    }
+
+    /// Whether all values are signed numbers of `bits` bits.
+    #[inline(always)]
+    pub fn fit(&self, bits: u32) -> bool {
+        let beyond = |x: W| (x ^ x.sar(W::BITS - 1)) >> (bits - 1);
+        self.least.iter().chain(&self.most).fold(W::ZERO, |any, x| any | beyond(*x)) == W::ZERO
+    }
+}
+
 /// Least and largest value, as signed numbers.
 #[inline(always)]
 fn extremes<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
@@ -261,23 +293,17 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
-/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` three quarters are fetched.
+/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` half is fetched.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
     words: &Words<E::Word, S>,
+    Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
     lists: &mut Lists<E::Word, S>,
     ahead: &mut Ahead,
 ) -> [Choice<E::Word>; SUBCHUNKS] {
     // Loops, since closures as long as these are compiled on their own, without the level's instructions.
-    let (mut least, mut plain) = ([E::Word::ZERO; SUBCHUNKS], [0; SUBCHUNKS]);
-    for (s, x) in words[1..].iter().enumerate() {
-        ahead.fetch(2);
-        let most;
-        (least[s], most) = extremes::<E::Word, S>(x);
-        plain[s] = most.sub(least[s]).width();
-    }
     let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
     let quarters = codes.chunks_exact_mut(QUARTER).zip(least.as_chunks().0).enumerate();
     for (q, (codes, least)) in quarters {
@@ -299,7 +325,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     for s in 0..SUBCHUNKS {
         let mode = choices[s].mode;
         choices[s] = Choice::plain(mode, base_of(mode, special, words[1 + s][0], least[s]), fulls[s].into());
-        offsets[s] = Choice::plain(SubMode::Offset, Some(least[s]), plain[s]);
+        offsets[s] = Choice::plain(SubMode::Offset, Some(least[s]), most[s].sub(least[s]).width());
     }
     for s in Subchunks::which(|s| widths[s] < fulls[s]) {
         ahead.fetch(1);

@@ -1,13 +1,13 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Lists, Words, window};
+use super::choose::{self, Choice, Extremes, Lists, Words, window};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Kind, Special, Subchunks};
 use crate::memory::filled;
 use crate::params::Profile;
-use crate::stage::quantize::{self, Element, mantissa_and_bias};
+use crate::stage::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::BitWriter;
 use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
@@ -19,6 +19,14 @@ use crate::stage::word::Word;
 pub struct Buffers {
     /// The chunk's words, after a row of padding: a subchunk's window begins two words before it.
     words: Vec<Line>,
+    scratch: Scratch,
+    /// Chunks to come that are not tried with small integers, after one that did not fit them.
+    too_wide: u8,
+}
+
+/// Where a chunk's codes are made.
+#[derive(Default)]
+struct Scratch {
     /// The chunk's codes.
     codes: Vec<Line>,
     /// `Lists`.
@@ -26,6 +34,11 @@ pub struct Buffers {
     /// Positions and high parts of the chunk's exceptions, as they are stored.
     exceptions: Vec<u8>,
 }
+
+/// Chunks behind one with too wide integers that are taken to be like it.
+const LIKE_THE_LAST: u8 = 15;
+/// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
+const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: positions and full words, and what is written behind them.
 const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS + HIGHS_SLACK;
@@ -38,9 +51,12 @@ impl Buffers {
         let lines = |bytes: usize| filled(bytes.div_ceil(64), Line::ZERO);
         Ok(Buffers {
             words: lines(SUBCHUNK_BYTES + CHUNK_BYTES)?,
-            codes: lines(CHUNK_BYTES)?,
-            lists: lines(LISTS_BYTES)?,
-            exceptions: filled(EXCEPTIONS_BYTES, 0)?,
+            scratch: Scratch {
+                codes: lines(CHUNK_BYTES)?,
+                lists: lines(LISTS_BYTES)?,
+                exceptions: filled(EXCEPTIONS_BYTES, 0)?,
+            },
+            too_wide: 0,
         })
     }
 }
@@ -59,41 +75,77 @@ pub fn view<T: Plain>(buffer: &mut [Line]) -> &mut T {
 }
 
 /// How the words of a chunk become integers, the same for all its subchunks.
-struct Domain {
+struct Domain<W> {
     shift: u32,
     special: Special,
+    /// Small integers are distances from this one.
+    reference: W,
+}
+
+impl<W: Word> Domain<W> {
+    /// An integer of the encoder's as the format has it.
+    #[inline(always)]
+    fn word<X: Word>(&self, x: X) -> W {
+        self.reference.add(W::from_u64(x.extend()))
+    }
 }
 
 /// Encodes the chunk `src` into `out`, which has `cpu::SLACK` bytes to spare; returns the kind and size of the body.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     plan: &Plan,
-    buffers: &mut Buffers,
+    Buffers { words, scratch, too_wide }: &mut Buffers,
     src: &[u8],
     ahead: &[u8],
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let raw_bytes = src.len().next_multiple_of(ALIGN);
-    let words = view(&mut buffers.words);
     let mut ahead = Ahead::new(ahead, CHUNK_BYTES / 64);
-    let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
-    if is_constant(words) {
-        out[..ALIGN].fill(0);
-        to_element::<E>(plan, &domain, words[1][0]).store(out);
-        return (Kind::Constant, ALIGN);
-    }
-    let scratch = Scratch {
-        codes: view(&mut buffers.codes),
-        lists: view(&mut buffers.lists),
-        exceptions: &mut buffers.exceptions,
+    let body = match to_small_integers::<E, S, P>(plan, src, words, too_wide, &mut ahead) {
+        Some((reference, extremes)) => {
+            let domain = Domain { shift: 0, special: Special::Delta2, reference };
+            let words = view(words);
+            encode::<E, Int<u16>, S, P>(plan, &domain, words, Some(extremes), scratch, &mut ahead, out)
+        }
+        None => {
+            let words = view(words);
+            let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
+            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of(words, &mut ahead));
+            encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut ahead, out)
+        }
     };
-    match pack_chunk::<E, S, P>(plan, &domain, words, scratch, &mut ahead, out) {
-        Some(bytes) if bytes < raw_bytes => (Kind::Packed, bytes),
+    let raw_bytes = src.len().next_multiple_of(ALIGN);
+    match body {
+        Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes),
         _ => {
             raw::<E::Word>(plan, src, &mut out[..raw_bytes]);
             (Kind::Raw, raw_bytes)
         }
     }
+}
+
+/// Encodes the integers of a chunk, with their `extremes` for the adaptive profile. They have the element's width, or are small ones. `None`
+/// if the payload alone is no smaller than the data.
+#[inline(always)]
+fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
+    plan: &Plan,
+    domain: &Domain<E::Word>,
+    words: &Words<X::Word, S>,
+    extremes: Option<Extremes<X::Word>>,
+    scratch: &mut Scratch,
+    ahead: &mut Ahead,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let constant = match &extremes {
+        Some(extremes) => extremes.is_constant(),
+        None => is_constant(words),
+    };
+    if constant {
+        out[..ALIGN].fill(0);
+        to_element::<E>(plan, domain, domain.word(words[1][0])).store(out);
+        return Some((Kind::Constant, ALIGN));
+    }
+    let bytes = pack_chunk::<E, X, S, P>(plan, domain, words, extremes, scratch, ahead, out)?;
+    Some((Kind::Packed, bytes))
 }
 
 /// Reads the words of subchunk `s`; behind the end of the data its last word again.
@@ -129,7 +181,7 @@ fn to_integers<E: Element, const S: usize>(
     src: &[u8],
     words: &mut Words<E::Word, S>,
     ahead: &mut Ahead,
-) -> Domain {
+) -> Domain<E::Word> {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
         ahead.fetch(if plan.profile == Profile::Fast { 3 } else { 1 });
         load::<E::Word, S>(plan, src, s, subchunk);
@@ -138,7 +190,7 @@ fn to_integers<E: Element, const S: usize>(
         }
     }
     if plan.quantizer.is_some() {
-        return Domain { shift: 0, special: Special::Delta2 };
+        return Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO };
     }
     let words = words[1..].as_flattened_mut();
     if let Some(keep) = plan.keep_bits {
@@ -149,7 +201,53 @@ fn to_integers<E: Element, const S: usize>(
         words.iter_mut().for_each(|w| *w = w.sar(shift));
     }
     let exponent = shift == 0 && E::EXPONENT_BITS > 0;
-    Domain { shift, special: if exponent { Special::Exponent } else { Special::Delta2 } }
+    let special = if exponent { Special::Exponent } else { Special::Delta2 };
+    Domain { shift, special, reference: E::Word::ZERO }
+}
+
+/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
+#[inline(always)]
+fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
+    plan: &Plan,
+    src: &[u8],
+    words: &mut [Line],
+    too_wide: &mut u8,
+    ahead: &mut Ahead,
+) -> Option<(E::Word, Extremes<u16>)> {
+    let q = plan.quantizer.as_ref()?;
+    if !P::PREFERS_SMALL || E::Word::BITS <= 16 || plan.profile == Profile::Fast {
+        return None;
+    }
+    if *too_wide > 0 {
+        *too_wide -= 1;
+        return None;
+    }
+    let reference = first_bin::<E>(plan, q, src)?;
+    let words: &mut Words<u16, S> = view(words);
+    for (s, small) in words[1..].iter_mut().enumerate() {
+        ahead.fetch(1);
+        let mut subchunk = [E::Word::ZERO; S];
+        load::<E::Word, S>(plan, src, s, &mut subchunk);
+        // What is beyond the quantizer's range is far from the reference: bins go on with the bits of larger numbers.
+        (0..S).for_each(|i| small[i] = E::bin(q, subchunk[i]).sub(reference).saturate16());
+    }
+    let extremes = Extremes::of(words, ahead);
+    if !extremes.fit(SMALL_BITS) {
+        *too_wide = LIKE_THE_LAST;
+        return None;
+    }
+    Some((reference, extremes))
+}
+
+/// The bin of the first element, if those of small integers around it are bins as well.
+#[inline(always)]
+fn first_bin<E: Element>(plan: &Plan, q: &Quantizer, src: &[u8]) -> Option<E::Word> {
+    let first = E::Word::load(src);
+    let first = if plan.big_endian { first.swap() } else { first };
+    let bin = E::bin(q, first);
+    let is_near =
+        first & !E::Word::SIGN < E::Word::from_u64(q.threshold) && bin.magnitude() < E::Word::from_u64(q.k / 2);
+    is_near.then_some(bin)
 }
 
 /// Zero bits at the low end of every word; 0 if all words are zero.
@@ -167,18 +265,11 @@ fn is_constant<W: Word, const S: usize>(words: &Words<W, S>) -> bool {
 
 /// The element's bits for its integer.
 #[inline(always)]
-fn to_element<E: Element>(plan: &Plan, domain: &Domain, x: E::Word) -> E::Word {
+fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> E::Word {
     match &plan.quantizer {
         Some(q) => quantize::decode::<E>(q, x),
         None => x << domain.shift,
     }
-}
-
-/// Where a chunk's codes are made.
-struct Scratch<'a, W, const S: usize> {
-    codes: &'a mut [[W; S]; SUBCHUNKS],
-    lists: &'a mut Lists<W, S>,
-    exceptions: &'a mut [u8],
 }
 
 /// What the tail of a chunk is made of.
@@ -197,14 +288,16 @@ struct Tail<W> {
 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
 #[inline(always)]
-fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
+fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     plan: &Plan,
-    domain: &Domain,
-    words: &Words<E::Word, S>,
-    Scratch { codes, lists, exceptions }: Scratch<E::Word, S>,
+    domain: &Domain<E::Word>,
+    words: &Words<X::Word, S>,
+    extremes: Option<Extremes<X::Word>>,
+    Scratch { codes, lists, exceptions }: &mut Scratch,
     ahead: &mut Ahead,
     out: &mut [u8],
 ) -> Option<usize> {
+    let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let mut tail = Tail {
         active: 0,
         patched: 0,
@@ -215,20 +308,20 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
         high_widths: [0; SUBCHUNKS],
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let adaptive = plan.profile == Profile::Adaptive;
+    let adaptive = extremes.is_some();
     let mut choices = [Choice::NONE; SUBCHUNKS];
-    if adaptive {
-        choices = choose::adaptive::<E, S, P>(domain.special, words, codes, lists, ahead);
+    if let Some(extremes) = &extremes {
+        choices = choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, ahead);
     }
     for s in 0..SUBCHUNKS {
         ahead.fetch(if adaptive { 2 } else { 5 });
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choices[s] = choose::fast::<E, S, P>(plan, domain.special, window(words, s), codes);
+            choices[s] = choose::fast::<X, S, P>(plan, domain.special, window(words, s), codes);
         }
         let choice = &choices[s];
-        tail.enter(s, choice);
+        tail.enter(s, choice, choice.base.map(|base| domain.word(base)));
         let packed_bytes = S * choice.width as usize / 8;
         if at + packed_bytes > CHUNK_BYTES {
             return None;
@@ -241,14 +334,14 @@ fn pack_chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let payload = at - CHUNK_HEADER_BYTES;
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
-    let len = tail.pack_exceptions::<S, P>(lists, exceptions);
+    let len = tail.pack_exceptions::<X::Word, S, P>(lists, exceptions);
     Some(tail.write(domain, padded, &exceptions[..len], out))
 }
 
 impl<W: Word> Tail<W> {
-    /// Enters the choice for subchunk `s`.
+    /// Enters the choice for subchunk `s`, with its base.
     #[inline(always)]
-    fn enter(&mut self, s: usize, choice: &Choice<W>) {
+    fn enter<X>(&mut self, s: usize, choice: &Choice<X>, base: Option<W>) {
         let is_patched = choice.exceptions > 0;
         let descriptor = (choice.mode as u8) << 6 | (choice.width.wrapping_sub(!is_patched as u32) & 63) as u8;
         self.descriptors[self.active.count_ones() as usize] = descriptor;
@@ -256,13 +349,13 @@ impl<W: Word> Tail<W> {
         self.patched |= (is_patched as u32) << s;
         self.counts[s] = choice.exceptions as u8;
         self.high_widths[s] = (choice.full - choice.width) as u8;
-        self.bases[s] = choice.base.unwrap_or(W::ZERO);
-        self.based |= (choice.base.is_some() as u32) << s;
+        self.bases[s] = base.unwrap_or(W::ZERO);
+        self.based |= (base.is_some() as u32) << s;
     }
 
     /// Positions and high parts of all exceptions, as they are stored, at the start of `out`; returns their bytes.
     #[inline(always)]
-    fn pack_exceptions<const S: usize, P: Simd<W, S>>(&self, lists: &Lists<W, S>, out: &mut [u8]) -> usize {
+    fn pack_exceptions<X: Word, const S: usize, P: Simd<X, S>>(&self, lists: &Lists<X, S>, out: &mut [u8]) -> usize {
         let mut at = 0;
         for s in Subchunks(self.patched) {
             let count = self.counts[s] as usize;
@@ -276,7 +369,7 @@ impl<W: Word> Tail<W> {
 
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
     #[inline(always)]
-    fn write(&mut self, domain: &Domain, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
+    fn write(&mut self, domain: &Domain<W>, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
         let (reference, width) = self.rebase();
         let header = ChunkHeader {
             active: self.active,

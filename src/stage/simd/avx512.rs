@@ -486,6 +486,8 @@ impl Simd<u64, 64> for Avx512 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
+    const PREFERS_SMALL: bool = true;
+
     #[inline(always)]
     fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
         pack32s(codes, n, out);

@@ -132,8 +132,8 @@ pub mod lanes16 {
         positions: &mut [u8; POSITIONS],
         highs: &mut [u16; HIGHS],
     ) -> usize {
-        const { assert!(S.is_multiple_of(2 * LANES) && S <= 256 && HIGHS >= MAX_EXCEPTIONS + LANES) };
-        let mut masks = [0u64; 4];
+        const { assert!(S.is_multiple_of(2 * LANES) && S <= 512 && HIGHS >= MAX_EXCEPTIONS + LANES) };
+        let mut masks = [0u64; 8];
         // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
         unsafe {
             let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);

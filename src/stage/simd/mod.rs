@@ -34,6 +34,9 @@ pub const WRITE_SLACK: usize = 64;
 /// The loops for subchunks of S words at one level. All levels give the same results; what a level does not have it takes from the
 /// portable code.
 pub trait Simd<W: Word, const S: usize> {
+    /// Whether words of this width are faster than wider ones, so that it pays to try whether values fit them.
+    const PREFERS_SMALL: bool = false;
+
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
     #[inline(always)]
     fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
