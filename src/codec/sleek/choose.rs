@@ -21,57 +21,58 @@ use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode, Subchunks};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
-use crate::stage::simd::{HIGHS, POSITIONS, Simd};
+use crate::stage::simd::{HIGHS, POSITIONS, SideBySide, Simd};
 use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
-/// How a subchunk is to be packed.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice<W> {
-    /// The mode.
-    pub mode: SubMode,
-    /// The base, where the mode has one.
-    pub base: Option<W>,
+/// A number for each subchunk.
+pub type PerSubchunk = [u16; SUBCHUNKS];
+
+/// How the subchunks of a chunk are to be packed.
+pub struct Choices<W> {
+    /// Numbers of the modes.
+    pub modes: PerSubchunk,
     /// Bits of a code in the payload.
-    pub width: u32,
+    pub widths: PerSubchunk,
     /// Bits of the largest code.
-    pub full: u32,
-    /// Codes of more than `width` bits.
-    pub exceptions: usize,
+    pub fulls: PerSubchunk,
+    /// Codes of more than `widths` bits.
+    pub exceptions: PerSubchunk,
+    /// The bases, 0 where a mode has none.
+    pub bases: [W; SUBCHUNKS],
+    /// Bit s is set where subchunk s has a base.
+    pub based: u32,
 }
 
-impl<W: Word> Choice<W> {
+impl<W: Word> Choices<W> {
     /// For zeros.
-    pub const NONE: Self = Choice { mode: SubMode::Offset, base: None, width: 0, full: 0, exceptions: 0 };
+    pub const NONE: Self = Choices {
+        modes: [0; SUBCHUNKS],
+        widths: [0; SUBCHUNKS],
+        fulls: [0; SUBCHUNKS],
+        exceptions: [0; SUBCHUNKS],
+        bases: [W::ZERO; SUBCHUNKS],
+        based: 0,
+    };
+}
 
-    /// Without exceptions.
-    #[inline(always)]
-    fn plain(mode: SubMode, base: Option<W>, full: u32) -> Self {
-        Choice { mode, base, width: full, full, exceptions: 0 }
-    }
+/// Bytes of a payload of S codes.
+#[inline(always)]
+fn payload<const S: usize>(width: u16) -> u16 {
+    (S / 8) as u16 * width
+}
 
-    /// Bytes of payload and exceptions.
-    #[inline(always)]
-    fn bytes<const S: usize>(&self) -> usize {
-        let high_width = self.full - self.width;
-        let exceptions = if self.exceptions > 0 { exception_bytes(self.exceptions as u32, high_width) } else { 0 };
-        S * self.width as usize / 8 + exceptions as usize
-    }
-
-    /// Takes `count` exceptions above `width` bits, if that is allowed and saves bytes.
-    #[inline(always)]
-    fn take_exceptions<const S: usize>(&mut self, count: usize, width: u32) {
-        let with = Choice { width, exceptions: count, ..*self };
-        if count <= MAX_EXCEPTIONS && with.bytes::<S>() < self.bytes::<S>() {
-            *self = with;
-        }
-    }
+/// Count, high width, positions, high parts of a subchunk's exceptions.
+#[inline(always)]
+fn exception_bytes(count: u16, high_width: u16) -> u16 {
+    2 + count + (count * high_width).div_ceil(8)
 }
 
 /// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and the positions and high parts of
 /// the exceptions.
 pub struct Lists<W, const S: usize> {
     widths: [[u8; S]; SUBCHUNKS],
+    side_by_side: SideBySide<S>,
     /// Of each subchunk that has exceptions.
     pub positions: [[u8; POSITIONS]; SUBCHUNKS],
     /// Of each subchunk that has exceptions.
@@ -89,24 +90,12 @@ impl<'a, W: Word> Window<'a, W> {
         self.0[i + 2 - back]
     }
 
-    /// The subchunk's own values.
-    #[inline(always)]
-    fn own<const S: usize>(self) -> &'a [W; S] {
-        self.0[2..].first_chunk().expect("S values behind two")
-    }
-
     /// Tells the compiler that the window holds S values and two more.
     #[inline(always)]
     fn check<const S: usize>(self) -> Self {
         assert!(self.0.len() == S + 2);
         self
     }
-}
-
-/// Count, high width, positions, high parts of a subchunk's exceptions.
-#[inline(always)]
-fn exception_bytes(count: u32, high_width: u32) -> u32 {
-    2 + count + (count * high_width).div_ceil(8)
 }
 
 /// The subchunk's codes in `mode`.
@@ -191,64 +180,60 @@ fn mode_of(totals: [u32; 4]) -> SubMode {
     SubMode::of((best << 6) as u8)
 }
 
-/// The base of a subchunk in `mode`, where that has one.
-#[inline(always)]
-fn base_of<W: Word>(mode: SubMode, special: Special, first: W, least: W) -> Option<W> {
-    match (mode, special) {
-        (SubMode::Offset, _) => Some(least),
-        (SubMode::Special, Special::Exponent) => None,
-        _ => Some(first),
-    }
-}
-
-/// A number for each subchunk.
-type PerSubchunk = [u16; SUBCHUNKS];
-
 /// For each subchunk how many codes seem to be wider than its `limits` says.
 #[inline(always)]
-fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS], limits: &PerSubchunk) -> PerSubchunk {
-    let mut counts = [0; SUBCHUNKS];
+fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, limits: &PerSubchunk) -> PerSubchunk {
+    let (mut bytes, mut counts) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
-        counts[s] = (SAMPLE * P::wider(&widths[s], limits[s].into())) as u16;
+        bytes[s] = limits[s] as u8;
+    }
+    let seen = P::wider(widths, &bytes);
+    for s in 0..SUBCHUNKS {
+        counts[s] = SAMPLE as u16 * u16::from(seen[s]);
     }
     counts
 }
 
 /// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
-/// there is none: that never pays). A bisection without branches, step by step for all subchunks, since a step has to wait for the
-/// one before.
+/// there is none: that never pays). A bisection for all subchunks at once.
 #[inline(always)]
-fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS]) -> PerSubchunk {
-    let mut narrowest = [0; SUBCHUNKS];
+fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>) -> PerSubchunk {
+    let (mut narrowest, mut limits) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     let mut step = W::BITS as u16 / 2;
     while step > 0 {
-        let counts = wider::<W, S, P>(widths, &narrowest.map(|n| n + step - 1));
-        for (n, count) in narrowest.iter_mut().zip(counts) {
-            *n += if count > MAX_EXCEPTIONS as u16 { step } else { 0 };
+        for s in 0..SUBCHUNKS {
+            limits[s] = narrowest[s] + step - 1;
+        }
+        let counts = wider::<W, S, P>(widths, &limits);
+        for s in 0..SUBCHUNKS {
+            narrowest[s] += if counts[s] > MAX_EXCEPTIONS as u16 { step } else { 0 };
         }
         step /= 2;
     }
     narrowest
 }
 
-/// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `full` bits.
+/// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `fulls` bits.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &[[u8; S]; SUBCHUNKS], full: &PerSubchunk) -> PerSubchunk {
-    // Bytes above the complement of the width: the least of these numbers has the fewest bytes and, among these, the largest width.
-    let rank = |bytes: u32, width: u16| bytes << 8 | (0xff - u32::from(width));
-    let payload = |width: u16| S as u32 * u32::from(width) / 8;
-    let mut best = full.map(|full| rank(payload(full), full));
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, fulls: &PerSubchunk) -> PerSubchunk {
+    let (mut best, mut least) = (*fulls, [0; SUBCHUNKS]);
+    for s in 0..SUBCHUNKS {
+        least[s] = payload::<S>(fulls[s]);
+    }
     let mut width = narrowest::<W, S, P>(widths);
     for _ in 0..4 {
         let counts = wider::<W, S, P>(widths, &width);
         for s in 0..SUBCHUNKS {
             // From `full` on the two bytes of a list of exceptions rule a width out.
-            let bytes = exception_bytes(counts[s].into(), full[s].saturating_sub(width[s]).into());
-            best[s] = best[s].min(rank(payload(width[s]) + bytes, width[s]));
+            let bytes = payload::<S>(width[s]) + exception_bytes(counts[s], fulls[s].saturating_sub(width[s]));
+            // A later width is a larger one, but than the full one it is smaller.
+            let better = bytes < least[s] || bytes == least[s] && best[s] < fulls[s];
+            best[s] = if better { width[s] } else { best[s] };
+            least[s] = least[s].min(bytes);
             width[s] += 1;
         }
     }
-    best.map(|best| 0xff - (best & 0xff) as u16)
+    best
 }
 
 /// A subchunk of padding, then the subchunks of the chunk.
@@ -278,7 +263,7 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
         ($mode:expr) => {
             for (i, codes) in codes.iter_mut().enumerate() {
                 ahead.fetch(1);
-                let base = base_of($mode, special, own[i][0], least[i]).unwrap_or(E::Word::ZERO);
+                let base = if $mode == SubMode::Offset { least[i] } else { own[i][0] };
                 encode::<E, S>($mode, special, window(words, q * QUARTER + i), base, codes);
             }
         };
@@ -293,7 +278,7 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
-/// depend on each other, so the processor overlaps them, and steps without branches are kept apart from those with. Of `ahead` half is fetched.
+/// depend on each other, so the processor overlaps them, and what is one number a subchunk is done for all at once. Of `ahead` half is fetched.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     special: Special,
@@ -302,62 +287,91 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     codes: &mut [[E::Word; S]; SUBCHUNKS],
     lists: &mut Lists<E::Word, S>,
     ahead: &mut Ahead,
-) -> [Choice<E::Word>; SUBCHUNKS] {
+) -> Choices<E::Word> {
     // Loops, since closures as long as these are compiled on their own, without the level's instructions.
-    let (mut choices, mut offsets) = ([Choice::NONE; SUBCHUNKS], [Choice::NONE; SUBCHUNKS]);
+    let mut c = Choices::NONE;
     let quarters = codes.chunks_exact_mut(QUARTER).zip(least.as_chunks().0).enumerate();
     for (q, (codes, least)) in quarters {
         let mode = encode_quarter::<E, S, P>(special, words, q, least, codes, ahead);
-        choices[q * QUARTER..][..QUARTER].iter_mut().for_each(|choice| choice.mode = mode);
+        c.modes[q * QUARTER..][..QUARTER].fill(mode as u16);
     }
-    let mut fulls = [0; SUBCHUNKS];
-    for (full, codes) in fulls.iter_mut().zip(&*codes) {
+    for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
         *full = P::width(codes) as u16;
     }
-    let mut widths = fulls;
+    c.widths = c.fulls;
     if E::Word::BITS > 8 {
         for (widths, codes) in lists.widths.iter_mut().zip(&*codes) {
             ahead.fetch(1);
             P::widths(codes, widths);
         }
-        widths = fit::<E::Word, S, P>(&lists.widths, &fulls);
+        P::side_by_side(&lists.widths, &mut lists.side_by_side);
+        c.widths = fit::<E::Word, S, P>(&lists.side_by_side, &c.fulls);
+        for s in Subchunks::which(|s| c.widths[s] < c.fulls[s]) {
+            ahead.fetch(1);
+            let count = P::split(&codes[s], c.widths[s].into(), &mut lists.positions[s], &mut lists.highs[s]);
+            c.exceptions[s] = count as u16;
+        }
     }
-    for s in 0..SUBCHUNKS {
-        let mode = choices[s].mode;
-        choices[s] = Choice::plain(mode, base_of(mode, special, words[1 + s][0], least[s]), fulls[s].into());
-        offsets[s] = Choice::plain(SubMode::Offset, Some(least[s]), most[s].sub(least[s]).width());
-    }
-    for s in Subchunks::which(|s| widths[s] < fulls[s]) {
-        ahead.fetch(1);
-        let width = widths[s].into();
-        let count = P::split(&codes[s], width, &mut lists.positions[s], &mut lists.highs[s]);
-        choices[s].take_exceptions::<S>(count, width);
-    }
-    let prefers_offset =
-        |s: usize| (choices[s].mode != SubMode::Offset) & (offsets[s].bytes::<S>() <= choices[s].bytes::<S>());
-    for s in Subchunks::which(prefers_offset) {
-        choices[s] = offsets[s];
+    for s in c.settle::<S>(least, most) {
         encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
-    choices
+    c.find_bases(special, least, words);
+    c
 }
 
-/// The paper's transform alone: bins as they are (zigzag), floats through the exponent map; other words by their offset.
+impl<W: Word> Choices<W> {
+    /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are still to be coded.
+    #[inline(always)]
+    fn settle<const S: usize>(&mut self, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
+        let mut changed = [false; SUBCHUNKS];
+        for s in 0..SUBCHUNKS {
+            let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
+            let with = payload::<S>(width) + exception_bytes(count, full - width);
+            let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
+            let bytes = if patched { with } else { payload::<S>(full) };
+            let plain = most[s].sub(least[s]).width() as u16;
+            changed[s] = self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
+            let keep = !changed[s];
+            self.modes[s] = if keep { self.modes[s] } else { SubMode::Offset as u16 };
+            self.exceptions[s] = if keep && patched { count } else { 0 };
+            self.fulls[s] = if keep { full } else { plain };
+            self.widths[s] = if keep && patched { width } else { self.fulls[s] };
+        }
+        Subchunks::which(|s| changed[s])
+    }
+
+    /// Enters the base of each subchunk, where its mode has one.
+    #[inline(always)]
+    fn find_bases<const S: usize>(&mut self, special: Special, least: &[W; SUBCHUNKS], words: &Words<W, S>) {
+        let without = if special == Special::Exponent { SubMode::Special as u16 } else { u16::MAX };
+        for s in 0..SUBCHUNKS {
+            let base = if self.modes[s] == SubMode::Offset as u16 { least[s] } else { words[1 + s][0] };
+            self.bases[s] = if self.modes[s] == without { W::ZERO } else { base };
+            self.based |= u32::from(self.modes[s] != without) << s;
+        }
+    }
+}
+
+/// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other words by their offset.
 #[inline(always)]
 pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     special: Special,
-    x: Window<E::Word>,
+    words: &Words<E::Word, S>,
+    s: usize,
     codes: &mut [E::Word; S],
-) -> Choice<E::Word> {
-    let (mode, base) = if plan.quantizer.is_some() {
-        (SubMode::ZigZag, None)
+    choices: &mut Choices<E::Word>,
+) {
+    let mode = if plan.quantizer.is_some() {
+        SubMode::ZigZag
     } else if special == Special::Exponent {
-        (SubMode::Special, None)
+        SubMode::Special
     } else {
-        (SubMode::Offset, Some(extremes::<E::Word, S>(x.own()).0))
+        choices.bases[s] = extremes(&words[1 + s]).0;
+        choices.based |= 1 << s;
+        SubMode::Offset
     };
-    encode::<E, S>(mode, special, x, base.unwrap_or(E::Word::ZERO), codes);
-    let full = P::width(codes);
-    Choice { mode, base, width: full, full, exceptions: 0 }
+    encode::<E, S>(mode, special, window(words, s), choices.bases[s], codes);
+    let full = P::width(codes) as u16;
+    (choices.modes[s], choices.widths[s], choices.fulls[s]) = (mode as u16, full, full);
 }

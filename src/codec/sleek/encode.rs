@@ -1,6 +1,6 @@
 //! One chunk to its body.
 
-use super::choose::{self, Choice, Extremes, Lists, Words, window};
+use super::choose::{self, Choices, Extremes, Lists, Words};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::format::constants::*;
@@ -43,7 +43,7 @@ const SMALL_BITS: u32 = 14;
 /// The most that the exceptions of a chunk take: positions and full words, and what is written behind them.
 const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS + HIGHS_SLACK;
 /// The most that `Lists` take: widths of bytes, or positions and high parts of 64 bits.
-const LISTS_BYTES: usize = SUBCHUNKS * (SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
+const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
 
 impl Buffers {
     /// Allocates them.
@@ -272,20 +272,6 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> 
     }
 }
 
-/// What the tail of a chunk is made of.
-struct Tail<W> {
-    active: u32,
-    patched: u32,
-    /// Of the active subchunks, as many as were entered.
-    descriptors: [u8; SUBCHUNKS],
-    /// Bases, and bit s set where subchunk s has one.
-    bases: [W; SUBCHUNKS],
-    based: u32,
-    /// Numbers of exceptions and bits of their high parts, of each subchunk.
-    counts: [u8; SUBCHUNKS],
-    high_widths: [u8; SUBCHUNKS],
-}
-
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
 #[inline(always)]
 fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
@@ -298,78 +284,105 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     out: &mut [u8],
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
-    let mut tail = Tail {
-        active: 0,
-        patched: 0,
-        descriptors: [0; SUBCHUNKS],
-        bases: [E::Word::ZERO; SUBCHUNKS],
-        based: 0,
-        counts: [0; SUBCHUNKS],
-        high_widths: [0; SUBCHUNKS],
+    let adaptive = extremes.is_some();
+    let mut choices = match &extremes {
+        Some(extremes) => choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, ahead),
+        None => Choices::NONE,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let adaptive = extremes.is_some();
-    let mut choices = [Choice::NONE; SUBCHUNKS];
-    if let Some(extremes) = &extremes {
-        choices = choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, ahead);
-    }
     for s in 0..SUBCHUNKS {
         ahead.fetch(if adaptive { 2 } else { 5 });
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choices[s] = choose::fast::<X, S, P>(plan, domain.special, window(words, s), codes);
+            choose::fast::<X, S, P>(plan, domain.special, words, s, codes, &mut choices);
         }
-        let choice = &choices[s];
-        tail.enter(s, choice, choice.base.map(|base| domain.word(base)));
-        let packed_bytes = S * choice.width as usize / 8;
+        let width = u32::from(choices.widths[s]);
+        let packed_bytes = S * width as usize / 8;
         if at + packed_bytes > CHUNK_BYTES {
             return None;
         }
-        if choice.width > 0 {
-            P::pack(codes, choice.width, &mut out[at..]);
+        if width > 0 {
+            P::pack(codes, width, &mut out[at..]);
         }
         at += packed_bytes;
     }
     let payload = at - CHUNK_HEADER_BYTES;
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
-    let len = tail.pack_exceptions::<X::Word, S, P>(lists, exceptions);
+    let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
+    let len = pack_exceptions::<X::Word, S, P>(&choices, tail.patched, lists, exceptions);
     Some(tail.write(domain, padded, &exceptions[..len], out))
 }
 
-impl<W: Word> Tail<W> {
-    /// Enters the choice for subchunk `s`, with its base.
-    #[inline(always)]
-    fn enter<X>(&mut self, s: usize, choice: &Choice<X>, base: Option<W>) {
-        let is_patched = choice.exceptions > 0;
-        let descriptor = (choice.mode as u8) << 6 | (choice.width.wrapping_sub(!is_patched as u32) & 63) as u8;
-        self.descriptors[self.active.count_ones() as usize] = descriptor;
-        self.active |= ((choice.full > 0) as u32) << s;
-        self.patched |= (is_patched as u32) << s;
-        self.counts[s] = choice.exceptions as u8;
-        self.high_widths[s] = (choice.full - choice.width) as u8;
-        self.bases[s] = base.unwrap_or(W::ZERO);
-        self.based |= (base.is_some() as u32) << s;
+/// Positions and high parts of all exceptions, those of the subchunks `patched`, as they are stored, at the start of `out`; returns their bytes.
+#[inline(always)]
+fn pack_exceptions<W: Word, const S: usize, P: Simd<W, S>>(
+    choices: &Choices<W>,
+    patched: u32,
+    lists: &Lists<W, S>,
+    out: &mut [u8],
+) -> usize {
+    let mut at = 0;
+    for s in Subchunks(patched) {
+        let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
+        // All that there may be: a copy of a known length is short.
+        out[at..at + MAX_EXCEPTIONS].copy_from_slice(&lists.positions[s][..MAX_EXCEPTIONS]);
+        at += count;
+        at += P::pack_highs(&lists.highs[s], count, high_width.into(), &mut out[at..]);
     }
+    at
+}
 
-    /// Positions and high parts of all exceptions, as they are stored, at the start of `out`; returns their bytes.
+/// What the tail of a chunk is made of.
+struct Tail<W> {
+    active: u32,
+    patched: u32,
+    /// Of each subchunk, whether it is active or not.
+    descriptors: [u8; SUBCHUNKS],
+    /// Bases, and bit s set where subchunk s has one.
+    bases: [W; SUBCHUNKS],
+    based: u32,
+    /// Numbers of exceptions and bits of their high parts, of each subchunk.
+    counts: [u8; SUBCHUNKS],
+    high_widths: [u8; SUBCHUNKS],
+}
+
+/// Of the numbers of all subchunks those of the subchunks `of`.
+#[inline(always)]
+fn chosen<'a>(of: u32, list: &'a [u8; SUBCHUNKS], place: &'a mut [u8; SUBCHUNKS]) -> &'a [u8; SUBCHUNKS] {
+    if of == u32::MAX {
+        return list;
+    }
+    Subchunks(of).zip(&mut *place).for_each(|(s, place)| *place = list[s]);
+    place
+}
+
+impl<W: Word> Tail<W> {
+    /// For these choices and bases.
     #[inline(always)]
-    fn pack_exceptions<X: Word, const S: usize, P: Simd<X, S>>(&self, lists: &Lists<X, S>, out: &mut [u8]) -> usize {
-        let mut at = 0;
-        for s in Subchunks(self.patched) {
-            let count = self.counts[s] as usize;
-            // All that there may be: a copy of a known length is short.
-            out[at..at + MAX_EXCEPTIONS].copy_from_slice(&lists.positions[s][..MAX_EXCEPTIONS]);
-            at += count;
-            at += P::pack_highs(&lists.highs[s], count, self.high_widths[s].into(), &mut out[at..]);
+    fn new<X>(choices: &Choices<X>, bases: [W; SUBCHUNKS]) -> Self {
+        let of_each = |number: [u16; SUBCHUNKS]| number.map(|n| n as u8);
+        let (mut descriptors, mut high_widths) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
+        for s in 0..SUBCHUNKS {
+            let width = choices.widths[s].wrapping_sub((choices.exceptions[s] == 0) as u16) & 63;
+            descriptors[s] = choices.modes[s] << 6 | width;
+            high_widths[s] = choices.fulls[s] - choices.widths[s];
         }
-        at
+        Tail {
+            active: Subchunks::which(|s| choices.fulls[s] > 0).0,
+            patched: Subchunks::which(|s| choices.exceptions[s] > 0).0,
+            descriptors: of_each(descriptors),
+            bases,
+            based: choices.based,
+            counts: of_each(choices.exceptions),
+            high_widths: of_each(high_widths),
+        }
     }
 
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
     #[inline(always)]
-    fn write(&mut self, domain: &Domain<W>, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
+    fn write(mut self, domain: &Domain<W>, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
         let (reference, width) = self.rebase();
         let header = ChunkHeader {
             active: self.active,
@@ -397,9 +410,10 @@ impl<W: Word> Tail<W> {
         };
         put(&((reference.to_u64() >> 32) as u32).to_le_bytes()[..high_bytes]);
         put(self.pack_bases(width, &mut [0; 4 * 64]));
-        put(&self.descriptors[..active]);
-        for list in [&self.counts, &self.high_widths] {
-            Subchunks(self.patched).for_each(|s| put(&list[s..=s]));
+        for (of, list) in
+            [(self.active, &self.descriptors), (self.patched, &self.counts), (self.patched, &self.high_widths)]
+        {
+            put(&chosen(of, list, &mut [0; SUBCHUNKS])[..of.count_ones() as usize]);
         }
         put(exceptions);
         rest.fill(0);

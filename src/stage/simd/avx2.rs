@@ -10,9 +10,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2_choose::{lanes32, lanes64};
-use super::{HIGHS, POSITIONS, Simd};
-use crate::format::constants::MAX_EXCEPTIONS;
+use super::avx2_choose::{lanes32, lanes64, transpose, wider};
+use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
 use crate::stage::stream;
 
 /// The AVX2 implementation. Only code compiled for `Level::Avx2` may call it.
@@ -419,12 +419,13 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn wider(widths: &[u8; 128], width: u32) -> usize {
-        // SAFETY: only code of this level calls this; 32 bytes, none above 127, are read.
-        unsafe {
-            let above = _mm256_cmpgt_epi8(load(widths.as_ptr()), _mm256_set1_epi8(width as i8));
-            _mm256_movemask_epi8(above).count_ones() as usize
-        }
+    fn side_by_side(widths: &[[u8; 128]; SUBCHUNKS], rows: &mut SideBySide<128>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<128>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
     }
 
     #[inline(always)]
@@ -528,12 +529,13 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn wider(widths: &[u8; 64], width: u32) -> usize {
-        // SAFETY: only code of this level calls this; 16 bytes, none above 127, are read.
-        unsafe {
-            let above = _mm_cmpgt_epi8(_mm_loadu_si128(widths.as_ptr().cast()), _mm_set1_epi8(width as i8));
-            _mm_movemask_epi8(above).count_ones() as usize
-        }
+    fn side_by_side(widths: &[[u8; 64]; SUBCHUNKS], rows: &mut SideBySide<64>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<64>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
     }
 
     #[inline(always)]
@@ -575,6 +577,16 @@ impl Simd<u64, 64> for Avx2 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx2 {
+    #[inline(always)]
+    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
     #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
         stream_lines(src, dst);

@@ -6,8 +6,8 @@
 use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, load, store};
-use super::{HIGHS, POSITIONS};
-use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
+use super::{HIGHS, POSITIONS, SideBySide};
+use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 /// For each set of eight lanes their numbers, a byte each; zeros follow.
 static LISTED: Lanes<[u8; 8], 256> = {
@@ -113,6 +113,56 @@ unsafe fn sample64(x: *const u64) -> __m256i {
         let odd = |i: usize| _mm256_unpackhi_epi64(load(x.add(4 * i)), load(x.add(4 * i + 4)));
         _mm256_permute2x128_si256::<0x31>(odd(0), odd(2))
     }
+}
+
+/// See `Simd::side_by_side`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
+#[inline(always)]
+pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+    const { assert!(SUBCHUNKS == 32 && (S / SAMPLE).is_multiple_of(16)) };
+    // A row of pairs of lines that are half of the block apart; four times that, and every line is where it belongs.
+    macro_rules! interleave {
+        ($rows:expr) => {{
+            let from = $rows;
+            let mut to = from;
+            for i in 0..8 {
+                to[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + 8]);
+                to[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + 8]);
+            }
+            to
+        }};
+    }
+    for block in 0..S / SAMPLE / 16 {
+        // SAFETY: see above; 16 of a subchunk's S numbers are read at a time, and a row of 32 is stored.
+        unsafe {
+            let mut lines = [_mm256_setzero_si256(); 16];
+            for (i, line) in lines.iter_mut().enumerate() {
+                let half = |s: usize| _mm_loadu_si128(widths[s].as_ptr().add(16 * block).cast());
+                *line = _mm256_set_m128i(half(i + 16), half(i));
+            }
+            let lines = interleave!(interleave!(interleave!(interleave!(lines))));
+            for (row, line) in rows[16 * block..].iter_mut().zip(lines) {
+                store(row.as_mut_ptr(), line);
+            }
+        }
+    }
+}
+
+/// See `Simd::wider`.
+#[inline(always)]
+pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    const { assert!(SUBCHUNKS == 32) };
+    let mut counts = [0; SUBCHUNKS];
+    // SAFETY: see above; 32 bytes each are read and stored.
+    unsafe {
+        let limits = load(limits.as_ptr());
+        let mut all = _mm256_setzero_si256();
+        for row in &rows[..S / SAMPLE] {
+            // What exceeds its limit is −1.
+            all = _mm256_sub_epi8(all, _mm256_cmpgt_epi8(load(row.as_ptr()), limits));
+        }
+        store(counts.as_mut_ptr(), all);
+    }
+    counts
 }
 
 macro_rules! choose {

@@ -6,11 +6,12 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
+use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes16, lanes32, lanes64};
 use super::avx512_pack::{PACK32, pack16s, pack32, pack32s, pack64};
 use super::scalar;
-use super::{HIGHS, POSITIONS, Simd};
-use crate::format::constants::MAX_EXCEPTIONS;
+use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
 use crate::stage::stream;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
@@ -330,12 +331,13 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn wider(widths: &[u8; 128], width: u32) -> usize {
-        // SAFETY: only code of this level calls this; 32 bytes are read.
-        unsafe {
-            let w = _mm256_loadu_si256(widths.as_ptr().cast());
-            _mm256_cmpgt_epu8_mask(w, _mm256_set1_epi8(width as i8)).count_ones() as usize
-        }
+    fn side_by_side(widths: &[[u8; 128]; SUBCHUNKS], rows: &mut SideBySide<128>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<128>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
     }
 
     #[inline(always)]
@@ -430,12 +432,13 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn wider(widths: &[u8; 64], width: u32) -> usize {
-        // SAFETY: only code of this level calls this; 16 bytes are read.
-        unsafe {
-            let w = _mm_loadu_si128(widths.as_ptr().cast());
-            _mm_cmpgt_epu8_mask(w, _mm_set1_epi8(width as i8)).count_ones() as usize
-        }
+    fn side_by_side(widths: &[[u8; 64]; SUBCHUNKS], rows: &mut SideBySide<64>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<64>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
     }
 
     #[inline(always)]
@@ -522,8 +525,13 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn wider(widths: &[u8; S], width: u32) -> usize {
-        lanes16::wider(widths, width)
+    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
     }
 
     #[inline(always)]

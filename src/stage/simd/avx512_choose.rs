@@ -108,22 +108,6 @@ pub mod lanes16 {
         }
     }
 
-    /// See `Simd::wider`.
-    #[inline(always)]
-    pub fn wider<const S: usize>(widths: &[u8; S], width: u32) -> usize {
-        // SAFETY: see above; of the S / 4 widths as many are read at a time as the mask says.
-        unsafe {
-            let limit = _mm512_set1_epi8(width as i8);
-            let present = u64::MAX >> (64 - (S / SAMPLE).min(64));
-            let mut count = 0;
-            for at in (0..S / SAMPLE).step_by(64) {
-                let w = _mm512_maskz_loadu_epi8(present, widths.as_ptr().add(at).cast());
-                count += _mm512_mask_cmpgt_epu8_mask(present, w, limit).count_ones() as usize;
-            }
-            count
-        }
-    }
-
     /// See `Simd::split`.
     #[inline(always)]
     pub fn split<const S: usize>(

@@ -18,7 +18,7 @@ mod tests;
 
 use super::stream;
 use super::word::Word;
-use crate::format::constants::{MAX_EXCEPTIONS, QUARTER};
+use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNKS};
 
 /// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
@@ -30,6 +30,9 @@ pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that `Simd::pack` may write behind the packed ones.
 pub const WRITE_SLACK: usize = 64;
+
+/// In each row a byte for each subchunk of a chunk.
+pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
 
 /// The loops for subchunks of S words at one level. All levels give the same results; what a level does not have it takes from the
 /// portable code.
@@ -76,10 +79,16 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::widths(codes, widths);
     }
 
-    /// How many of the sampled widths exceed `width`.
+    /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
-    fn wider(widths: &[u8; S], width: u32) -> usize {
-        scalar::wider(widths, width)
+    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        scalar::side_by_side(widths, rows);
+    }
+
+    /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
+    #[inline(always)]
+    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        scalar::wider(rows, limits)
     }
 
     /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how

@@ -1,7 +1,7 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{HIGHS, POSITIONS, Simd};
-use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE};
+use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::stage::exponent;
 use crate::stage::word::Word;
 
@@ -91,10 +91,22 @@ pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
     }
 }
 
+/// See `Simd::side_by_side`.
+#[inline(always)]
+pub fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+    for (k, row) in rows[..S / SAMPLE].iter_mut().enumerate() {
+        (0..SUBCHUNKS).for_each(|s| row[s] = widths[s][k]);
+    }
+}
+
 /// See `Simd::wider`.
 #[inline(always)]
-pub fn wider<const S: usize>(widths: &[u8; S], width: u32) -> usize {
-    widths[..S / SAMPLE].iter().map(|w| usize::from(u32::from(*w) > width)).sum()
+pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    let mut counts = [0; SUBCHUNKS];
+    for row in &rows[..S / SAMPLE] {
+        (0..SUBCHUNKS).for_each(|s| counts[s] += u8::from(row[s] > limits[s]));
+    }
+    counts
 }
 
 /// See `Simd::split`.
