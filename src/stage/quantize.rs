@@ -2,7 +2,8 @@
 //!
 //! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits), and q moves
 //! by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of a bin, so one move is
-//! enough (research: SLEEK §III with the corrections of docs/design.md). Elements from 2^(j + m) on, infinities and NaN keep their
+//! enough (research: SLEEK §III with the corrections of docs/design.md). Where h is a little more than half of a step and the bins are
+//! small, the quotient is so exact that no e can exceed h: then nobody looks. Elements from 2^(j + m) on, infinities and NaN keep their
 //! bits: their code is K + the distance of their bits from those of 2^(j + m).
 //!
 //! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered.
@@ -20,6 +21,10 @@ pub struct Quantizer {
     pub threshold: u64,
     /// Code of that magnitude.
     pub k: u64,
+    /// Bins of less than this magnitude are within the bound as they are rounded, and need no check.
+    pub certain: u64,
+    /// Bits of a magnitude below which all bins are certain.
+    certain_below: u64,
     /// For f32, and f16 and bf16 which are widened to it.
     single: Constants<f32>,
     /// For f64.
@@ -55,10 +60,13 @@ impl Quantizer {
         let (m, bias) = mantissa_and_bias(dtype);
         let exponent = i64::from(step.j) + i64::from(m) + i64::from(bias);
         let value = step.value();
+        let certain = certain_bins(m, value, abs_bound);
         Quantizer {
             step,
             threshold: (exponent as u64) << m,
             k: ((1u64 << m) + 3) / u64::from(step.w) + 1,
+            certain,
+            certain_below: bits_below(dtype, certain.saturating_sub(1) as f64 * value),
             single: Constants {
                 step: value as f32,
                 inverse: 1.0 / value as f32,
@@ -69,9 +77,27 @@ impl Quantizer {
     }
 }
 
+/// See `Quantizer::certain`. The rounded inverse and the rounded product are off by 2^−m of the quotient together, so v is no further from its
+/// bin n than 1/2 + (|n| + 1) · 2^−m steps. Of what h is above 1/2 half is used, the rest is for what is rounded here.
+fn certain_bins(m: u32, step: f64, abs_bound: f64) -> u64 {
+    let spare = abs_bound / step - 0.5;
+    let bins = spare * (1u64 << (m - 1)) as f64 - 2.0;
+    // Larger ones may be distances of bits.
+    (bins.max(0.0) as u64).min(1 << (m - 3))
+}
+
+/// Bits of the largest f32 or f64 that is not above `x` ≥ 0; 0 for other types.
+fn bits_below(dtype: DType, x: f64) -> u64 {
+    match dtype {
+        DType::F32 => f32_down(x).to_bits().into(),
+        DType::F64 => x.to_bits(),
+        _ => 0,
+    }
+}
+
 /// The arithmetic of a float type.
 macro_rules! arithmetic {
-    ($encode:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
+    ($encode:ident, $round:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
         /// The bin of `v`, |v| below the threshold.
         #[inline(always)]
         fn $encode(q: &Quantizer, v: $f) -> $u {
@@ -86,6 +112,12 @@ macro_rules! arithmetic {
                 .wrapping_sub((error < -c.bound) as $u)
         }
 
+        /// The bin of `v`, if that is certain.
+        #[inline(always)]
+        fn $round(q: &Quantizer, v: $f) -> $u {
+            (v * q.$constants.inverse + $magic).to_bits().wrapping_sub(<$f>::to_bits($magic))
+        }
+
         /// The value of bin `x`.
         #[inline(always)]
         fn $decode(q: &Quantizer, x: $u) -> $f {
@@ -94,8 +126,8 @@ macro_rules! arithmetic {
     };
 }
 
-arithmetic!(bin_f32, value_f32, f32, u32, single, 12582912.0);
-arithmetic!(bin_f64, value_f64, f64, u64, double, 6755399441055744.0);
+arithmetic!(bin_f32, round_f32, value_f32, f32, u32, single, 12582912.0);
+arithmetic!(bin_f64, round_f64, value_f64, f64, u64, double, 6755399441055744.0);
 
 /// What the codec needs of an element type.
 pub trait Element: Send + Sync + 'static {
@@ -105,6 +137,11 @@ pub trait Element: Send + Sync + 'static {
     const EXPONENT_BITS: u32;
     /// Bin of an element's bits, for magnitudes below the threshold; anything for others.
     fn bin(q: &Quantizer, bits: Self::Word) -> Self::Word;
+    /// The same for elements of which the bin is below `Quantizer::certain`.
+    #[inline(always)]
+    fn certain_bin(q: &Quantizer, bits: Self::Word) -> Self::Word {
+        Self::bin(q, bits)
+    }
     /// Bits of a bin's value.
     fn value(q: &Quantizer, x: Self::Word) -> Self::Word;
 }
@@ -114,6 +151,10 @@ pub trait Element: Send + Sync + 'static {
 pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);
     let largest = words.iter().fold(E::Word::ZERO, |m, w| m.max(*w & !E::Word::SIGN));
+    if largest < E::Word::from_u64(q.certain_below) {
+        words.iter_mut().for_each(|w| *w = E::certain_bin(q, *w));
+        return;
+    }
     if largest < threshold {
         words.iter_mut().for_each(|w| *w = E::bin(q, *w));
         return;
@@ -156,6 +197,10 @@ impl Element for F32 {
         bin_f32(q, f32::from_bits(bits))
     }
     #[inline(always)]
+    fn certain_bin(q: &Quantizer, bits: u32) -> u32 {
+        round_f32(q, f32::from_bits(bits))
+    }
+    #[inline(always)]
     fn value(q: &Quantizer, x: u32) -> u32 {
         value_f32(q, x).to_bits()
     }
@@ -167,6 +212,10 @@ impl Element for F64 {
     #[inline(always)]
     fn bin(q: &Quantizer, bits: u64) -> u64 {
         bin_f64(q, f64::from_bits(bits))
+    }
+    #[inline(always)]
+    fn certain_bin(q: &Quantizer, bits: u64) -> u64 {
+        round_f64(q, f64::from_bits(bits))
     }
     #[inline(always)]
     fn value(q: &Quantizer, x: u64) -> u64 {
@@ -226,4 +275,48 @@ pub fn widen_f16(bits: u16) -> f32 {
 fn narrow_f16(x: f32) -> u16 {
     let magnitude = f32::from_bits(x.to_bits() & 0x7fff_ffff) * f32::from_bits(0x0780_0000);
     (magnitude.to_bits() >> 13) as u16 | (x.to_bits() >> 16) as u16 & 0x8000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound;
+
+    /// Compares certain bins with checked ones: at the ends of what is certain, around 0 and in between, and there in the middle
+    /// between two bins, where the quotient's error matters.
+    fn agree<E: Element>(dtype: DType, from_f64: impl Fn(f64) -> E::Word) {
+        for abs in (1..400).map(|i| 1e-20 * 1.3f64.powi(i)) {
+            // Just above half a step, and well above.
+            for abs in [abs, bound::exp2(-20) * (1.0 + bound::exp2(-18)) * abs, abs.powi(2)] {
+                let Some(step) = Step::for_bound(dtype, abs, crate::params::Profile::Adaptive) else { continue };
+                let q = Quantizer::new(dtype, step, abs);
+                let certain = q.certain as i64;
+                assert!(q.certain < q.k);
+                for n in (0..200.min(certain)).flat_map(|i| [i, certain - 1 - i, certain * i / 200]) {
+                    for between in [-0.5, -0.4999999, -0.2, 0.0, 0.3, 0.4999999, 0.5] {
+                        let bits = from_f64((n as f64 + between) * step.value());
+                        for bits in [bits, bits | E::Word::SIGN, bits.sub(E::Word::ONE), bits.add(E::Word::ONE)] {
+                            if bits & !E::Word::SIGN < E::Word::from_u64(q.certain_below) {
+                                assert_eq!(E::certain_bin(&q, bits), E::bin(&q, bits), "{bits:x?}, {step:?}, {abs}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn certain_bins_need_no_check() {
+        agree::<F32>(DType::F32, |x| (x as f32).to_bits());
+        agree::<F64>(DType::F64, f64::to_bits);
+    }
+
+    #[test]
+    fn most_bins_are_certain() {
+        let certain = |abs| Quantizer::new(DType::F32, Step { w: 4, j: -2 }, abs).certain;
+        assert_eq!(certain(0.5), 0);
+        assert_eq!(certain(0.5 + 1.0 / 1024.0), (1 << 12) - 2);
+        assert_eq!(certain(1.0), 1 << 20);
+    }
 }

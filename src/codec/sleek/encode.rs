@@ -224,12 +224,11 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     }
     let reference = first_bin::<E>(plan, q, src)?;
     let words: &mut Words<u16, S> = view(words);
-    for (s, small) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(1);
-        let mut subchunk = [E::Word::ZERO; S];
-        load::<E::Word, S>(plan, src, s, &mut subchunk);
-        // What is beyond the quantizer's range is far from the reference: bins go on with the bits of larger numbers.
-        (0..S).for_each(|i| small[i] = E::bin(q, subchunk[i]).sub(reference).saturate16());
+    // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
+    if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
+        small_integers::<E, S>(plan, src, words, ahead, |bits| E::certain_bin(q, bits).sub(reference));
+    } else {
+        small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
     }
     let extremes = Extremes::of(words, ahead);
     if !extremes.fit(SMALL_BITS) {
@@ -237,6 +236,23 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
         return None;
     }
     Some((reference, extremes))
+}
+
+/// The integers of all elements, saturated.
+#[inline(always)]
+fn small_integers<E: Element, const S: usize>(
+    plan: &Plan,
+    src: &[u8],
+    words: &mut Words<u16, S>,
+    ahead: &mut Ahead,
+    integer: impl Fn(E::Word) -> E::Word,
+) {
+    for (s, small) in words[1..].iter_mut().enumerate() {
+        ahead.fetch(1);
+        let mut subchunk = [E::Word::ZERO; S];
+        load::<E::Word, S>(plan, src, s, &mut subchunk);
+        (0..S).for_each(|i| small[i] = integer(subchunk[i]).saturate16());
+    }
 }
 
 /// The bin of the first element, if those of small integers around it are bins as well.
