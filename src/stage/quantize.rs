@@ -112,10 +112,11 @@ macro_rules! arithmetic {
                 .wrapping_sub((error < -c.bound) as $u)
         }
 
-        /// The bin of `v`, if that is certain.
+        /// The distance of `v`'s bin from `reference`, if the bin is certain.
         #[inline(always)]
-        fn $round(q: &Quantizer, v: $f) -> $u {
-            (v * q.$constants.inverse + $magic).to_bits().wrapping_sub(<$f>::to_bits($magic))
+        fn $round(q: &Quantizer, v: $f, reference: $u) -> $u {
+            let zero = <$f>::to_bits($magic).wrapping_add(reference);
+            (v * q.$constants.inverse + $magic).to_bits().wrapping_sub(zero)
         }
 
         /// The value of bin `x`.
@@ -137,10 +138,10 @@ pub trait Element: Send + Sync + 'static {
     const EXPONENT_BITS: u32;
     /// Bin of an element's bits, for magnitudes below the threshold; anything for others.
     fn bin(q: &Quantizer, bits: Self::Word) -> Self::Word;
-    /// The same for elements of which the bin is below `Quantizer::certain`.
+    /// Distance from `reference` of the bin of an element's bits, if the bin is below `Quantizer::certain`.
     #[inline(always)]
-    fn certain_bin(q: &Quantizer, bits: Self::Word) -> Self::Word {
-        Self::bin(q, bits)
+    fn certain_bin(q: &Quantizer, bits: Self::Word, reference: Self::Word) -> Self::Word {
+        Self::bin(q, bits).sub(reference)
     }
     /// Bits of a bin's value.
     fn value(q: &Quantizer, x: Self::Word) -> Self::Word;
@@ -152,7 +153,7 @@ pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S
     let threshold = E::Word::from_u64(q.threshold);
     let largest = words.iter().fold(E::Word::ZERO, |m, w| m.max(*w & !E::Word::SIGN));
     if largest < E::Word::from_u64(q.certain_below) {
-        words.iter_mut().for_each(|w| *w = E::certain_bin(q, *w));
+        words.iter_mut().for_each(|w| *w = E::certain_bin(q, *w, E::Word::ZERO));
         return;
     }
     if largest < threshold {
@@ -197,8 +198,8 @@ impl Element for F32 {
         bin_f32(q, f32::from_bits(bits))
     }
     #[inline(always)]
-    fn certain_bin(q: &Quantizer, bits: u32) -> u32 {
-        round_f32(q, f32::from_bits(bits))
+    fn certain_bin(q: &Quantizer, bits: u32, reference: u32) -> u32 {
+        round_f32(q, f32::from_bits(bits), reference)
     }
     #[inline(always)]
     fn value(q: &Quantizer, x: u32) -> u32 {
@@ -214,8 +215,8 @@ impl Element for F64 {
         bin_f64(q, f64::from_bits(bits))
     }
     #[inline(always)]
-    fn certain_bin(q: &Quantizer, bits: u64) -> u64 {
-        round_f64(q, f64::from_bits(bits))
+    fn certain_bin(q: &Quantizer, bits: u64, reference: u64) -> u64 {
+        round_f64(q, f64::from_bits(bits), reference)
     }
     #[inline(always)]
     fn value(q: &Quantizer, x: u64) -> u64 {
@@ -297,7 +298,11 @@ mod tests {
                         let bits = from_f64((n as f64 + between) * step.value());
                         for bits in [bits, bits | E::Word::SIGN, bits.sub(E::Word::ONE), bits.add(E::Word::ONE)] {
                             if bits & !E::Word::SIGN < E::Word::from_u64(q.certain_below) {
-                                assert_eq!(E::certain_bin(&q, bits), E::bin(&q, bits), "{bits:x?}, {step:?}, {abs}");
+                                assert_eq!(
+                                    E::certain_bin(&q, bits, E::Word::ONE).add(E::Word::ONE),
+                                    E::bin(&q, bits),
+                                    "{bits:x?}, {step:?}, {abs}"
+                                );
                             }
                         }
                     }

@@ -226,7 +226,7 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     let words: &mut Words<u16, S> = view(words);
     // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
     if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
-        small_integers::<E, S>(plan, src, words, ahead, |bits| E::certain_bin(q, bits).sub(reference));
+        small_integers::<E, S>(plan, src, words, ahead, |bits| E::certain_bin(q, bits, reference));
     } else {
         small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
     }
