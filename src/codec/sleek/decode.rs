@@ -1,11 +1,10 @@
 //! A chunk's body back to its data. Everything is checked before it is used: a body that passed its checksum may still be hostile.
 
-use super::encode::view;
 use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, ChunkHeader, Kind, Special, SubMode, Subchunks};
-use crate::stage::quantize::{self, Element};
+use crate::stage::quantize::{self, Element, Quantizer};
 use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
 use crate::stage::stream::{Ahead, Line, bytes_of};
@@ -25,7 +24,7 @@ const AT_ONCE: usize = 2;
 
 /// Decodes `body` into `out`, the whole bytes of the chunk; with `past_caches` as `stage::stream` writes.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     plan: &Plan,
     kind: Kind,
     body: Body,
@@ -34,41 +33,75 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     past_caches: bool,
 ) -> Result<()> {
     let content = check::<E, S, P>(plan, kind, body, out.len(), spare)?;
-    let size = size_of::<E::Word>();
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
+    let size = size_of::<E::Word>();
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
     let mut ahead = Ahead::new(ahead, body.len / 64);
-    let (mut codes, mut staged) = ([Line::ZERO; AT_ONCE * SUBCHUNK_BYTES / 64], [Line::ZERO; SUBCHUNK_BYTES / 64]);
-    let (codes, staged) = (view::<[[E::Word; S]; AT_ONCE]>(&mut codes), bytes_of(&mut staged));
-    let at_once = match &content {
-        Content::Packed(parts, _) if parts.header.patched != 0 => AT_ONCE,
-        _ => 1,
-    };
-    for (s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
-        ahead.fetch(lines);
-        if s & (at_once - 1) == 0
-            && let Content::Packed(parts, body) = &content
-        {
-            for (t, codes) in codes[..at_once].iter_mut().enumerate() {
-                unpack::<E::Word, S, P>(parts, s + t, body, codes);
+    let mut staged = [Line::ZERO; SUBCHUNK_BYTES / 64];
+    let staged = bytes_of(&mut staged);
+    // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
+    // instructions.
+    macro_rules! write {
+        (|$s:ident, $place:ident| $subchunk:expr) => {
+            for ($s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+                ahead.fetch(lines);
+                let len = out.len();
+                let $place = if past_caches { &mut staged[..len] } else { &mut *out };
+                $subchunk;
+                if plan.big_endian {
+                    let $place = if past_caches { &mut staged[..len] } else { &mut *out };
+                    $place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+                }
+                if past_caches {
+                    <P as Simd<E::Word, S>>::stream(&staged[..len], out);
+                }
             }
+        };
+    }
+    match &content {
+        Content::Raw(data) => write!(|s, place| place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..place.len()])),
+        Content::Constant(element) => {
+            write!(|_s, place| place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)));
         }
-        let len = out.len();
-        let place = if past_caches { &mut staged[..len] } else { &mut *out };
-        match &content {
-            Content::Raw(data) => place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..len]),
-            Content::Constant(element) => place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)),
-            Content::Packed(parts, _) => subchunk::<E, S, P>(plan, parts, s, &mut codes[s & (at_once - 1)], place),
-        }
-        if plan.big_endian {
-            place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-        }
-        if past_caches {
-            P::stream(&staged[..len], out);
-        }
+        Content::Packed(parts, body) => match &plan.quantizer {
+            Some(q) if <P as Simd<u16, S>>::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
+                let mut codes = Codes::<u16, S>::EMPTY;
+                write!(|s, place| {
+                    let codes = codes.get::<E::Word, P>(parts, s, body);
+                    small_subchunk::<E, S, P>(plan, q, parts, s, body, codes, place);
+                });
+            }
+            _ => {
+                let mut codes = Codes::<E::Word, S>::EMPTY;
+                write!(|s, place| {
+                    let codes = codes.get::<E::Word, P>(parts, s, body);
+                    subchunk::<E, S, P>(plan, parts, s, codes, place);
+                });
+            }
+        },
     }
     Ok(())
+}
+
+/// The codes of the subchunks that were unpacked last.
+#[repr(align(64))]
+struct Codes<X, const S: usize>([[X; S]; AT_ONCE]);
+
+impl<X: Word, const S: usize> Codes<X, S> {
+    const EMPTY: Self = Codes([[X::ZERO; S]; AT_ONCE]);
+
+    /// The codes of subchunk `s`; to be called for one after the other.
+    #[inline(always)]
+    fn get<W: Word, P: Simd<X, S>>(&mut self, parts: &Parts<W>, s: usize, body: &[u8]) -> &mut [X; S] {
+        let at_once = if parts.header.patched != 0 { AT_ONCE } else { 1 };
+        if s & (at_once - 1) == 0 {
+            for (t, codes) in self.0[..at_once].iter_mut().enumerate() {
+                unpack::<W, X, S, P>(parts, s + t, body, codes);
+            }
+        }
+        &mut self.0[s & (at_once - 1)]
+    }
 }
 
 /// Takes a body that is too close to the end of the stream.
@@ -123,6 +156,8 @@ pub struct Parts<W> {
     pub header: ChunkHeader,
     /// Descriptors, 0 where a subchunk has none.
     pub descriptors: [u8; SUBCHUNKS],
+    /// Bits of the widest code.
+    widest: u32,
     bases: [W; SUBCHUNKS],
     payload_at: [u16; SUBCHUNKS],
     exceptions: [Exceptions; SUBCHUNKS],
@@ -148,6 +183,7 @@ impl<W: Word> Parts<W> {
         let mut parts = Parts {
             header,
             descriptors: [0; SUBCHUNKS],
+            widest: 0,
             bases: [W::ZERO; SUBCHUNKS],
             payload_at: [0; SUBCHUNKS],
             exceptions: [Exceptions { at: 0, count: 0, high_width: 0 }; SUBCHUNKS],
@@ -191,6 +227,7 @@ impl<W: Word> Parts<W> {
             if width > W::BITS {
                 return fail!(Corrupt, "width {width} of a {}-bit element", W::BITS);
             }
+            self.widest = self.widest.max(width);
             self.payload_at[s] = (CHUNK_HEADER_BYTES + payload).min(CHUNK_BYTES) as u16;
             payload += S * width as usize / 8;
         }
@@ -220,6 +257,7 @@ impl<W: Word> Parts<W> {
             {
                 return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
             }
+            self.widest = self.widest.max(self.width(s) + high_width);
             self.exceptions[s] = Exceptions { at: at as u16, count: counts[i], high_width: high_widths[i] };
         }
         Ok(())
@@ -282,6 +320,37 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
 }
 
+/// The same from codes of up to 16 bits of a quantized stream: sums of 16 bits are tried first.
+#[inline(always)]
+fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+    plan: &Plan,
+    q: &Quantizer,
+    parts: &Parts<E::Word>,
+    s: usize,
+    body: &[u8],
+    codes: &mut [u16; S],
+    out: &mut [u8],
+) {
+    let base = parts.bases[s];
+    if parts.header.active >> s & 1 == 0 {
+        return store(codes, out, |_| quantize::decode::<E>(q, base));
+    }
+    // Then all integers are bins.
+    let is_near = base.magnitude().to_u64() + (1 << u16::BITS) < q.k;
+    let near = |distance: u64| E::value(q, base.add(E::Word::from_u64(distance)));
+    match SubMode::of(parts.descriptors[s]) {
+        SubMode::Offset if is_near => return store(codes, out, |c| near(c.to_u64())),
+        SubMode::ZigZag if is_near => return store(codes, out, |c| near(c.unzigzag().extend())),
+        mode @ (SubMode::Delta | SubMode::Special) if is_near && P::try_sum_up(mode == SubMode::Special, codes) => {
+            return store(codes, out, |x| near(x.extend()));
+        }
+        _ => (),
+    }
+    let mut codes = [E::Word::ZERO; S];
+    unpack::<E::Word, E::Word, S, P>(parts, s, body, &mut codes);
+    subchunk::<E, S, P>(plan, parts, s, &mut codes, out);
+}
+
 /// Turns codes into integers by `integer`, these into elements, and writes them: one pass.
 #[inline(always)]
 fn finish<E: Element, const S: usize>(
@@ -302,7 +371,7 @@ fn finish<E: Element, const S: usize>(
 
 /// Writes the elements as little-endian bytes, as many as `out` takes.
 #[inline(always)]
-fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl Fn(W) -> W) {
+fn store<X: Word, W: Word, const S: usize>(codes: &[X; S], out: &mut [u8], element: impl Fn(X) -> W) {
     let size = size_of::<W>();
     // A whole subchunk, the common case, has a length that the compiler knows.
     match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
@@ -313,12 +382,17 @@ fn store<W: Word, const S: usize>(codes: &[W; S], out: &mut [u8], element: impl 
 
 /// The codes of subchunk `s`, exceptions included; zeros where it has none.
 #[inline(always)]
-fn unpack<W: Word, const S: usize, P: Simd<W, S>>(parts: &Parts<W>, s: usize, body: &[u8], codes: &mut [W; S]) {
+fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
+    parts: &Parts<W>,
+    s: usize,
+    body: &[u8],
+    codes: &mut [X; S],
+) {
     let width = if parts.header.active >> s & 1 == 1 { parts.width(s) } else { 0 };
     if width > 0 {
         P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
     } else {
-        codes.fill(W::ZERO);
+        codes.fill(X::ZERO);
     }
     let e = parts.exceptions[s];
     if e.count > 0 {

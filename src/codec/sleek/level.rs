@@ -126,7 +126,7 @@ macro_rules! compiled_for {
             /// # Safety
             /// The processor has the features.
             #[target_feature(enable = $features)]
-            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S>>(
+            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 plan: &Plan,
                 kind: Kind,
                 body: Body,

@@ -178,6 +178,23 @@ fn ascend(positions: &[u8]) -> bool {
 /// # Safety
 /// The processor has the level's features; 64 bytes at `packed` are readable.
 #[inline(always)]
+unsafe fn unpack16(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK16[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let x = _mm512_loadu_si512(packed.cast());
+        let low = _mm512_permutexvar_epi8(row.low.load(), x);
+        let high = _mm512_permutexvar_epi8(row.high.load(), x);
+        let keep = _mm512_set1_epi16((u32::MAX >> (32 - n)) as i16);
+        _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep)
+    }
+}
+
+/// The values of `n` bits that are packed at `packed`, as many as lanes.
+///
+/// # Safety
+/// The processor has the level's features; 64 bytes at `packed` are readable.
+#[inline(always)]
 unsafe fn unpack32(packed: *const u8, n: u32) -> __m512i {
     let row = &UNPACK32[n as usize];
     // SAFETY: as the caller promises.
@@ -236,6 +253,64 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
         let sums = _mm512_add_epi32(v, *carry);
         // The carry waits for one addition a vector, not for the vector's own sums.
         *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
+        sums
+    }
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag16(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let sign = _mm512_sub_epi16(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi16(1)));
+        _mm512_xor_si512(_mm512_srli_epi16::<1>(v), sign)
+    }
+}
+
+/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of the second half.
+const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
+    let mut from = [0; 64];
+    let mut lane = 0;
+    while lane < 32 {
+        let last = lane / reach * reach + reach / 2 - 1;
+        from[2 * lane] = 2 * last as u8;
+        from[2 * lane + 1] = 2 * last as u8 + 1;
+        lane += 1;
+    }
+    Lanes(from)
+}
+
+/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the bytes of these.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let from = const { &last_of_halves(REACH) }.load();
+        _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
+    }
+}
+
+/// Running sums of 16-bit lanes, behind the sum `carry` in all lanes, which goes on.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let v = _mm512_add_epi16(v, _mm512_slli_epi32::<16>(v));
+        let v = add_halves::<4, 0xf0f0_f0f0_f0f0_f0f0>(v);
+        let v = add_halves::<8, 0xff00_ff00_ff00_ff00>(v);
+        let v = add_halves::<16, 0xffff_0000_ffff_0000>(v);
+        let v = add_halves::<32, 0xffff_ffff_0000_0000>(v);
+        let sums = _mm512_add_epi16(v, *carry);
+        *carry = _mm512_add_epi16(*carry, _mm512_permutexvar_epi8(const { &last_of_halves(64) }.load(), v));
         sums
     }
 }
@@ -500,16 +575,55 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
         const { assert!(S.is_multiple_of(32)) };
         room(S / 8 * n as usize, packed);
-        let row = &UNPACK16[n as usize];
         // SAFETY: as above; 64 bytes from 4n·i on are in `packed`.
         unsafe {
-            let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
             for i in 0..S / 32 {
-                let x = _mm512_loadu_si512(packed.as_ptr().add(4 * n as usize * i).cast());
-                let low = _mm512_permutexvar_epi8(row.low.load(), x);
-                let high = _mm512_permutexvar_epi8(row.high.load(), x);
-                let v = _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep);
+                let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
                 _mm512_storeu_si512(codes.as_mut_ptr().add(32 * i).cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
+        // SAFETY: only code of this level calls this; each access is to 32 of the codes.
+        unsafe {
+            let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+            for i in 0..S / 32 {
+                let at = codes.as_mut_ptr().add(32 * i).cast();
+                let mut v = unzigzag16(_mm512_loadu_si512(at));
+                if twice {
+                    v = sums16(v, &mut slope);
+                    beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
+                }
+                let v = sums16(v, &mut carry);
+                beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
+                _mm512_storeu_si512(at, v);
+            }
+            _mm512_movepi16_mask(beyond) == 0
+        }
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        // One vector holds the high parts; more are rare.
+        if positions.len() > 32 || S > 128 {
+            return scalar::merge(codes, width, positions, highs, high_width);
+        }
+        room(64, highs);
+        let numbers = numbers_of(positions);
+        // SAFETY: only code of this level calls this; 64 bytes are in `highs`; codes are accessed 32 at a time, and so are numbers.
+        unsafe {
+            let parts = unpack16(highs.as_ptr(), high_width);
+            let (none, width) = (_mm512_set1_epi16(NO_EXCEPTION.into()), _mm512_set1_epi16(width as i16));
+            for i in 0..S / 32 {
+                let number = _mm512_cvtepu8_epi16(_mm256_load_si256(numbers.0.as_ptr().add(32 * i).cast()));
+                let part = _mm512_permutexvar_epi16(number, parts);
+                // As above.
+                let part = _mm512_sllv_epi16(part, _mm512_ternarylogic_epi64::<0xEA>(number, none, width));
+                let at = codes.as_mut_ptr().add(32 * i).cast();
+                _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
             }
         }
     }
@@ -573,15 +687,10 @@ impl Simd<u8, 512> for Avx512 {
     #[inline(always)]
     fn unpack(packed: &[u8], n: u32, codes: &mut [u8; 512]) {
         room(64 * n as usize, packed);
-        let row = &UNPACK16[n as usize];
         // SAFETY: as above; 64 bytes from 4n·i on are in `packed`; 32 lanes are narrowed and stored.
         unsafe {
-            let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
             for i in 0..16 {
-                let x = _mm512_loadu_si512(packed.as_ptr().add(4 * n as usize * i).cast());
-                let low = _mm512_permutexvar_epi8(row.low.load(), x);
-                let high = _mm512_permutexvar_epi8(row.high.load(), x);
-                let v = _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep);
+                let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
                 _mm256_storeu_si256(codes.as_mut_ptr().add(32 * i).cast(), _mm512_cvtepi16_epi8(v));
             }
         }

@@ -59,6 +59,12 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::sum_up(start, twice, codes);
     }
 
+    /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the codes are used up for nothing.
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [W; S]) -> bool {
+        scalar::try_sum_up(twice, codes)
+    }
+
     /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in
     /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
     /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.

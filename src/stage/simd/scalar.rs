@@ -51,6 +51,22 @@ pub fn sum_up<W: Word, const S: usize>(start: W, twice: bool, codes: &mut [W; S]
     }
 }
 
+/// See `Simd::try_sum_up`. A sum whose neighbour before is exact cannot come out that small by losing its high bits: what is added
+/// takes one bit less than a word.
+#[inline(always)]
+pub fn try_sum_up<W: Word, const S: usize>(twice: bool, codes: &mut [W; S]) -> bool {
+    let fits = |x: W| x.add(W::ONE << (W::BITS - 2)) & W::SIGN == W::ZERO;
+    let (mut slope, mut last, mut fit) = (W::ZERO, W::ZERO, true);
+    for c in codes {
+        let d = c.unzigzag();
+        slope = if twice { slope.add(d) } else { d };
+        last = last.add(slope);
+        fit &= fits(last) && (!twice || fits(slope));
+        *c = last;
+    }
+    fit
+}
+
 /// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
 #[inline(always)]
 pub fn totals<W: Word, const S: usize>(

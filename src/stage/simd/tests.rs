@@ -57,6 +57,22 @@ fn packing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], n: u32) {
         P::sum_up(codes[7], twice, &mut sums);
         Scalar::sum_up(codes[7], twice, &mut expected);
         assert_eq!(sums, expected, "{codes:x?}");
+        let (mut sums, mut expected) = (*codes, *codes);
+        let fit = P::try_sum_up(twice, &mut sums);
+        assert_eq!(fit, Scalar::try_sum_up(twice, &mut expected), "{codes:x?}");
+        if fit {
+            assert_eq!(sums, expected, "{codes:x?}");
+            let mut exact = codes.map(|c| c.unzigzag().extend());
+            running_sums(twice, &mut exact);
+            assert_eq!(sums.map(W::extend), exact, "{codes:x?}");
+        }
+    }
+}
+
+/// In numbers so wide that nothing is lost.
+fn running_sums<const S: usize>(twice: bool, x: &mut [u64; S]) {
+    for _ in 0..1 + u32::from(twice) {
+        (1..S).for_each(|i| x[i] = x[i].wrapping_add(x[i - 1]));
     }
 }
 
