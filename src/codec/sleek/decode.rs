@@ -5,7 +5,6 @@ use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, ChunkHeader, Kind, Special, SubMode, Subchunks};
 use crate::stage::quantize::{self, Element, Quantizer};
-use crate::stage::simd::scalar::bits_at;
 use crate::stage::simd::{READ_SLACK, Simd};
 use crate::stage::stream::{Ahead, Line, bytes_of};
 use crate::stage::{exponent, word::Word};
@@ -66,14 +65,14 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         }
         Content::Packed(parts, body) => match &plan.quantizer {
             Some(q) if <P as Simd<u16, S>>::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
-                let mut codes = Codes::<u16, S>::EMPTY;
+                let mut codes = Codes::<u16, S>::new(parts);
                 write!(|s, place| {
                     let codes = codes.get::<E::Word, P>(parts, s, body);
                     small_subchunk::<E, S, P>(plan, q, parts, s, body, codes, place);
                 });
             }
             _ => {
-                let mut codes = Codes::<E::Word, S>::EMPTY;
+                let mut codes = Codes::<E::Word, S>::new(parts);
                 write!(|s, place| {
                     let codes = codes.get::<E::Word, P>(parts, s, body);
                     subchunk::<E, S, P>(plan, parts, s, codes, place);
@@ -86,21 +85,28 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
 
 /// The codes of the subchunks that were unpacked last.
 #[repr(align(64))]
-struct Codes<X, const S: usize>([[X; S]; AT_ONCE]);
+struct Codes<X, const S: usize> {
+    of: [[X; S]; AT_ONCE],
+    /// Of so many.
+    at_once: usize,
+}
 
 impl<X: Word, const S: usize> Codes<X, S> {
-    const EMPTY: Self = Codes([[X::ZERO; S]; AT_ONCE]);
+    /// For the subchunks of these parts.
+    #[inline(always)]
+    fn new<W>(parts: &Parts<W>) -> Self {
+        Codes { of: [[X::ZERO; S]; AT_ONCE], at_once: if parts.header.patched != 0 { AT_ONCE } else { 1 } }
+    }
 
     /// The codes of subchunk `s`; to be called for one after the other.
     #[inline(always)]
     fn get<W: Word, P: Simd<X, S>>(&mut self, parts: &Parts<W>, s: usize, body: &[u8]) -> &mut [X; S] {
-        let at_once = if parts.header.patched != 0 { AT_ONCE } else { 1 };
-        if s & (at_once - 1) == 0 {
-            for (t, codes) in self.0[..at_once].iter_mut().enumerate() {
+        if s & (self.at_once - 1) == 0 {
+            for (t, codes) in self.of[..self.at_once].iter_mut().enumerate() {
                 unpack::<W, X, S, P>(parts, s + t, body, codes);
             }
         }
-        &mut self.0[s & (at_once - 1)]
+        &mut self.of[s & (self.at_once - 1)]
     }
 }
 
@@ -188,7 +194,7 @@ impl<W: Word> Parts<W> {
             payload_at: [0; SUBCHUNKS],
             exceptions: [Exceptions { at: 0, count: 0, high_width: 0 }; SUBCHUNKS],
         };
-        parts.read_bases(&mut tail)?;
+        parts.read_bases::<S, P>(&mut tail)?;
         parts.read_descriptors::<S>(&mut tail, body)?;
         parts.read_exceptions::<S, P>(&mut tail, body)?;
         if tail.len() >= ALIGN {
@@ -198,7 +204,8 @@ impl<W: Word> Parts<W> {
         Ok(parts)
     }
 
-    fn read_bases(&mut self, tail: &mut &[u8]) -> Result<()> {
+    #[inline(always)]
+    fn read_bases<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8]) -> Result<()> {
         let low = u64::from(self.header.base_ref_low);
         let reference = if W::BITS == 64 {
             let high = take(tail, 4)?;
@@ -211,10 +218,12 @@ impl<W: Word> Parts<W> {
         }
         let width = u32::from(self.header.base_width);
         let packed = take(tail, 4 * width as usize)?;
-        for s in 0..SUBCHUNKS {
-            let offset = if width == 0 { 0 } else { bits_at(packed, s * width as usize, width) };
-            self.bases[s] = W::from_u64(reference).add(W::from_u64(offset));
+        if width > 0 {
+            let mut readable = [0; 4 * 64 + READ_SLACK];
+            readable[..packed.len()].copy_from_slice(packed);
+            P::unpack_bases(&readable, width, &mut self.bases);
         }
+        self.bases.iter_mut().for_each(|base| *base = base.add(W::from_u64(reference)));
         Ok(())
     }
 

@@ -111,7 +111,7 @@ fn position_masks(positions: &[u8]) -> [u64; 2] {
         let (mut low, mut high) = (_mm512_setzero_si512(), _mm512_setzero_si512());
         for eight in [head, _mm_srli_si128::<8>(head), tail, _mm_srli_si128::<8>(tail)] {
             // A shift by 64 or more leaves no bit: neither for the other half's positions nor for the 0xff behind the last.
-            let p = _mm512_cvtepu8_epi64(eight);
+            let p = opaque(_mm512_cvtepu8_epi64(eight));
             low = _mm512_or_si512(low, left64(one, p));
             high = _mm512_or_si512(high, left64(one, _mm512_sub_epi64(p, half)));
         }
@@ -291,7 +291,8 @@ const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
 unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        let from = const { &last_of_halves(REACH) }.load();
+        // The compiler would make two instructions of the masked one if it knew the lanes.
+        let from = opaque(const { &last_of_halves(REACH) }.load());
         _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
     }
 }
@@ -362,6 +363,18 @@ pub(super) fn room(packed: usize, out: &[u8]) {
 }
 
 impl Simd<u32, 128> for Avx512 {
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            // SAFETY: as above; 64 bytes from 2n·i on are in `packed`, and 16 values are stored.
+            unsafe {
+                let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
+                _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
     #[inline(always)]
     fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
         pack16s::<8>(codes, n, out);
@@ -463,6 +476,18 @@ impl Simd<u32, 128> for Avx512 {
 }
 
 impl Simd<u64, 64> for Avx512 {
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: as above; 64 bytes from n·i on are in `packed`, and eight values are stored.
+            unsafe {
+                let v = unpack64(packed.as_ptr().add(n as usize * i), n);
+                _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
     #[inline(always)]
     fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
         pack64::<8>(codes, n, out);

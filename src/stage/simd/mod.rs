@@ -52,6 +52,12 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::unpack(packed, n, codes);
     }
 
+    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are readable.
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
+        scalar::unpack(packed, n, bases);
+    }
+
     /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
     /// sums (from 0 on) once more.
     #[inline(always)]

@@ -52,6 +52,9 @@ fn packing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], n: u32) {
     P::unpack(&packed, n, &mut back);
     let low = W::from_u64(u64::MAX >> (64 - n));
     assert_eq!(back, codes.map(|c| c & low), "{n} bits");
+    let mut bases = [W::ZERO; SUBCHUNKS];
+    P::unpack_bases(&packed, n, &mut bases);
+    assert_eq!(bases, back[..SUBCHUNKS], "{n} bits");
     for twice in [false, true] {
         let (mut sums, mut expected) = (*codes, *codes);
         P::sum_up(codes[7], twice, &mut sums);
