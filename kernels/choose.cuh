@@ -1,5 +1,5 @@
-// The choice of mode and width for a subchunk, by the rules of src/codec/sleek/choose.rs. What concerns all values of a subchunk is done by
-// the warp for one subchunk after the other; what then is left to decide, by the lanes for all subchunks of the warp at once.
+// The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a quarter of a chunk. What concerns all values of a
+// subchunk is done by the warp for one subchunk after the other; what then is left to decide, by the lanes for all of them at once.
 #pragma once
 #include "modes.cuh"
 
@@ -32,12 +32,11 @@ template <class T> struct Sample {
     }
 };
 
-// What is known of a subchunk once its values were looked at.
+// What is known of a subchunk once its values were looked at; lane k has that of the warp's subchunk k.
 template <class T> struct Survey {
-    typename T::Word base, least;
+    typename T::Word first, least;
     typename T::Word spread;    // the largest value's offset from the least
     typename T::Word any;       // OR of the codes
-    u32 mode;
 
     DEV u32 plain() const { return width_of(spread); }    // of the offsets
     DEV u32 full() const { return width_of(any); }        // of the largest code
@@ -49,24 +48,56 @@ template <class T> DEV typename T::Word magnitude(typename T::Word x) { return n
 // Widths of two words in the halves of one; each is less by one.
 template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) { return top_bit(low) + (top_bit(high) << 16); }
 
-// The totals of offset, zigzag, delta and special over the samples: this lane's share, offset and delta in the low halves. Each sample
-// adds one too little.
-template <class T, bool EXPONENTS> DEV void totals(u32 lane, const typename T::Word (&x)[T::VALUES], typename T::Word first, typename T::Word least,
-                                                   u32& offset_zigzag, u32& delta_special) {
+// Half of the exponent map's code; of words that are no numbers nobody asks for it.
+template <class T> DEV typename T::Word half_code(typename T::Word x) {
+    if constexpr (T::EXPONENT > 0) return to_exponent_code<T>(x) >> 1;
+    return x;
+}
+
+// Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
+// of the lanes has one.
+template <class T> struct ModeSample {
+    static_assert(QUARTER == SUBCHUNKS / 4 && MODE_SAMPLE == 4 * QUARTER, "a sample of one subchunk where the last has its four");
+    enum { COUNT = T::VALUES >= 4 ? T::VALUES / 4 : 1, LANES = MODE_SAMPLE / T::VALUES, ALL = QUARTER * SUBCHUNK_VALUES(T) / MODE_SAMPLE };
+    u32 from, lane;    // the first of the subchunks, and on which lane its values are
+    bool has;
+
+    DEV explicit ModeSample(u32 self) {
+        has = T::VALUES >= 4 || self < ALL;
+        from = T::VALUES >= 4 ? (LANES - 1 - self % LANES) * COUNT : self % QUARTER;
+        lane = T::VALUES >= 4 ? self : (self / QUARTER % 2 * LANES + LANES - 1 - 2 * from);
+    }
+    static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
+};
+
+// Step 1 for the integers on the stage, where the warp's begin at `words`: the mode with the least total of widths over the samples. `first` and
+// `least` are on the lane of each subchunk.
+template <class T> DEV u32 mode_of(u32 special, const uint4* words, u32 self, typename T::Word first, typename T::Word least) {
     typedef typename T::Word Word;
-    offset_zigzag = delta_special = 0;
-    // Where a lane has two words, the second one before its last is its neighbour's.
-    const Word neighbour = T::VALUES < SAMPLE && !EXPONENTS ? __shfl_up_sync(FULL, x[T::VALUES - 1], 1) : 0;
+    const ModeSample<T> sample(self);
+    u32 offset_zigzag = 0, delta_special = 0;    // totals; each sample adds one too little
 #pragma unroll
-    for (int i = 0; i < Sample<T>::COUNT; i++) {
-        const int at = Sample<T>::place(i);
-        const Word before2 = at >= 2 ? x[at - 2 & T::VALUES - 1] : neighbour;
-        const Word d = wrap<T>(x[at] - x[at - 1]);
-        const Word other = EXPONENTS ? to_exponent_code<T>(x[at]) >> 1 : magnitude<T>(wrap<T>(d - (x[at - 1] - before2)));
-        offset_zigzag += widths_of<T>(wrap<T>(x[at] - least), magnitude<T>(wrap<T>(x[at] - first)));
+    for (int j = 0; j < ModeSample<T>::COUNT; j++) {
+        const u32 s = sample.from + j;
+        const uint4* at = words + s * 32 + sample.lane;
+        Word x[T::VALUES], before[T::VALUES];
+        split(*at, x);
+        const int i = sample.place(j);
+        // Where a lane has two words, the second one before its last is its neighbour's.
+        if (T::VALUES == 2) split(at[-1], before);
+        const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
+        const Word d = wrap<T>(x[i] - x[i - 1]);
+        const Word other = special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
+        offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, s)), magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, s))));
         delta_special += widths_of<T>(magnitude<T>(d), other);
     }
-    if (!Sample<T>::has(lane)) offset_zigzag = delta_special = 0;
+    offset_zigzag = __reduce_add_sync(FULL, sample.has ? offset_zigzag : 0);
+    delta_special = __reduce_add_sync(FULL, sample.has ? delta_special : 0);
+    // The mode below its total: the least has the least total and, among these, is the first mode. Totals have 11 bits.
+    const u32 short_by = 4 * ModeSample<T>::ALL * 0x10001u;
+    offset_zigzag = 4 * offset_zigzag + (short_by + (MODE_ZIGZAG << 16 | MODE_OFFSET));
+    delta_special = 4 * delta_special + (short_by + (MODE_SPECIAL << 16 | MODE_DELTA));
+    return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16), min_of(delta_special & 0xffff, delta_special >> 16)) & 3);
 }
 
 // Least and largest of a subchunk's words, as signed numbers.
@@ -95,40 +126,33 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// Steps 1 and 2 for the integers in `x`, which lie between `least` and `most`: leaves the codes there, and the widths of the sampled ones in
-// `widths`, unless all are 0. Where EXPONENTS, the special mode is the exponent map.
-template <class T, bool EXPONENTS> DEV Survey<T> survey(typename T::Word least, typename T::Word most, u32 lane, typename T::Word (&x)[T::VALUES],
-                                                              u8* widths) {
+// The warp's integers on the stage, of which `words` are this lane's, to their codes in MODE: the widths of the sampled ones go to `widths`.
+// Returns the OR of the codes; it and `base` are on the lane of each subchunk.
+template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4* words, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
-    const Word first = __shfl_sync(FULL, x[0], 0);
-    Survey<T> s = {first, first, 0, 0, MODE_OFFSET};
-    if (least == most) {
+    Word all = 0;
+#pragma unroll 2
+    for (u32 k = 0; k < QUARTER; k++) {
+        Word x[T::VALUES], codes[T::VALUES], any = 0;
+        split(words[k * 32], x);
+        codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k) : 0, lane, x, codes);
+        words[k * 32] = join(codes);
+        if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths + k * Sample<T>::ALL);
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = 0;
-        return s;
+        for (int i = 0; i < T::VALUES; i++) any |= codes[i];
+        any = warp_or(any);
+        if (lane == k) all = any;
     }
-    u32 low_pair, high_pair;
-    totals<T, EXPONENTS>(lane, x, first, least, low_pair, high_pair);
-    low_pair = __reduce_add_sync(FULL, low_pair);
-    high_pair = __reduce_add_sync(FULL, high_pair);
-    // The mode below its total: the least has the least total and, among these, is the first mode. Totals have 11 bits.
-    const u32 short_by = 4 * Sample<T>::ALL * 0x10001u;
-    low_pair = 4 * low_pair + (short_by + (MODE_ZIGZAG << 16 | MODE_OFFSET));
-    high_pair = 4 * high_pair + (short_by + (MODE_SPECIAL << 16 | MODE_DELTA));
-    s.mode = min_of(min_of(low_pair & 0xffff, low_pair >> 16), min_of(high_pair & 0xffff, high_pair >> 16)) & 3;
-    s.base = s.mode == MODE_OFFSET ? least : EXPONENTS && s.mode == MODE_SPECIAL ? 0 : first;
-    Word codes[T::VALUES], any = 0;
-    codes_of<T>(s.mode, EXPONENTS ? SPECIAL_EXPONENT : SPECIAL_DELTA2, s.base, lane, x, codes);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        any |= codes[i];
-        x[i] = codes[i];
-    }
-    if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths);
-    s.any = warp_or(any);
-    s.spread = wrap<T>(most - least);
-    s.least = least;
-    return s;
+    return all;
+}
+// Each mode has a loop of its own, so that none asks for it.
+template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, uint4* words, u32 lane, typename T::Word base, u8* widths) {
+    if (mode == MODE_OFFSET) return encode_all<T, MODE_OFFSET, SPECIAL_DELTA2>(words, lane, base, widths);
+    if (mode == MODE_ZIGZAG) return encode_all<T, MODE_ZIGZAG, SPECIAL_DELTA2>(words, lane, base, widths);
+    if (mode == MODE_DELTA) return encode_all<T, MODE_DELTA, SPECIAL_DELTA2>(words, lane, base, widths);
+    if constexpr (T::EXPONENT > 0)
+        if (special == SPECIAL_EXPONENT) return encode_all<T, MODE_SPECIAL, SPECIAL_EXPONENT>(words, lane, base, widths);
+    return encode_all<T, MODE_SPECIAL, SPECIAL_DELTA2>(words, lane, base, widths);
 }
 
 // The sampled widths of a subchunk, four in a word.
@@ -153,7 +177,7 @@ template <class T> struct Widths {
     }
 };
 
-// Step 3 for eight subchunks: the width that the sampled codes speak for. Four lanes for a subchunk, of which all know the width `full` of the
+// Step 2 for eight subchunks: the width that the sampled codes speak for. Four lanes for a subchunk, of which all know the width `full` of the
 // largest code, and `most`, the largest of these widths.
 template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u32 lane) {
     const u32 c = lane & 3;
@@ -201,40 +225,12 @@ template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VA
     return count;
 }
 
-// The choice for a subchunk with `count` codes of more than `width` bits; step 4 with it.
-template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 special, u32 width, u32 count) {
+// The choice for a subchunk with `count` codes of more than `width` bits; step 3 with it.
+template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 count) {
     const u32 full = s.full(), plain = s.plain();
     const u32 full_bytes = BYTES_A_BIT(T) * full, with = BYTES_A_BIT(T) * width + exception_bytes(count, full - width);
     const bool patched = width < full && count <= MAX_EXCEPTIONS && with < full_bytes;
-    if (s.mode != MODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, plain, 0, 0, 1, s.least};
-    const u32 based = s.mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
-    return {s.mode, patched ? width : full, patched ? full - width : 0, patched ? count : 0, based, s.base};
-}
-
-// The paper's transform alone.
-template <class T> DEV Choice<T> choose_fast(bool quantized, u32 special, typename T::Word (&x)[T::VALUES]) {
-    typedef typename T::Word Word;
-    Choice<T> choice = {MODE_OFFSET, 0, 0, 0, 0, 0};
-    if (quantized) {
-        choice.mode = MODE_ZIGZAG;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(x[i]);
-    } else if (special == SPECIAL_EXPONENT) {
-        choice.mode = MODE_SPECIAL;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
-    } else {
-        Word low = biased<T>(x[0]);
-#pragma unroll
-        for (int i = 1; i < T::VALUES; i++) low = biased<T>(x[i]) < low ? biased<T>(x[i]) : low;
-        choice.base = biased<T>(warp_min(low));
-        choice.based = 1;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - choice.base);
-    }
-    Word any = 0;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) any |= x[i];
-    choice.width = width_of(warp_or(any));
-    return choice;
+    if (mode != MODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, plain, 0, 0, 1, s.least};
+    const u32 based = mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
+    return {mode, patched ? width : full, patched ? full - width : 0, patched ? count : 0, based, mode == MODE_OFFSET ? s.least : based ? s.first : 0};
 }

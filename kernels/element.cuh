@@ -26,6 +26,7 @@ DEV void split(uint4 q, u64 (&v)[2]) {
     v[0] = q.x | (u64)q.y << 32;
     v[1] = q.z | (u64)q.w << 32;
 }
+DEV void split(uint4 q, u32 (&v)[2]) { v[0] = q.x; v[1] = q.z; }    // of Small64
 DEV void split(uint4 q, u32 (&v)[4]) { v[0] = q.x; v[1] = q.y; v[2] = q.z; v[3] = q.w; }
 DEV void split(uint4 q, u32 (&v)[8]) {
     const u32 w[4] = {q.x, q.y, q.z, q.w};
@@ -40,6 +41,7 @@ DEV void split(uint4 q, u32 (&v)[16]) {
 
 // The inverse of split; bits above the word are dropped.
 DEV uint4 join(const u64 (&v)[2]) { return make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)); }
+DEV uint4 join(const u32 (&v)[2]) { return make_uint4(v[0], 0, v[1], 0); }
 DEV uint4 join(const u32 (&v)[4]) { return make_uint4(v[0], v[1], v[2], v[3]); }
 DEV uint4 join(const u32 (&v)[8]) {
     return make_uint4(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410), __byte_perm(v[4], v[5], 0x5410), __byte_perm(v[6], v[7], 0x5410));

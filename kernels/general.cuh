@@ -294,104 +294,126 @@ template <class T> struct GeneralEncoder {
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
         told(CHOOSE).choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        told(CHOOSE).base[s] = c.base;
+        told(CHOOSE).base[s] = wrap<T>(c.base - raised());
     }
-
-    // The warp's words on the stage to codes, and what is chosen for them.
-    DEV void choose_fastest() {
-        uint4* mine = stage + warp * PER_WARP * 32 + lane;
-        bool same = true;
-        Word first = 0;
-#pragma unroll 1
-        for (u32 k = 0; k < PER_WARP; k++, mine += 32) {
-            Word v[T::VALUES];
-            split(*mine, v);
-            Word least, most;
-            if (T::EXPONENT > 0 && uniform(quantizer.on)) bins_of(v, least, most);
-            if (uniform(same)) {
-                if (k == 0) first = __shfl_sync(FULL, v[0], 0);
-                bool differ = false;
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) differ |= v[i] != first;
-                same = !__any_sync(FULL, differ);
-            }
-            const Choice<T> c = choose_fast<T>(quantizer.on, special, v);
-            if (lane == 0) tell(c, warp * PER_WARP + k);
-            *mine = join(v);
-        }
-        tell_same(same, first);
-    }
+    DEV Word raised() const { return quantizer.on ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
         told(CHOOSE).same[warp] = same;
         told(CHOOSE).first[warp] = first;
     }
 
-    // Steps 1 and 2 for a subchunk's words: leaves the codes there.
-    template <bool EXPONENTS> DEV Survey<T> look_at(Word (&v)[T::VALUES], u8* widths) const {
-        Word least, most;
-        if (EXPONENTS || T::EXPONENT == 0 || !uniform(quantizer.on)) {
-            extremes<T>(v, least, most);
-        } else if (T::BITS == 64) {
-            Survey<T> s;
-            if (survey_small(v, s, widths)) return s;
+    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. Returns the subchunks whose bins need a closer look.
+    template <class W, bool QUANTIZED> DEV u32 to_stage(const uint4 (&q)[PER_WARP], uint4* mine, typename W::Word& least, typename W::Word& most) const {
+        u32 far = 0;
+        least = most = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            typename W::Word x[W::VALUES], low, high;
+            if (QUANTIZED) {
+                Word v[T::VALUES];
+                split(q[k], v);
+                bool plain = true;
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
+                if (!plain) far |= 1u << k;
+            } else {
+                split(q[k], x);
+            }
+            mine[k * 32] = join(x);
+            extremes<W>(x, low, high);
+            if (lane == k) {
+                least = low;
+                most = high;
+            }
+        }
+        return QUANTIZED ? warp_or(far) | __ballot_sync(FULL, lane < PER_WARP && !quantizer.plain_range(least, most)) : 0;
+    }
+    // The same for the bins of the subchunks in `which`, whatever they are.
+    DEV void bins_to_stage(u32 which, const Source& source, uint4* mine, Word& least, Word& most) const {
+        for (; uniform(which); which &= which - 1) {
+            const u32 k = __ffs((i32)which) - 1;
+            uint4 q = source.load<T>(place_of(k), true);
+            if (plan.big_endian) q = swap_bytes<T>(q);
+            Word v[T::VALUES], low, high;
+            split(q, v);
             quantizer.bins_of(v);
-            extremes<T>(v, least, most);
-        } else {
-            bins_of(v, least, most);
-        }
-        return survey<T, EXPONENTS>(least, most, lane, v, widths);
-    }
-    // Bins, and the least and largest of the subchunk's.
-    DEV void bins_of(Word (&v)[T::VALUES], Word& least, Word& most) const {
-        Word x[T::VALUES];
-        bool plain = true;
+            extremes<T>(v, low, high);
+            if (lane == k) {
+                least = low + Quantizer<T>::RAISED;
+                most = high + Quantizer<T>::RAISED;
+            }
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(quantizer.plain_bin(v[i], plain));
-        extremes<T>(x, least, most);
-        if (__all_sync(FULL, plain && quantizer.plain_range(least, most))) {
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = x[i];
-            return;
-        }
-        quantizer.bins_of(v);
-        extremes<T>(v, least, most);
-    }
-    // Steps 1 and 2 for 64-bit words whose bins take no more than half of them; false where they do, and then nothing is done.
-    DEV bool survey_small(u64 (&v)[2], Survey<F64>& s, u8* widths) const {
-        u32 x[2], least, most;
-        bool plain = true;
-#pragma unroll
-        for (int i = 0; i < 2; i++) x[i] = (u32)quantizer.plain_bin(v[i], plain);
-        if (!__all_sync(FULL, plain)) return false;
-        extremes<Small64>(x, least, most);
-        const Survey<Small64> small = survey<Small64, false>(least, most, lane, x, widths);
-        s = {(u64)(i64)(i32)small.base, (u64)(i64)(i32)small.least, small.spread, small.any, small.mode};
-        v[0] = x[0];
-        v[1] = x[1];
-        return true;
-    }
-    template <class Words> DEV bool survey_small(Words&, Survey<T>&, u8*) const { return false; }
-
-    template <bool EXPONENTS> DEV void choose_adaptive() {
-        static_assert(PER_WARP * 4 == 32, "four lanes for a subchunk");
-        uint4* mine = stage + warp * PER_WARP * 32 + lane;
-        u8* widths = shared.widths[warp * PER_WARP];
-        Survey<T> s = {};    // of subchunk `lane`
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            Word v[T::VALUES];
-            split(mine[k * 32], v);
-            const Survey<T> here = look_at<EXPONENTS>(v, widths + k * Sample<T>::ALL);
-            if (lane == k) s = here;
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + Quantizer<T>::RAISED);
             mine[k * 32] = join(v);
         }
-        // Words that all equal one have a spread of 0, and this one as the base.
-        const Word first = __shfl_sync(FULL, s.base, 0);
-        tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.base == first)), first);
+    }
+    // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
+    DEV Survey<T> survey(const uint4 (&q)[PER_WARP], const Source& source, uint4* mine, bool& small) const {
+        Survey<T> s;
+        Word most;
+        small = false;
+        if (T::EXPONENT == 0 || !uniform(quantizer.on)) {
+            to_stage<T, false>(q, mine, s.least, most);
+        } else {
+            u32 far;
+            if constexpr (T::BITS == 64) {
+                u32 low, high;
+                far = to_stage<Small64, true>(q, mine, low, high) ? (1u << PER_WARP) - 1 : 0;
+                small = far == 0;
+                s.least = (u64)(i64)(i32)low;
+                most = (u64)(i64)(i32)high;
+            } else {
+                far = to_stage<T, true>(q, mine, s.least, most);
+            }
+            bins_to_stage(far, source, mine, s.least, most);
+        }
+        s.spread = wrap<T>(most - s.least);
+        return s;
+    }
+
+    // Of small words only the lower halves count.
+    DEV u32 mode_of(const Survey<T>& s, const uint4* words, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, words, lane, (u32)s.first, (u32)s.least);
+        return ::mode_of<T>(special, words, lane, s.first, s.least);
+    }
+    DEV Word encode_as(u32 mode, Word base, uint4* mine, u8* widths, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, mine, lane, (u32)base, widths);
+        return ::encode_as<T>(mode, special, mine, lane, base, widths);
+    }
+
+    // The integers of the chunk to codes on the stage, and what is chosen for them.
+    DEV void choose_for(const uint4 (&q)[PER_WARP], const Source& source) {
+        static_assert(PER_WARP == QUARTER && PER_WARP * 4 == 32, "a warp has a quarter, four lanes a subchunk");
+        uint4 *words = stage + warp * PER_WARP * 32, *mine = words + lane;
+        u8* widths = shared.widths[warp * PER_WARP];
+        bool small;
+        Survey<T> s = survey(q, source, mine, small);
+        __syncwarp();
+        s.first = first_of(words[lane % PER_WARP * 32], small);
+        const Word least = __shfl_sync(FULL, s.least, 0);
+        tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.least == least)), wrap<T>(least - raised()));
+        Choice<T> c;
+        if (uniform(fast)) {
+            c = {quantizer.on ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantizer.on ? raised() : s.least};
+            c.based = c.mode == MODE_OFFSET;
+            c.width = width_of(encode_as(uniform(c.mode), c.base, mine, widths, small));
+        } else {
+            const u32 mode = mode_of(s, words, small);
+            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, mine, widths, small);
+            c = choose_widths(s, mode, widths, mine, small);
+        }
+        if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
+    }
+    static DEV Word first_of(const uint4& q, bool small) {
+        if (T::BITS == 64) return small ? (u64)(i64)(i32)q.x : q.x | (u64)q.y << 32;
+        return wrap<T>(q.x);
+    }
+
+    // Steps 2 and 3.
+    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, uint4* mine, bool small) {
         const u32 full = s.full();
         u32 width = full, count = 0;
-        bool small = false;
         if (T::BITS > 8) {
             __syncwarp();
             const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
@@ -410,12 +432,13 @@ template <class T> struct GeneralEncoder {
             if (lane < PER_WARP) shared.listed_at[warp * PER_WARP + lane] = found >> 16;
             if (lane == 0) shared.listed[warp] = listed;
         }
-        const Choice<T> c = decide<T>(s, special, width, count);
-        if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
-        for (u32 left = __ballot_sync(FULL, c.mode != s.mode && lane < PER_WARP); uniform(left); left &= left - 1) {
+        const Choice<T> c = decide<T>(s, mode, special, width, count);
+        // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
+        for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            to_offsets(mine[k * 32], small, __shfl_sync(FULL, s.mode, k), special, __shfl_sync(FULL, s.base, k), __shfl_sync(FULL, s.least, k));
+            to_offsets(mine[k * 32], small, mode, special, __shfl_sync(FULL, s.first, k), __shfl_sync(FULL, s.least, k));
         }
+        return c;
     }
 
     // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
@@ -461,11 +484,7 @@ template <class T> struct GeneralEncoder {
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
         to_integers(q);
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage[(warp * PER_WARP + k) * 32 + lane] = q[k];
-        if (uniform(fast)) choose_fastest();
-        else if (T::EXPONENT > 0 && uniform(special) == SPECIAL_EXPONENT) choose_adaptive<T::EXPONENT != 0>();
-        else choose_adaptive<false>();
+        choose_for(q, source);
     }
 
     // The body of the chunk on the stage, where there are zeros.

@@ -2,15 +2,10 @@
 #pragma once
 #include "element.cuh"
 
-// The word before each of this lane's, `first` before the subchunk's first.
-template <class T> DEV typename T::Word word_before(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane) {
-    const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
-    return lane ? before : first;
-}
-
 // Differences to the words before; the first of the subchunk is 0.
-template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], typename T::Word first, u32 lane, typename T::Word (&d)[T::VALUES]) {
-    d[0] = wrap<T>(x[0] - word_before<T>(x, first, lane));
+template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], u32 lane, typename T::Word (&d)[T::VALUES]) {
+    const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
+    d[0] = lane ? wrap<T>(x[0] - before) : 0;
 #pragma unroll
     for (int i = 1; i < T::VALUES; i++) d[i] = wrap<T>(x[i] - x[i - 1]);
 }
@@ -28,13 +23,12 @@ template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word bas
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = to_exponent_code<T>(x[i]);
     } else {
-        // The base is the first word, so the first difference is 0, and the first second difference too.
-        differences<T>(x, base, lane, codes);
+        differences<T>(x, lane, codes);
         if (mode == MODE_SPECIAL) {
             typename T::Word slope[T::VALUES];
 #pragma unroll
             for (int i = 0; i < T::VALUES; i++) slope[i] = codes[i];
-            differences<T>(slope, 0, lane, codes);
+            differences<T>(slope, lane, codes);
         }
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(codes[i]);

@@ -85,13 +85,15 @@ template <class T> struct Quantizer {
     }
     // How far a number is from a multiple of the step; the product is exact where this counts, that is below T.
     DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
-    // The rounded quotient; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is below `limit`.
+    // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is
+    // below `limit`.
+    enum { RAISED = T::BITS == 32 ? 0x4B400000 : 0 };
     DEV Word plain_bin(Word bits, bool& plain) const { return plain_bin_of(number_of_element(bits), plain); }
     DEV u32 plain_bin_of(float v, bool& plain) const {
         const float biased = v * inverse + 12582912.0f;
         plain &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         if (T::BITS != 32) plain &= fabsf(v) < limit;
-        return bits_of(biased) - 0x4B400000u;
+        return bits_of(biased) - (0x4B400000u - RAISED);
     }
     DEV u64 plain_bin_of(double v, bool& plain) const {
         const double biased = v * inverse + 6755399441055744.0;
@@ -100,7 +102,7 @@ template <class T> struct Quantizer {
     }
     static DEV bool plain_range(Word least, Word most) {
         const i32 far = 1 << (PLAIN_WIDTH - 1 & 31);
-        return T::BITS != 32 || ((i32)least >= -far && (i32)most <= far);
+        return T::BITS != 32 || ((i32)least >= (i32)RAISED - far && (i32)most <= (i32)RAISED + far);
     }
 
     // Codes of up to so many bits stand for numbers below T.
