@@ -249,26 +249,37 @@ impl<W: Word> Parts<W> {
 
     #[inline(always)]
     fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
-        let n = self.header.patched.count_ones() as usize;
-        let (counts, high_widths) = (take(tail, n)?, take(tail, n)?);
-        for (i, s) in Subchunks(self.header.patched).enumerate() {
-            let (count, high_width) = (counts[i] as usize, u32::from(high_widths[i]));
-            if count == 0 || count > S || high_width == 0 || high_width + self.width(s) > W::BITS {
+        let patched = self.header.patched;
+        let n = patched.count_ones() as usize;
+        let (counts, high_widths) = (spread(patched, take(tail, n)?), spread(patched, take(tail, n)?));
+        // For all subchunks at once; where there are no exceptions both are 0.
+        let (mut bits, mut widest, mut wrong) = ([0; SUBCHUNKS], [0; SUBCHUNKS], [false; SUBCHUNKS]);
+        for s in 0..SUBCHUNKS {
+            let (count, high_width) = (u16::from(counts[s]), u16::from(high_widths[s]));
+            let full = u16::from(self.descriptors[s] & 63) + high_width;
+            let is_patched = patched >> s & 1 == 1;
+            bits[s] = count * high_width;
+            widest[s] = if is_patched { full } else { 0 };
+            wrong[s] = is_patched & ((count == 0) | (count > S as u16) | (high_width == 0) | (full > W::BITS as u16));
+        }
+        for s in Subchunks(patched) {
+            let (count, high_width) = (counts[s] as usize, u32::from(high_widths[s]));
+            if wrong[s] {
                 return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
             }
             let at = body.len() - tail.len();
-            let positions = take(tail, count)?;
-            let highs = take(tail, (count * high_width as usize).div_ceil(8))?;
-            let unused = highs.len() * 8 - count * high_width as usize;
+            let exceptions = take(tail, count + usize::from(bits[s].div_ceil(8)))?;
+            let positions = &exceptions[..count];
+            let last = u32::from(exceptions[exceptions.len() - 1]);
             if !P::ascend(positions)
                 || positions[count - 1] as usize >= S
-                || highs[highs.len() - 1].leading_zeros() < unused as u32
+                || last << (bits[s].wrapping_neg() & 7) > 0xff
             {
                 return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
             }
-            self.widest = self.widest.max(self.width(s) + high_width);
-            self.exceptions[s] = Exceptions { at: at as u16, count: counts[i], high_width: high_widths[i] };
+            self.exceptions[s] = Exceptions { at: at as u16, count: counts[s], high_width: high_widths[s] };
         }
+        self.widest = self.widest.max(widest.into_iter().fold(0, u16::max).into());
         Ok(())
     }
 
@@ -290,6 +301,18 @@ impl<W: Word> Parts<W> {
         }
         Ok(())
     }
+}
+
+/// The numbers of the subchunks `of`, one behind the other in `list`, each in its subchunk's place.
+#[inline(always)]
+fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    let mut all = [0; SUBCHUNKS];
+    if of == u32::MAX {
+        all.copy_from_slice(list);
+    } else {
+        Subchunks(of).zip(list).for_each(|(s, n)| all[s] = *n);
+    }
+    all
 }
 
 /// The first `n` bytes of `tail`, which shrinks by them.
