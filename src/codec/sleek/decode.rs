@@ -162,6 +162,8 @@ pub struct Parts<W> {
     pub header: ChunkHeader,
     /// Descriptors, 0 where a subchunk has none.
     pub descriptors: [u8; SUBCHUNKS],
+    /// Bits of a code in the payload, 0 where a subchunk has none.
+    widths: [u8; SUBCHUNKS],
     /// Bits of the widest code.
     widest: u32,
     bases: [W; SUBCHUNKS],
@@ -189,6 +191,7 @@ impl<W: Word> Parts<W> {
         let mut parts = Parts {
             header,
             descriptors: [0; SUBCHUNKS],
+            widths: [0; SUBCHUNKS],
             widest: 0,
             bases: [W::ZERO; SUBCHUNKS],
             payload_at: [0; SUBCHUNKS],
@@ -232,10 +235,11 @@ impl<W: Word> Parts<W> {
         let mut payload = 0;
         for (s, d) in Subchunks(self.header.active).zip(descriptors) {
             self.descriptors[s] = *d;
-            let width = self.width(s);
+            let width = u32::from(*d & 63) + (self.header.patched >> s & 1 ^ 1);
             if width > W::BITS {
                 return fail!(Corrupt, "width {width} of a {}-bit element", W::BITS);
             }
+            self.widths[s] = width as u8;
             self.widest = self.widest.max(width);
             self.payload_at[s] = (CHUNK_HEADER_BYTES + payload).min(CHUNK_BYTES) as u16;
             payload += S * width as usize / 8;
@@ -256,7 +260,7 @@ impl<W: Word> Parts<W> {
         let (mut bits, mut widest, mut wrong) = ([0; SUBCHUNKS], [0; SUBCHUNKS], [false; SUBCHUNKS]);
         for s in 0..SUBCHUNKS {
             let (count, high_width) = (u16::from(counts[s]), u16::from(high_widths[s]));
-            let full = u16::from(self.descriptors[s] & 63) + high_width;
+            let full = u16::from(self.widths[s]) + high_width;
             let is_patched = patched >> s & 1 == 1;
             bits[s] = count * high_width;
             widest[s] = if is_patched { full } else { 0 };
@@ -265,7 +269,7 @@ impl<W: Word> Parts<W> {
         for s in Subchunks(patched) {
             let (count, high_width) = (counts[s] as usize, u32::from(high_widths[s]));
             if wrong[s] {
-                return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.width(s));
+                return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.widths[s]);
             }
             let at = body.len() - tail.len();
             let exceptions = take(tail, count + usize::from(bits[s].div_ceil(8)))?;
@@ -281,12 +285,6 @@ impl<W: Word> Parts<W> {
         }
         self.widest = self.widest.max(widest.into_iter().fold(0, u16::max).into());
         Ok(())
-    }
-
-    /// Bits of a code in the payload of active subchunk `s`.
-    #[inline(always)]
-    fn width(&self, s: usize) -> u32 {
-        u32::from(self.descriptors[s] & 63) + (self.header.patched >> s & 1 ^ 1)
     }
 
     /// Refuses combinations of mode, quantizer and shift that the format does not define.
@@ -420,7 +418,7 @@ fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
     body: &[u8],
     codes: &mut [X; S],
 ) {
-    let width = if parts.header.active >> s & 1 == 1 { parts.width(s) } else { 0 };
+    let width = u32::from(parts.widths[s]);
     if width > 0 {
         P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
     } else {
