@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes16, lanes32, lanes64};
-use super::avx512_pack::{PACK32, pack16s, pack32, pack32s, pack64};
+use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
 use super::{HIGHS, POSITIONS, SideBySide, Simd};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
@@ -45,8 +45,15 @@ fn opaque(mut v: __m512i) -> __m512i {
 /// 32-bit lanes shifted to the left by as many bits each; from 32 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn left32(v: __m512i, bits: __m512i) -> __m512i {
+pub(super) fn left32(v: __m512i, bits: __m512i) -> __m512i {
     opaque(_mm512_sllv_epi32(v, bits))
+}
+
+/// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn right32(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_srlv_epi32(v, bits))
 }
 
 /// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
@@ -698,15 +705,7 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
 impl Simd<u8, 512> for Avx512 {
     #[inline(always)]
     fn pack(codes: &[u8; 512], n: u32, out: &mut [u8]) {
-        room(64 * n as usize, out);
-        let row = &PACK32[n as usize];
-        for i in 0..32 {
-            // SAFETY: as for 32-bit words; 16 codes are read and widened.
-            unsafe {
-                let v = _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().add(16 * i).cast()));
-                pack32(v, n, row, out.as_mut_ptr().add(2 * n as usize * i));
-            }
-        }
+        pack_bytes(codes, n, out);
     }
 
     #[inline(always)]

@@ -1,85 +1,19 @@
 //! Packing, by byte permutes and variable shifts. Only code compiled for `Level::Avx512` may call any of it: that makes the intrinsics
 //! sound.
 //!
-//! Packing 32-bit lanes: pairs become 2n bits in a 64-bit lane, pairs of pairs 4n bits in a 128-bit lane (pre-shifted by four bits
-//! where n is odd and the lane odd, so that every lane's string starts at a bit that is right within its byte), and two permutes
-//! put the bytes of even and odd lanes in place. 64-bit lanes of more than 32 bits: output word t is made of at most three values.
+//! Up to 16 bits: pairs become 2n bits in a 32-bit lane, pairs of pairs 4n bits in a 64-bit lane (ahead by four bits where n and the lane are odd,
+//! so that every lane's string starts at a bit that is right within its byte), and two permutes put the bytes of even and odd lanes in
+//! place. More bits: a word of the result, of 32 or 64 bits as the values, is made of at most three of them.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, left64, right64, room};
+use super::avx512::{Lanes, left32, left64, right32, right64, room};
 
 /// Of two vectors the low halves of the 64-bit lanes.
 const LOW_HALVES: Lanes<u32, 16> = Lanes([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]);
 
-/// Constants of packing 32-bit lanes.
-#[derive(Clone, Copy)]
-pub struct Pack32 {
-    even: Lanes<u8, 64>,
-    odd: Lanes<u8, 64>,
-    own_left: Lanes<u64, 8>,
-    swapped_left: Lanes<u64, 8>,
-    own_right: Lanes<u64, 8>,
-    swapped_right: Lanes<u64, 8>,
-    even_mask: u64,
-    odd_mask: u64,
-}
-
-const fn pack32_table() -> [Pack32; 33] {
-    let off = Lanes([64; 8]);
-    let mut table = [Pack32 {
-        even: Lanes([0; 64]),
-        odd: Lanes([0; 64]),
-        own_left: Lanes([0; 8]),
-        swapped_left: off,
-        own_right: off,
-        swapped_right: off,
-        even_mask: 0,
-        odd_mask: 0,
-    }; 33];
-    let mut n = 1;
-    while n <= 32 {
-        let row = &mut table[n];
-        let pair = 2 * n as u64;
-        let mut lane = 0;
-        while lane < 4 {
-            let ahead = if lane % 2 == 1 && n % 2 == 1 { 4 } else { 0 };
-            // Low word: own pair ahead by 0 or 4 bits, the other pair behind it; high word: what is left of both.
-            row.own_left.0[2 * lane] = ahead;
-            row.own_left.0[2 * lane + 1] = 64;
-            row.swapped_left.0[2 * lane] = pair + ahead;
-            if pair + ahead <= 64 {
-                row.own_right.0[2 * lane + 1] = 64 - pair - ahead;
-            } else {
-                row.own_left.0[2 * lane + 1] = pair + ahead - 64;
-            }
-            row.swapped_right.0[2 * lane + 1] = 64 - ahead;
-            let start = 4 * n * lane / 8;
-            let len = (4 * n + ahead as usize).div_ceil(8);
-            let mut k = 0;
-            while k < len && start + k < 64 {
-                let from = (16 * lane + k) as u8;
-                if lane % 2 == 0 {
-                    row.even.0[start + k] = from;
-                    row.even_mask |= 1 << (start + k);
-                } else {
-                    row.odd.0[start + k] = from;
-                    row.odd_mask |= 1 << (start + k);
-                }
-                k += 1;
-            }
-            lane += 1;
-        }
-        n += 1;
-    }
-    table
-}
-
-/// By the width.
-pub static PACK32: [Pack32; 33] = pack32_table();
-
-/// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
-const NARROW: u32 = 14;
+/// The widths that `pack_words` takes.
+const NARROW: u32 = 16;
 
 /// Constants of packing narrow values: 64-bit lanes of four values, eight of them one behind the other.
 #[derive(Clone, Copy)]
@@ -129,37 +63,47 @@ static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(true);
 /// For words in their order.
 static PACK_WORDS: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(false);
 
-/// Constants of packing 64-bit lanes of 33 to 64 bits: which values word t is made of, and how they are shifted.
-#[derive(Clone, Copy)]
-struct Pack64 {
-    first: Lanes<u64, 8>,
-    right: Lanes<u64, 8>,
-    left: Lanes<u64, 8>,
-    left2: Lanes<u64, 8>,
-}
-
-const fn pack64_table() -> [Pack64; 65] {
-    let zero = Lanes([0; 8]);
-    let mut table = [Pack64 { first: zero, right: zero, left: zero, left2: zero }; 65];
-    let mut n = 33;
-    while n <= 64 {
-        let mut t = 0;
-        while t < 8 {
-            let first = (64 * t / n) as u64;
-            let skip = 64 * t as u64 - first * n as u64;
-            table[n].first.0[t] = first;
-            table[n].right.0[t] = skip;
-            // Values beyond the eighth do not exist; a shift by 64 leaves nothing of the lane that stands in for them.
-            table[n].left.0[t] = if first + 1 < 8 { n as u64 - skip } else { 64 };
-            table[n].left2.0[t] = if first + 2 < 8 { 2 * n as u64 - skip } else { 64 };
-            t += 1;
+/// Constants of packing the values of a vector: which of them a word of the result is made of, and how they are shifted.
+macro_rules! wide_table {
+    ($row:ident, $table:ident, $made:ident, $w:ty, $lanes:literal) => {
+        #[derive(Clone, Copy)]
+        struct $row {
+            first: Lanes<$w, $lanes>,
+            right: Lanes<$w, $lanes>,
+            left: Lanes<$w, $lanes>,
+            left2: Lanes<$w, $lanes>,
         }
-        n += 1;
-    }
-    table
+
+        const fn $made() -> [$row; <$w>::BITS as usize + 1] {
+            let zero = Lanes([0; $lanes]);
+            let bits = <$w>::BITS as usize;
+            let mut table = [$row { first: zero, right: zero, left: zero, left2: zero }; <$w>::BITS as usize + 1];
+            // Of fewer bits a word could be made of more than three values.
+            let mut n = bits / 2 + 1;
+            while n <= bits {
+                let mut t = 0;
+                while t < $lanes {
+                    let first = bits * t / n;
+                    let skip = bits * t - first * n;
+                    table[n].first.0[t] = first as $w;
+                    table[n].right.0[t] = skip as $w;
+                    // Values beyond the last one do not exist; a shift by all bits leaves nothing of the lane that stands in for them.
+                    table[n].left.0[t] = if first + 1 < $lanes { n - skip } else { bits } as $w;
+                    table[n].left2.0[t] = if first + 2 < $lanes { 2 * n - skip } else { bits } as $w;
+                    t += 1;
+                }
+                n += 1;
+            }
+            table
+        }
+
+        /// By the width, which is more than half of a word's.
+        static $table: [$row; <$w>::BITS as usize + 1] = $made();
+    };
 }
 
-static PACK64: [Pack64; 65] = pack64_table();
+wide_table!(Pack32, PACK32, pack32_table, u32, 16);
+wide_table!(Pack64, PACK64, pack64_table, u64, 8);
 
 /// 64 bytes from anywhere.
 ///
@@ -181,28 +125,22 @@ unsafe fn load_low_halves(from: *const u64) -> __m512i {
     unsafe { _mm512_permutex2var_epi32(load(from), LOW_HALVES.load(), load(from.add(8))) }
 }
 
-/// Packs 16 values of `n` ≤ 32 bits a call into `out`.
+/// Packs 16 values, of which `keep` are the bits that count, more than 16, into `out`.
 ///
 /// # Safety
 /// The processor has the level's features; 64 bytes at `out` are writable.
 #[inline(always)]
-pub unsafe fn pack32(v: __m512i, n: u32, row: &Pack32, out: *mut u8) {
+unsafe fn pack32(v: __m512i, keep: __m512i, row: &Pack32, out: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
-        let v = _mm512_and_si512(v, _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
-        let keep = _mm512_set1_epi64(((1u64 << n) - 1) as i64);
-        let shifted = _mm512_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
-        // Bit by bit: the low value where `keep` is set, the high one, moved down to n, elsewhere.
-        let pairs = _mm512_ternarylogic_epi64::<0xD8>(shifted, v, keep);
-        let swapped = _mm512_permutex_epi64::<0b10_11_00_01>(pairs);
-        let left = _mm512_or_si512(left64(pairs, row.own_left.load()), left64(swapped, row.swapped_left.load()));
-        let right = _mm512_or_si512(right64(pairs, row.own_right.load()), right64(swapped, row.swapped_right.load()));
-        let strings = _mm512_or_si512(left, right);
-        let bytes = _mm512_or_si512(
-            _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), strings),
-            _mm512_maskz_permutexvar_epi8(row.odd_mask, row.odd.load(), strings),
-        );
-        _mm512_storeu_si512(out.cast(), bytes);
+        let v = _mm512_and_si512(v, keep);
+        let (one, first) = (_mm512_set1_epi32(1), row.first.load());
+        let second = _mm512_add_epi32(first, one);
+        let third = _mm512_add_epi32(second, one);
+        let a = right32(_mm512_permutexvar_epi32(first, v), row.right.load());
+        let b = left32(_mm512_permutexvar_epi32(second, v), row.left.load());
+        let c = left32(_mm512_permutexvar_epi32(third, v), row.left2.load());
+        _mm512_storeu_si512(out.cast(), _mm512_ternarylogic_epi32::<0xFE>(a, b, c));
     }
 }
 
@@ -220,7 +158,7 @@ unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out
     }
 }
 
-/// Packs 32 `words` of `n` ≤ `NARROW` bits and no more into `out`: pairs by a product, pairs of pairs by a shift, and these by bytes.
+/// Packs 32 `words` of `n` ≤ `NARROW` bits and no more into `out`.
 ///
 /// # Safety
 /// The processor has the level's features; 64 bytes at `out` are writable.
@@ -228,10 +166,17 @@ unsafe fn pack_narrow(low: __m512i, high: __m512i, n: u32, row: &PackNarrow, out
 unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
-        let pairs = _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)));
+        // By a signed product, as far as that goes.
+        let pairs = if n <= 14 {
+            _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)))
+        } else {
+            let high = _mm512_srl_epi32(words, _mm_cvtsi32_si128(16 - n as i32));
+            // Bit by bit: the low word where the mask is set, the high one, moved down to n, elsewhere.
+            _mm512_ternarylogic_epi32::<0xD8>(high, words, _mm512_set1_epi32((1 << n) - 1))
+        };
         let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
         // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
-        let keep = _mm512_set1_epi64((1 << (2 * n)) - 1);
+        let keep = _mm512_set1_epi64((1i64 << (2 * n)) - 1);
         let fours = left64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
         let bytes = _mm512_or_si512(
             _mm512_maskz_permutexvar_epi8(row.even_mask, row.even.load(), fours),
@@ -246,21 +191,29 @@ unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
 pub fn pack32s(codes: &[u16], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
-    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: only code of this level calls this; 32 codes are read, or 16 and widened, and 64 bytes from 2n·i on are in `out`.
+    let row = &PACK_WORDS[n as usize];
+    // SAFETY: only code of this level calls this; 32 codes are read at a time, and 64 bytes from 4n·i on are in `out`.
     unsafe {
-        if n <= NARROW {
-            let row = &PACK_WORDS[n as usize];
-            let keep = _mm512_set1_epi16((1 << n) - 1);
-            for i in 0..vectors {
-                pack_words(_mm512_and_si512(load(codes.add(32 * i)), keep), n, row, out.add(4 * n as usize * i));
-            }
-            return;
+        let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
+        for i in 0..vectors {
+            let words = _mm512_and_si512(load(codes.as_ptr().add(32 * i)), keep);
+            pack_words(words, n, row, out.as_mut_ptr().add(4 * n as usize * i));
         }
-        let row = &PACK32[n as usize];
-        for i in 0..2 * vectors {
-            let v = _mm512_cvtepu16_epi32(_mm256_loadu_si256(codes.add(16 * i).cast()));
-            pack32(v, n, row, out.add(2 * n as usize * i));
+    }
+}
+
+/// Packs bytes of `n` ≤ 8 bits, a multiple of 32, at the start of `out`.
+#[inline(always)]
+pub fn pack_bytes(codes: &[u8], n: u32, out: &mut [u8]) {
+    let vectors = codes.len() / 32;
+    room(4 * vectors * n as usize, out);
+    let row = &PACK_WORDS[n as usize];
+    // SAFETY: as above; 32 bytes are read and widened at a time.
+    unsafe {
+        let keep = _mm512_set1_epi16((1 << n) - 1);
+        for i in 0..vectors {
+            let words = _mm512_cvtepu8_epi16(_mm256_loadu_si256(codes.as_ptr().add(32 * i).cast()));
+            pack_words(_mm512_and_si512(words, keep), n, row, out.as_mut_ptr().add(4 * n as usize * i));
         }
     }
 }
@@ -281,9 +234,9 @@ pub fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
             }
             return;
         }
-        let row = &PACK32[n as usize];
+        let (row, keep) = (&PACK32[n as usize], _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
         for i in 0..VECTORS {
-            pack32(load(codes.add(16 * i)), n, row, out.add(2 * n as usize * i));
+            pack32(load(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
         }
     }
 }
@@ -307,9 +260,9 @@ pub fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
                 }
                 return;
             }
-            let row = &PACK32[n as usize];
+            let (row, keep) = (&PACK32[n as usize], _mm512_set1_epi32((u32::MAX >> (32 - n)) as i32));
             for i in 0..VECTORS / 2 {
-                pack32(load_low_halves(codes.add(16 * i)), n, row, out.add(2 * n as usize * i));
+                pack32(load_low_halves(codes.add(16 * i)), keep, row, out.add(2 * n as usize * i));
             }
         }
         return;

@@ -37,7 +37,9 @@ fn check<W: Word, const S: usize, P: Simd<W, S>>(exponent_bits: u32) {
         for codes in of_width {
             packing::<W, S, P>(&codes, n);
             choosing::<W, S, P>(&codes);
-            exceptions::<W, S, P>(&codes, n * 3 / 4);
+            if W::BITS > 8 {
+                exceptions::<W, S, P>(&codes, n * 3 / 4);
+            }
         }
     }
 }
@@ -167,6 +169,7 @@ fn avx2_agrees() {
 #[test]
 fn avx512_agrees() {
     if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512vbmi") {
+        check::<u8, 512, Avx512>(4);
         check::<u16, 64, Avx512>(5);
         check::<u16, 128, Avx512>(5);
         check::<u16, 256, Avx512>(5);
