@@ -192,13 +192,13 @@ fn to_integers<E: Element, const S: usize>(
     if plan.quantizer.is_some() {
         return Domain { shift: 0, special: Special::Delta2, reference: E::Word::ZERO };
     }
-    let words = words[1..].as_flattened_mut();
+    let words = &mut words[1..];
     if let Some(keep) = plan.keep_bits {
-        round::encode(words, mantissa_and_bias(plan.dtype).0, keep);
+        round::encode(words.as_flattened_mut(), mantissa_and_bias(plan.dtype).0, keep);
     }
     let shift = if plan.profile == Profile::Fast && plan.keep_bits.is_none() { 0 } else { common_zeros(words) };
     if shift > 0 {
-        words.iter_mut().for_each(|w| *w = w.sar(shift));
+        words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
     let exponent = shift == 0 && E::EXPONENT_BITS > 0;
     let special = if exponent { Special::Exponent } else { Special::Delta2 };
@@ -266,10 +266,16 @@ fn first_bin<E: Element>(plan: &Plan, q: &Quantizer, src: &[u8]) -> Option<E::Wo
     is_near.then_some(bin)
 }
 
-/// Zero bits at the low end of every word; 0 if all words are zero.
+/// Zero bits at the low end of every word; 0 if all words are zero. Most data have an odd word soon.
 #[inline(always)]
-fn common_zeros<W: Word>(words: &[W]) -> u32 {
-    let any = words.iter().fold(W::ZERO, |a, w| a | *w);
+fn common_zeros<W: Word, const S: usize>(words: &[[W; S]]) -> u32 {
+    let mut any = W::ZERO;
+    for subchunk in words {
+        any = subchunk.iter().fold(any, |a, w| a | *w);
+        if any & W::ONE == W::ONE {
+            return 0;
+        }
+    }
     if any == W::ZERO { 0 } else { any.trailing_zeros() }
 }
 
