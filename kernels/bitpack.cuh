@@ -197,3 +197,48 @@ DEV void pack_one_each(u32* words, u64 value, u32 bits, u32 lane) {
     else if (bits < 64) store_strings<1>(words, y, bits, lane);
     else store_strings<2>(words, y, bits, lane);
 }
+
+// Strings of up to 32 bits one after the other: bit 0 of the first is bit `at` of `to`.
+struct Appender {
+    u32* to;
+    u32 at, word;
+
+    // Bits above `bits` are 0. SHARED: the first or last word is also somebody else's, and holds 0 where this string is.
+    template <bool SHARED_WORDS> DEV void add(u32 string, u32 bits) {
+        word |= __funnelshift_l(0u, string, at);
+        const u32 end = at + bits;
+        if ((at ^ end) & 32) {
+            if (SHARED_WORDS) atomicOr(to, word);
+            else *to = word;
+            to++;
+            word = __funnelshift_l(string, 0u, at);
+        }
+        at = end;
+    }
+};
+
+// A lane's 16 bytes of codes of n bits. TOGETHER: so many of them fit into 32 bits; 0 where not even one does.
+template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n) {
+    typedef typename T::Word Word;
+    Word v[T::VALUES];
+    split(codes, v);
+    const Word mask = low_bits<T>(n);
+    if constexpr (TOGETHER == 0) {
+        const u32 low = min_of(n, 32u);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            const u64 code = v[i] & mask;
+            to.add<true>((u32)code, low);
+            to.add<true>((u32)(code >> 32), n - low);
+        }
+    } else {
+        const u32 one = 1u << n;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i += TOGETHER) {
+            u32 string = (u32)v[i] & (u32)mask;
+            if constexpr (TOGETHER >= 2) string += ((u32)v[i + 1] & (u32)mask) * one;
+            if constexpr (TOGETHER == 4) string += (((u32)v[i + 3] & (u32)mask) * one + ((u32)v[i + 2] & (u32)mask)) * (one * one);
+            to.add<T::VALUES == 2>(string, TOGETHER * n);
+        }
+    }
+}

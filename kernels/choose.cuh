@@ -54,6 +54,18 @@ template <class T> DEV typename T::Word half_code(typename T::Word x) {
     return x;
 }
 
+// The codes of a subchunk are on the stage in two orders: a lane writes 16 bytes of each subchunk of its warp, and reads a strip, which is 8 times
+// 16 bytes of one. So that neither has lanes wait for each other, the 16 bytes of each strip are in an order of its own.
+DEV u32 slot(u32 subchunk, u32 at) { return subchunk * 32 + (at ^ at >> 3 ^ (subchunk & 1) << 2); }
+struct Strip {
+    enum { VECTORS = 8, OF_SUBCHUNK = 32 / VECTORS };
+    const uint4* vectors;
+    u32 order;
+
+    DEV Strip(const uint4* words, u32 lane) : vectors(words + lane * VECTORS), order(lane % VECTORS) {}
+    DEV uint4 operator[](u32 i) const { return vectors[i ^ order]; }
+};
+
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
 // of the lanes has one.
 template <class T> struct ModeSample {
@@ -79,12 +91,11 @@ template <class T> DEV u32 mode_of(u32 special, const uint4* words, u32 self, ty
 #pragma unroll
     for (int j = 0; j < ModeSample<T>::COUNT; j++) {
         const u32 s = sample.from + j;
-        const uint4* at = words + s * 32 + sample.lane;
         Word x[T::VALUES], before[T::VALUES];
-        split(*at, x);
+        split(words[slot(s, sample.lane)], x);
         const int i = sample.place(j);
         // Where a lane has two words, the second one before its last is its neighbour's.
-        if (T::VALUES == 2) split(at[-1], before);
+        if (T::VALUES == 2) split(words[slot(s, sample.lane - 1)], before);
         const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
         const Word d = wrap<T>(x[i] - x[i - 1]);
         const Word other = special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
@@ -126,7 +137,7 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// The warp's integers on the stage, of which `words` are this lane's, to their codes in MODE: the widths of the sampled ones go to `widths`.
+// The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`.
 // Returns the OR of the codes; it and `base` are on the lane of each subchunk.
 template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4* words, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
@@ -134,9 +145,9 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4*
 #pragma unroll 2
     for (u32 k = 0; k < QUARTER; k++) {
         Word x[T::VALUES], codes[T::VALUES], any = 0;
-        split(words[k * 32], x);
+        split(words[slot(k, lane)], x);
         codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k) : 0, lane, x, codes);
-        words[k * 32] = join(codes);
+        words[slot(k, lane)] = join(codes);
         if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths + k * Sample<T>::ALL);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) any |= codes[i];
@@ -203,26 +214,28 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
     return 0xff - (rank & 0xff);
 }
 
-// How many codes have more than `width` bits. Where these are exceptions, `list` gets their places from `rank` on; `tag` is the lane's first
-// place, `below` marks the lanes before.
-template <class T> DEV u32 list_exceptions(const typename T::Word (&codes)[T::VALUES], u32 width, u32 below, u32 tag, u16* list, u32 rank) {
+// The places in a strip of codes of more than `width` bits, a bit for each.
+template <class T> struct Wide { typedef u32 Places; };
+template <> struct Wide<F16> { typedef u64 Places; };
+template <> struct Wide<BF16> { typedef u64 Places; };
+DEV u32 count_of(u32 places) { return __popc(places); }
+DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places >> 32)); }
+DEV u32 lowest_of(u32 places) { return __ffs((i32)places) - 1; }
+DEV u32 lowest_of(u64 places) { return __ffsll((i64)places) - 1; }
+
+template <class T> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u32 width) {
+    typedef typename Wide<T>::Places Places;
     const typename T::Word most = low_bits<T>(width);
-    u32 over[T::VALUES], count = 0;
+    Places places = 0;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        over[i] = __ballot_sync(FULL, codes[i] > most);
-        count += __popc(over[i]);
+    for (int i = 0; i < Strip::VECTORS; i++) {
+        typename T::Word v[T::VALUES];
+        split(strip[i], v);
+#pragma unroll
+        for (int j = 0; j < T::VALUES; j++)
+            if (v[j] > most) places |= (Places)1 << (i * T::VALUES + j);
     }
-    if (uniform(count) > MAX_EXCEPTIONS) return count;
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) rank += __popc(over[i] & below);
-    tag = settled(tag);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        rank = settled(rank);
-        if (codes[i] > most) list[rank++] = (u16)(tag + i);
-    }
-    return count;
+    return places;
 }
 
 // The choice for a subchunk with `count` codes of more than `width` bits; step 3 with it.

@@ -21,11 +21,12 @@ template <class T> struct Shared {
     Told<T> told[2];                           // of even and odd rounds, since a warp may be ahead of another
     u64 part[COMPRESS_WARPS];                  // of each warp: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
-    uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk
+    uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk, at their slots
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
     u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
     u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
     u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
+    u32 far[COMPRESS_WARPS];                   // of each warp: whether its last numbers had bins that are not plain
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -96,15 +97,16 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
 
 // The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is where those of each
 // subchunk begin.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 first, u32 listed, const u32* at, const uint4* codes, u32 lane) {
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, const u32* at, const uint4* codes, u32 lane) {
     typedef typename T::Word Word;
-    for (; uniform(first) < uniform(listed); first += 32) {
+    for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
         const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
         const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - at[s];
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
-        const void* words = codes + s * 32;
-        const Word code = T::BITS == 64 ? (Word)((const u64*)words)[place] : T::BITS == 32 ? (Word)((const u32*)words)[place] : (Word)((const u16*)words)[place];
+        const void* words = codes + slot(s, place / T::VALUES);
+        const u32 j = place % T::VALUES;
+        const Word code = T::BITS == 64 ? (Word)((const u64*)words)[j] : T::BITS == 32 ? (Word)((const u32*)words)[j] : (Word)((const u16*)words)[j];
         or_byte(body, blob + rank, place);
         or_bits((u32*)body, 8 * (blob + count) + rank * high, (Word)(code >> width), high);
     }
@@ -153,6 +155,7 @@ template <class T> struct GeneralEncoder {
             quantizer.set_bound(plan.abs_bound);
             for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+            if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
             __syncthreads();
             while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
@@ -303,9 +306,9 @@ template <class T> struct GeneralEncoder {
         told(CHOOSE).first[warp] = first;
     }
 
-    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. Returns the subchunks whose bins need a closer look.
-    template <class W, bool QUANTIZED> DEV u32 to_stage(const uint4 (&q)[PER_WARP], uint4* mine, typename W::Word& least, typename W::Word& most) const {
-        u32 far = 0;
+    // The warp's integers to the stage, the least and the largest of each subchunk to its lane; false if not all bins are plain.
+    template <class W, bool QUANTIZED> DEV bool to_stage(const uint4 (&q)[PER_WARP], uint4* words, typename W::Word& least, typename W::Word& most) const {
+        bool plain = true;
         least = most = 0;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
@@ -313,61 +316,77 @@ template <class T> struct GeneralEncoder {
             if (QUANTIZED) {
                 Word v[T::VALUES];
                 split(q[k], v);
-                bool plain = true;
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
-                if (!plain) far |= 1u << k;
             } else {
                 split(q[k], x);
             }
-            mine[k * 32] = join(x);
+            words[slot(k, lane)] = join(x);
             extremes<W>(x, low, high);
             if (lane == k) {
                 least = low;
                 most = high;
             }
         }
-        return QUANTIZED ? warp_or(far) | __ballot_sync(FULL, lane < PER_WARP && !quantizer.plain_range(least, most)) : 0;
+        return !QUANTIZED || __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
     }
-    // The same for the bins of the subchunks in `which`, whatever they are.
-    DEV void bins_to_stage(u32 which, const Source& source, uint4* mine, Word& least, Word& most) const {
-        for (; uniform(which); which &= which - 1) {
-            const u32 k = __ffs((i32)which) - 1;
-            uint4 q = source.load<T>(place_of(k), true);
-            if (plan.big_endian) q = swap_bytes<T>(q);
-            Word v[T::VALUES], low, high;
-            split(q, v);
-            quantizer.bins_of(v);
-            extremes<T>(v, low, high);
+    // The same for any bins of elements that are on the stage.
+    DEV bool bins_to_stage(uint4* words, Word& least, Word& most) const {
+        bool plain = true;
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+            uint4& mine = words[slot(k, lane)];
+            Word v[T::VALUES], x[T::VALUES], low, high;
+            bool near = true;
+            split(mine, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], near, plain);
+            if (!__all_sync(FULL, near)) {
+                quantizer.bins_of(v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
+            }
+            extremes<T>(x, low, high);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
+            mine = join(x);
             if (lane == k) {
                 least = low + Quantizer<T>::RAISED;
                 most = high + Quantizer<T>::RAISED;
             }
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + Quantizer<T>::RAISED);
-            mine[k * 32] = join(v);
         }
+        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
+    }
+    // Bins of the elements in q, as above. Where those before were not plain, these may not be either, and are not tried as such.
+    DEV void quantize(uint4 (&q)[PER_WARP], const Source& source, uint4* words, Word& least, Word& most, bool& small) const {
+        bool plain = !uniform(shared.far[warp]);
+        const bool tried = plain;
+        if (tried) {
+            if constexpr (T::BITS == 64) {
+                u32 low, high;
+                plain = to_stage<Small64, true>(q, words, low, high);
+                small = plain;
+                least = (u64)(i64)(i32)low;
+                most = (u64)(i64)(i32)high;
+            } else {
+                plain = to_stage<T, true>(q, words, least, most);
+            }
+        }
+        if (plain) return;
+        if (tried) load(q, source);
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) words[slot(k, lane)] = q[k];
+        const bool far = !bins_to_stage(words, least, most);
+        __syncwarp();
+        if (lane == 0) shared.far[warp] = far;
     }
     // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
-    DEV Survey<T> survey(const uint4 (&q)[PER_WARP], const Source& source, uint4* mine, bool& small) const {
+    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, uint4* words, bool& small) const {
         Survey<T> s;
         Word most;
         small = false;
-        if (T::EXPONENT == 0 || !uniform(quantizer.on)) {
-            to_stage<T, false>(q, mine, s.least, most);
-        } else {
-            u32 far;
-            if constexpr (T::BITS == 64) {
-                u32 low, high;
-                far = to_stage<Small64, true>(q, mine, low, high) ? (1u << PER_WARP) - 1 : 0;
-                small = far == 0;
-                s.least = (u64)(i64)(i32)low;
-                most = (u64)(i64)(i32)high;
-            } else {
-                far = to_stage<T, true>(q, mine, s.least, most);
-            }
-            bins_to_stage(far, source, mine, s.least, most);
-        }
+        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantize(q, source, words, s.least, most, small);
+        else to_stage<T, false>(q, words, s.least, most);
         s.spread = wrap<T>(most - s.least);
         return s;
     }
@@ -377,31 +396,31 @@ template <class T> struct GeneralEncoder {
         if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, words, lane, (u32)s.first, (u32)s.least);
         return ::mode_of<T>(special, words, lane, s.first, s.least);
     }
-    DEV Word encode_as(u32 mode, Word base, uint4* mine, u8* widths, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, mine, lane, (u32)base, widths);
-        return ::encode_as<T>(mode, special, mine, lane, base, widths);
+    DEV Word encode_as(u32 mode, Word base, uint4* words, u8* widths, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, words, lane, (u32)base, widths);
+        return ::encode_as<T>(mode, special, words, lane, base, widths);
     }
 
     // The integers of the chunk to codes on the stage, and what is chosen for them.
-    DEV void choose_for(const uint4 (&q)[PER_WARP], const Source& source) {
-        static_assert(PER_WARP == QUARTER && PER_WARP * 4 == 32, "a warp has a quarter, four lanes a subchunk");
-        uint4 *words = stage + warp * PER_WARP * 32, *mine = words + lane;
+    DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
+        static_assert(PER_WARP == QUARTER && PER_WARP * Strip::OF_SUBCHUNK == 32, "a warp has a quarter, four lanes a subchunk");
+        uint4* words = stage + warp * PER_WARP * 32;
         u8* widths = shared.widths[warp * PER_WARP];
         bool small;
-        Survey<T> s = survey(q, source, mine, small);
+        Survey<T> s = survey(q, source, words, small);
         __syncwarp();
-        s.first = first_of(words[lane % PER_WARP * 32], small);
+        s.first = first_of(words[slot(lane % PER_WARP, 0)], small);
         const Word least = __shfl_sync(FULL, s.least, 0);
         tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.least == least)), wrap<T>(least - raised()));
         Choice<T> c;
         if (uniform(fast)) {
             c = {quantizer.on ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantizer.on ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
-            c.width = width_of(encode_as(uniform(c.mode), c.base, mine, widths, small));
+            c.width = width_of(encode_as(uniform(c.mode), c.base, words, widths, small));
         } else {
             const u32 mode = mode_of(s, words, small);
-            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, mine, widths, small);
-            c = choose_widths(s, mode, widths, mine, small);
+            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, words, widths, small);
+            c = choose_widths(s, mode, widths, words, small);
         }
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
     }
@@ -411,45 +430,48 @@ template <class T> struct GeneralEncoder {
     }
 
     // Steps 2 and 3.
-    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, uint4* mine, bool small) {
+    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, uint4* words, bool small) {
         const u32 full = s.full();
         u32 width = full, count = 0;
         if (T::BITS > 8) {
             __syncwarp();
-            const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0);
+            const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0), full_here = __shfl_sync(FULL, full, lane / 4);
             small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
-            width = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, __shfl_sync(FULL, full, lane / 4), most, lane);
-            width = __shfl_sync(FULL, width, lane * 4 & 31);
-            u32 found = 0;    // on the lane of a subchunk: exceptions, and from bit 16 on where they are listed
-            const u32 below = settled((1u << lane) - 1), tag = settled((warp * PER_WARP << 8) + lane * T::VALUES);
-            u32 listed = settled(warp * (PER_WARP * MAX_EXCEPTIONS));
-            for (u32 left = __ballot_sync(FULL, width < full && lane < PER_WARP); uniform(left); left &= left - 1) {
-                const u32 k = __ffs((i32)left) - 1, here = list_one(mine[k * 32], small, __shfl_sync(FULL, width, k), below, tag + (k << 8), listed);
-                if (lane == k) found = here | listed << 16;
-                if (uniform(here) <= MAX_EXCEPTIONS) listed += here;
+            const u32 fitting = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, full_here, most, lane);
+            if (__any_sync(FULL, fitting < full_here)) {
+                count = __shfl_sync(FULL, list(words, small, fitting), lane * 4 & 31);
+                width = __shfl_sync(FULL, fitting, lane * 4 & 31);
+            } else if (lane == 0) {
+                shared.listed[warp] = 0;
             }
-            count = found & 0xffff;
-            if (lane < PER_WARP) shared.listed_at[warp * PER_WARP + lane] = found >> 16;
-            if (lane == 0) shared.listed[warp] = listed;
         }
         const Choice<T> c = decide<T>(s, mode, special, width, count);
+        __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            to_offsets(mine[k * 32], small, mode, special, __shfl_sync(FULL, s.first, k), __shfl_sync(FULL, s.least, k));
+            to_offsets(words[slot(k, lane)], small, mode, special, __shfl_sync(FULL, s.first, k), __shfl_sync(FULL, s.least, k));
         }
         return c;
     }
 
-    // Exceptions of a subchunk to the list; how many. `small`: codes of 64-bit words fit into half of them.
-    DEV u32 list_one(uint4 codes, bool small, u32 width, u32 below, u32 tag, u32 listed) const {
-        if (T::BITS == 64 && uniform(small)) {
-            const u32 v[2] = {codes.x, codes.z};
-            return list_exceptions<Small64>(v, width, below, tag, shared.exceptions, listed);
-        }
-        Word v[T::VALUES];
-        split(codes, v);
-        return list_exceptions<T>(v, width, below, tag, shared.exceptions, listed);
+    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. `small`: codes of
+    // 64-bit words fit into half of them.
+    DEV u32 list(const uint4* words, bool small, u32 width) {
+        const Strip strip(words, lane);
+        typename Wide<T>::Places places;
+        if (T::BITS == 64 && uniform(small)) places = wide_codes<Small64>(strip, width);
+        else places = wide_codes<T>(strip, width);
+        u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
+        all += __shfl_sync(FULL, all, lane ^ 2);
+        if (all > MAX_EXCEPTIONS) places = count = 0;
+        const u32 up_to = warp_running_sum(count), begin = up_to - count;
+        if (lane % 4 == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
+        if (lane == 31) shared.listed[warp] = up_to;
+        u16* list = shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS) + begin;
+        const u32 tag = (warp * PER_WARP + lane / 4) << 8 | lane % 4 * (Strip::VECTORS * T::VALUES);
+        for (; places; places &= places - 1) *list++ = (u16)(tag + lowest_of(places));
+        return all;
     }
     // Codes of another mode to offsets from the least word.
     DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
@@ -470,11 +492,16 @@ template <class T> struct GeneralEncoder {
     // The words of chunk c to codes on the stage, and what is chosen for them.
     DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
+        load(q, source);
+        if (source.whole) block.prefetch_ahead(c);
+        to_integers(q);
+        choose_for(q, source);
+    }
+    DEV void load(uint4 (&q)[PER_WARP], const Source& source) const {
         if (source.whole) {
             const uint4* from = (const uint4*)(source.start + place_of(0));
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
-            block.prefetch_ahead(c);
         } else {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
@@ -483,17 +510,15 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
-        to_integers(q);
-        choose_for(q, source);
     }
 
     // The body of the chunk on the stage, where there are zeros.
     DEV void pack_chunk(const Source& source, const Layout<T>& l, u32 kind) {
         if (kind == KIND_PACKED) {
-#pragma unroll 1
-            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, l.payload, s), stage[s * 32 + lane]);
-            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions, warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, stage, lane);
+            pack_strip(__shfl_sync(FULL, l.payload, warp * PER_WARP + lane / 4));
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, stage, lane);
             if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
+            __syncwarp();
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++) {
@@ -509,13 +534,20 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    DEV void pack_one(u32 payload, uint4 codes) const {
-        const u32 width = payload & 0xff;
-        Word v[T::VALUES];
-        split(codes, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
-        pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
+    // A lane's strip, whose subchunk is laid out by `payload`. Two strips may meet within a word where codes have 64 bits.
+    DEV void pack_strip(u32 payload) const {
+        const u32 n = payload & 0xff, widest = __reduce_max_sync(FULL, n), bit = lane % 4 * (Strip::VECTORS * T::VALUES) * n;
+        Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
+        const Strip strip(stage + warp * PER_WARP * 32, lane);
+        if (T::BITS == 8 || (T::VALUES >= 4 && uniform(widest) <= 8)) append_strip<T::VALUES >= 4 ? 4 : 2>(to, strip, n);
+        else if (T::BITS <= 16 || uniform(widest) <= 16) append_strip<2>(to, strip, n);
+        else if (T::BITS <= 32 || uniform(widest) <= 32) append_strip<1>(to, strip, n);
+        else append_strip<T::BITS == 64 ? 0 : 1>(to, strip, n);
+        if (T::VALUES == 2 && to.at & 31) atomicOr(to.to, to.word);
+    }
+    template <int TOGETHER> DEV static void append_strip(Appender& to, const Strip& strip, u32 n) {
+#pragma unroll 4
+        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n);
     }
 };
 

@@ -88,17 +88,31 @@ template <class T> struct Quantizer {
     // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is
     // below `limit`.
     enum { RAISED = T::BITS == 32 ? 0x4B400000 : 0 };
-    DEV Word plain_bin(Word bits, bool& plain) const { return plain_bin_of(number_of_element(bits), plain); }
-    DEV u32 plain_bin_of(float v, bool& plain) const {
+    DEV Word plain_bin(Word bits, bool& plain) const {
+        const Float v = number_of_element(bits);
+        if (T::BITS != 32) plain &= magnitude_of(v) < limit;
+        return rounded(v, plain);
+    }
+    DEV u32 rounded(float v, bool& near) const {
         const float biased = v * inverse + 12582912.0f;
-        plain &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
-        if (T::BITS != 32) plain &= fabsf(v) < limit;
+        near &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
         return bits_of(biased) - (0x4B400000u - RAISED);
     }
-    DEV u64 plain_bin_of(double v, bool& plain) const {
+    DEV u64 rounded(double v, bool& near) const {
         const double biased = v * inverse + 6755399441055744.0;
-        plain &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound && fabs(v) < limit;
+        near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
         return bits_of(biased) - 0x4338000000000000ull;
+    }
+    // The bin of any element, if the rounded quotient is the bin where there is one; clears `near` where it may not be, `plain` where plain_bin would not do.
+    DEV Word any_bin(Word bits, bool& near, bool& plain) const {
+        const Float v = number_of_element(bits);
+        const Word magnitude = bits & ones<T>(T::BITS - 1), beyond = magnitude - top + k;
+        const bool close = magnitude < top;
+        bool exact = true;
+        const Word bin = rounded(v, exact) - RAISED;
+        near &= exact || !close;
+        plain &= exact && close && magnitude_of(v) < limit;
+        return wrap<T>(close ? bin : negative<T>(bits) ? 0 - beyond : beyond);
     }
     static DEV bool plain_range(Word least, Word most) {
         const i32 far = 1 << (PLAIN_WIDTH - 1 & 31);
