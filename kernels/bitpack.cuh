@@ -206,7 +206,7 @@ struct Appender {
     // Bits above `bits` are 0. SHARED: the first or last word is also somebody else's, and holds 0 where this string is.
     template <bool SHARED_WORDS> DEV void add(u32 string, u32 bits) {
         word |= __funnelshift_l(0u, string, at);
-        const u32 end = at + bits;
+        const u32 end = settled(at + bits);
         if ((at ^ end) & 32) {
             if (SHARED_WORDS) atomicOr(to, word);
             else *to = word;
@@ -217,12 +217,11 @@ struct Appender {
     }
 };
 
-// A lane's 16 bytes of codes of n bits. TOGETHER: so many of them fit into 32 bits; 0 where not even one does.
-template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n) {
+// 16 bytes of codes of n bits. TOGETHER: so many of them fit into 32 bits; 0 where not even one does. `mask` has n bits; one = 2^n, where two fit.
+template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n, typename T::Word mask, u32 one) {
     typedef typename T::Word Word;
     Word v[T::VALUES];
     split(codes, v);
-    const Word mask = low_bits<T>(n);
     if constexpr (TOGETHER == 0) {
         const u32 low = min_of(n, 32u);
 #pragma unroll
@@ -232,7 +231,6 @@ template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 
             to.add<true>((u32)(code >> 32), n - low);
         }
     } else {
-        const u32 one = 1u << n;
 #pragma unroll
         for (int i = 0; i < T::VALUES; i += TOGETHER) {
             u32 string = (u32)v[i] & (u32)mask;

@@ -59,11 +59,12 @@ template <class T> DEV typename T::Word half_code(typename T::Word x) {
 DEV u32 slot(u32 subchunk, u32 at) { return subchunk * 32 + (at ^ at >> 3 ^ (subchunk & 1) << 2); }
 struct Strip {
     enum { VECTORS = 8, OF_SUBCHUNK = 32 / VECTORS };
-    const uint4* vectors;
-    u32 order;
+    const u8* stage;
+    u32 at;
 
-    DEV Strip(const uint4* words, u32 lane) : vectors(words + lane * VECTORS), order(lane % VECTORS) {}
-    DEV uint4 operator[](u32 i) const { return vectors[i ^ order]; }
+    // Of the warp whose subchunks begin at `first`.
+    DEV Strip(const uint4* stage, u32 first, u32 lane) : stage((const u8*)stage), at(settled(16 * (first * 32 + lane * VECTORS + lane % VECTORS))) {}
+    DEV uint4 operator[](u32 i) const { return *(const uint4*)(stage + (at ^ 16 * i)); }
 };
 
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half

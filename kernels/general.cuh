@@ -26,6 +26,7 @@ template <class T> struct Shared {
     u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
     u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
     u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
+    Quantizer<T> quantizer;
     u32 far[COMPRESS_WARPS];                   // of each warp: whether its last numbers had bins that are not plain
 };
 
@@ -143,16 +144,18 @@ template <class T> struct GeneralEncoder {
     uint4* stage;
     u32 lane, warp, shift, special;
     bool fast;        // the profile
-    Quantizer<T> quantizer;
+    Quantizer<T>& quantizer;    // there is no register to keep it in
 
     DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
         : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
-          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast) {}
+          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast), quantizer(shared.quantizer) {}
 
     DEV void run() {
         while (block.enter()) {
-            quantizer.set(plan.step_w, plan.step_j);
-            quantizer.set_bound(plan.abs_bound);
+            if (threadIdx.x == 0) {
+                quantizer.set(plan.step_w, plan.step_j);
+                quantizer.set_bound(plan.abs_bound);
+            }
             for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
@@ -308,6 +311,7 @@ template <class T> struct GeneralEncoder {
 
     // The warp's integers to the stage, the least and the largest of each subchunk to its lane; false if not all bins are plain.
     template <class W, bool QUANTIZED> DEV bool to_stage(const uint4 (&q)[PER_WARP], uint4* words, typename W::Word& least, typename W::Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
         least = most = 0;
 #pragma unroll
@@ -332,6 +336,7 @@ template <class T> struct GeneralEncoder {
     }
     // The same for any bins of elements that are on the stage.
     DEV bool bins_to_stage(uint4* words, Word& least, Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < PER_WARP; k++) {
@@ -439,7 +444,7 @@ template <class T> struct GeneralEncoder {
             small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
             const u32 fitting = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, full_here, most, lane);
             if (__any_sync(FULL, fitting < full_here)) {
-                count = __shfl_sync(FULL, list(words, small, fitting), lane * 4 & 31);
+                count = __shfl_sync(FULL, list(small, fitting), lane * 4 & 31);
                 width = __shfl_sync(FULL, fitting, lane * 4 & 31);
             } else if (lane == 0) {
                 shared.listed[warp] = 0;
@@ -457,8 +462,8 @@ template <class T> struct GeneralEncoder {
 
     // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. `small`: codes of
     // 64-bit words fit into half of them.
-    DEV u32 list(const uint4* words, bool small, u32 width) {
-        const Strip strip(words, lane);
+    DEV u32 list(bool small, u32 width) {
+        const Strip strip(stage, warp * PER_WARP, lane);
         typename Wide<T>::Places places;
         if (T::BITS == 64 && uniform(small)) places = wide_codes<Small64>(strip, width);
         else places = wide_codes<T>(strip, width);
@@ -538,7 +543,7 @@ template <class T> struct GeneralEncoder {
     DEV void pack_strip(u32 payload) const {
         const u32 n = payload & 0xff, widest = __reduce_max_sync(FULL, n), bit = lane % 4 * (Strip::VECTORS * T::VALUES) * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
-        const Strip strip(stage + warp * PER_WARP * 32, lane);
+        const Strip strip(stage, warp * PER_WARP, lane);
         if (T::BITS == 8 || (T::VALUES >= 4 && uniform(widest) <= 8)) append_strip<T::VALUES >= 4 ? 4 : 2>(to, strip, n);
         else if (T::BITS <= 16 || uniform(widest) <= 16) append_strip<2>(to, strip, n);
         else if (T::BITS <= 32 || uniform(widest) <= 32) append_strip<1>(to, strip, n);
@@ -546,8 +551,10 @@ template <class T> struct GeneralEncoder {
         if (T::VALUES == 2 && to.at & 31) atomicOr(to.to, to.word);
     }
     template <int TOGETHER> DEV static void append_strip(Appender& to, const Strip& strip, u32 n) {
-#pragma unroll 4
-        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n);
+        const Word mask = low_bits<T>(n);
+        const u32 one = settled(1u << n);
+#pragma unroll
+        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n, mask, one);
     }
 };
 
