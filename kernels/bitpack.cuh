@@ -203,40 +203,27 @@ struct Appender {
     u32* to;
     u32 at, word;
 
-    // Bits above `bits` are 0. SHARED: the first or last word is also somebody else's, and holds 0 where this string is.
-    template <bool SHARED_WORDS> DEV void add(u32 string, u32 bits) {
+    // Bits above `bits` are 0.
+    DEV void add(u32 string, u32 bits) {
         word |= __funnelshift_l(0u, string, at);
         const u32 end = settled(at + bits);
         if ((at ^ end) & 32) {
-            if (SHARED_WORDS) atomicOr(to, word);
-            else *to = word;
-            to++;
+            *to++ = word;
             word = __funnelshift_l(string, 0u, at);
         }
         at = end;
     }
 };
 
-// 16 bytes of codes of n bits. TOGETHER: so many of them fit into 32 bits; 0 where not even one does. `mask` has n bits; one = 2^n, where two fit.
-template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n, typename T::Word mask, u32 one) {
-    typedef typename T::Word Word;
-    Word v[T::VALUES];
+// 16 bytes of codes of n ≤ 32 bits, so many of which as TOGETHER fit into 32 bits. `mask` has n bits; one = 2^n, where two fit.
+template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n, u32 mask, u32 one) {
+    typename T::Word v[T::VALUES];
     split(codes, v);
-    if constexpr (TOGETHER == 0) {
-        const u32 low = min_of(n, 32u);
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            const u64 code = v[i] & mask;
-            to.add<true>((u32)code, low);
-            to.add<true>((u32)(code >> 32), n - low);
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i += TOGETHER) {
-            u32 string = (u32)v[i] & (u32)mask;
-            if constexpr (TOGETHER >= 2) string += ((u32)v[i + 1] & (u32)mask) * one;
-            if constexpr (TOGETHER == 4) string += (((u32)v[i + 3] & (u32)mask) * one + ((u32)v[i + 2] & (u32)mask)) * (one * one);
-            to.add<T::VALUES == 2>(string, TOGETHER * n);
-        }
+    for (int i = 0; i < T::VALUES; i += TOGETHER) {
+        u32 string = (u32)v[i] & mask;
+        if constexpr (TOGETHER >= 2) string += ((u32)v[i + 1] & mask) * one;
+        if constexpr (TOGETHER == 4) string += (((u32)v[i + 3] & mask) * one + ((u32)v[i + 2] & mask)) * (one * one);
+        to.add(string, TOGETHER * n);
     }
 }

@@ -65,7 +65,12 @@ struct Strip {
     // Of the warp whose subchunks begin at `first`.
     DEV Strip(const uint4* stage, u32 first, u32 lane) : stage((const u8*)stage), at(settled(16 * (first * 32 + lane * VECTORS + lane % VECTORS))) {}
     DEV uint4 operator[](u32 i) const { return *(const uint4*)(stage + (at ^ 16 * i)); }
+    // Where on the stage code i is.
+    template <class T> DEV u32 offset(u32 i) const { return at ^ i * (T::BITS / 8); }
 };
+
+// The place in its subchunk of a code on the stage.
+template <class T> DEV u32 place_of_code(u32 offset) { return ((offset ^ (offset >> 3 & 0x70)) % SUBCHUNK_BYTES) / (T::BITS / 8); }
 
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
 // of the lanes has one.
@@ -138,22 +143,28 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`.
-// Returns the OR of the codes; it and `base` are on the lane of each subchunk.
+// The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`. Returns the OR of the codes; it and `base`
+// are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles; no more, as code is not for free either.
 template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4* words, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
     Word all = 0;
-#pragma unroll 2
-    for (u32 k = 0; k < QUARTER; k++) {
-        Word x[T::VALUES], codes[T::VALUES], any = 0;
-        split(words[slot(k, lane)], x);
-        codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k) : 0, lane, x, codes);
-        words[slot(k, lane)] = join(codes);
-        if (T::BITS > 8) Sample<T>::keep_widths(codes, lane, widths + k * Sample<T>::ALL);
+#pragma unroll 1
+    for (u32 k = 0; uniform(k) < QUARTER; k += 2) {
+        Word x[2][T::VALUES], codes[2][T::VALUES];
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) any |= codes[i];
-        any = warp_or(any);
-        if (lane == k) all = any;
+        for (u32 i = 0; i < 2; i++) split(words[slot(k + i, lane)], x[i]);
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k + i) : 0, lane, x[i], codes[i]);
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            Word any = 0;
+            words[slot(k + i, lane)] = join(codes[i]);
+            if (T::BITS > 8) Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
+#pragma unroll
+            for (int j = 0; j < T::VALUES; j++) any |= codes[i][j];
+            any = warp_or(any);
+            if (lane == k + i) all = any;
+        }
     }
     return all;
 }

@@ -11,7 +11,7 @@ template <class T> struct Told {
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
     typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
-    u32 same[COMPRESS_WARPS];                  // of each warp: whether they do
+    uint4 same;                                // of each warp: whether they do
 };
 
 template <class T> struct Shared {
@@ -23,7 +23,7 @@ template <class T> struct Shared {
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk, at their slots
     alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
-    u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: subchunk of the chunk, place in it
+    u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: where on the stage they are
     u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
     u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
     Quantizer<T> quantizer;
@@ -36,6 +36,8 @@ template <class T> struct Layout {
     u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     u32 blob;          // offset of its exceptions
     typename T::Word ref, base;
+
+    DEV u32 bases() const { return tail + (T::BITS == 64 ? 4 : 0); }
 };
 
 template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
@@ -59,7 +61,7 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
         l.base = based ? wrap<T>(told.base[lane] - l.ref) : 0;
         l.base_width = width_of(warp_or(l.base));
     }
-    l.exceptions = l.tail + (T::BITS == 64 ? 4 : 0) + 4 * l.base_width + __popc(l.active);
+    l.exceptions = l.bases() + 4 * l.base_width + __popc(l.active);
     const u32 blobs = (all >> 16) + 2 * __popc(l.patched);
     l.blob = l.exceptions + 2 * __popc(l.patched) + (before >> 16);
     l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
@@ -76,8 +78,8 @@ template <class Word> DEV void or_bits(u32* words, u32 at, Word value, u32 bits)
 }
 DEV void or_byte(u8* body, u32 at, u32 value) { atomicOr((u32*)body + at / 4, value << (8 * (at & 3))); }
 
-// Header and tail of a packed chunk but for the exceptions themselves; by one warp. What is zero is there.
-template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
+// Header and bases of a packed chunk; by one warp. What is zero is there.
+template <class T> DEV void write_bases(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
     u32* words = (u32*)body;
     if (lane == 0) {
         words[0] = l.active;
@@ -86,28 +88,30 @@ template <class T> DEV void write_tail(u8* body, const Layout<T>& l, u32 shift, 
         words[3] = (u32)l.ref;
         if (T::BITS == 64) words[l.tail / 4] = (u32)((u64)l.ref >> 32);
     }
-    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3;
-    const u32 bases = l.tail + (T::BITS == 64 ? 4 : 0), below = (1u << lane) - 1;
-    pack_one_each(words + bases / 4, l.base, l.base_width, lane);
-    if (l.active >> lane & 1) or_byte(body, bases + 4 * l.base_width + __popc(l.active & below), mode << 6 | (width - (count ? 0 : 1)));
+    pack_one_each(words + l.bases() / 4, l.base, l.base_width, lane);
+}
+// Modes and widths, and how many exceptions there are; by another warp.
+template <class T> DEV void write_descriptors(u8* body, const Layout<T>& l, u32 lane) {
+    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3, below = (1u << lane) - 1;
+    if (l.active >> lane & 1) or_byte(body, l.bases() + 4 * l.base_width + __popc(l.active & below), mode << 6 | (width - (count ? 0 : 1)));
     if (count) {
-        or_byte(body, l.exceptions + __popc(l.patched & below), count);
-        or_byte(body, l.exceptions + __popc(l.patched) + __popc(l.patched & below), high);
+        const u32 at = l.exceptions + __popc(l.patched & below);
+        or_byte(body, at, count);
+        or_byte(body, at + __popc(l.patched), high);
     }
 }
 
-// The exceptions that a warp listed, one a lane: places, and what the codes there hold above their width. `at` is where those of each
-// subchunk begin.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, const u32* at, const uint4* codes, u32 lane) {
+// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says where in `codes` they are, `at`
+// where in the list those of each subchunk begin.
+template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, const u32* at, const u8* codes, u32 lane) {
     typedef typename T::Word Word;
     for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
-        const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry >> 8, place = entry & 0xff;
+        const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry / SUBCHUNK_BYTES, place = place_of_code<T>(entry);
         const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - at[s];
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
-        const void* words = codes + slot(s, place / T::VALUES);
-        const u32 j = place % T::VALUES;
-        const Word code = T::BITS == 64 ? (Word)((const u64*)words)[j] : T::BITS == 32 ? (Word)((const u32*)words)[j] : (Word)((const u16*)words)[j];
+        const void* at_code = codes + entry;
+        const Word code = T::BITS == 64 ? (Word)*(const u64*)at_code : T::BITS == 32 ? (Word)*(const u32*)at_code : (Word)*(const u16*)at_code;
         or_byte(body, blob + rank, place);
         or_bits((u32*)body, 8 * (blob + count) + rank * high, (Word)(code >> width), high);
     }
@@ -188,7 +192,8 @@ template <class T> struct GeneralEncoder {
         place();
         if (threadIdx.x == 0) {
             const u32 round = shared.round[PLACE];
-            packed(round, 0) = {desk.chunk[round & 1], 0, 0, 1};
+            const u64 c = desk.chunk[round & 1];
+            packed(round, 0) = {c, 0, 0, desk.job.source(c).bytes};
             desk.chunk[~round & 1] = following;
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
@@ -197,14 +202,13 @@ template <class T> struct GeneralEncoder {
         record();
         const Told<T>& told = this->told(PACK);
         Packed& now = packed(shared.round[PACK], 0);
-        const Source source = desk.job.source(now.c);
-        bool constant = true;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) constant &= told.same[w] && told.first[w] == told.first[0];
+        bool constant = told.same.x & told.same.y & told.same.z & told.same.w;
+        if (uniform(constant))
+            for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
         const Layout<T> l = lay_out<T>(told, lane);
-        const u32 entry = desk.job.publish(now.c, source.bytes, constant, l.bytes);
+        const u32 entry = desk.job.publish(now.c, now.there, constant, l.bytes);
         if (threadIdx.x == 0) now.entry = entry;
-        pack_chunk(source, l, uniform(entry >> ENTRY_KIND_SHIFT));
+        pack_chunk(now.c, l, uniform(entry >> ENTRY_KIND_SHIFT));
     }
 
     // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
@@ -231,7 +235,8 @@ template <class T> struct GeneralEncoder {
     }
     DEV void record() {
         const Packed& last = packed(shared.round[PACK], 1);
-        if (threadIdx.x == COMPRESS_THREADS - 1 && last.there) block.record(last);
+        // Of the warp that has the least to do.
+        if (threadIdx.x == 32 && last.there) block.record(last);
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.
@@ -305,7 +310,7 @@ template <class T> struct GeneralEncoder {
     DEV Word raised() const { return quantizer.on ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        told(CHOOSE).same[warp] = same;
+        (&told(CHOOSE).same.x)[warp] = same;
         told(CHOOSE).first[warp] = first;
     }
 
@@ -377,7 +382,7 @@ template <class T> struct GeneralEncoder {
                 plain = to_stage<T, true>(q, words, least, most);
             }
         }
-        if (plain) return;
+        if (uniform(plain)) return;
         if (tried) load(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) words[slot(k, lane)] = q[k];
@@ -423,7 +428,7 @@ template <class T> struct GeneralEncoder {
             c.based = c.mode == MODE_OFFSET;
             c.width = width_of(encode_as(uniform(c.mode), c.base, words, widths, small));
         } else {
-            const u32 mode = mode_of(s, words, small);
+            const u32 mode = uniform(mode_of(s, words, small));
             s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, words, widths, small);
             c = choose_widths(s, mode, widths, words, small);
         }
@@ -452,10 +457,11 @@ template <class T> struct GeneralEncoder {
         }
         const Choice<T> c = decide<T>(s, mode, special, width, count);
         __syncwarp();
-        // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
+        // What the words are to be counted from. Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
+        const Word base = wrap<T>((mode == MODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
         for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            to_offsets(words[slot(k, lane)], small, mode, special, __shfl_sync(FULL, s.first, k), __shfl_sync(FULL, s.least, k));
+            to_offsets(words[slot(k, lane)], small, mode, __shfl_sync(FULL, base, k));
         }
         return c;
     }
@@ -471,26 +477,28 @@ template <class T> struct GeneralEncoder {
         all += __shfl_sync(FULL, all, lane ^ 2);
         if (all > MAX_EXCEPTIONS) places = count = 0;
         const u32 up_to = warp_running_sum(count), begin = up_to - count;
-        if (lane % 4 == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
+        if (lane % Strip::OF_SUBCHUNK == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
         if (lane == 31) shared.listed[warp] = up_to;
         u16* list = shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS) + begin;
-        const u32 tag = (warp * PER_WARP + lane / 4) << 8 | lane % 4 * (Strip::VECTORS * T::VALUES);
-        for (; places; places &= places - 1) *list++ = (u16)(tag + lowest_of(places));
+        for (; places; places &= places - 1) *list++ = (u16)strip.offset<T>(lowest_of(places));
         return all;
     }
-    // Codes of another mode to offsets from the least word.
-    DEV void to_offsets(uint4& codes, bool small, u32 mode, u32 special, Word base, Word least) const {
+    // Codes of another mode to offsets from the least word, from which the mode's own base is `base` away.
+    DEV void to_offsets(uint4& codes, bool small, u32 mode, Word base) const {
         if (T::BITS == 64 && uniform(small)) {
-            u32 v[2] = {codes.x, codes.z};
+            u32 v[2];
+            split(codes, v);
             restore_words<Small64>(mode, special, (u32)base, v);
-            codes = make_uint4(v[0] - (u32)least, 0, v[1] - (u32)least, 0);
+            codes = join(v);
             return;
         }
         Word v[T::VALUES];
         split(codes, v);
         restore_words<T>(mode, special, base, v);
+        if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] - least);
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
+        }
         codes = join(v);
     }
 
@@ -518,13 +526,15 @@ template <class T> struct GeneralEncoder {
     }
 
     // The body of the chunk on the stage, where there are zeros.
-    DEV void pack_chunk(const Source& source, const Layout<T>& l, u32 kind) {
+    DEV void pack_chunk(u64 c, const Layout<T>& l, u32 kind) {
         if (kind == KIND_PACKED) {
-            pack_strip(__shfl_sync(FULL, l.payload, warp * PER_WARP + lane / 4));
-            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, stage, lane);
-            if (warp == WARPS - 1) write_tail<T>((u8*)body, l, shift, special, lane);
+            pack_all(l.payload);
+            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, (const u8*)stage, lane);
+            if (warp == WARPS - 2) write_bases<T>((u8*)body, l, shift, special, lane);
+            if (warp == WARPS - 1) write_descriptors<T>((u8*)body, l, lane);
             __syncwarp();
         } else if (kind == KIND_RAW) {
+            const Source source = desk.job.source(c);
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++) {
                 uint4 r = source.load<T>(place_of(k), false);
@@ -539,22 +549,44 @@ template <class T> struct GeneralEncoder {
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
-    // A lane's strip, whose subchunk is laid out by `payload`. Two strips may meet within a word where codes have 64 bits.
-    DEV void pack_strip(u32 payload) const {
-        const u32 n = payload & 0xff, widest = __reduce_max_sync(FULL, n), bit = lane % 4 * (Strip::VECTORS * T::VALUES) * n;
+    // The warp's subchunks: each lane its strip, where lanes then hardly ever write to the same bank; else one subchunk after the other.
+    DEV void pack_all(u32 payloads) const {
+        const u32 payload = __shfl_sync(FULL, payloads, warp * PER_WARP + lane / 4), widest = uniform(__reduce_max_sync(FULL, payload & 0xff));
+        if (T::BITS >= 32 && widest <= 32) {
+            pack_strip(payload, widest);
+        } else {
+#pragma unroll 1
+            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, payloads, s), stage[slot(s, lane)]);
+        }
+    }
+    DEV void pack_one(u32 payload, uint4 codes) const {
+        const u32 width = payload & 0xff;
+        Word v[T::VALUES];
+        split(codes, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
+        pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
+    }
+    // Two strips may meet within a word where words have 64 bits; the second one's part of it is there first.
+    DEV void pack_strip(u32 payload, u32 widest) const {
+        const u32 n = payload & 0xff, bit = lane % 4 * (Strip::VECTORS * T::VALUES) * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
         const Strip strip(stage, warp * PER_WARP, lane);
-        if (T::BITS == 8 || (T::VALUES >= 4 && uniform(widest) <= 8)) append_strip<T::VALUES >= 4 ? 4 : 2>(to, strip, n);
-        else if (T::BITS <= 16 || uniform(widest) <= 16) append_strip<2>(to, strip, n);
-        else if (T::BITS <= 32 || uniform(widest) <= 32) append_strip<1>(to, strip, n);
-        else append_strip<T::BITS == 64 ? 0 : 1>(to, strip, n);
-        if (T::VALUES == 2 && to.at & 31) atomicOr(to.to, to.word);
+        if (T::BITS == 32 && widest <= 8) append_strip<T::BITS == 32 ? 4 : 1>(to, strip, n);
+        else if (widest <= 16) append_strip<2>(to, strip, n);
+        else append_strip<1>(to, strip, n);
+        if (T::BITS == 64) {
+            __syncwarp();
+            if (to.at & 31) *to.to |= to.word;
+        }
     }
     template <int TOGETHER> DEV static void append_strip(Appender& to, const Strip& strip, u32 n) {
-        const Word mask = low_bits<T>(n);
-        const u32 one = settled(1u << n);
+        const u32 mask = low_bits<F32>(n), one = settled(1u << n);
+        uint4 codes[Strip::VECTORS];
 #pragma unroll
-        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n, mask, one);
+        for (u32 i = 0; i < Strip::VECTORS; i++) codes[i] = strip[i];
+#pragma unroll
+        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, codes[i], n, mask, one);
     }
 };
 
