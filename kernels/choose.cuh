@@ -65,8 +65,9 @@ struct Strip {
     // Of the warp whose subchunks begin at `first`.
     DEV Strip(const uint4* stage, u32 first, u32 lane) : stage((const u8*)stage), at(settled(16 * (first * 32 + lane * VECTORS + lane % VECTORS))) {}
     DEV uint4 operator[](u32 i) const { return *(const uint4*)(stage + (at ^ 16 * i)); }
-    // Where on the stage code i is.
-    template <class T> DEV u32 offset(u32 i) const { return at ^ i * (T::BITS / 8); }
+    template <class T> static DEV u32 codes() { return VECTORS * T::VALUES; }
+    // Where on the stage the code is that is the i-th from behind.
+    template <class T> DEV u32 from_behind(u32 i) const { return at ^ (codes<T>() - 1) * (T::BITS / 8) ^ i * (T::BITS / 8); }
 };
 
 // The place in its subchunk of a code on the stage.
@@ -190,13 +191,14 @@ template <class T> struct Widths {
             four[i] = q.x; four[i + 1] = q.y; four[i + 2] = q.z; four[i + 3] = q.w;
         }
     }
-    // How many are above `width`: adding carries these, and no others, into the top bit of their byte.
+    // EACH times how many are above `width`: adding carries these, and no others, into the top bit of their byte.
+    enum { EACH = 128 };
     DEV u32 wider(u32 width) const {
         const u32 one = 0x01010101u, add = (127 - width) * one;
         u32 sum = 0;
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) sum += (four[i] + add) >> 7 & one;
-        return sum * one >> 24;
+        for (int i = 0; i < WORDS; i++) sum = sum_of_products((four[i] + add) & EACH * one, one, sum);
+        return sum;
     }
 };
 
@@ -211,14 +213,14 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
 #pragma unroll 1
     for (u32 size = min_of(T::BITS, most + 1); size > 1; size = (size + 4) / 5) {
         const u32 step = (size + 4) / 5, width = narrowest + (c + 1) * step - 1;
-        const bool many = width < T::BITS - 1 && SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS;
+        const bool many = width < T::BITS - 1 && SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS * sampled.EACH;
         narrowest += step * __popc(__ballot_sync(FULL, many) >> (lane & ~3u) & 15);
     }
     // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
     u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
     const u32 width = narrowest + c;
     if (width < full) {
-        const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(SAMPLE * sampled.wider(width), full - width);
+        const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(sampled.wider(width) / (sampled.EACH / SAMPLE), full - width);
         rank = min_of(rank, bytes << 8 | (0xff - width));
     }
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
@@ -226,16 +228,15 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
     return 0xff - (rank & 0xff);
 }
 
-// The places in a strip of codes of more than `width` bits, a bit for each.
+// Which codes of a strip have more bits than a width: a bit for each, the highest for the first.
 template <class T> struct Wide { typedef u32 Places; };
 template <> struct Wide<F16> { typedef u64 Places; };
 template <> struct Wide<BF16> { typedef u64 Places; };
 DEV u32 count_of(u32 places) { return __popc(places); }
 DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places >> 32)); }
-DEV u32 lowest_of(u32 places) { return __ffs((i32)places) - 1; }
-DEV u32 lowest_of(u64 places) { return __ffsll((i64)places) - 1; }
 
-template <class T> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u32 width) {
+// SHORT: all codes have less than 32 bits, so that the sign of a difference tells.
+template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u32 width) {
     typedef typename Wide<T>::Places Places;
     const typename T::Word most = low_bits<T>(width);
     Places places = 0;
@@ -244,8 +245,10 @@ template <class T> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u
         typename T::Word v[T::VALUES];
         split(strip[i], v);
 #pragma unroll
-        for (int j = 0; j < T::VALUES; j++)
-            if (v[j] > most) places |= (Places)1 << (i * T::VALUES + j);
+        for (int j = 0; j < T::VALUES; j++) {
+            if constexpr (SHORT) places = __funnelshift_l((u32)most - (u32)v[j], places, 1);
+            else if (v[j] > most) places |= (Places)1 << (Strip::codes<T>() - 1 - i * T::VALUES - j);
+        }
     }
     return places;
 }

@@ -43,10 +43,13 @@ struct Job {
 
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
 
+    // The raw bytes of a chunk.
+    DEV u32 bytes_of(u64 c) const { return (u32)min_of(plan.raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES); }
+
     DEV Source source(u64 c) const {
         Source s;
         s.start = item.src + c * CHUNK_BYTES;
-        s.bytes = (u32)min_of(plan.raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES);
+        s.bytes = bytes_of(c);
         s.whole = uniform(s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0);
         return s;
     }
@@ -76,7 +79,7 @@ struct Desk {
 // A chunk whose body is done, but not in its place.
 struct Packed {
     u64 c, before;       // its number, and the units of all chunks before it, once they are known
-    u32 entry, there;    // there: whether this is a chunk at all
+    u32 entry, there;    // there: not 0 if this is a chunk at all; who likes keeps its raw bytes here
 
     DEV u32 units() const { return entry & ENTRY_SIZE_MASK; }
 };

@@ -193,7 +193,7 @@ template <class T> struct GeneralEncoder {
         if (threadIdx.x == 0) {
             const u32 round = shared.round[PLACE];
             const u64 c = desk.chunk[round & 1];
-            packed(round, 0) = {c, 0, 0, desk.job.source(c).bytes};
+            packed(round, 0) = {c, 0, 0, desk.job.bytes_of(c)};
             desk.chunk[~round & 1] = following;
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
@@ -449,7 +449,7 @@ template <class T> struct GeneralEncoder {
             small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
             const u32 fitting = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, full_here, most, lane);
             if (__any_sync(FULL, fitting < full_here)) {
-                count = __shfl_sync(FULL, list(small, fitting), lane * 4 & 31);
+                count = __shfl_sync(FULL, list(most, fitting), lane * 4 & 31);
                 width = __shfl_sync(FULL, fitting, lane * 4 & 31);
             } else if (lane == 0) {
                 shared.listed[warp] = 0;
@@ -466,13 +466,18 @@ template <class T> struct GeneralEncoder {
         return c;
     }
 
-    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. `small`: codes of
-    // 64-bit words fit into half of them.
-    DEV u32 list(bool small, u32 width) {
+    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. The warp's codes
+    // have at most `most` bits.
+    DEV u32 list(u32 most, u32 width) {
         const Strip strip(stage, warp * PER_WARP, lane);
         typename Wide<T>::Places places;
-        if (T::BITS == 64 && uniform(small)) places = wide_codes<Small64>(strip, width);
-        else places = wide_codes<T>(strip, width);
+        if constexpr (T::BITS == 64) {
+            if (uniform(most < 32)) places = wide_codes<Small64, true>(strip, width);
+            else places = wide_codes<T, false>(strip, width);
+        } else {
+            if (T::BITS == 32 && uniform(most < 32)) places = wide_codes<T, T::BITS == 32>(strip, width);
+            else places = wide_codes<T, false>(strip, width);
+        }
         u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
         all += __shfl_sync(FULL, all, lane ^ 2);
         if (all > MAX_EXCEPTIONS) places = count = 0;
@@ -480,7 +485,11 @@ template <class T> struct GeneralEncoder {
         if (lane % Strip::OF_SUBCHUNK == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
         if (lane == 31) shared.listed[warp] = up_to;
         u16* list = shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS) + begin;
-        for (; places; places &= places - 1) *list++ = (u16)strip.offset<T>(lowest_of(places));
+        while (places) {
+            const u32 top = top_bit(places);
+            places ^= (typename Wide<T>::Places)1 << top;
+            *list++ = (u16)strip.from_behind<T>(top);
+        }
         return all;
     }
     // Codes of another mode to offsets from the least word, from which the mode's own base is `base` away.

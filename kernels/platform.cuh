@@ -65,6 +65,12 @@ DEV void add_from_below(u64& sum, u32 distance) {
         "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
     sum = low | (u64)high << 32;
 }
+// Σ of the products of the bytes of a and b, and `sum`.
+DEV u32 sum_of_products(u32 a, u32 b, u32 sum) {
+    u32 r;
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
+    return r;
+}
 // The low `bits` bits set, at most 32.
 DEV u32 low_ones(u32 bits) {
     u32 r;

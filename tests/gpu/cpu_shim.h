@@ -221,6 +221,10 @@ inline u32 __byte_perm(u32 a, u32 b, u32 s) {
     for (int i = 0; i < 4; i++) r |= (u32)(bytes >> (8 * (s >> (4 * i) & 7)) & 0xff) << (8 * i);
     return r;
 }
+inline u32 sum_of_products(u32 a, u32 b, u32 sum) {
+    for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xff) * (b >> i & 0xff);
+    return sum;
+}
 inline u32 uniform(u32 x) {
     if (shim::shuffle(x, 0) != x) {
         fprintf(stderr, "a promise is broken: %u is not the same on all lanes\n", x);
