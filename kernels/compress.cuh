@@ -79,7 +79,7 @@ struct Desk {
 // A chunk whose body is done, but not in its place.
 struct Packed {
     u64 c, before;       // its number, and the units of all chunks before it, once they are known
-    u32 entry, there;    // there: not 0 if this is a chunk at all; who likes keeps its raw bytes here
+    u32 entry, there;    // there: whether this is a chunk at all
 
     DEV u32 units() const { return entry & ENTRY_SIZE_MASK; }
 };

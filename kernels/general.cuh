@@ -187,28 +187,30 @@ template <class T> struct GeneralEncoder {
         }
         find_place();
         __syncthreads();
+        // Published first of all, since others wait for it.
+        const Layout<T> l = lay_out<T>(told(PLACE), lane);
+        const u32 entry = publish(l);
         u64 following = 0;
         if (threadIdx.x == 0) following = block.ticket();
         place();
         if (threadIdx.x == 0) {
             const u32 round = shared.round[PLACE];
-            const u64 c = desk.chunk[round & 1];
-            packed(round, 0) = {c, 0, 0, desk.job.bytes_of(c)};
+            packed(round, 0) = {desk.chunk[round & 1], 0, entry, 1};
             desk.chunk[~round & 1] = following;
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
         }
         __syncthreads();
         record();
-        const Told<T>& told = this->told(PACK);
-        Packed& now = packed(shared.round[PACK], 0);
+        pack_chunk(packed(shared.round[PACK], 0).c, l, uniform(entry >> ENTRY_KIND_SHIFT));
+    }
+    DEV u32 publish(const Layout<T>& l) const {
+        const Told<T>& told = this->told(PLACE);
         bool constant = told.same.x & told.same.y & told.same.z & told.same.w;
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
-        const Layout<T> l = lay_out<T>(told, lane);
-        const u32 entry = desk.job.publish(now.c, now.there, constant, l.bytes);
-        if (threadIdx.x == 0) now.entry = entry;
-        pack_chunk(now.c, l, uniform(entry >> ENTRY_KIND_SHIFT));
+        const u64 c = desk.chunk[shared.round[PLACE] & 1];
+        return desk.job.publish(c, desk.job.bytes_of(c), constant, l.bytes);
     }
 
     // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
