@@ -145,19 +145,21 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
 }
 
 // The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`. Returns the OR of the codes; it and `base`
-// are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles; no more, as code is not for free either.
+// are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles, and no more: this kernel is so long
+// that warps wait for their instructions.
 template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4* words, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
+    enum { PAIR = T::BITS < 32 ? 1 : 2 };
     Word all = 0;
 #pragma unroll 1
-    for (u32 k = 0; uniform(k) < QUARTER; k += 2) {
-        Word x[2][T::VALUES], codes[2][T::VALUES];
+    for (u32 k = 0; uniform(k) < QUARTER; k += PAIR) {
+        Word x[PAIR][T::VALUES], codes[PAIR][T::VALUES];
 #pragma unroll
-        for (u32 i = 0; i < 2; i++) split(words[slot(k + i, lane)], x[i]);
+        for (u32 i = 0; i < PAIR; i++) split(words[slot(k + i, lane)], x[i]);
 #pragma unroll
-        for (u32 i = 0; i < 2; i++) codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k + i) : 0, lane, x[i], codes[i]);
+        for (u32 i = 0; i < PAIR; i++) codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k + i) : 0, lane, x[i], codes[i]);
 #pragma unroll
-        for (u32 i = 0; i < 2; i++) {
+        for (u32 i = 0; i < PAIR; i++) {
             Word any = 0;
             words[slot(k + i, lane)] = join(codes[i]);
             if (T::BITS > 8) Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
@@ -238,9 +240,10 @@ DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places 
 // SHORT: all codes have less than 32 bits, so that the sign of a difference tells.
 template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u32 width) {
     typedef typename Wide<T>::Places Places;
+    enum { UNROLLED = T::BITS < 32 ? Strip::VECTORS : 2 };
     const typename T::Word most = low_bits<T>(width);
     Places places = 0;
-#pragma unroll
+#pragma unroll UNROLLED
     for (int i = 0; i < Strip::VECTORS; i++) {
         typename T::Word v[T::VALUES];
         split(strip[i], v);

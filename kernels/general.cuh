@@ -593,11 +593,8 @@ template <class T> struct GeneralEncoder {
     }
     template <int TOGETHER> DEV static void append_strip(Appender& to, const Strip& strip, u32 n) {
         const u32 mask = low_bits<F32>(n), one = settled(1u << n);
-        uint4 codes[Strip::VECTORS];
-#pragma unroll
-        for (u32 i = 0; i < Strip::VECTORS; i++) codes[i] = strip[i];
-#pragma unroll
-        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, codes[i], n, mask, one);
+#pragma unroll 1
+        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n, mask, one);
     }
 };
 
