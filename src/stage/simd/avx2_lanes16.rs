@@ -230,8 +230,8 @@ pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
 unsafe fn nonzero(parts: [__m256i; 2]) -> u32 {
     // SAFETY: as the caller promises.
     unsafe {
-        let [a, b] = parts.map(|p| _mm256_cmpeq_epi16(p, _mm256_setzero_si256()));
-        !_mm256_movemask_epi8(_mm256_packs_epi16(a, b)) as u32
+        let zero = |i: usize| _mm256_cmpeq_epi16(parts[i], _mm256_setzero_si256());
+        !_mm256_movemask_epi8(_mm256_packs_epi16(zero(0), zero(1))) as u32
     }
 }
 
