@@ -250,8 +250,8 @@ pub fn split<const S: usize>(
     unsafe {
         let shift = _mm_cvtsi32_si128(width as i32);
         let parts = |i: usize| _mm256_srl_epi16(load(codes.as_ptr().add(i * LANES)), shift);
-        for i in 0..S / 32 {
-            wide[i] = nonzero([parts(2 * i), parts(2 * i + 1)]);
+        for (i, wide) in wide[..S / 32].iter_mut().enumerate() {
+            *wide = nonzero([parts(2 * i), parts(2 * i + 1)]);
         }
         let count = wide.iter().map(|m| m.count_ones() as usize).sum();
         if count > MAX_EXCEPTIONS {
