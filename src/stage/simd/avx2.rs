@@ -11,6 +11,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
+use super::avx2_lanes16 as lanes16;
 use super::{HIGHS, POSITIONS, SideBySide, Simd};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
 use crate::stage::stream;
@@ -66,7 +67,7 @@ static UNPACK32: [Unpack<32>; 33] = unpack_table();
 static UNPACK64: [Unpack<64>; 65] = unpack_table();
 
 /// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
-const NARROW: u32 = 14;
+pub(super) const NARROW: u32 = 14;
 
 /// For `pack_narrow`: brings the second four values of each half behind the first.
 const fn second_fours() -> [Lanes<u8, 32>; NARROW as usize + 1] {
@@ -101,7 +102,7 @@ pub(super) unsafe fn load<T>(from: *const T) -> __m256i {
 /// # Safety
 /// The processor has the level's features; 16 bytes are readable at each.
 #[inline(always)]
-unsafe fn load_halves<T>(low: *const T, high: *const T) -> __m256i {
+pub(super) unsafe fn load_halves<T>(low: *const T, high: *const T) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
         _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(_mm_loadu_si128(low.cast())), _mm_loadu_si128(high.cast()))
@@ -126,28 +127,56 @@ pub(super) unsafe fn low_halves(a: __m256i, b: __m256i) -> __m256i {
     unsafe { _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
 }
 
-/// Packs the 16 values in `first` (0 … 3 and 8 … 11) and `second` (4 … 7 and 12 … 15) of `n` ≤ `NARROW` bits into `out`.
+/// Of pairs of values of `n` bits, each in a lane of 32, the pairs of pairs, in 64-bit lanes, each second one from bit `ahead` on.
+///
+/// # Safety
+/// The processor has the level's features; `ahead` ≤ 32 − 2n.
+#[inline(always)]
+pub(super) unsafe fn fours(pairs: __m256i, n: u32, ahead: i64) -> __m256i {
+    let gap = i64::from(32 - 2 * n);
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The gap goes below the first pair, and then away.
+        let together = _mm256_sllv_epi32(pairs, _mm256_set1_epi64x(gap));
+        _mm256_srlv_epi64(together, _mm256_set_epi64x(gap - ahead, gap, gap - ahead, gap))
+    }
+}
+
+/// Packs the 16 values of `n` ≤ `NARROW` bits in `words` into `out`.
 ///
 /// # Safety
 /// The processor has the level's features; n + 16 bytes at `out` are writable.
 #[inline(always)]
-unsafe fn pack_narrow(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
+pub(super) unsafe fn pack_narrow(words: __m256i, n: u32, out: *mut u8) {
     // SAFETY: as the caller promises.
     unsafe {
-        let keep = _mm256_set1_epi32((1 << n) - 1);
-        let words = _mm256_packus_epi32(_mm256_and_si256(first, keep), _mm256_and_si256(second, keep));
         let pairs = _mm256_madd_epi16(words, _mm256_set1_epi32(1 | 1 << (16 + n)));
-        let keep = _mm256_set1_epi64x((1 << (2 * n)) - 1);
-        let shifted = _mm256_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
-        let fours = _mm256_or_si256(_mm256_and_si256(pairs, keep), _mm256_andnot_si256(keep, shifted));
         // Second fours begin in the middle of a byte where n is odd.
-        let ahead = i64::from(n % 2 * 4);
-        let fours = _mm256_sllv_epi64(fours, _mm256_set_epi64x(ahead, 0, ahead, 0));
+        let fours = fours(pairs, n, i64::from(n % 2 * 4));
         let behind = _mm256_shuffle_epi8(fours, SECOND_FOURS[n as usize].load(0));
         let bytes = _mm256_or_si256(_mm256_and_si256(fours, _mm256_set_epi64x(0, -1, 0, -1)), behind);
         _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(bytes));
         _mm_storeu_si128(out.add(n as usize).cast(), _mm256_extracti128_si256::<1>(bytes));
     }
+}
+
+/// Packs the values in `first` (0 … 3 and 8 … 11) and `second` (4 … 7 and 12 … 15), of which the low `n` bits count.
+///
+/// # Safety
+/// As for `pack_narrow`.
+#[inline(always)]
+unsafe fn pack_halves(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let keep = _mm256_set1_epi32((1 << n) - 1);
+        pack_narrow(_mm256_packus_epi32(_mm256_and_si256(first, keep), _mm256_and_si256(second, keep)), n, out);
+    }
+}
+
+/// For `put_strings`: the first bits of strings 0 … 3 of `n` bits in their bytes.
+#[inline(always)]
+pub(super) fn string_shift(n: u32) -> __m256i {
+    UNPACK64[n as usize].shift.load(0)
 }
 
 /// Stores four strings of `n` ≥ 8 bits, numbers `FIRST` … `FIRST` + 3 of those that begin in the byte at `out`; `before` are the strings
@@ -156,7 +185,13 @@ unsafe fn pack_narrow(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
 /// # Safety
 /// The processor has the level's features; what the strings take, and 8 bytes more, are writable.
 #[inline(always)]
-unsafe fn put_strings<const FIRST: usize>(v: __m256i, before: __m256i, shift: __m256i, n: u32, out: *mut u8) {
+pub(super) unsafe fn put_strings<const FIRST: usize>(
+    v: __m256i,
+    before: __m256i,
+    shift: __m256i,
+    n: u32,
+    out: *mut u8,
+) {
     // SAFETY: as the caller promises.
     unsafe {
         let back = _mm256_sub_epi64(_mm256_set1_epi64x(n.into()), shift);
@@ -183,13 +218,13 @@ fn pack32<const VALUES: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
             for i in 0..VALUES / 16 {
                 let at = codes.add(16 * i);
                 let (first, second) = (load_halves(at, at.add(8)), load_halves(at.add(4), at.add(12)));
-                pack_narrow(first, second, n, out.add(2 * n as usize * i));
+                pack_halves(first, second, n, out.add(2 * n as usize * i));
             }
             return;
         }
         let low = _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32);
         let keep = _mm256_set1_epi64x((1 << n) - 1);
-        let shift = UNPACK64[2 * n as usize].shift.load(0);
+        let shift = string_shift(2 * n);
         for i in 0..VALUES / 8 {
             let v = _mm256_and_si256(load(codes.add(8 * i)), low);
             let shifted = _mm256_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
@@ -214,7 +249,7 @@ fn pack64<const VALUES: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
                 let at = codes.add(16 * i);
                 let first = low_halves(load_halves(at, at.add(8)), load_halves(at.add(2), at.add(10)));
                 let second = low_halves(load_halves(at.add(4), at.add(12)), load_halves(at.add(6), at.add(14)));
-                pack_narrow(first, second, n, out.add(2 * n as usize * i));
+                pack_halves(first, second, n, out.add(2 * n as usize * i));
             }
             return;
         }
@@ -356,7 +391,7 @@ fn stream_lines(src: &[u8], dst: &mut [u8]) {
 
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
-fn room(packed: usize, out: &[u8]) {
+pub(super) fn room(packed: usize, out: &[u8]) {
     assert!(out.len() >= packed + 64);
 }
 
@@ -577,6 +612,54 @@ impl Simd<u64, 64> for Avx2 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx2 {
+    const PREFERS_SMALL: bool = true;
+
+    #[inline(always)]
+    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
+        lanes16::pack(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u16, twice: bool, codes: &mut [u16; S]) {
+        lanes16::sum_up(start, twice, codes);
+    }
+
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::sum_up(0, twice, codes)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u16; S]) -> u32 {
+        lanes16::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u16; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
+        lanes16::split(codes, width, positions, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        lanes16::pack(&highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        lanes16::merge(codes, width, positions, highs, high_width);
+    }
+
     #[inline(always)]
     fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
         transpose(widths, rows);

@@ -10,7 +10,7 @@ use super::{HIGHS, POSITIONS, SideBySide};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 /// For each set of eight lanes their numbers, a byte each; zeros follow.
-static LISTED: Lanes<[u8; 8], 256> = {
+pub(super) static LISTED: Lanes<[u8; 8], 256> = {
     let mut table = [[0; 8]; 256];
     let mut set = 0;
     while set < 256 {

@@ -7,6 +7,8 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_choose;
 #[cfg(target_arch = "x86_64")]
+mod avx2_lanes16;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;

@@ -157,6 +157,9 @@ fn order<W: Word, const S: usize, P: Simd<W, S>>() {
 #[test]
 fn avx2_agrees() {
     if is_x86_feature_detected!("avx2") {
+        check::<u16, 64, Avx2>(5);
+        check::<u16, 128, Avx2>(5);
+        check::<u16, 256, Avx2>(5);
         check::<u32, 128, Avx2>(8);
         check::<u64, 64, Avx2>(11);
         side_by_side::<u16, 256, Avx2>();
