@@ -136,7 +136,8 @@ unsafe fn sums16(v: __m256i, carry: &mut __m256i) -> __m256i {
     }
 }
 
-/// For a shuffle: in each half its `lane`th lane of 16 bits, counted from 1, for all lanes behind it, or for all if it is the last; zeros for the others.
+/// For a shuffle: in each half its `lane`th lane of 16 bits, counted from 1, for all lanes behind it, or for all if it is the last;
+/// zeros for the others.
 const fn last_of_half(lane: usize) -> Lanes<u8, 32> {
     let mut from = [0x80; 32];
     let mut i = 0;
