@@ -60,7 +60,7 @@ impl Quantizer {
         let (m, bias) = mantissa_and_bias(dtype);
         let exponent = i64::from(step.j) + i64::from(m) + i64::from(bias);
         let value = step.value();
-        let certain = certain_bins(m, value, abs_bound);
+        let certain = certain_bins(m, step, abs_bound);
         Quantizer {
             step,
             threshold: (exponent as u64) << m,
@@ -78,12 +78,17 @@ impl Quantizer {
 }
 
 /// See `Quantizer::certain`. The rounded inverse and the rounded product are off by 2^−m of the quotient together, so v is no further from its
-/// bin n than 1/2 + (|n| + 1) · 2^−m steps. Of what h is above 1/2 half is used, the rest is for what is rounded here.
-fn certain_bins(m: u32, step: f64, abs_bound: f64) -> u64 {
-    let spare = abs_bound / step - 0.5;
+/// bin n than 1/2 + (|n| + 1) · 2^−m steps. Of what h is above 1/2 half is used, the rest is for what is rounded here. If the step is a power
+/// of two nothing is off.
+fn certain_bins(m: u32, step: Step, abs_bound: f64) -> u64 {
+    // Larger bins may be distances of bits.
+    let most = 1 << (m - 3);
+    if step.w == 4 {
+        return most;
+    }
+    let spare = abs_bound / step.value() - 0.5;
     let bins = spare * (1u64 << (m - 1)) as f64 - 2.0;
-    // Larger ones may be distances of bits.
-    (bins.max(0.0) as u64).min(1 << (m - 3))
+    (bins.max(0.0) as u64).min(most)
 }
 
 /// Bits of the largest f32 or f64 that is not above `x` ≥ 0; 0 for other types.
@@ -287,8 +292,10 @@ mod tests {
     /// between two bins, where the quotient's error matters.
     fn agree<E: Element>(dtype: DType, from_f64: impl Fn(f64) -> E::Word) {
         for abs in (1..400).map(|i| 1e-20 * 1.3f64.powi(i)) {
-            // Just above half a step, and well above.
-            for abs in [abs, bound::exp2(-20) * (1.0 + bound::exp2(-18)) * abs, abs.powi(2)] {
+            // Some of them are just above half a step, or exactly that.
+            for abs in
+                [abs, bound::exp2(-20) * (1.0 + bound::exp2(-18)) * abs, abs.powi(2), bound::exp2(abs.log2() as i32)]
+            {
                 let Some(step) = Step::for_bound(dtype, abs, crate::params::Profile::Adaptive) else { continue };
                 let q = Quantizer::new(dtype, step, abs);
                 let certain = q.certain as i64;
@@ -319,9 +326,8 @@ mod tests {
 
     #[test]
     fn most_bins_are_certain() {
-        let certain = |abs| Quantizer::new(DType::F32, Step { w: 4, j: -2 }, abs).certain;
-        assert_eq!(certain(0.5), 0);
-        assert_eq!(certain(0.5 + 1.0 / 1024.0), (1 << 12) - 2);
-        assert_eq!(certain(1.0), 1 << 20);
+        let certain = |w, abs| Quantizer::new(DType::F32, Step { w, j: 0 }, abs).certain;
+        assert_eq!([certain(4, 2.0), certain(5, 2.5), certain(5, 5.0)], [1 << 20, 0, 1 << 20]);
+        assert_eq!(certain(5, 2.5 + 5.0 / 1024.0), (1 << 12) - 2);
     }
 }
