@@ -119,10 +119,7 @@ template <class T> struct FastEncoder {
         if (near) again = measure<QUANTIZED>(q, n);
         if (QUANTIZED && uniform(again)) {
             if (near) reload(q, source);
-            if (!measure_far(q, n)) {
-                reload(q, source);
-                measure_exactly(q, n);
-            }
+            measure_far(q, n);
             bool wide = false;
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
@@ -143,13 +140,12 @@ template <class T> struct FastEncoder {
     // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.
     template <bool QUANTIZED> DEV u32 to_codes(Word (&v)[T::VALUES]) const {
         Word any = 0, signs = 0;
-        bool near = true;
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) {
-            v[i] = QUANTIZED ? shared.quantizer.plain_code(v[i], near, signs) : to_exponent_code<T>(v[i]);
+            v[i] = QUANTIZED ? shared.quantizer.nearest_code(v[i], signs) : to_exponent_code<T>(v[i]);
             any |= v[i];
         }
-        if (QUANTIZED) any |= near ? signs & (Word)1 << (8 * sizeof(Word) - 1) : ~(Word)0;
+        if (QUANTIZED) any |= signs & (Word)1 << (8 * sizeof(Word) - 1);
         return width_of(warp_or(any));
     }
 
@@ -170,21 +166,15 @@ template <class T> struct FastEncoder {
         if (source.whole) load(q, source.start);
         else load_part(q, source);
     }
-    // The same with numbers beyond T; false where that is not exact.
-    DEV bool measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        bool good = true;
+    // The same with numbers beyond T.
+    DEV void measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
         one_by_one(q, [&](uint4 words, int) {
             Word v[T::VALUES];
             split(words, v);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = shared.quantizer.any_code(v[i], good);
+            for (int i = 0; i < T::VALUES; i++) v[i] = shared.quantizer.any_code(v[i]);
             return join(v);
         });
-        widths(q, n);
-        return __all_sync(FULL, good);
-    }
-    DEV void measure_exactly(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        one_by_one(q, [&](uint4 words, int) { return exact_codes(words); });
         widths(q, n);
     }
     DEV void widths(const uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
@@ -256,14 +246,6 @@ template <class T> struct FastEncoder {
             for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
             q[PER_WARP - 1] = f(x, k);
         }
-    }
-
-    DEV uint4 exact_codes(uint4 words) const {
-        Word v[T::VALUES];
-        split(words, v);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] = to_zigzag<T>(shared.quantizer.bin_of(v[i]));
-        return join(v);
     }
 
     DEV void tell(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {

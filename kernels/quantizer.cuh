@@ -122,33 +122,30 @@ template <class T> struct Quantizer {
     // Codes of up to so many bits stand for numbers below T.
     enum { PLAIN_WIDTH = T::MANTISSA - 2 };
 
-    // The zigzag code of the rounded quotient; clears `near` where it may not be the bin. What comes to the top bit of `signs` is set where
-    // the quotient is so far below zero that its code is that of another.
-    DEV Word plain_code(Word bits, bool& near, Word& signs) const { return plain_code_of(number_of_element(bits), near, signs); }
-    DEV u32 plain_code_of(float v, bool& near, u32& signs) const {
-        const float biased = v * inverse + 12582912.0f;
-        near &= fabsf(error_of(v, biased - 12582912.0f)) <= bound;
-        signs |= bits_of(biased);
-        const u32 twice = 2 * bits_of(biased) - 2 * 0x4B400000u;
+    // Zigzag codes for profile `fast`, whose step is a power of two: dividing by it is exact and the quotient is rounded once, so the bin is the nearest
+    // one, half a step away at most. No bound is less, so nothing is checked.
+
+    // The code of a number below T; of others one of more than PLAIN_WIDTH bits, or that of a number below T where the top bit comes to be set in `signs`,
+    // as the quotient is so far below zero.
+    DEV Word nearest_code(Word bits, Word& signs) const { return nearest_code_of(number_of_element(bits), signs); }
+    DEV u32 nearest_code_of(float v, u32& signs) const {
+        const u32 biased = bits_of(fused(v, inverse, 12582912.0f));
+        signs |= biased;
+        const u32 twice = 2 * biased - 2 * 0x4B400000u;
         return twice ^ (u32)((i32)twice >> 31);
     }
-    DEV u64 plain_code_of(double v, bool& near, u64& signs) const {
-        const double biased = v * inverse + 6755399441055744.0;
-        near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
-        signs |= bits_of(biased);
-        const u64 twice = 2 * bits_of(biased) - 2 * 0x4338000000000000ull;
+    DEV u64 nearest_code_of(double v, u64& signs) const {
+        const u64 biased = bits_of(fused(v, inverse, 6755399441055744.0));
+        signs |= biased;
+        const u64 twice = 2 * biased - 2 * 0x4338000000000000ull;
         return twice ^ (u64)((i64)twice >> 63);
     }
-
-    // The zigzag code of any element, if the rounded quotient is the bin where there is one; clears `near` where it may not be.
-    DEV Word any_code(Word bits, bool& near) const {
+    // The code of any element.
+    DEV Word any_code(Word bits) const {
         const Float v = number_of_element(bits);
         Word signs = 0;
-        bool plain = true;
-        const Word code = plain_code_of(v, plain, signs), kept = wrap<T>(2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1)));
-        const bool close = magnitude_of(v) < far;
-        near &= plain || !close;
-        return close ? wrap<T>(code) : kept;
+        const Word code = nearest_code_of(v, signs), kept = wrap<T>(2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1)));
+        return magnitude_of(v) < far ? wrap<T>(code) : kept;
     }
     static DEV float magnitude_of(float v) { return fabsf(v); }
     static DEV double magnitude_of(double v) { return fabs(v); }
