@@ -131,7 +131,9 @@ fn encode<E: Element, const S: usize>(
 
 /// The least and the largest value of each subchunk, as signed numbers.
 pub struct Extremes<W> {
+    /// The least value of each subchunk.
     pub least: [W; SUBCHUNKS],
+    /// The greatest.
     pub most: [W; SUBCHUNKS],
 }
 

@@ -53,7 +53,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                     $place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
                 }
                 if past_caches {
-                    <P as Simd<E::Word, S>>::stream(&staged[..len], out);
+                    P::stream(&staged[..len], out);
                 }
             }
         };
@@ -64,7 +64,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             write!(|_s, place| place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)));
         }
         Content::Packed(parts, body) => match &plan.quantizer {
-            Some(q) if <P as Simd<u16, S>>::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
+            Some(q) if P::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
                 let mut codes = Codes::<u16, S>::new(parts);
                 write!(|s, place| {
                     let codes = codes.get::<E::Word, P>(parts, s, body);

@@ -42,7 +42,7 @@ const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: positions and full words, and what is written behind them.
 const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS + HIGHS_SLACK;
-/// The most that `Lists` take: widths of bytes, or positions and high parts of 64 bits.
+/// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or positions and high parts of 64 bits.
 const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
 
 impl Buffers {

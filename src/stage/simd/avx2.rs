@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
 use crate::stage::stream;
 
@@ -363,7 +363,7 @@ unsafe fn ascend_by<const N: usize>(at: *const u8) -> bool {
     }
 }
 
-/// See `Simd::ascend`: as many at a time as there are, the last ones together with some of those before them.
+/// See `SimdLevel::ascend`: as many at a time as there are, the last ones together with some of those before them.
 #[inline(always)]
 fn ascend(positions: &[u8]) -> bool {
     let (at, pairs) = (positions.as_ptr(), positions.len() - 1);
@@ -378,7 +378,7 @@ fn ascend(positions: &[u8]) -> bool {
     }
 }
 
-/// See `Simd::stream`: a line at a time.
+/// See `SimdLevel::stream`: a line at a time.
 #[inline(always)]
 fn stream_lines(src: &[u8], dst: &mut [u8]) {
     stream::copy_lines(src, dst, |from, to| {
@@ -393,6 +393,30 @@ fn stream_lines(src: &[u8], dst: &mut [u8]) {
 #[inline(always)]
 pub(super) fn room(packed: usize, out: &[u8]) {
     assert!(out.len() >= packed + 64);
+}
+
+impl SimdLevel for Avx2 {
+    const PREFERS_SMALL: bool = true;
+
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
+    }
 }
 
 impl Simd<u32, 128> for Avx2 {
@@ -454,16 +478,6 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn side_by_side(widths: &[[u8; 128]; SUBCHUNKS], rows: &mut SideBySide<128>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<128>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
     fn split(codes: &[u32; 128], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u32; HIGHS]) -> usize {
         lanes32::split(codes, width, positions, highs)
     }
@@ -472,16 +486,6 @@ impl Simd<u32, 128> for Avx2 {
     fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack32::<MAX_EXCEPTIONS>(highs, n, out);
         (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
     }
 
     #[inline(always)]
@@ -564,16 +568,6 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn side_by_side(widths: &[[u8; 64]; SUBCHUNKS], rows: &mut SideBySide<64>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<64>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
     fn split(codes: &[u64; 64], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u64; HIGHS]) -> usize {
         lanes64::split(codes, width, positions, highs)
     }
@@ -582,16 +576,6 @@ impl Simd<u64, 64> for Avx2 {
     fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack64::<MAX_EXCEPTIONS>(highs, n, out);
         (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
     }
 
     #[inline(always)]
@@ -612,8 +596,6 @@ impl Simd<u64, 64> for Avx2 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx2 {
-    const PREFERS_SMALL: bool = true;
-
     #[inline(always)]
     fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
         lanes16::pack(codes, n, out);
@@ -659,31 +641,6 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         lanes16::merge(codes, width, positions, highs, high_width);
     }
-
-    #[inline(always)]
-    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
-    }
 }
 
-impl Simd<u8, 512> for Avx2 {
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-}
+impl Simd<u8, 512> for Avx2 {}

@@ -115,7 +115,7 @@ unsafe fn sample64(x: *const u64) -> __m256i {
     }
 }
 
-/// See `Simd::side_by_side`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
+/// See `SimdLevel::side_by_side`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
 #[inline(always)]
 pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
     const { assert!(SUBCHUNKS == 32 && (S / SAMPLE).is_multiple_of(16)) };
@@ -147,7 +147,7 @@ pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideB
     }
 }
 
-/// See `Simd::wider`.
+/// See `SimdLevel::wider`.
 #[inline(always)]
 pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     const { assert!(SUBCHUNKS == 32) };

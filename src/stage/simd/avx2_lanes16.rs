@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, room, store, string_shift};
 use super::avx2_choose::LISTED;
-use super::{HIGHS, POSITIONS};
+use super::{HIGHS, POSITIONS, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 const LANES: usize = 16;
@@ -187,9 +187,7 @@ pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
         }
         store(any.as_mut_ptr(), all);
     }
-    let any = any.into_iter().fold(0, |a, b| a | b);
-    let any = any | any >> 32;
-    u16::BITS - ((any | any >> 16) as u16).leading_zeros()
+    scalar::width16(&any)
 }
 
 /// The widths of each fourth of 32 codes, in lanes of 32 bits: the exponents of their floating-point values.

@@ -7,10 +7,11 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::avx2_choose::{transpose, wider};
-use super::avx512_choose::{lanes16, lanes32, lanes64};
+use super::avx512_choose::{lanes32, lanes64};
+use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
-use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
 use crate::stage::stream;
 
@@ -36,7 +37,7 @@ impl<T, const N: usize> Lanes<T, N> {
 /// for the shift had done it all.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn opaque(mut v: __m512i) -> __m512i {
+pub(super) fn opaque(mut v: __m512i) -> __m512i {
     // SAFETY: there is no instruction in it.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
@@ -72,13 +73,13 @@ pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
 #[derive(Clone, Copy)]
-struct Unpack {
-    low: Lanes<u8, 64>,
-    high: Lanes<u8, 64>,
-    shift: Lanes<u8, 64>,
+pub(super) struct Unpack {
+    pub low: Lanes<u8, 64>,
+    pub high: Lanes<u8, 64>,
+    pub shift: Lanes<u8, 64>,
 }
 
-const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpack; ROWS] {
+pub(super) const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpack; ROWS] {
     let mut table = [Unpack { low: Lanes([0; 64]), high: Lanes([0; 64]), shift: Lanes([0; 64]) }; ROWS];
     let mut n = 1;
     while n < ROWS {
@@ -99,7 +100,6 @@ const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpack; ROWS] {
     table
 }
 
-static UNPACK16: [Unpack; 17] = unpack_table(2);
 static UNPACK32: [Unpack; 33] = unpack_table(4);
 static UNPACK64: [Unpack; 65] = unpack_table(8);
 
@@ -131,11 +131,11 @@ fn position_masks(positions: &[u8]) -> [u64; 2] {
 }
 
 /// What a code without an exception has for a number in `numbers_of`: more than any width.
-const NO_EXCEPTION: u8 = 0x80;
+pub(super) const NO_EXCEPTION: u8 = 0x80;
 
 /// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
 #[inline(always)]
-fn numbers_of(positions: &[u8]) -> Numbers {
+pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
     const ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
         let mut numbers = [0; 64 + MAX_EXCEPTIONS];
         let mut i = 0;
@@ -162,9 +162,9 @@ fn numbers_of(positions: &[u8]) -> Numbers {
 
 /// A byte for each code.
 #[repr(C, align(64))]
-struct Numbers([u8; 128]);
+pub(super) struct Numbers(pub [u8; 128]);
 
-/// See `Simd::ascend`: for up to 64 positions one comparison with the positions one place on.
+/// See `SimdLevel::ascend`: for up to 64 positions one comparison with the positions one place on.
 #[inline(always)]
 fn ascend(positions: &[u8]) -> bool {
     let pairs = positions.len() - 1;
@@ -177,23 +177,6 @@ fn ascend(positions: &[u8]) -> bool {
         let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
         let next = _mm512_maskz_loadu_epi8(present, positions.as_ptr().add(1).cast());
         _mm512_mask_cmplt_epu8_mask(present, this, next) == present
-    }
-}
-
-/// The values of `n` bits that are packed at `packed`, as many as lanes.
-///
-/// # Safety
-/// The processor has the level's features; 64 bytes at `packed` are readable.
-#[inline(always)]
-unsafe fn unpack16(packed: *const u8, n: u32) -> __m512i {
-    let row = &UNPACK16[n as usize];
-    // SAFETY: as the caller promises.
-    unsafe {
-        let x = _mm512_loadu_si512(packed.cast());
-        let low = _mm512_permutexvar_epi8(row.low.load(), x);
-        let high = _mm512_permutexvar_epi8(row.high.load(), x);
-        let keep = _mm512_set1_epi16((u32::MAX >> (32 - n)) as i16);
-        _mm512_and_si512(_mm512_shrdv_epi16(low, high, row.shift.load()), keep)
     }
 }
 
@@ -269,65 +252,6 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn unzigzag16(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let sign = _mm512_sub_epi16(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi16(1)));
-        _mm512_xor_si512(_mm512_srli_epi16::<1>(v), sign)
-    }
-}
-
-/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of the second half.
-const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
-    let mut from = [0; 64];
-    let mut lane = 0;
-    while lane < 32 {
-        let last = lane / reach * reach + reach / 2 - 1;
-        from[2 * lane] = 2 * last as u8;
-        from[2 * lane + 1] = 2 * last as u8 + 1;
-        lane += 1;
-    }
-    Lanes(from)
-}
-
-/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the bytes of these.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        // The compiler would make two instructions of the masked one if it knew the lanes.
-        let from = opaque(const { &last_of_halves(REACH) }.load());
-        _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
-    }
-}
-
-/// Running sums of 16-bit lanes, behind the sum `carry` in all lanes, which goes on.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
-unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let v = _mm512_add_epi16(v, _mm512_slli_epi32::<16>(v));
-        let v = add_halves::<4, 0xf0f0_f0f0_f0f0_f0f0>(v);
-        let v = add_halves::<8, 0xff00_ff00_ff00_ff00>(v);
-        let v = add_halves::<16, 0xffff_0000_ffff_0000>(v);
-        let v = add_halves::<32, 0xffff_ffff_0000_0000>(v);
-        let sums = _mm512_add_epi16(v, *carry);
-        *carry = _mm512_add_epi16(*carry, _mm512_permutexvar_epi8(const { &last_of_halves(64) }.load(), v));
-        sums
-    }
-}
-
-/// Zigzag undone.
-///
-/// # Safety
-/// The processor has the level's features.
-#[inline(always)]
 unsafe fn unzigzag64(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
@@ -354,7 +278,7 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
     }
 }
 
-/// See `Simd::stream`: a line at a time.
+/// See `SimdLevel::stream`: a line at a time.
 #[inline(always)]
 fn stream_lines(src: &[u8], dst: &mut [u8]) {
     stream::copy_lines(src, dst, |from, to| {
@@ -367,6 +291,30 @@ fn stream_lines(src: &[u8], dst: &mut [u8]) {
 #[inline(always)]
 pub(super) fn room(packed: usize, out: &[u8]) {
     assert!(out.len() >= packed + 64);
+}
+
+impl SimdLevel for Avx512 {
+    const PREFERS_SMALL: bool = true;
+
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        ascend(positions)
+    }
+
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream_lines(src, dst);
+    }
 }
 
 impl Simd<u32, 128> for Avx512 {
@@ -426,16 +374,6 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn side_by_side(widths: &[[u8; 128]; SUBCHUNKS], rows: &mut SideBySide<128>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<128>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
     fn split(codes: &[u32; 128], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u32; HIGHS]) -> usize {
         lanes32::split(codes, width, positions, highs)
     }
@@ -444,16 +382,6 @@ impl Simd<u32, 128> for Avx512 {
     fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack16s::<{ MAX_EXCEPTIONS / 16 }>(highs, n, out);
         (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
     }
 
     #[inline(always)]
@@ -539,16 +467,6 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn side_by_side(widths: &[[u8; 64]; SUBCHUNKS], rows: &mut SideBySide<64>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<64>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
     fn split(codes: &[u64; 64], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u64; HIGHS]) -> usize {
         lanes64::split(codes, width, positions, highs)
     }
@@ -557,16 +475,6 @@ impl Simd<u64, 64> for Avx512 {
     fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack64::<{ MAX_EXCEPTIONS / 8 }>(highs, n, out);
         (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
     }
 
     #[inline(always)]
@@ -596,8 +504,6 @@ impl Simd<u64, 64> for Avx512 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
-    const PREFERS_SMALL: bool = true;
-
     #[inline(always)]
     fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
         pack32s(codes, n, out);
@@ -605,59 +511,17 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
 
     #[inline(always)]
     fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
-        const { assert!(S.is_multiple_of(32)) };
-        room(S / 8 * n as usize, packed);
-        // SAFETY: as above; 64 bytes from 4n·i on are in `packed`.
-        unsafe {
-            for i in 0..S / 32 {
-                let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
-                _mm512_storeu_si512(codes.as_mut_ptr().add(32 * i).cast(), v);
-            }
-        }
+        lanes16::unpack(packed, n, codes);
     }
 
     #[inline(always)]
     fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
-        // SAFETY: only code of this level calls this; each access is to 32 of the codes.
-        unsafe {
-            let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
-            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-            for i in 0..S / 32 {
-                let at = codes.as_mut_ptr().add(32 * i).cast();
-                let mut v = unzigzag16(_mm512_loadu_si512(at));
-                if twice {
-                    v = sums16(v, &mut slope);
-                    beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
-                }
-                let v = sums16(v, &mut carry);
-                beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
-                _mm512_storeu_si512(at, v);
-            }
-            _mm512_movepi16_mask(beyond) == 0
-        }
+        lanes16::try_sum_up(twice, codes)
     }
 
     #[inline(always)]
     fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        // One vector holds the high parts; more are rare.
-        if positions.len() > 32 || S > 128 {
-            return scalar::merge(codes, width, positions, highs, high_width);
-        }
-        room(64, highs);
-        let numbers = numbers_of(positions);
-        // SAFETY: only code of this level calls this; 64 bytes are in `highs`; codes are accessed 32 at a time, and so are numbers.
-        unsafe {
-            let parts = unpack16(highs.as_ptr(), high_width);
-            let (none, width) = (_mm512_set1_epi16(NO_EXCEPTION.into()), _mm512_set1_epi16(width as i16));
-            for i in 0..S / 32 {
-                let number = _mm512_cvtepu8_epi16(_mm256_load_si256(numbers.0.as_ptr().add(32 * i).cast()));
-                let part = _mm512_permutexvar_epi16(number, parts);
-                // As above.
-                let part = _mm512_sllv_epi16(part, _mm512_ternarylogic_epi64::<0xEA>(number, none, width));
-                let at = codes.as_mut_ptr().add(32 * i).cast();
-                _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
-            }
-        }
+        lanes16::merge(codes, width, positions, highs, high_width);
     }
 
     #[inline(always)]
@@ -671,16 +535,6 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        transpose(widths, rows);
-    }
-
-    #[inline(always)]
-    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(always)]
     fn split(codes: &[u16; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
         lanes16::split(codes, width, positions, highs)
     }
@@ -689,16 +543,6 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         pack32s(&highs[..MAX_EXCEPTIONS], n, out);
         (count * n as usize).div_ceil(8)
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
-    }
-
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
     }
 }
 
@@ -714,14 +558,9 @@ impl Simd<u8, 512> for Avx512 {
         // SAFETY: as above; 64 bytes from 4n·i on are in `packed`; 32 lanes are narrowed and stored.
         unsafe {
             for i in 0..16 {
-                let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
+                let v = lanes16::unpack16(packed.as_ptr().add(4 * n as usize * i), n);
                 _mm256_storeu_si256(codes.as_mut_ptr().add(32 * i).cast(), _mm512_cvtepi16_epi8(v));
             }
         }
-    }
-
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
     }
 }

@@ -1,4 +1,4 @@
-//! What the encoder's choice looks at, for lanes of 16 bits, and of 32 and of 64 bits (the same code, by a macro). Only code compiled for
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits: the same code, by a macro. Only code compiled for
 //! `Level::Avx512` may call any of it: that makes the intrinsics sound.
 
 use std::arch::x86_64::*;
@@ -40,7 +40,7 @@ unsafe fn sample64(x: *const u64) -> __m512i {
 
 /// The positions of the set bits of `masks`, 64 a word, at most `MAX_EXCEPTIONS`.
 #[inline(always)]
-fn list_positions(masks: &[u64], positions: &mut [u8; POSITIONS]) {
+pub(super) fn list_positions(masks: &[u64], positions: &mut [u8; POSITIONS]) {
     const BYTES: Lanes<u8, 64> = {
         let mut b = [0; 64];
         let mut i = 0;
@@ -60,88 +60,6 @@ fn list_positions(masks: &[u64], positions: &mut [u8; POSITIONS]) {
             _mm512_storeu_si512(positions.as_mut_ptr().add(count).cast(), listed);
         }
         count += mask.count_ones() as usize;
-    }
-}
-
-/// For any number of 16-bit words that fills vectors.
-pub mod lanes16 {
-    use super::*;
-
-    const LANES: usize = 32;
-
-    /// See `Simd::width`.
-    #[inline(always)]
-    pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
-        const { assert!(S.is_multiple_of(LANES)) };
-        let mut any = [0u64; 8];
-        // SAFETY: see above; `LANES` codes are read at a time.
-        unsafe {
-            let mut all = _mm512_setzero_si512();
-            for i in 0..S / LANES {
-                all = _mm512_or_si512(all, _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast()));
-            }
-            _mm512_storeu_si512(any.as_mut_ptr().cast(), all);
-        }
-        let any = any.into_iter().fold(0, |a, b| a | b);
-        let any = any | any >> 32;
-        u16::BITS - ((any | any >> 16) as u16).leading_zeros()
-    }
-
-    /// See `Simd::widths`.
-    #[inline(always)]
-    pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
-        const { assert!(SAMPLE == 4 && S.is_multiple_of(2 * LANES)) };
-        // SAFETY: see above; `LANES` codes are read at a time, 16 widths stored.
-        unsafe {
-            let high = _mm512_set1_epi64(0xffff << 32);
-            for i in 0..S / (2 * LANES) {
-                let v = |k: usize| _mm512_loadu_si512(codes.as_ptr().add((2 * i + k) * LANES).cast());
-                // Each fourth of the first vector in the low halves of 64-bit lanes, of the second one in the high halves.
-                let sample = _mm512_ternarylogic_epi64::<0xF8>(
-                    _mm512_srli_epi64::<48>(v(0)),
-                    _mm512_srli_epi64::<16>(v(1)),
-                    high,
-                );
-                let w = _mm512_cvtepi32_epi8(_mm512_sub_epi32(_mm512_set1_epi32(32), _mm512_lzcnt_epi32(sample)));
-                _mm_storeu_si128(widths.as_mut_ptr().add(16 * i).cast(), w);
-            }
-        }
-    }
-
-    /// See `Simd::split`.
-    #[inline(always)]
-    pub fn split<const S: usize>(
-        codes: &[u16; S],
-        width: u32,
-        positions: &mut [u8; POSITIONS],
-        highs: &mut [u16; HIGHS],
-    ) -> usize {
-        const { assert!(S.is_multiple_of(2 * LANES) && S <= 512 && HIGHS >= MAX_EXCEPTIONS + LANES) };
-        let mut masks = [0u64; 8];
-        // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
-        unsafe {
-            let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
-            let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
-            for i in 0..S / LANES {
-                masks[i / 2] |= u64::from(_mm512_cmpgt_epu16_mask(v(i), limit)) << (i % 2 * LANES);
-            }
-            let count = masks.iter().map(|m| m.count_ones() as usize).sum();
-            if count > MAX_EXCEPTIONS {
-                return count;
-            }
-            let shift = _mm_cvtsi32_si128(width as i32);
-            let mut at = 0;
-            // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
-            for i in 0..S / LANES {
-                let wide = (masks[i / 2] >> (i % 2 * LANES)) as u32;
-                let parts = _mm512_maskz_compress_epi16(wide, _mm512_srl_epi16(v(i), shift));
-                _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
-                at += wide.count_ones() as usize;
-            }
-            _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), _mm512_setzero_si512());
-            list_positions(&masks[..S / 64], positions);
-            count
-        }
     }
 }
 

@@ -13,6 +13,8 @@ pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
 #[cfg(target_arch = "x86_64")]
+mod avx512_lanes16;
+#[cfg(target_arch = "x86_64")]
 mod avx512_pack;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -36,12 +38,39 @@ pub const WRITE_SLACK: usize = 64;
 /// In each row a byte for each subchunk of a chunk.
 pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
 
-/// The loops for subchunks of S words at one level. All levels give the same results; what a level does not have it takes from the
-/// portable code.
-pub trait Simd<W: Word, const S: usize> {
-    /// Whether words of this width are faster than wider ones, so that it pays to try whether values fit them.
+/// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
+/// it takes from the portable code.
+pub trait SimdLevel {
+    /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
 
+    /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        scalar::side_by_side(widths, rows);
+    }
+
+    /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        scalar::wider(rows, limits)
+    }
+
+    /// Whether each of the positions, at least one, is greater than the one before it.
+    #[inline(always)]
+    fn ascend(positions: &[u8]) -> bool {
+        scalar::ascend(positions)
+    }
+
+    /// `stage::stream::copy`.
+    #[inline(always)]
+    fn stream(src: &[u8], dst: &mut [u8]) {
+        stream::copy(src, dst);
+    }
+}
+
+/// The loops of one level for subchunks of S words.
+pub trait Simd<W: Word, const S: usize>: SimdLevel {
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
     #[inline(always)]
     fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
@@ -93,18 +122,6 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::widths(codes, widths);
     }
 
-    /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
-    #[inline(always)]
-    fn side_by_side(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        scalar::side_by_side(widths, rows);
-    }
-
-    /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
-    #[inline(always)]
-    fn wider(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        scalar::wider(rows, limits)
-    }
-
     /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
     /// many there are; if these are more than `MAX_EXCEPTIONS`, the lists are worth nothing.
     #[inline(always)]
@@ -119,21 +136,9 @@ pub trait Simd<W: Word, const S: usize> {
         scalar::pack_highs(highs, count, n, out)
     }
 
-    /// Whether each of the positions, at least one, is greater than the one before it.
-    #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        scalar::ascend(positions)
-    }
-
     /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
     #[inline(always)]
     fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
         scalar::merge(codes, width, positions, highs, high_width);
-    }
-
-    /// `stage::stream::copy`.
-    #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream::copy(src, dst);
     }
 }

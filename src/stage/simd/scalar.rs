@@ -1,6 +1,6 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{HIGHS, POSITIONS, SideBySide, Simd};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
 use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::stage::exponent;
 use crate::stage::word::Word;
@@ -8,6 +8,7 @@ use crate::stage::word::Word;
 /// The portable implementation: every loop as it stands here.
 pub struct Scalar;
 
+impl SimdLevel for Scalar {}
 impl<W: Word, const S: usize> Simd<W, S> for Scalar {}
 
 /// See `Simd::pack`.
@@ -99,6 +100,14 @@ pub fn width<W: Word, const S: usize>(codes: &[W; S]) -> u32 {
     codes.iter().fold(W::ZERO, |a, c| a | *c).width()
 }
 
+/// The width of the largest of the 16-bit codes that lie in `fours`, four in each word.
+#[inline(always)]
+pub fn width16(fours: &[u64]) -> u32 {
+    let any = fours.iter().fold(0, |a, b| a | b);
+    let any = any | any >> 32;
+    u16::BITS - ((any | any >> 16) as u16).leading_zeros()
+}
+
 /// See `Simd::widths`.
 #[inline(always)]
 pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
@@ -107,7 +116,7 @@ pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
     }
 }
 
-/// See `Simd::side_by_side`.
+/// See `SimdLevel::side_by_side`.
 #[inline(always)]
 pub fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
     for (k, row) in rows[..S / SAMPLE].iter_mut().enumerate() {
@@ -115,7 +124,7 @@ pub fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut Si
     }
 }
 
-/// See `Simd::wider`.
+/// See `SimdLevel::wider`.
 #[inline(always)]
 pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     let mut counts = [0; SUBCHUNKS];
@@ -152,7 +161,7 @@ pub fn pack_highs<W: Word>(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [
     packed.finish()
 }
 
-/// See `Simd::ascend`.
+/// See `SimdLevel::ascend`.
 #[inline(always)]
 pub fn ascend(positions: &[u8]) -> bool {
     positions.windows(2).all(|p| p[0] < p[1])

@@ -126,21 +126,21 @@ fn exceptions<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], width: u32
     assert_eq!(back, *codes, "{count} high parts of {n} bits above {width}");
 }
 
-fn side_by_side<W: Word, const S: usize, P: Simd<W, S>>() {
+fn side_by_side<const S: usize, P: SimdLevel>() {
     let widths: [[u8; S]; SUBCHUNKS] =
         std::array::from_fn(|s| std::array::from_fn(|k| (s * S + k).wrapping_mul(2654435761) as u8 >> 1));
     let (mut rows, mut expected) = ([[0; SUBCHUNKS]; S], [[0; SUBCHUNKS]; S]);
     P::side_by_side(&widths, &mut rows);
-    <Scalar as Simd<W, S>>::side_by_side(&widths, &mut expected);
+    Scalar::side_by_side(&widths, &mut expected);
     for limits in [[0; SUBCHUNKS], [70; SUBCHUNKS], rows[3]] {
-        assert_eq!(P::wider(&rows, &limits), <Scalar as Simd<W, S>>::wider(&expected, &limits));
+        assert_eq!(P::wider(&rows, &limits), Scalar::wider(&expected, &limits));
     }
     rows.sort();
     expected.sort();
     assert_eq!(rows, expected);
 }
 
-fn order<W: Word, const S: usize, P: Simd<W, S>>() {
+fn order<P: SimdLevel>() {
     for len in 1..=200u8 {
         let mut positions: Vec<u8> = (0..len).map(|i| i + u8::from(i > 20) * 55).collect();
         assert!(P::ascend(&positions), "{positions:?}");
@@ -162,10 +162,10 @@ fn avx2_agrees() {
         check::<u16, 256, Avx2>(5);
         check::<u32, 128, Avx2>(8);
         check::<u64, 64, Avx2>(11);
-        side_by_side::<u16, 256, Avx2>();
-        side_by_side::<u32, 128, Avx2>();
-        side_by_side::<u64, 64, Avx2>();
-        order::<u32, 128, Avx2>();
+        side_by_side::<256, Avx2>();
+        side_by_side::<128, Avx2>();
+        side_by_side::<64, Avx2>();
+        order::<Avx2>();
     }
 }
 
@@ -178,8 +178,8 @@ fn avx512_agrees() {
         check::<u16, 256, Avx512>(5);
         check::<u32, 128, Avx512>(8);
         check::<u64, 64, Avx512>(11);
-        side_by_side::<u16, 64, Avx512>();
-        side_by_side::<u16, 256, Avx512>();
-        order::<u32, 128, Avx512>();
+        side_by_side::<64, Avx512>();
+        side_by_side::<256, Avx512>();
+        order::<Avx512>();
     }
 }
