@@ -128,20 +128,22 @@ fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
 fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bodies: &mut [u8]) -> Result<usize> {
     let layout = index.layout();
     let mut encoder = codec.encoder()?;
+    let past_caches = src.len() >= stream::MIN_BYTES;
     let mut spare = [0u8; CHUNK_BYTES + SLACK];
     let mut at = 0;
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
             let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
-            // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare.
-            let direct = bodies.len() - at >= spare.len();
+            // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare. Otherwise past the caches it
+            // does so too: an encoder's stores would have memory read that nobody needs.
+            let direct = !past_caches && bodies.len() - at >= spare.len();
             let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
             let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !direct {
                 match bodies.get_mut(at..at + bytes) {
-                    Some(place) => place.copy_from_slice(&spare[..bytes]),
+                    Some(place) => copy(&spare[..bytes], place, past_caches),
                     None => return too_small(&layout, bodies.len()),
                 }
             }
@@ -150,7 +152,15 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
         }
         index.set_group(g, (layout.bodies_at() + start) as u64, sum);
     }
+    if past_caches {
+        stream::fence();
+    }
     Ok(at)
+}
+
+/// Copies bodies to their place.
+fn copy(bodies: &[u8], place: &mut [u8], past_caches: bool) {
+    if past_caches { stream::copy(bodies, place) } else { place.copy_from_slice(bodies) }
 }
 
 /// What a unit of chunks came to.
@@ -176,6 +186,7 @@ fn compress_parallel<C: ChunkCodec>(
     let (next, placed, end) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let failed = AtomicBool::new(false);
     let capacity = bodies.len();
+    let past_caches = src.len() >= stream::MIN_BYTES;
     let shared = Shared::new(bodies);
     pool::run(tasks, &|| {
         let _alarm = Alarm(&failed);
@@ -205,12 +216,16 @@ fn compress_parallel<C: ChunkCodec>(
             placed.store(u + 1, Ordering::Release);
             if unit.end <= capacity {
                 // SAFETY: units take consecutive ranges, so no two overlap; `bodies` outlives the pool's scope.
-                unsafe { shared.part(start..unit.end) }.copy_from_slice(&scratch[..used]);
+                let place = unsafe { shared.part(start..unit.end) };
+                copy(&scratch[..used], place, past_caches);
             }
             units.lock().unwrap_or_else(|e| e.into_inner())[u] = unit;
         };
         // A thread that finds no memory leaves the work to the others.
         let _ = with_scratch(UNIT_CHUNKS * CHUNK_BYTES + SLACK, encode_units);
+        if past_caches {
+            stream::fence();
+        }
     });
     if placed.into_inner() < n {
         return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
