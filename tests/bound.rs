@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
 use sleek::{DType, Kind, Mode, Params, Profile};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
 const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
@@ -389,6 +390,50 @@ fn what_cannot_be_promised_is_refused() {
     }
     let odd = sleek::compress(&Params::new(DType::F64), &[0; 9]).unwrap_err();
     assert_eq!(odd.kind, Kind::InvalidArgument);
+}
+
+// ---- what words of 16 bits hold, and what not ----
+
+/// A smooth wave around `base`, in which second differences are the smallest codes, with three spikes now and then, `height` above,
+/// below and above the base: as second differences four times as large. Nothing is a whole number.
+fn spikes(base: i64, height: i64, count: usize) -> Vec<f64> {
+    let wave = |i: usize| (3000.0 * (i as f64 * std::f64::consts::TAU / 1024.0).sin()) as i64;
+    let number = |i: usize| match i % 257 {
+        100 | 102 => height,
+        101 => -height,
+        _ => wave(i),
+    };
+    (0..count).map(|i| (base + number(i)) as f64 + (i * 37 % 101) as f64 / 101.0 - 0.5).collect()
+}
+
+/// Encoder and decoder use words of 16 bits where quantized numbers are close to the first one. Here they are that, are just not, or are no
+/// quantized numbers at all, since the base is beyond the quantizer's range. In steps of exactly and of a little less than twice the bound.
+#[test]
+fn spikes_around_what_small_words_hold() {
+    let mut hasher = DefaultHasher::new();
+    for dtype in [DType::F32, DType::F64] {
+        let (m, _) = float_layout(dtype).unwrap();
+        let word = |x: f64| if dtype == DType::F32 { (x as f32).to_bits().into() } else { x.to_bits() };
+        let bases = [0, m / 2, m - 4, m - 3, m - 2, m - 1, m, m + 1, m + 4].map(|e| 1i64 << e);
+        for base in bases.into_iter().flat_map(|b| [b - 1, -b]) {
+            for height in [1 << 12, (1 << 13) - 1, 1 << 13, (1 << 14) - 1, 1 << 14, 1 << 15] {
+                for (w, share) in (4..8).flat_map(|w| [(w, 0.5), (w, 0.55)]) {
+                    let step = f64::from(w) / 4.0;
+                    let words: Vec<u64> = spikes(base, height, 5000).into_iter().map(|x| word(x * step)).collect();
+                    let params = params(dtype, Mode::Abs, share * step, Profile::Adaptive);
+                    round_trip(&params, &words)
+                        .unwrap_or_else(|e| panic!("{dtype:?}, {base} ± {height}, w = {w}: {e}"));
+                    sleek::compress(&params, &to_bytes(dtype, &words, false)).unwrap().hash(&mut hasher);
+                }
+            }
+        }
+    }
+    println!("streams: {:016x}", hasher.finish());
+}
+
+#[test]
+fn small_words_change_no_byte() {
+    vectors::levels::alike_at_all_levels("spikes_around_what_small_words_hold");
 }
 
 #[test]

@@ -6,10 +6,29 @@ use std::process::Command;
 /// Runs the tests of this binary whose names contain one of `names` at every level of this processor below the best.
 pub fn at_lower_levels(names: &[&str]) {
     for level in Level::ALL.into_iter().filter(|level| *level < Level::best() && level.is_available()) {
-        let binary = std::env::current_exe().unwrap();
-        let output = Command::new(binary).args(names).env("SLEEK_SIMD", level.name()).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "at level {}:\n{text}", level.name());
-        assert!(!text.contains("running 0 tests"), "no test is called {names:?}");
+        output_at(level, names);
     }
+}
+
+/// Runs the test `name` at every level of this processor. It prints a line that begins with `streams:` and says something of all bytes that it
+/// made, which has to be the same.
+pub fn alike_at_all_levels(name: &str) {
+    let of = |level| {
+        let text = output_at(level, &[name, "--exact", "--nocapture"]);
+        let line = text.lines().find_map(|line| line.split_once("streams:")).map(|(_, said)| said.to_string());
+        line.unwrap_or_else(|| panic!("{name} says nothing of its streams:\n{text}"))
+    };
+    for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+        assert_eq!(of(level), of(Level::Scalar), "level {}", level.name());
+    }
+}
+
+/// What tests of this binary say at a level, where they must succeed.
+fn output_at(level: Level, arguments: &[&str]) -> String {
+    let binary = std::env::current_exe().unwrap();
+    let output = Command::new(binary).args(arguments).env("SLEEK_SIMD", level.name()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "at level {}:\n{text}", level.name());
+    assert!(!text.contains("running 0 tests"), "no test is called {arguments:?}");
+    text
 }
