@@ -1,19 +1,21 @@
 //! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
 
+mod parallel;
+
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
-use crate::memory::{filled, reserve, with_scratch};
+use crate::memory::reserve;
 use crate::params::Params;
 use crate::pool;
 use crate::stage::{checksum, fpu, range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
-const UNIT_CHUNKS: usize = 4;
+const UNIT_CHUNKS: usize = 8;
 /// Bytes of data per thread below which another thread does not pay when compressing.
 const COMPRESSED_PER_THREAD: usize = 256 << 10;
 /// The same when decompressing: most of the time goes into writing, and each line is taken from the cache that had it.
@@ -112,7 +114,7 @@ pub fn compress<C: ChunkCodec>(
     let tasks = tasks(threads, src.len(), COMPRESSED_PER_THREAD);
     let index = IndexMut::new(layout, head);
     let end = if tasks > 1 {
-        compress_parallel(codec, index, tasks, src, bodies)?
+        parallel::compress(codec, index, tasks, src, bodies)?
     } else {
         compress_serial(codec, index, src, bodies)?
     };
@@ -161,121 +163,6 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
 /// Copies bodies to their place.
 fn copy(bodies: &[u8], place: &mut [u8], past_caches: bool) {
     if past_caches { stream::copy(bodies, place) } else { place.copy_from_slice(bodies) }
-}
-
-/// What a unit of chunks came to.
-#[derive(Clone, Copy)]
-struct Unit {
-    bytes: [(Kind, u16); UNIT_CHUNKS],
-    checksum: u64,
-    end: usize,
-}
-
-/// Threads take units in order, encode into a buffer of their own, learn their place from the unit before and copy.
-fn compress_parallel<C: ChunkCodec>(
-    codec: &C,
-    mut index: IndexMut,
-    tasks: usize,
-    src: &[u8],
-    bodies: &mut [u8],
-) -> Result<usize> {
-    let layout = index.layout();
-    let n = layout.chunks.div_ceil(UNIT_CHUNKS);
-    let units = Mutex::new(filled(n, Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 })?);
-    // placed = (units placed, bytes they take): the one thing that units wait for each other for.
-    let (next, placed, end) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-    let failed = AtomicBool::new(false);
-    let capacity = bodies.len();
-    let past_caches = src.len() >= stream::MIN_BYTES;
-    let shared = Shared::new(bodies);
-    pool::run(tasks, &|| {
-        let _alarm = Alarm(&failed);
-        let Ok(mut encoder) = codec.encoder() else { return };
-        let encode_units = |scratch: &mut [u8]| loop {
-            let u = next.fetch_add(1, Ordering::Relaxed);
-            if u >= n {
-                return;
-            }
-            let mut unit = Unit { bytes: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, end: 0 };
-            let mut used = 0;
-            for c in u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(layout.chunks) {
-                let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
-                let out = &mut scratch[used..];
-                let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
-                let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
-                unit.checksum = unit.checksum.wrapping_add(sum);
-                unit.bytes[c % UNIT_CHUNKS] = (kind, bytes as u16);
-                used += bytes;
-            }
-            if !wait_until(&placed, u, &failed) {
-                return;
-            }
-            let start = end.load(Ordering::Relaxed);
-            unit.end = start + used;
-            end.store(unit.end, Ordering::Relaxed);
-            placed.store(u + 1, Ordering::Release);
-            if unit.end <= capacity {
-                // SAFETY: units take consecutive ranges, so no two overlap; `bodies` outlives the pool's scope.
-                let place = unsafe { shared.part(start..unit.end) };
-                copy(&scratch[..used], place, past_caches);
-            }
-            units.lock().unwrap_or_else(|e| e.into_inner())[u] = unit;
-        };
-        // A thread that finds no memory leaves the work to the others.
-        let _ = with_scratch(UNIT_CHUNKS * CHUNK_BYTES + SLACK, encode_units);
-        if past_caches {
-            stream::fence();
-        }
-    });
-    if placed.into_inner() < n {
-        return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
-    }
-    if end.load(Ordering::Relaxed) > capacity {
-        return too_small(&layout, capacity);
-    }
-    let units = units.into_inner().unwrap_or_else(|e| e.into_inner());
-    enter(&mut index, &units);
-    Ok(end.into_inner())
-}
-
-/// Enters the units' chunks and groups into the index.
-fn enter(index: &mut IndexMut, units: &[Unit]) {
-    let layout = index.layout();
-    let per_group = GROUP_CHUNKS / UNIT_CHUNKS;
-    let mut start = 0;
-    for (g, members) in units.chunks(per_group).enumerate() {
-        let sum = members.iter().fold(0u64, |s, u| s.wrapping_add(u.checksum));
-        index.set_group(g, (layout.bodies_at() + start) as u64, sum);
-        for c in layout.group_chunks(g) {
-            let (kind, bytes) = members[c / UNIT_CHUNKS % per_group].bytes[c % UNIT_CHUNKS];
-            index.set_chunk(c, kind, bytes as usize);
-        }
-        start = members.last().map_or(start, |u| u.end);
-    }
-}
-
-/// Tells the other threads when this one panics, so that none waits for it for ever.
-struct Alarm<'a>(&'a AtomicBool);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Waits for the thread that has the unit before; it took it earlier, so it is at work. False if a thread failed.
-fn wait_until(placed: &AtomicUsize, u: usize, failed: &AtomicBool) -> bool {
-    let mut turns = 0;
-    while placed.load(Ordering::Acquire) != u {
-        if failed.load(Ordering::Relaxed) {
-            return false;
-        }
-        turns += 1;
-        if turns < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
-    }
-    true
 }
 
 /// Decodes elements from `first` on into `dst`. Each group is verified before any of its chunks is decoded.
