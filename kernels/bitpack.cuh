@@ -215,12 +215,22 @@ struct Appender {
     }
 };
 
-// 16 bytes of codes of n ≤ 32 bits, so many of which as TOGETHER fit into 32 bits. `mask` has n bits; one = 2^n, where two fit.
-template <class T, int TOGETHER> DEV void append(Appender& to, uint4 codes, u32 n, u32 mask, u32 one) {
+// A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits, 32 at most; one = 2^n, where two
+// fit.
+template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf<T>::Type codes, u32 n, u32 mask, u32 one) {
     typename T::Word v[T::VALUES];
     split(codes, v);
+    if constexpr (TOGETHER == 0) {
+        const u32 low = min_of(n, 32), mask_of_high = low_ones(n - low);
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i += TOGETHER) {
+        for (int i = 0; i < T::VALUES; i++) {
+            to.add((u32)v[i] & mask, low);
+            to.add((u32)((u64)v[i] >> 32) & mask_of_high, n - low);
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i += TOGETHER ? TOGETHER : 1) {
         u32 string = (u32)v[i] & mask;
         if constexpr (TOGETHER >= 2) string += ((u32)v[i + 1] & mask) * one;
         if constexpr (TOGETHER == 4) string += (((u32)v[i + 3] & mask) * one + ((u32)v[i + 2] & mask)) * (one * one);

@@ -27,8 +27,10 @@ template <class T> struct Sample {
     // The widths of the sampled codes of a subchunk to `widths`.
     static DEV void keep_widths(const typename T::Word (&codes)[T::VALUES], u32 lane, u8* widths) {
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
-            if (has(lane)) widths[(lane * T::VALUES + place(i)) / SAMPLE] = (u8)width_of(codes[place(i)]);
+        for (int i = 0; i < COUNT; i++) {
+            const u32 width = settled(width_of(codes[place(i)]));
+            if (has(lane)) widths[(lane * T::VALUES + place(i)) / SAMPLE] = (u8)width;
+        }
     }
 };
 
@@ -54,24 +56,37 @@ template <class T> DEV typename T::Word half_code(typename T::Word x) {
     return x;
 }
 
-// The codes of a subchunk are on the stage in two orders: a lane writes 16 bytes of each subchunk of its warp, and reads a strip, which is 8 times
-// 16 bytes of one. So that neither has lanes wait for each other, the 16 bytes of each strip are in an order of its own.
-DEV u32 slot(u32 subchunk, u32 at) { return subchunk * 32 + (at ^ at >> 3 ^ (subchunk & 1) << 2); }
-struct Strip {
-    enum { VECTORS = 8, OF_SUBCHUNK = 32 / VECTORS };
-    const u8* stage;
-    u32 at;
+// The codes of a warp's subchunks are on its stage in two orders: a lane writes a vector of each subchunk, and reads a strip, which is 8 vectors of
+// one. The first of all strips lie beside each other, then the second, and so on, and a gap behind each of these rows has neither order meet in one
+// bank.
+enum { STRIP_VECTORS = 8, STAGE_VECTORS = STRIP_VECTORS * (32 + 1) };
+template <class T> struct Stage {
+    typedef typename VectorOf<T>::Type Vector;
+    enum { ROW = 32 + 16 / sizeof(Vector), CODE_BYTES = sizeof(Vector) / T::VALUES };
+    static_assert(STRIP_VECTORS * ROW * sizeof(Vector) <= STAGE_VECTORS * sizeof(uint4), "fits");
+    Vector* vectors;
 
-    // Of the warp whose subchunks begin at `first`.
-    DEV Strip(const uint4* stage, u32 first, u32 lane) : stage((const u8*)stage), at(settled(16 * (first * 32 + lane * VECTORS + lane % VECTORS))) {}
-    DEV uint4 operator[](u32 i) const { return *(const uint4*)(stage + (at ^ 16 * i)); }
-    template <class T> static DEV u32 codes() { return VECTORS * T::VALUES; }
-    // Where on the stage the code is that is the i-th from behind.
-    template <class T> DEV u32 from_behind(u32 i) const { return at ^ (codes<T>() - 1) * (T::BITS / 8) ^ i * (T::BITS / 8); }
+    DEV explicit Stage(uint4* stage) : vectors((Vector*)stage) {}
+    // The vector of a lane in a subchunk.
+    DEV Vector& at(u32 subchunk, u32 lane) const { return vectors[lane % STRIP_VECTORS * ROW + lane / STRIP_VECTORS + 32 / STRIP_VECTORS * subchunk]; }
+    // The one of the warp's codes that has this number.
+    DEV typename T::Word code(u32 number) const {
+        const u32 vector = number / T::VALUES;
+        const void* p = (const u8*)(vectors + vector % STRIP_VECTORS * ROW + vector / STRIP_VECTORS) + number % T::VALUES * CODE_BYTES;
+        return CODE_BYTES == 8 ? (typename T::Word)*(const u64*)p : CODE_BYTES == 4 ? (typename T::Word)*(const u32*)p : (typename T::Word)*(const u16*)p;
+    }
 };
+template <class T> struct Strip {
+    enum { VECTORS = STRIP_VECTORS, OF_SUBCHUNK = 32 / VECTORS, CODES = VECTORS * T::VALUES };
+    typedef typename Stage<T>::Vector Vector;
+    const Vector* first;
+    u32 lane;
 
-// The place in its subchunk of a code on the stage.
-template <class T> DEV u32 place_of_code(u32 offset) { return ((offset ^ (offset >> 3 & 0x70)) % SUBCHUNK_BYTES) / (T::BITS / 8); }
+    DEV Strip(const Stage<T>& stage, u32 lane) : first(stage.vectors + lane), lane(lane) {}
+    DEV Vector operator[](u32 i) const { return first[i * Stage<T>::ROW]; }
+    // The number, among all of the warp's codes, of the one that is the i-th from behind.
+    DEV u32 from_behind(u32 i) const { return lane * CODES + CODES - 1 - i; }
+};
 
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
 // of the lanes has one.
@@ -89,9 +104,8 @@ template <class T> struct ModeSample {
     static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
 };
 
-// Step 1 for the integers on the stage, where the warp's begin at `words`: the mode with the least total of widths over the samples. `first` and
-// `least` are on the lane of each subchunk.
-template <class T> DEV u32 mode_of(u32 special, const uint4* words, u32 self, typename T::Word first, typename T::Word least) {
+// Step 1 for the integers on the stage: the mode with the least total of widths over the samples. `first` and `least` are on the lane of each subchunk.
+template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self, typename T::Word first, typename T::Word least) {
     typedef typename T::Word Word;
     const ModeSample<T> sample(self);
     u32 offset_zigzag = 0, delta_special = 0;    // totals; each sample adds one too little
@@ -99,10 +113,10 @@ template <class T> DEV u32 mode_of(u32 special, const uint4* words, u32 self, ty
     for (int j = 0; j < ModeSample<T>::COUNT; j++) {
         const u32 s = sample.from + j;
         Word x[T::VALUES], before[T::VALUES];
-        split(words[slot(s, sample.lane)], x);
+        split(stage.at(s, sample.lane), x);
         const int i = sample.place(j);
         // Where a lane has two words, the second one before its last is its neighbour's.
-        if (T::VALUES == 2) split(words[slot(s, sample.lane - 1)], before);
+        if (T::VALUES == 2) split(stage.at(s, sample.lane - 1), before);
         const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
         const Word d = wrap<T>(x[i] - x[i - 1]);
         const Word other = special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
@@ -147,7 +161,7 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
 // The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`. Returns the OR of the codes; it and `base`
 // are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles, and no more: this kernel is so long
 // that warps wait for their instructions.
-template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4* words, u32 lane, typename T::Word base, u8* widths) {
+template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(const Stage<T>& stage, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
     enum { PAIR = T::BITS < 32 ? 1 : 2 };
     Word all = 0;
@@ -155,13 +169,13 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4*
     for (u32 k = 0; uniform(k) < QUARTER; k += PAIR) {
         Word x[PAIR][T::VALUES], codes[PAIR][T::VALUES];
 #pragma unroll
-        for (u32 i = 0; i < PAIR; i++) split(words[slot(k + i, lane)], x[i]);
+        for (u32 i = 0; i < PAIR; i++) split(stage.at(k + i, lane), x[i]);
 #pragma unroll
         for (u32 i = 0; i < PAIR; i++) codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k + i) : 0, lane, x[i], codes[i]);
 #pragma unroll
         for (u32 i = 0; i < PAIR; i++) {
             Word any = 0;
-            words[slot(k + i, lane)] = join(codes[i]);
+            stage.at(k + i, lane) = join(codes[i]);
             if (T::BITS > 8) Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
 #pragma unroll
             for (int j = 0; j < T::VALUES; j++) any |= codes[i][j];
@@ -172,13 +186,13 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(uint4*
     return all;
 }
 // Each mode has a loop of its own, so that none asks for it.
-template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, uint4* words, u32 lane, typename T::Word base, u8* widths) {
-    if (mode == MODE_OFFSET) return encode_all<T, MODE_OFFSET, SPECIAL_DELTA2>(words, lane, base, widths);
-    if (mode == MODE_ZIGZAG) return encode_all<T, MODE_ZIGZAG, SPECIAL_DELTA2>(words, lane, base, widths);
-    if (mode == MODE_DELTA) return encode_all<T, MODE_DELTA, SPECIAL_DELTA2>(words, lane, base, widths);
+template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Stage<T>& stage, u32 lane, typename T::Word base, u8* widths) {
+    if (mode == MODE_OFFSET) return encode_all<T, MODE_OFFSET, SPECIAL_DELTA2>(stage, lane, base, widths);
+    if (mode == MODE_ZIGZAG) return encode_all<T, MODE_ZIGZAG, SPECIAL_DELTA2>(stage, lane, base, widths);
+    if (mode == MODE_DELTA) return encode_all<T, MODE_DELTA, SPECIAL_DELTA2>(stage, lane, base, widths);
     if constexpr (T::EXPONENT > 0)
-        if (special == SPECIAL_EXPONENT) return encode_all<T, MODE_SPECIAL, SPECIAL_EXPONENT>(words, lane, base, widths);
-    return encode_all<T, MODE_SPECIAL, SPECIAL_DELTA2>(words, lane, base, widths);
+        if (special == SPECIAL_EXPONENT) return encode_all<T, MODE_SPECIAL, SPECIAL_EXPONENT>(stage, lane, base, widths);
+    return encode_all<T, MODE_SPECIAL, SPECIAL_DELTA2>(stage, lane, base, widths);
 }
 
 // The sampled widths of a subchunk, four in a word.
@@ -215,16 +229,14 @@ template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u
 #pragma unroll 1
     for (u32 size = min_of(T::BITS, most + 1); size > 1; size = (size + 4) / 5) {
         const u32 step = (size + 4) / 5, width = narrowest + (c + 1) * step - 1;
-        const bool many = width < T::BITS - 1 && SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS * sampled.EACH;
+        const bool many = (width < T::BITS - 1) & (SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS * sampled.EACH);
         narrowest += step * __popc(__ballot_sync(FULL, many) >> (lane & ~3u) & 15);
     }
     // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
     u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
     const u32 width = narrowest + c;
-    if (width < full) {
-        const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(sampled.wider(width) / (sampled.EACH / SAMPLE), full - width);
-        rank = min_of(rank, bytes << 8 | (0xff - width));
-    }
+    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(sampled.wider(width) / (sampled.EACH / SAMPLE), full - width);
+    rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
     return 0xff - (rank & 0xff);
@@ -238,19 +250,19 @@ DEV u32 count_of(u32 places) { return __popc(places); }
 DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places >> 32)); }
 
 // SHORT: all codes have less than 32 bits, so that the sign of a difference tells.
-template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip& strip, u32 width) {
+template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip<T>& strip, u32 width) {
     typedef typename Wide<T>::Places Places;
-    enum { UNROLLED = T::BITS < 32 ? Strip::VECTORS : 2 };
+    enum { UNROLLED = T::BITS < 32 ? STRIP_VECTORS : 2 };
     const typename T::Word most = low_bits<T>(width);
     Places places = 0;
 #pragma unroll UNROLLED
-    for (int i = 0; i < Strip::VECTORS; i++) {
+    for (int i = 0; i < STRIP_VECTORS; i++) {
         typename T::Word v[T::VALUES];
         split(strip[i], v);
 #pragma unroll
         for (int j = 0; j < T::VALUES; j++) {
             if constexpr (SHORT) places = __funnelshift_l((u32)most - (u32)v[j], places, 1);
-            else if (v[j] > most) places |= (Places)1 << (Strip::codes<T>() - 1 - i * T::VALUES - j);
+            else if (v[j] > most) places |= (Places)1 << (Strip<T>::CODES - 1 - i * T::VALUES - j);
         }
     }
     return places;

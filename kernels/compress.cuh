@@ -160,21 +160,22 @@ struct Compressor {
         if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
     }
 
-    // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For a whole block.
-    template <bool CLEAR = false> DEV void place(uint4* body, const Packed& chunk) {
+    // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For the warps of a block from FIRST on.
+    template <bool CLEAR = false, u32 FIRST = 0> DEV void place(uint4* body, const Packed& chunk) {
+        const u32 threads = COMPRESS_THREADS - 32 * FIRST;
         const u32 units = chunk.units();
         const u64 at = desk.job.plan.bodies_at + chunk.before * ALIGN;
         const bool fits = at + units * ALIGN <= desk.job.item.bytes;
         uint4* to = (uint4*)(desk.job.item.dst + at);
         u64 sum = 0;
-        u32 i = fits ? threadIdx.x : units, key = key_of(4 * i);
+        u32 i = fits ? threadIdx.x - 32 * FIRST : units, key = key_of(4 * i);
 #pragma unroll 2
-        for (; i < units; i += COMPRESS_THREADS) {
+        for (; i < units; i += threads) {
             const uint4 q = body[i];
             sum += keyed(q, key);
             store_streaming(to + i, q);
             if (CLEAR) body[i] = make_uint4(0, 0, 0, 0);
-            key += 8 * COMPRESS_THREADS * KEY32;
+            key += 8 * threads * KEY32;
         }
         sum = warp_sum(sum);
         if (lane == 0) desk.sums[warp] = sum;

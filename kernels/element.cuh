@@ -6,11 +6,15 @@
 // BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
 struct F32 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
 struct F64 { typedef u64 Word; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
-// Words of F64 that are known to be small enough.
+// Words of F64 that are known to be small enough: a lane's two in 8 bytes.
 struct Small64 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
 struct F16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
 struct BF16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
 struct B8 { typedef u32 Word; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+
+// A lane's words of a subchunk.
+template <class T> struct VectorOf { typedef uint4 Type; };
+template <> struct VectorOf<Small64> { typedef uint2 Type; };
 
 template <class T> DEV typename T::Word ones(u32 bits) {
     typedef typename T::Word Word;
@@ -26,7 +30,7 @@ DEV void split(uint4 q, u64 (&v)[2]) {
     v[0] = q.x | (u64)q.y << 32;
     v[1] = q.z | (u64)q.w << 32;
 }
-DEV void split(uint4 q, u32 (&v)[2]) { v[0] = q.x; v[1] = q.z; }    // of Small64
+DEV void split(uint2 q, u32 (&v)[2]) { v[0] = q.x; v[1] = q.y; }
 DEV void split(uint4 q, u32 (&v)[4]) { v[0] = q.x; v[1] = q.y; v[2] = q.z; v[3] = q.w; }
 DEV void split(uint4 q, u32 (&v)[8]) {
     const u32 w[4] = {q.x, q.y, q.z, q.w};
@@ -41,7 +45,7 @@ DEV void split(uint4 q, u32 (&v)[16]) {
 
 // The inverse of split; bits above the word are dropped.
 DEV uint4 join(const u64 (&v)[2]) { return make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)); }
-DEV uint4 join(const u32 (&v)[2]) { return make_uint4(v[0], 0, v[1], 0); }
+DEV uint2 join(const u32 (&v)[2]) { return make_uint2(v[0], v[1]); }
 DEV uint4 join(const u32 (&v)[4]) { return make_uint4(v[0], v[1], v[2], v[3]); }
 DEV uint4 join(const u32 (&v)[8]) {
     return make_uint4(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410), __byte_perm(v[4], v[5], 0x5410), __byte_perm(v[6], v[7], 0x5410));

@@ -1,12 +1,12 @@
 // The encoder for everything: both profiles, all element types, byte orders and alignments.
 //
 // A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to its place, whose sizes before it
-// are known by now, and the other is packed where it lay.
+// are known by now, and the other is packed where it lay. One warp, the clerk, lays that out while the others place.
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
 
-// What the warps of a block tell each other of a chunk.
+// What the warps of a block tell the clerk of a chunk.
 template <class T> struct Told {
     typename T::Word base[SUBCHUNKS];
     u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
@@ -14,30 +14,76 @@ template <class T> struct Told {
     uint4 same;                                // of each warp: whether they do
 };
 
+// What words become whose bins take no more than half of them.
+template <class T> struct Half { typedef T Type; };
+template <> struct Half<F64> { typedef Small64 Type; };
+
+// What a packed chunk begins with, and where its parts are.
+template <class T> struct Header {
+    u32 active, patched, payload_units, base_width;
+    typename T::Word ref;
+
+    DEV u32 tail() const { return CHUNK_HEADER_BYTES + payload_units * ALIGN; }
+    DEV u32 bases() const { return tail() + (T::BITS == 64 ? 4 : 0); }
+    DEV u32 widths() const { return bases() + 4 * base_width; }
+    DEV u32 exceptions() const { return widths() + __popc(active); }
+};
+
+// What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for most need not know what others say.
+struct Vote {
+    static_assert(COMPRESS_WARPS == 4, "a byte each");
+    u32 said;
+
+    DEV void say(u32 number, u32 warp, u32 lane) {
+        if (lane == 0) atomicOr(&said, (0x80 | number) << 8 * warp);
+    }
+    // What all said, once they have.
+    DEV u32 wait(u32 lane) {
+        u32 all;
+        do {
+            YIELD();
+            all = __shfl_sync(FULL, lane ? 0 : atomicOr(&said, 0u), 0);
+        } while (uniform(~all & 0x80808080u));
+        return all & 0x7f7f7f7fu;
+    }
+};
+
+// What the clerk tells the warps.
+template <class T> struct Laid {
+    Header<T> header;
+    u32 payload[SUBCHUNKS], blob[SUBCHUNKS];    // as in Layout
+};
+
+// So many warps, the last ones, look up where a chunk goes; the first lays out, the second enters what is placed into the records.
+#define FINDERS 2
+
 template <class T> struct Shared {
     Desk desk;
     u32 round[3];                              // rounds so far: for each of a round's three parts, between which are barriers
     Packed packed[4];                          // of the last rounds
-    Told<T> told[2];                           // of even and odd rounds, since a warp may be ahead of another
-    u64 part[COMPRESS_WARPS];                  // of each warp: units that it found between the two chunks before
+    Told<T> told;
+    Laid<T> laid;
+    u64 part[FINDERS];                         // of each that looks up: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
-    uint4 stage[CHUNK_BYTES / 16];             // the codes of the chunk, at their slots
-    alignas(16) u8 widths[SUBCHUNKS][Sample<T>::ALL];    // of the sampled codes
-    u16 exceptions[SUBCHUNKS * MAX_EXCEPTIONS];    // of each warp: where on the stage they are
+    uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
+    // Of each warp: the widths of the sampled codes; then where among its codes the exceptions are.
+    alignas(16) u16 lists[COMPRESS_WARPS][T::BITS > 8 ? SUBCHUNKS_A_WARP * MAX_EXCEPTIONS : 8];
     u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
-    u64 any[COMPRESS_WARPS];                   // of each warp: OR of its words
+    Vote zeros;                                // zeros that all words of a warp end in
+    u32 shift;                                 // so many zeros were dropped; of the first warp, which is the clerk
+    Vote inexact;                              // whether rounding would not be exact enough for a warp
     Quantizer<T> quantizer;
-    u32 far[COMPRESS_WARPS];                   // of each warp: whether its last numbers had bins that are not plain
+    u32 small[COMPRESS_WARPS];                 // of each warp: whether its codes are words of half the bits
+    u32 bins[COMPRESS_WARPS];                  // of each warp: what its last numbers took
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
-    u32 choice, active, patched, payload_units, base_width, tail, exceptions, bytes;
+    Header<T> header;
+    u32 choice, bytes;
     u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     u32 blob;          // offset of its exceptions
-    typename T::Word ref, base;
-
-    DEV u32 bases() const { return tail + (T::BITS == 64 ? 4 : 0); }
+    typename T::Word base;
 };
 
 template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
@@ -45,75 +91,74 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     l.choice = told.choice[lane];
     const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
     const bool based = l.choice >> 10 & 1;
-    l.active = __ballot_sync(FULL, width || count);
-    l.patched = __ballot_sync(FULL, count != 0);
+    Header<T>& header = l.header;
+    header.active = __ballot_sync(FULL, width || count);
+    header.patched = __ballot_sync(FULL, count != 0);
     // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
     const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
     const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
-    l.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
-    l.tail = CHUNK_HEADER_BYTES + l.payload_units * ALIGN;
-    l.ref = 0;
+    header.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
+    header.ref = 0;
+    header.base_width = 0;
     l.base = 0;
-    l.base_width = 0;
     if (__any_sync(FULL, based)) {
-        l.ref = biased<T>(warp_min(based ? biased<T>(told.base[lane]) : ones<T>(T::BITS)));
-        l.base = based ? wrap<T>(told.base[lane] - l.ref) : 0;
-        l.base_width = width_of(warp_or(l.base));
+        header.ref = biased<T>(warp_min(based ? biased<T>(told.base[lane]) : ones<T>(T::BITS)));
+        l.base = based ? wrap<T>(told.base[lane] - header.ref) : 0;
+        header.base_width = width_of(warp_or(l.base));
     }
-    l.exceptions = l.bases() + 4 * l.base_width + __popc(l.active);
-    const u32 blobs = (all >> 16) + 2 * __popc(l.patched);
-    l.blob = l.exceptions + 2 * __popc(l.patched) + (before >> 16);
-    l.bytes = (l.exceptions + blobs + ALIGN - 1) / ALIGN * ALIGN;
+    const u32 exceptions = header.exceptions(), patched = 2 * __popc(header.patched);
+    l.blob = exceptions + patched + (before >> 16);
+    l.bytes = (exceptions + (all >> 16) + patched + ALIGN - 1) / ALIGN * ALIGN;
     return l;
 }
 
 // Bits at a place that holds none yet; of others' bits around them nothing is lost.
-template <class Word> DEV void or_bits(u32* words, u32 at, Word value, u32 bits) {
-    const u32 o = at & 31;
+DEV void or_bits(u32* words, u32 at, u32 value) {
     u32* w = words + (at >> 5);
-    atomicOr(w, (u32)value << o);
-    if (o + bits > 32) atomicOr(w + 1, (u32)(value >> (31 - o) >> 1));
-    if (sizeof(Word) == 8 && o + bits > 64) atomicOr(w + 2, (u32)(value >> (64 - o & 63)));
+    atomicOr(w, __funnelshift_l(0u, value, at));
+    const u32 more = __funnelshift_l(value, 0u, at);
+    if (more) atomicOr(w + 1, more);
 }
-DEV void or_byte(u8* body, u32 at, u32 value) { atomicOr((u32*)body + at / 4, value << (8 * (at & 3))); }
+DEV void or_bits(u32* words, u32 at, u64 value) {
+    or_bits(words, at, (u32)value);
+    if (value >> 32) or_bits(words, at + 32, (u32)(value >> 32));
+}
+DEV void or_byte(u8* body, u32 at, u32 value) { atomicOr((u32*)body + at / 4, __funnelshift_l(0u, value, 8 * at)); }
 
 // Header and bases of a packed chunk; by one warp. What is zero is there.
-template <class T> DEV void write_bases(u8* body, const Layout<T>& l, u32 shift, u32 special, u32 lane) {
+template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
     u32* words = (u32*)body;
     if (lane == 0) {
-        words[0] = l.active;
-        words[1] = l.patched;
-        words[2] = l.payload_units | l.base_width << 16 | (shift | special << 6) << 24;
-        words[3] = (u32)l.ref;
-        if (T::BITS == 64) words[l.tail / 4] = (u32)((u64)l.ref >> 32);
+        words[0] = h.active;
+        words[1] = h.patched;
+        words[2] = h.payload_units | h.base_width << 16 | (shift | special << 6) << 24;
+        words[3] = (u32)h.ref;
+        if (T::BITS == 64) words[h.tail() / 4] = (u32)((u64)h.ref >> 32);
     }
-    pack_one_each(words + l.bases() / 4, l.base, l.base_width, lane);
+    pack_one_each(words + h.bases() / 4, base, h.base_width, lane);
 }
-// Modes and widths, and how many exceptions there are; by another warp.
-template <class T> DEV void write_descriptors(u8* body, const Layout<T>& l, u32 lane) {
-    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24, mode = l.choice >> 8 & 3, below = (1u << lane) - 1;
-    if (l.active >> lane & 1) or_byte(body, l.bases() + 4 * l.base_width + __popc(l.active & below), mode << 6 | (width - (count ? 0 : 1)));
+// Modes and widths, and how many exceptions there are.
+template <class T> DEV void write_descriptors(u8* body, const Header<T>& h, u32 choice, u32 lane) {
+    const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24, mode = choice >> 8 & 3, below = (1u << lane) - 1;
+    if (h.active >> lane & 1) or_byte(body, h.widths() + __popc(h.active & below), mode << 6 | (width - (count ? 0 : 1)));
     if (count) {
-        const u32 at = l.exceptions + __popc(l.patched & below);
+        const u32 at = h.exceptions() + __popc(h.patched & below);
         or_byte(body, at, count);
-        or_byte(body, at + __popc(l.patched), high);
+        or_byte(body, at + __popc(h.patched), high);
     }
 }
 
-// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says where in `codes` they are, `at`
-// where in the list those of each subchunk begin.
-template <class T> DEV void write_exceptions(u8* body, const Layout<T>& l, const u16* list, u32 listed, const u32* at, const u8* codes, u32 lane) {
-    typedef typename T::Word Word;
+// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says which of the warp's codes they are,
+// `at` where in the list those of each subchunk begin.
+template <class T> DEV void write_exceptions(u8* body, const u32* choices, const u32* blobs, const u16* list, u32 listed, const u32* at, const Stage<T>& stage, u32 lane) {
     for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
-        const u32 i = first + lane, entry = i < listed ? list[i] : 0, s = entry / SUBCHUNK_BYTES, place = place_of_code<T>(entry);
-        const u32 choice = __shfl_sync(FULL, l.choice, s), blob = __shfl_sync(FULL, l.blob, s), rank = i - at[s];
+        const u32 i = first + lane, number = i < listed ? list[i] : 0, s = number / SUBCHUNK_VALUES(T), place = number % SUBCHUNK_VALUES(T);
+        const u32 choice = choices[s], blob = blobs[s], rank = i - at[s];
         const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
         if (i >= listed || count == 0) continue;
-        const void* at_code = codes + entry;
-        const Word code = T::BITS == 64 ? (Word)*(const u64*)at_code : T::BITS == 32 ? (Word)*(const u32*)at_code : (Word)*(const u16*)at_code;
         or_byte(body, blob + rank, place);
-        or_bits((u32*)body, 8 * (blob + count) + rank * high, (Word)(code >> width), high);
+        or_bits((u32*)body, 8 * (blob + count) + rank * high, (typename T::Word)(stage.code(number) >> width));
     }
 }
 
@@ -139,19 +184,21 @@ template <class T> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
+    enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
+    enum { CLERK = 0 };              // the warp that lays out and never places
 
     Compressor block;
     Desk& desk;
     Shared<T>& shared;
     const Plan& plan;
     uint4* body;
-    uint4* stage;
-    u32 lane, warp, shift, special;
+    uint4* words;     // the warp's stage
+    u32 lane, warp, special;
     bool fast;        // the profile
     Quantizer<T>& quantizer;    // there is no register to keep it in
 
     DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), stage(shared.stage),
+        : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), words(shared.stage[uniform(threadIdx.x >> 5)]),
           lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast), quantizer(shared.quantizer) {}
 
     DEV void run() {
@@ -159,23 +206,24 @@ template <class T> struct GeneralEncoder {
             if (threadIdx.x == 0) {
                 quantizer.set(plan.step_w, plan.step_j);
                 quantizer.set_bound(plan.abs_bound);
+                quantizer.set_sure(plan.abs_bound);
             }
             for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-            if (lane == 0) shared.far[warp] = 0;
+            if (lane == 0) shared.bins[warp] = T::BITS >= 32 ? SURE : CHECKED;
+            if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
             if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
             __syncthreads();
             while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
             find_place();
             __syncthreads();
-            place();
+            if (warp != CLERK) place();
             if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
             __syncthreads();
             record();
         }
     }
 
-    DEV Told<T>& told(u32 part) const { return shared.told[shared.round[part] & 1]; }
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
@@ -187,25 +235,37 @@ template <class T> struct GeneralEncoder {
         }
         find_place();
         __syncthreads();
-        // Published first of all, since others wait for it.
-        const Layout<T> l = lay_out<T>(told(PLACE), lane);
-        const u32 entry = publish(l);
-        u64 following = 0;
-        if (threadIdx.x == 0) following = block.ticket();
-        place();
-        if (threadIdx.x == 0) {
-            const u32 round = shared.round[PLACE];
-            packed(round, 0) = {desk.chunk[round & 1], 0, entry, 1};
-            desk.chunk[~round & 1] = following;
-            shared.round[PACK] = round;
-            shared.round[CHOOSE] = round + 1;
-        }
+        u32 choice = 0;
+        Word base = 0;
+        if (warp == CLERK) enroll(choice, base);
+        else place();
         __syncthreads();
         record();
-        pack_chunk(packed(shared.round[PACK], 0).c, l, uniform(entry >> ENTRY_KIND_SHIFT));
+        const Packed& packed = this->packed(shared.round[PACK], 0);
+        pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
+    }
+    // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late. What there is still to write of each
+    // subchunk comes back.
+    DEV void enroll(u32& choice, Word& base) {
+        const u64 following = add_if(lane == 0, &desk.job.slot->control.ticket, 1);
+        const Layout<T> l = lay_out<T>(shared.told, lane);
+        const u32 entry = publish(l);
+        shared.laid.payload[lane] = l.payload;
+        shared.laid.blob[lane] = l.blob;
+        if (lane == 0) {
+            const u32 round = shared.round[PLACE];
+            shared.laid.header = l.header;
+            shared.zeros.said = shared.inexact.said = 0;
+            packed(round, 0) = {desk.chunk[round & 1], 0, entry, 1};
+            shared.round[PACK] = round;
+            shared.round[CHOOSE] = round + 1;
+            desk.chunk[~round & 1] = following;
+        }
+        choice = l.choice;
+        base = l.base;
     }
     DEV u32 publish(const Layout<T>& l) const {
-        const Told<T>& told = this->told(PLACE);
+        const Told<T>& told = shared.told;
         bool constant = told.same.x & told.same.y & told.same.z & told.same.w;
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
@@ -213,14 +273,14 @@ template <class T> struct GeneralEncoder {
         return desk.job.publish(c, desk.job.bytes_of(c), constant, l.bytes);
     }
 
-    // The chunk of the round before, if there was one: finds out where it goes, each warp a part of that; places it; enters it.
+    // The chunk of the round before, if there was one: finds out where it goes, two warps a part of that each; places it; enters it.
     DEV void find_place() const {
         const u32 round = shared.round[CHOOSE];
         const Packed &earlier = packed(round, 2), &last = packed(round, 1);
         if (threadIdx.x == 0) shared.round[PLACE] = round;
-        if (uniform(last.there)) {
-            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp, WARPS);
-            if (lane == 0) shared.part[warp] = units;
+        if (warp >= WARPS - FINDERS && uniform(last.there)) {
+            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp - (WARPS - FINDERS), FINDERS);
+            if (lane == 0) shared.part[warp - (WARPS - FINDERS)] = units;
         }
     }
     DEV void place() {
@@ -230,25 +290,24 @@ template <class T> struct GeneralEncoder {
         if (uniform(last.there)) {
             u64 before = earlier.there ? earlier.before + earlier.units() : 0;
 #pragma unroll
-            for (int w = 0; w < WARPS; w++) before += shared.part[w];
-            block.place<true>(body, {last.c, before, last.entry, 1});
+            for (int w = 0; w < FINDERS; w++) before += shared.part[w];
+            block.place<true, CLERK + 1>(body, {last.c, before, last.entry, 1});
             if (threadIdx.x == COMPRESS_THREADS - 1) last.before = before;
         }
     }
     DEV void record() {
         const Packed& last = packed(shared.round[PACK], 1);
-        // Of the warp that has the least to do.
         if (threadIdx.x == 32 && last.there) block.record(last);
     }
 
     // The words of the chunk as integers x, docs/format.md §3.2.
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
-        shift = 0;
+        if (threadIdx.x == 0) shared.shift = 0;
         special = SPECIAL_DELTA2;
         if (uniform(quantizer.on)) return;    // for each subchunk when its turn comes
         if (uniform(plan.drop)) round_off(q);
-        if (!fast || plan.rounded) drop_common_zeros(q);
-        if (shift == 0 && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
+        const bool shifted = (!fast || plan.rounded) && drop_common_zeros(q);
+        if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
 
     DEV void round_off(uint4 (&q)[PER_WARP]) {
@@ -266,11 +325,15 @@ template <class T> struct GeneralEncoder {
                 }
                 if (pass == 1) q[k] = join(v);
             }
-            if (pass == 0 && __syncthreads_or(inexact)) return;
+            if (pass == 0) {
+                shared.inexact.say(__any_sync(FULL, inexact), warp, lane);
+                if (uniform(shared.inexact.wait(lane))) return;
+            }
         }
     }
 
-    DEV void drop_common_zeros(uint4 (&q)[PER_WARP]) {
+    // Returns whether there were any.
+    DEV bool drop_common_zeros(uint4 (&q)[PER_WARP]) {
         uint4 any = q[0];
 #pragma unroll
         for (int k = 1; k < PER_WARP; k++) any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
@@ -279,75 +342,109 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) word |= v[i];
         word = warp_or(word);
-        if (lane == 0) shared.any[warp] = word;
-        __syncthreads();
-        u64 all = 0;
-#pragma unroll
-        for (int w = 0; w < WARPS; w++) all |= shared.any[w];
-        if (all == 0 || all & 1) return;
-        shift = (u32)__ffsll((i64)all) - 1;
+        const u32 ends_in = word ? top_bit(word & ((Word)0 - word)) : T::BITS;
+        shared.zeros.say(ends_in, warp, lane);
+        // Whoever has an odd word knows the answer, and does not wait for the others.
+        if (uniform(ends_in == 0)) return false;
+        const u32 all = shared.zeros.wait(lane);
+        const u32 least = min_of(min_of(all & 0xff, all >> 8 & 0xff), min_of(all >> 16 & 0xff, all >> 24));
+        if (least == 0 || least == T::BITS) return false;
+        if (threadIdx.x == 0) shared.shift = least;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             split(q[k], v);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = shift_right(v[i]);
+            for (int i = 0; i < T::VALUES; i++) v[i] = shift_right(v[i], least);
             q[k] = join(v);
         }
+        return true;
     }
 
     // With copies of the sign bit.
-    DEV Word shift_right(Word v) const {
-        const Word sign = negative<T>(v) ? ones<T>(T::BITS) : 0;
-        return v >> shift | wrap<T>(sign << (T::BITS - shift));
+    static DEV Word shift_right(Word v, u32 shift) {
+        if (T::BITS == 64) return (Word)((i64)v >> shift);
+        return wrap<T>((Word)((i32)((u32)v << (32 - T::BITS & 31)) >> (shift + (32 - T::BITS & 31))));
     }
 
     // Bits of the element that integer x stands for.
-    DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shift); }
+    DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shared.shift); }
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
-        told(CHOOSE).choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
-        told(CHOOSE).base[s] = wrap<T>(c.base - raised());
+        shared.told.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        shared.told.base[s] = wrap<T>(c.base - raised());
     }
     DEV Word raised() const { return quantizer.on ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        (&told(CHOOSE).same.x)[warp] = same;
-        told(CHOOSE).first[warp] = first;
+        (&shared.told.same.x)[warp] = same;
+        shared.told.first[warp] = first;
     }
 
-    // The warp's integers to the stage, the least and the largest of each subchunk to its lane; false if not all bins are plain.
-    template <class W, bool QUANTIZED> DEV bool to_stage(const uint4 (&q)[PER_WARP], uint4* words, typename W::Word& least, typename W::Word& most) const {
+    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. The words are integers as they are, or bins found with no
+    // check or with one; false if not all of them can be found so.
+    template <class W, u32 BINS> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
+        u32 beyond = 0;
         least = most = 0;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             typename W::Word x[W::VALUES], low, high;
-            if (QUANTIZED) {
+            if constexpr (BINS == NONE) {
+                split(q[k], x);
+            } else {
                 Word v[T::VALUES];
                 split(q[k], v);
 #pragma unroll
-                for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
-            } else {
-                split(q[k], x);
+                for (int i = 0; i < T::VALUES; i++) {
+                    if constexpr (BINS == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
+                    else x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
+                }
             }
-            words[slot(k, lane)] = join(x);
+            Stage<W>(words).at(k, lane) = join(x);
             extremes<W>(x, low, high);
             if (lane == k) {
                 least = low;
                 most = high;
             }
         }
-        return !QUANTIZED || __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
+        if constexpr (BINS == NONE) return true;
+        if constexpr (BINS == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
+        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
+    }
+    // The same with a check, in a loop that is short in code: registers cannot be indexed, but moved on.
+    template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+        least = most = 0;
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+            const uint4 now = q[0];
+#pragma unroll
+            for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
+            q[PER_WARP - 1] = now;
+            Word v[T::VALUES];
+            typename W::Word x[W::VALUES], low, high;
+            split(now, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
+            Stage<W>(words).at(k, lane) = join(x);
+            extremes<W>(x, low, high);
+            if (lane == k) {
+                least = low;
+                most = high;
+            }
+        }
+        return __all_sync(FULL, plain);
     }
     // The same for any bins of elements that are on the stage.
-    DEV bool bins_to_stage(uint4* words, Word& least, Word& most) const {
+    DEV bool bins_to_stage(Word& least, Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            uint4& mine = words[slot(k, lane)];
+            uint4& mine = stage().at(k, lane);
             Word v[T::VALUES], x[T::VALUES], low, high;
             bool near = true;
             split(mine, v);
@@ -369,89 +466,97 @@ template <class T> struct GeneralEncoder {
         }
         return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
     }
-    // Bins of the elements in q, as above. Where those before were not plain, these may not be either, and are not tried as such.
-    DEV void quantize(uint4 (&q)[PER_WARP], const Source& source, uint4* words, Word& least, Word& most, bool& small) const {
-        bool plain = !uniform(shared.far[warp]);
-        const bool tried = plain;
-        if (tried) {
-            if constexpr (T::BITS == 64) {
-                u32 low, high;
-                plain = to_stage<Small64, true>(q, words, low, high);
-                small = plain;
-                least = (u64)(i64)(i32)low;
-                most = (u64)(i64)(i32)high;
-            } else {
-                plain = to_stage<T, true>(q, words, least, most);
-            }
+    // Bins of the elements in q, as above. What the words before took is tried first.
+    DEV void quantize(uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
+        const u32 before = uniform(shared.bins[warp]);
+        if (before != ANY) {
+            typedef typename Half<T>::Type W;
+            typename W::Word low, high;
+            bool done;
+            if (T::BITS >= 32 && before == SURE) done = to_stage<W, T::BITS >= 32 ? SURE : CHECKED>(q, low, high);
+            else if constexpr (T::BITS == 64) done = one_by_one<W>(q, low, high);
+            else done = to_stage<W, CHECKED>(q, low, high);
+            small = T::BITS == 64;
+            least = extended(low);
+            most = extended(high);
+            if (uniform(done)) return;
         }
-        if (uniform(plain)) return;
-        if (tried) load(q, source);
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) words[slot(k, lane)] = q[k];
-        const bool far = !bins_to_stage(words, least, most);
         __syncwarp();
-        if (lane == 0) shared.far[warp] = far;
+        if (before != ANY) load(q, source);
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
+        const bool plain = bins_to_stage(least, most);
+        small = false;
+        __syncwarp();
+        // Where bins once were not sure, others will not be either.
+        if (lane == 0) shared.bins[warp] = plain ? CHECKED : ANY;
     }
+    static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
     // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
-    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, uint4* words, bool& small) const {
+    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, bool& small) const {
         Survey<T> s;
         Word most;
         small = false;
-        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantize(q, source, words, s.least, most, small);
-        else to_stage<T, false>(q, words, s.least, most);
+        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantize(q, source, s.least, most, small);
+        else to_stage<T, NONE>(q, s.least, most);
         s.spread = wrap<T>(most - s.least);
         return s;
     }
 
     // Of small words only the lower halves count.
-    DEV u32 mode_of(const Survey<T>& s, const uint4* words, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, words, lane, (u32)s.first, (u32)s.least);
-        return ::mode_of<T>(special, words, lane, s.first, s.least);
+    DEV u32 mode_of(const Survey<T>& s, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, Stage<Small64>(words), lane, (u32)s.first, (u32)s.least);
+        return ::mode_of<T>(special, stage(), lane, s.first, s.least);
     }
-    DEV Word encode_as(u32 mode, Word base, uint4* words, u8* widths, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, words, lane, (u32)base, widths);
-        return ::encode_as<T>(mode, special, words, lane, base, widths);
+    DEV Word encode_as(u32 mode, Word base, u8* widths, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, Stage<Small64>(words), lane, (u32)base, widths);
+        return ::encode_as<T>(mode, special, stage(), lane, base, widths);
     }
 
     // The integers of the chunk to codes on the stage, and what is chosen for them.
     DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
-        static_assert(PER_WARP == QUARTER && PER_WARP * Strip::OF_SUBCHUNK == 32, "a warp has a quarter, four lanes a subchunk");
-        uint4* words = stage + warp * PER_WARP * 32;
-        u8* widths = shared.widths[warp * PER_WARP];
+        static_assert(PER_WARP == QUARTER && PER_WARP * Strip<T>::OF_SUBCHUNK == 32, "a warp has a quarter, four lanes a subchunk");
+        static_assert(T::BITS == 8 || PER_WARP * Sample<T>::ALL <= sizeof shared.lists[0], "there is room for all samples");
+        u8* widths = (u8*)shared.lists[warp];
         bool small;
-        Survey<T> s = survey(q, source, words, small);
+        Survey<T> s = survey(q, source, small);
         __syncwarp();
-        s.first = first_of(words[slot(lane % PER_WARP, 0)], small);
+        s.first = first_of(lane % PER_WARP, small);
+        if (T::BITS == 64 && lane == 0) shared.small[warp] = small;
         const Word least = __shfl_sync(FULL, s.least, 0);
         tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.least == least)), wrap<T>(least - raised()));
         Choice<T> c;
         if (uniform(fast)) {
             c = {quantizer.on ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantizer.on ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
-            c.width = width_of(encode_as(uniform(c.mode), c.base, words, widths, small));
+            c.width = width_of(encode_as(uniform(c.mode), c.base, widths, small));
         } else {
-            const u32 mode = uniform(mode_of(s, words, small));
-            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, words, widths, small);
-            c = choose_widths(s, mode, widths, words, small);
+            const u32 mode = uniform(mode_of(s, small));
+            __syncwarp();
+            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, widths, small);
+            c = choose_widths(s, mode, widths, small);
         }
         if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
     }
-    static DEV Word first_of(const uint4& q, bool small) {
-        if (T::BITS == 64) return small ? (u64)(i64)(i32)q.x : q.x | (u64)q.y << 32;
-        return wrap<T>(q.x);
+    DEV Word first_of(u32 subchunk, bool small) const {
+        if (T::BITS == 64 && uniform(small)) return extended(Stage<Small64>(words).at(subchunk, 0).x);
+        const uint4 q = stage().at(subchunk, 0);
+        return T::BITS == 64 ? q.x | (u64)q.y << 32 : wrap<T>(q.x);
     }
+    DEV Stage<T> stage() const { return Stage<T>(words); }
 
     // Steps 2 and 3.
-    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, uint4* words, bool small) {
+    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, bool small) {
         const u32 full = s.full();
         u32 width = full, count = 0;
         if (T::BITS > 8) {
             __syncwarp();
             const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0), full_here = __shfl_sync(FULL, full, lane / 4);
-            small = T::BITS == 64 && special == SPECIAL_DELTA2 && __all_sync(FULL, lane >= PER_WARP || (full <= 32 && s.plain() <= 32));
             const u32 fitting = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, full_here, most, lane);
             if (__any_sync(FULL, fitting < full_here)) {
-                count = __shfl_sync(FULL, list(most, fitting), lane * 4 & 31);
+                const bool half = T::BITS == 64 && uniform(small);
+                const u32 wide = half ? list<typename Half<T>::Type>(most, fitting) : list<T>(most, fitting);
+                count = __shfl_sync(FULL, wide, lane * 4 & 31);
                 width = __shfl_sync(FULL, fitting, lane * 4 & 31);
             } else if (lane == 0) {
                 shared.listed[warp] = 0;
@@ -463,52 +568,44 @@ template <class T> struct GeneralEncoder {
         const Word base = wrap<T>((mode == MODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
         for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane < PER_WARP); uniform(left); left &= left - 1) {
             const u32 k = __ffs((i32)left) - 1;
-            to_offsets(words[slot(k, lane)], small, mode, __shfl_sync(FULL, base, k));
+            const Word from = __shfl_sync(FULL, base, k);
+            if (T::BITS == 64 && uniform(small)) to_offsets<typename Half<T>::Type>(k, mode, from);
+            else to_offsets<T>(k, mode, from);
         }
         return c;
     }
 
     // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. The warp's codes
     // have at most `most` bits.
-    DEV u32 list(u32 most, u32 width) {
-        const Strip strip(stage, warp * PER_WARP, lane);
-        typename Wide<T>::Places places;
-        if constexpr (T::BITS == 64) {
-            if (uniform(most < 32)) places = wide_codes<Small64, true>(strip, width);
-            else places = wide_codes<T, false>(strip, width);
-        } else {
-            if (T::BITS == 32 && uniform(most < 32)) places = wide_codes<T, T::BITS == 32>(strip, width);
-            else places = wide_codes<T, false>(strip, width);
-        }
+    template <class W> DEV u32 list(u32 most, u32 width) {
+        const Strip<W> strip(Stage<W>(words), lane);
+        typename Wide<W>::Places places;
+        if (W::BITS == 32 && uniform(most < 32)) places = wide_codes<W, W::BITS == 32>(strip, width);
+        else places = wide_codes<W, false>(strip, width);
         u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
         all += __shfl_sync(FULL, all, lane ^ 2);
         if (all > MAX_EXCEPTIONS) places = count = 0;
         const u32 up_to = warp_running_sum(count), begin = up_to - count;
-        if (lane % Strip::OF_SUBCHUNK == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
+        if (lane % Strip<W>::OF_SUBCHUNK == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
         if (lane == 31) shared.listed[warp] = up_to;
-        u16* list = shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS) + begin;
+        __syncwarp();
+        u16* list = shared.lists[warp] + begin;
         while (places) {
             const u32 top = top_bit(places);
-            places ^= (typename Wide<T>::Places)1 << top;
-            *list++ = (u16)strip.from_behind<T>(top);
+            places ^= (typename Wide<W>::Places)1 << top;
+            *list++ = (u16)strip.from_behind(top);
         }
         return all;
     }
     // Codes of another mode to offsets from the least word, from which the mode's own base is `base` away.
-    DEV void to_offsets(uint4& codes, bool small, u32 mode, Word base) const {
-        if (T::BITS == 64 && uniform(small)) {
-            u32 v[2];
-            split(codes, v);
-            restore_words<Small64>(mode, special, (u32)base, v);
-            codes = join(v);
-            return;
-        }
-        Word v[T::VALUES];
+    template <class W> DEV void to_offsets(u32 k, u32 mode, typename W::Word base) const {
+        typename Stage<W>::Vector& codes = Stage<W>(words).at(k, lane);
+        typename W::Word v[W::VALUES];
         split(codes, v);
-        restore_words<T>(mode, special, base, v);
-        if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
+        restore_words<W>(mode, special, base, v);
+        if (W::EXPONENT > 0 && mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
+            for (int i = 0; i < W::VALUES; i++) v[i] = wrap<W>(v[i] + base);
         }
         codes = join(v);
     }
@@ -537,12 +634,19 @@ template <class T> struct GeneralEncoder {
     }
 
     // The body of the chunk on the stage, where there are zeros.
-    DEV void pack_chunk(u64 c, const Layout<T>& l, u32 kind) {
+    DEV void pack_chunk(u64 c, u32 kind, u32 choice, Word base) {
         if (kind == KIND_PACKED) {
-            pack_all(l.payload);
-            if (T::BITS > 8 && !uniform(fast)) write_exceptions<T>((u8*)body, l, shared.exceptions + warp * (PER_WARP * MAX_EXCEPTIONS), shared.listed[warp], shared.listed_at, (const u8*)stage, lane);
-            if (warp == WARPS - 2) write_bases<T>((u8*)body, l, shift, special, lane);
-            if (warp == WARPS - 1) write_descriptors<T>((u8*)body, l, lane);
+            if (warp == CLERK) {
+                const Header<T> header = shared.laid.header;
+                write_bases<T>((u8*)body, header, base, shared.shift, special, lane);
+                write_descriptors<T>((u8*)body, header, choice, lane);
+            }
+            const bool small = T::BITS == 64 && uniform(shared.small[warp]);
+            pack_all(small);
+            if (T::BITS > 8 && !uniform(fast)) {
+                if (T::BITS == 64 && small) exceptions<typename Half<T>::Type>();
+                else exceptions<T>();
+            }
             __syncwarp();
         } else if (kind == KIND_RAW) {
             const Source source = desk.job.source(c);
@@ -553,21 +657,29 @@ template <class T> struct GeneralEncoder {
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(told(PACK).first[0]);
+            const u64 bits = element_of(shared.told.first[0]);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
+    template <class W> DEV void exceptions() const {
+        const u32 first = warp * PER_WARP;
+        write_exceptions<W>((u8*)body, shared.told.choice + first, shared.laid.blob + first, shared.lists[warp], shared.listed[warp], shared.listed_at + first, Stage<W>(words), lane);
+    }
+
     // The warp's subchunks: each lane its strip, where lanes then hardly ever write to the same bank; else one subchunk after the other.
-    DEV void pack_all(u32 payloads) const {
-        const u32 payload = __shfl_sync(FULL, payloads, warp * PER_WARP + lane / 4), widest = uniform(__reduce_max_sync(FULL, payload & 0xff));
-        if (T::BITS >= 32 && widest <= 32) {
-            pack_strip(payload, widest);
+    DEV void pack_all(bool small) const {
+        const u32* payloads = shared.laid.payload + warp * PER_WARP;
+        const u32 payload = payloads[lane / 4], n = payload & 0xff, widest = uniform(__reduce_max_sync(FULL, n));
+        if (T::BITS == 64 && small) {
+            pack_strip<typename Half<T>::Type>(payload, widest);
+        } else if (T::BITS == 32 ? widest <= 16 : T::BITS == 64 && !__any_sync(FULL, n >= 32 && n % 16 == 0)) {
+            pack_strip<T>(payload, widest);
         } else {
 #pragma unroll 1
-            for (u32 s = warp * PER_WARP; uniform(s) < (warp + 1) * PER_WARP; s++) pack_one(__shfl_sync(FULL, payloads, s), stage[slot(s, lane)]);
+            for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(payloads[k], stage().at(k, lane));
         }
     }
     DEV void pack_one(u32 payload, uint4 codes) const {
@@ -578,23 +690,24 @@ template <class T> struct GeneralEncoder {
         for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
         pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
     }
-    // Two strips may meet within a word where words have 64 bits; the second one's part of it is there first.
-    DEV void pack_strip(u32 payload, u32 widest) const {
-        const u32 n = payload & 0xff, bit = lane % 4 * (Strip::VECTORS * T::VALUES) * n;
+    // Two strips may meet within a word where a lane has two words; the second one's part of it is there first.
+    template <class W> DEV void pack_strip(u32 payload, u32 widest) const {
+        const u32 n = payload & 0xff, bit = lane % 4 * Strip<W>::CODES * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
-        const Strip strip(stage, warp * PER_WARP, lane);
-        if (T::BITS == 32 && widest <= 8) append_strip<T::BITS == 32 ? 4 : 1>(to, strip, n);
-        else if (widest <= 16) append_strip<2>(to, strip, n);
-        else append_strip<1>(to, strip, n);
-        if (T::BITS == 64) {
+        const Strip<W> strip(Stage<W>(words), lane);
+        if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
+        else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
+        else if (W::VALUES == 4 || widest <= 16) append_strip<W, 2>(to, strip, n);
+        else append_strip<W, 1>(to, strip, n);
+        if (W::VALUES == 2) {
             __syncwarp();
             if (to.at & 31) *to.to |= to.word;
         }
     }
-    template <int TOGETHER> DEV static void append_strip(Appender& to, const Strip& strip, u32 n) {
-        const u32 mask = low_bits<F32>(n), one = settled(1u << n);
-#pragma unroll 1
-        for (u32 i = 0; i < Strip::VECTORS; i++) append<T, TOGETHER>(to, strip[i], n, mask, one);
+    template <class W, int TOGETHER> DEV static void append_strip(Appender& to, const Strip<W>& strip, u32 n) {
+        const u32 mask = low_bits<F32>(n), one = settled(1u << (n & 31));
+#pragma unroll 2
+        for (u32 i = 0; i < STRIP_VECTORS; i++) append<W, TOGETHER>(to, strip[i], n, mask, one);
     }
 };
 

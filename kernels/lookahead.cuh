@@ -4,6 +4,8 @@
 #include "platform.cuh"
 #include "format.h"
 
+DEV u32 at_least_0(i32 x) { return x > 0 ? x : 0; }
+
 // Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
 // of those is missing.
 DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
@@ -12,8 +14,10 @@ DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
         // Entries outside count as there, with size 0: their bits 11 to 13 are zero in every entry.
         u32 w[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
-        for (u32 i = 0; i < 8; i++)
-            if (at + i < first || at + i >= last) w[i >> 1] = (w[i >> 1] & 0xffff0000u >> (16 * (i & 1))) | 0x2000u << (16 * (i & 1));
+        for (i32 j = 0; j < 4; j++) {
+            const u32 before = low_ones(16 * at_least_0((i32)(first - at) - 2 * j)), up_to = low_ones(16 * at_least_0((i32)(last - at) - 2 * j));
+            w[j] = (w[j] & up_to & ~before) | (0x20002000u & ~(up_to & ~before));
+        }
         q = make_uint4(w[0], w[1], w[2], w[3]);
     }
     // A 16-bit half is zero exactly where subtracting 1 borrows into its top bit.

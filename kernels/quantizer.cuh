@@ -12,6 +12,7 @@ template <class T> struct Quantizer {
     Float shift_back;               // −step · MIDDLE, exactly
     // For encoding: 1 / step, the bound rounded down, the first number that is kept bit for bit, and what plain_bin may be asked for.
     Float inverse, bound, far, limit;
+    u32 sure;      // bins below this need no check
 
     DEV void set(u32 step_w, i32 step_j) {
         on = step_w;
@@ -29,6 +30,13 @@ template <class T> struct Quantizer {
         limit = far = number_of_element(top);
         // So far bins of F64 fit into a word of 32 bits, their second differences and the zigzag codes of these too.
         if (T::BITS == 64) limit = least_of(limit, power(28) * step);
+    }
+    // The rounded quotient is the bin wherever it is below `sure`: see certain_bins in src/stage/quantize.rs.
+    DEV void set_sure(double abs_bound) {
+        if (!on) return;
+        const double most = T::BITS == 64 ? (double)(1 << 28) : (double)(1 << (PLAIN_WIDTH - 1 & 31));
+        const double bins = (abs_bound / (double)step - 0.5) * (0.5 * (double)((u64)1 << T::MANTISSA)) - 2.0;
+        sure = (u32)(on == 4 || bins > most ? most : bins > 0.0 ? bins : 0.0);
     }
     static DEV Float least_of(Float a, Float b) { return a < b ? a : b; }
     static DEV double rounded_down(double x, double) { return x; }
@@ -87,7 +95,7 @@ template <class T> struct Quantizer {
     DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
     // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is
     // below `limit`.
-    enum { RAISED = T::BITS == 32 ? 0x4B400000 : 0 };
+    enum { RAISED = T::BITS == 32 ? 0x4B400000 : T::BITS == 64 ? 1 << 30 : 0 };
     DEV Word plain_bin(Word bits, bool& plain) const {
         const Float v = number_of_element(bits);
         if (T::BITS != 32) plain &= magnitude_of(v) < limit;
@@ -101,8 +109,16 @@ template <class T> struct Quantizer {
     DEV u64 rounded(double v, bool& near) const {
         const double biased = v * inverse + 6755399441055744.0;
         near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
-        return bits_of(biased) - 0x4338000000000000ull;
+        return bits_of(biased) - (0x4338000000000000ull - RAISED);
     }
+    // The same without a check, for bins below `sure`; of words of 64 bits the lower half, which is all if nothing is set in `beyond`.
+    DEV u32 sure_bin(float v, u32&) const { return bits_of(v * inverse + 12582912.0f); }
+    DEV u32 sure_bin(double v, u32& beyond) const {
+        const u64 biased = bits_of(v * inverse + (6755399441055744.0 + (double)RAISED));
+        beyond |= (u32)(biased >> 32) ^ 0x43380000u;
+        return (u32)biased;
+    }
+    DEV bool sure_range(u32 least, u32 most) const { return (i32)(RAISED - sure) < (i32)least && (i32)most < (i32)(RAISED + sure); }
     // The bin of any element, if the rounded quotient is the bin where there is one; clears `near` where it may not be, `plain` where plain_bin would not do.
     DEV Word any_bin(Word bits, bool& near, bool& plain) const {
         const Float v = number_of_element(bits);
