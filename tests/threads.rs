@@ -18,9 +18,11 @@ fn mixed(dtype: DType, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share.
+/// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share; and that from which results go past the
+/// caches.
 fn sizes() -> Vec<usize> {
-    let marks = [16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, (1 << 20) + (256 << 10), 3 << 20, 4 << 20, 6 << 20];
+    let kib = [16, 64, 128, 256, 512, 1024, 1280, 3 << 10, 4 << 10, 6 << 10, 16 << 10];
+    let marks = kib.map(|kib| kib << 10);
     marks.iter().flat_map(|mark| [mark - 8, *mark, mark + 8]).collect()
 }
 
