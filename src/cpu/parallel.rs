@@ -29,7 +29,6 @@ pub fn compress<C: ChunkCodec>(
         codec,
         layout,
         src,
-        capacity: bodies.len(),
         bodies: Shared::new(bodies),
         past_caches: src.len() >= stream::MIN_BYTES,
         next: AtomicUsize::new(0),
@@ -50,13 +49,12 @@ pub fn compress<C: ChunkCodec>(
     if *job.placed.get_mut() < n {
         return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
     }
-    let units: Vec<Unit> =
-        job.units.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect();
-    let end = units.last().map_or(0, |unit| unit.end);
-    if end > job.capacity {
-        return too_small(&layout, job.capacity);
+    let units = job.units.get_mut().unwrap_or_else(PoisonError::into_inner);
+    let end = units.iter().flatten().last().map_or(0, |unit| unit.end);
+    if end > job.bodies.len {
+        return too_small(&layout, job.bodies.len);
     }
-    enter(&mut index, &units);
+    enter(&mut index, units);
     Ok(end)
 }
 
@@ -76,7 +74,6 @@ struct Job<'a, C> {
     layout: Layout,
     src: &'a [u8],
     bodies: Shared,
-    capacity: usize,
     past_caches: bool,
     /// The next unit to take.
     next: AtomicUsize,
@@ -104,11 +101,11 @@ impl<C: ChunkCodec> Job<'_, C> {
                 used += self.encode_unit(encoder, u, &mut scratch[used..]);
                 count += 1;
             }
-            let last = match kept[..count].last() {
-                Some((last, _)) if (u >= n || count == UNITS_KEPT) && !self.wait_for(*last) => return,
-                Some((last, _)) => *last,
-                None => return,
-            };
+            let Some(&(last, _)) = kept[..count].last() else { return };
+            let must_wait = u >= n || count == UNITS_KEPT;
+            if must_wait && !self.wait_for(last) {
+                return;
+            }
             if self.placed.load(Ordering::Acquire) > last {
                 kept[..count].iter().for_each(|(u, start)| self.copy(*u, &scratch[*start..]));
                 (count, used) = (0, 0);
@@ -166,7 +163,7 @@ impl<C: ChunkCodec> Job<'_, C> {
     /// Copies the placed unit `u`, which begins `scratch`, to its place, if there is one.
     fn copy(&self, u: usize, scratch: &[u8]) {
         let Some(Unit { bytes, end, .. }) = self.units()[u] else { return };
-        if end <= self.capacity {
+        if end <= self.bodies.len {
             // SAFETY: units take consecutive ranges, so no two overlap; the bodies outlive the pool's scope.
             let place = unsafe { self.bodies.part(end - bytes..end) };
             copy(&scratch[..bytes], place, self.past_caches);
@@ -174,16 +171,16 @@ impl<C: ChunkCodec> Job<'_, C> {
     }
 }
 
-/// Enters the units' chunks and groups into the index.
-fn enter(index: &mut IndexMut, units: &[Unit]) {
+/// Enters the units' chunks and groups into the index; all have come in.
+fn enter(index: &mut IndexMut, units: &[Option<Unit>]) {
     let layout = index.layout();
-    let per_group = GROUP_CHUNKS / UNIT_CHUNKS;
     let mut start = 0;
-    for (g, members) in units.chunks(per_group).enumerate() {
-        let sum = members.iter().fold(0u64, |s, u| s.wrapping_add(u.checksum));
+    for (g, members) in units.chunks(GROUP_CHUNKS / UNIT_CHUNKS).enumerate() {
+        let members = members.iter().flatten();
+        let sum = members.clone().fold(0u64, |s, u| s.wrapping_add(u.checksum));
         index.set_group(g, (layout.bodies_at() + start) as u64, sum);
-        for c in layout.group_chunks(g) {
-            let (kind, bytes) = members[c / UNIT_CHUNKS % per_group].chunks[c % UNIT_CHUNKS];
+        let chunks = members.clone().flat_map(|u| u.chunks);
+        for (c, (kind, bytes)) in layout.group_chunks(g).zip(chunks) {
             index.set_chunk(c, kind, bytes as usize);
         }
         start = members.last().map_or(start, |u| u.end);
