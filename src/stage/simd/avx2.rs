@@ -363,32 +363,6 @@ unsafe fn ascend_by<const N: usize>(at: *const u8) -> bool {
     }
 }
 
-/// See `SimdLevel::ascend`: as many at a time as there are, the last ones together with some of those before them.
-#[inline(always)]
-fn ascend(positions: &[u8]) -> bool {
-    let (at, pairs) = (positions.as_ptr(), positions.len() - 1);
-    // SAFETY: only code of this level calls this; none begins less than its number of pairs before the end.
-    unsafe {
-        match pairs {
-            0..4 => positions.windows(2).all(|p| p[0] < p[1]),
-            4..8 => ascend_by::<4>(at) & ascend_by::<4>(at.add(pairs - 4)),
-            8..16 => ascend_by::<8>(at) & ascend_by::<8>(at.add(pairs - 8)),
-            _ => (0..pairs).step_by(16).all(|i| ascend_by::<16>(at.add(i.min(pairs - 16)))),
-        }
-    }
-}
-
-/// See `SimdLevel::stream`: a line at a time.
-#[inline(always)]
-fn stream_lines(src: &[u8], dst: &mut [u8]) {
-    stream::copy_lines(src, dst, |from, to| {
-        for i in 0..2 {
-            // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
-            unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
-        }
-    });
-}
-
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
 pub(super) fn room(packed: usize, out: &[u8]) {
@@ -408,14 +382,30 @@ impl SimdLevel for Avx2 {
         wider(rows, limits)
     }
 
+    // As many at a time as there are, the last ones together with some of those before them.
     #[inline(always)]
     fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
+        let (at, pairs) = (positions.as_ptr(), positions.len() - 1);
+        // SAFETY: only code of this level calls this; none begins less than its number of pairs before the end.
+        unsafe {
+            match pairs {
+                0..4 => positions.windows(2).all(|p| p[0] < p[1]),
+                4..8 => ascend_by::<4>(at) & ascend_by::<4>(at.add(pairs - 4)),
+                8..16 => ascend_by::<8>(at) & ascend_by::<8>(at.add(pairs - 8)),
+                _ => (0..pairs).step_by(16).all(|i| ascend_by::<16>(at.add(i.min(pairs - 16)))),
+            }
+        }
     }
 
+    // A line at a time.
     #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
+        stream::copy_lines(src, dst, |from, to| {
+            for i in 0..2 {
+                // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
+                unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
+            }
+        });
     }
 }
 

@@ -164,22 +164,6 @@ pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
 #[repr(C, align(64))]
 pub(super) struct Numbers(pub [u8; 128]);
 
-/// See `SimdLevel::ascend`: for up to 64 positions one comparison with the positions one place on.
-#[inline(always)]
-fn ascend(positions: &[u8]) -> bool {
-    let pairs = positions.len() - 1;
-    if !(1..=64).contains(&pairs) {
-        return positions.windows(2).all(|p| p[0] < p[1]);
-    }
-    let present = u64::MAX >> (64 - pairs);
-    // SAFETY: only code of this level calls this; masked loads touch the positions alone.
-    unsafe {
-        let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
-        let next = _mm512_maskz_loadu_epi8(present, positions.as_ptr().add(1).cast());
-        _mm512_mask_cmplt_epu8_mask(present, this, next) == present
-    }
-}
-
 /// The values of `n` bits that are packed at `packed`, as many as lanes.
 ///
 /// # Safety
@@ -278,15 +262,6 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
     }
 }
 
-/// See `SimdLevel::stream`: a line at a time.
-#[inline(always)]
-fn stream_lines(src: &[u8], dst: &mut [u8]) {
-    stream::copy_lines(src, dst, |from, to| {
-        // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
-        unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
-    });
-}
-
 /// Checks that `out` has room for the packed bytes and the slack.
 #[inline(always)]
 pub(super) fn room(packed: usize, out: &[u8]) {
@@ -306,14 +281,29 @@ impl SimdLevel for Avx512 {
         wider(rows, limits)
     }
 
+    // For up to 64 positions one comparison with the positions one place on.
     #[inline(always)]
     fn ascend(positions: &[u8]) -> bool {
-        ascend(positions)
+        let pairs = positions.len() - 1;
+        if !(1..=64).contains(&pairs) {
+            return positions.windows(2).all(|p| p[0] < p[1]);
+        }
+        let present = u64::MAX >> (64 - pairs);
+        // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+        unsafe {
+            let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
+            let next = _mm512_maskz_loadu_epi8(present, positions.as_ptr().add(1).cast());
+            _mm512_mask_cmplt_epu8_mask(present, this, next) == present
+        }
     }
 
+    // A line at a time.
     #[inline(always)]
     fn stream(src: &[u8], dst: &mut [u8]) {
-        stream_lines(src, dst);
+        stream::copy_lines(src, dst, |from, to| {
+            // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
+            unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
+        });
     }
 }
 
