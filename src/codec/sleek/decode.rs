@@ -45,6 +45,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         (|$s:ident, $place:ident| $subchunk:expr) => {
             for ($s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
                 ahead.fetch(lines);
+                if !past_caches {
+                    P::own(out.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                }
                 let len = out.len();
                 let $place = if past_caches { &mut staged[..len] } else { &mut *out };
                 $subchunk;

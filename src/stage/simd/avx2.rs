@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
 use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
-use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
+use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream;
 
 /// The AVX2 implementation. Only code compiled for `Level::Avx2` may call it.
@@ -406,6 +406,11 @@ impl SimdLevel for Avx2 {
                 unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
             }
         });
+    }
+
+    #[inline(always)]
+    fn own(at: *const u8) {
+        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
     }
 }
 

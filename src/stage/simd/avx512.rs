@@ -12,7 +12,7 @@ use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
 use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
-use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNKS};
+use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
@@ -304,6 +304,11 @@ impl SimdLevel for Avx512 {
             // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
             unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
         });
+    }
+
+    #[inline(always)]
+    fn own(at: *const u8) {
+        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
     }
 }
 

@@ -67,6 +67,10 @@ pub trait SimdLevel {
     fn stream(src: &[u8], dst: &mut [u8]) {
         stream::copy(src, dst);
     }
+
+    /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.
+    #[inline(always)]
+    fn own(_at: *const u8) {}
 }
 
 /// The loops of one level for subchunks of S words.
