@@ -9,7 +9,7 @@ VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck asan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
+.PHONY: help build demo test fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -55,6 +55,9 @@ memcheck: ## the C tests under valgrind
 
 asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a nightly toolchain and clang
 	@bash tests/asan.sh
+
+tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nightly toolchain with rust-src, minutes
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
 
 miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \

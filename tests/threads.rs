@@ -55,6 +55,30 @@ fn the_number_of_threads_changes_no_byte() {
     }
 }
 
+/// Calls that share a pool, that ask for different numbers of threads, and that need none.
+#[test]
+fn calls_from_many_threads_do_not_disturb_each_other() {
+    let params = &cases()[0];
+    let data = mixed(params.dtype, 5 << 20);
+    let expected = sleek::compress(&Params { threads: 1, ..params.clone() }, &data).unwrap();
+    let back = sleek::decompress(&expected).unwrap();
+    std::thread::scope(|scope| {
+        for caller in 0..6 {
+            let (data, expected, back) = (&data, &expected, &back);
+            scope.spawn(move || {
+                for round in 0..6 {
+                    let threads = 1 + (caller + round) % 4;
+                    let stream = sleek::compress(&Params { threads, ..params.clone() }, data).unwrap();
+                    assert!(stream == *expected, "{threads} threads for caller {caller}");
+                    let mut again = vec![0xA5; data.len()];
+                    sleek::codec::decompress_into(&stream, &mut again, threads).unwrap();
+                    assert!(again == *back, "{threads} threads decoding for caller {caller}");
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn less_room_than_the_bound_is_an_error_or_enough() {
     for params in cases() {
