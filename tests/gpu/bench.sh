@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures the GPU path on a machine with a GPU, and nvCOMP on the same arrays where it is installed. Tables and plot go to build/gpu; what is
-# worth keeping goes to docs/gpu.md and docs/gpu.png by hand, with the date. SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
+# Measures the GPU path on a machine with a GPU, and nvCOMP on the same arrays where SLEEK_NVCOMP names a folder with it (nvcomp.cu says how to
+# get it) and there is nvcc. Tables and plot go to build/gpu; what is worth keeping goes to docs/gpu.md and docs/gpu.png by hand, with the date.
+# SLEEK_GPU as in check.sh, SLEEK_OUT for another folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 gpu=${SLEEK_GPU:-}
@@ -10,16 +11,25 @@ if [ -z "$gpu" ]; then
 fi
 out=${SLEEK_OUT:-build/gpu}
 mkdir -p "$out"
+
+# nvCOMP's table, or a line that says why there is none.
+nvcomp() {
+    if [ -z "${SLEEK_NVCOMP:-}" ] || ! command -v nvcc > /dev/null; then
+        echo "SLEEK_NVCOMP is not set, or nvcc is not installed: nvCOMP's table was left out"
+        return
+    fi
+    local lib=("$SLEEK_NVCOMP"/lib*/libnvcomp.so*)
+    nvcc -O2 -std=c++17 -I"$SLEEK_NVCOMP/include" tests/gpu/nvcomp.cu -o "$out/nvcomp" \
+        -Xlinker "${lib[0]}" -Xlinker -rpath -Xlinker "$(dirname "${lib[0]}")"
+    "$out/nvcomp" "${SLEEK_DATA:-tests/data}"
+}
+
 {
     "$gpu" bench "$@"
     "$gpu" batches
     "$gpu" calls
-    if python3 -c 'import cupy; from nvidia import nvcomp' 2>/dev/null; then
-        echo
-        python3 tests/gpu/nvcomp.py
-    else
-        echo "nvCOMP and cupy are not installed: their table was left out"
-    fi
+    echo
+    nvcomp
 } | tee "$out/tables.md"
 if python3 -c 'import matplotlib' 2>/dev/null; then
     python3 tests/gpu/plot.py "$out/tables.md" "$out/gpu.png"
