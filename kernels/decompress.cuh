@@ -4,6 +4,7 @@
 #pragma once
 #include "bitpack.cuh"
 #include "modes.cuh"
+#include "pairs.cuh"
 #include "plan.cuh"
 #include "quantizer.cuh"
 
@@ -214,11 +215,22 @@ template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const 
     restore_words<T>(mode, QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, v);
 }
 
+// The same for words of 16 bits, to their bytes: two at once.
+template <class T, bool QUANTIZED> DEV uint4 decode_pairs(const u32* body, const Subchunk<T>& sub, u32 special, u32 shift, const uint4* more, u32 lane,
+                                                          const PairQuantizer<T>& quantizer) {
+    uint4 q = unpack_pairs(body + (sub.info >> 16) * 2, sub.info & 0xff, lane);
+    if (uniform(sub.info & 1u << 10)) q = make_uint4(q.x | more->x, q.y | more->y, q.z | more->z, q.w | more->w);
+    q = restore_pairs<T>(sub.info >> 8 & 3, QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, q);
+    if (QUANTIZED) return quantizer.restore(q);
+    return shift ? each(q, [&](u32 x) { return x << shift & both(0xffffu << shift & 0xffffu); }) : q;
+}
+
 // `body` has BODY_ROOM bytes, of which `units` are taken.
 template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
                                                           const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
+    const PairQuantizer<T> pairs(quantizer);
     const u32 shift = parts.shift, special = parts.special, patched = parts.patched;
     // High parts of as many subchunks at once as there is room for.
     const u32 room = min_of((BODY_ROOM / 16 - 1 - units) / (DECODE_WARPS * 32), SUBCHUNKS_A_DECODER);
@@ -245,15 +257,20 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, 
         const uint4* more = stage + lane;
 #pragma unroll 1
         for (; s < until; s++) {
-            Word v[T::VALUES];
-            decode_words<T, QUANTIZED>(body, parts.subchunk[s], special, more, lane, v);
-            if (QUANTIZED) {
-                quantizer.restore(v);
-            } else if (shift) {
+            uint4 q;
+            if constexpr (T::BITS == 16) {
+                q = decode_pairs<T, QUANTIZED>(body, parts.subchunk[s], special, shift, more, lane, pairs);
+            } else {
+                Word v[T::VALUES];
+                decode_words<T, QUANTIZED>(body, parts.subchunk[s], special, more, lane, v);
+                if (QUANTIZED) {
+                    quantizer.restore(v);
+                } else if (shift) {
 #pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+                    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
+                }
+                q = join(v);
             }
-            uint4 q = join(v);
             if (plain) {
                 store_streaming(to, q);
             } else {
@@ -300,12 +317,19 @@ template <class T, bool QUANTIZED> struct Plain {
 
     DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, u32 warp, u32 lane) const {
         const Quantizer<T> quantizer = shared_quantizer;    // in registers
+        const PairQuantizer<T> pair_quantizer(quantizer);
         to += warp * 32 + lane;
 #pragma unroll 2
         for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
             const u32 mine = __shfl_sync(FULL, info, s), n = mine & 0xff;
+            const u32* words = body + CHUNK_HEADER_BYTES / 4 + (mine >> 8) * 2;
+            if constexpr (T::BITS == 16) {
+                store_streaming(to, pairs(unpack_pairs(words, n, lane), n, pair_quantizer));
+                to += DECODE_WARPS * 32;
+                continue;
+            }
             typename T::Word v[T::VALUES];
-            unpack<T>(body + CHUNK_HEADER_BYTES / 4 + (mine >> 8) * 2, n, lane, v);
+            unpack<T>(words, n, lane, v);
             if (!QUANTIZED) {
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
@@ -319,6 +343,12 @@ template <class T, bool QUANTIZED> struct Plain {
             store_streaming(to, join(v));
             to += DECODE_WARPS * 32;
         }
+    }
+    // Words of 16 bits from codes of n.
+    static DEV uint4 pairs(uint4 q, u32 n, const PairQuantizer<T>& quantizer) {
+        if (!QUANTIZED) return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
+        if (n <= Quantizer<T>::PLAIN_WIDTH) return each(q, [&](u32 c) { return quantizer.near_words(c); });
+        return quantizer.words(q);
     }
 };
 
@@ -439,7 +469,7 @@ template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>
             return good;
     }
     if (warp == 0) {
-        const bool good = parse<T>(body, place.units * ALIGN, stream.head, quantized ? Quantizer<T>::offset() : 0, lane, parts);
+        const bool good = parse<T>(body, place.units * ALIGN, stream.head, quantized ? PairQuantizer<T>::offset() : 0, lane, parts);
         if (lane == 0) parts.good = good;
     }
     __syncthreads();

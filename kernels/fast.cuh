@@ -4,6 +4,7 @@
 // it goes, which by then is known; the one before that goes there, while the first is still coming in. Hardly ever does a block wait for others.
 #pragma once
 #include "compress.cuh"
+#include "pairs.cuh"
 
 // What a block shares.
 template <class T> struct Bench {
@@ -114,6 +115,10 @@ template <class T> struct FastEncoder {
 
     // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once, as fields have them in places.
     template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
+        if constexpr (T::BITS == 16) {
+            measure_pairs<QUANTIZED>(q, n);
+            return;
+        }
         const bool near = !QUANTIZED || !uniform(shared.far[warp]);
         bool again = true;
         if (near) again = measure<QUANTIZED>(q, n);
@@ -161,6 +166,15 @@ template <class T> struct FastEncoder {
             q[k] = join(v);
         }
         return again;
+    }
+    // The same for words of 16 bits, whatever numbers they are.
+    template <bool QUANTIZED> DEV void measure_pairs(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        const PairQuantizer<T> quantizer(shared.quantizer);
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            q[k] = QUANTIZED ? quantizer.codes(q[k]) : each(q[k], [&](u32 x) { return to_exponent_codes<T>(x); });
+            n[k] = width_of_pairs(warp_or(q[k].x | q[k].y | q[k].z | q[k].w));
+        }
     }
     DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
         if (source.whole) load(q, source.start);
@@ -221,9 +235,13 @@ template <class T> struct FastEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) {
                 const u32 n = (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff;
-                Word v[T::VALUES];
-                split(q[k], v);
-                pack<T>(words, v, n, lane);
+                if constexpr (T::BITS == 16) {
+                    pack_pairs(words, q[k], n, lane);
+                } else {
+                    Word v[T::VALUES];
+                    split(q[k], v);
+                    pack<T>(words, v, n, lane);
+                }
                 words += n * (BYTES_A_BIT / 4);
             }
             if (warp == COMPRESS_WARPS - 2) write_tail<QUANTIZED>(body, frame);

@@ -73,6 +73,12 @@ DEV void add_from_below(u64& sum, u32 distance) {
         "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
     sum = low | (u64)high << 32;
 }
+// Both halves of x, and `sum`.
+DEV u32 add_halves(u32 x, u32 sum) {
+    u32 r;
+    asm("dp2a.lo.u32.u32 %0, %1, 257, %2;" : "=r"(r) : "r"(x), "r"(sum));
+    return r;
+}
 // Σ of the products of the bytes of a and b, and `sum`.
 DEV u32 sum_of_products(u32 a, u32 b, u32 sum) {
     u32 r;
@@ -89,6 +95,12 @@ DEV u32 low_ones(u32 bits) {
 DEV u32 spread_lowest(u32 x) {
     u32 r;
     asm("szext.clamp.s32 %0, %1, 1;" : "=r"(r) : "r"(x));
+    return r;
+}
+// Of each half, all bits as its highest one.
+DEV u32 spread_highest(u32 x) {
+    u32 r;
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(r) : "r"(x));
     return r;
 }
 // a·b + c, rounded once. Only where the product is exact; a test looks for others, which a compiler might have made.

@@ -239,6 +239,8 @@ template <class T> void add_from_below(T& sum, u32 distance) {
 }
 inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }
 inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
+inline u32 add_halves(u32 x, u32 sum) { return (x & 0xffffu) + (x >> 16) + sum; }
+inline u32 spread_highest(u32 x) { return (x >> 15 & 0x00010001u) * 0xffffu; }
 inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }

@@ -1,0 +1,172 @@
+// Two 16-bit words in a register, the first in its lower half: what F16 and BF16 do to both at once. No half lets a carry into the other.
+#pragma once
+#include "bitpack.cuh"
+#include "modes.cuh"
+#include "quantizer.cuh"
+
+#define LOWEST 0x00010001u    // of each half: the lowest bit
+#define HIGHEST 0x80008000u   // and the highest
+
+DEV u32 both(u32 half) { return half * LOWEST; }
+DEV u32 doubled(u32 x) { return x << 1 & ~LOWEST; }
+DEV u32 halved(u32 x) { return x >> 1 & ~HIGHEST; }
+DEV u32 chosen(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
+// Of each half, all bits as its lowest one.
+DEV u32 spread_lowest_ones(u32 x) { return spread_highest(x << 15); }
+
+// The same done to each register.
+template <class F> DEV uint4 each(uint4 q, F f) { return make_uint4(f(q.x), f(q.y), f(q.z), f(q.w)); }
+
+// M and its inverse, see to_exponent_code: rotated by one, a word of exponent 1 to the middle counts from `first` on.
+template <class T> DEV u32 to_exponent_codes(u32 x) {
+    const u32 first = both(1u << (16 - T::EXPONENT));
+    const u32 rotated = chosen(LOWEST, x >> 15, x << 1), lowered = (rotated | HIGHEST) - first, middle = spread_highest(rotated ^ lowered);
+    return doubled(chosen(middle, lowered, rotated)) ^ middle;
+}
+template <class T> DEV u32 from_exponent_codes(u32 c) {
+    const u32 first = both(1u << (16 - T::EXPONENT));
+    const u32 middle = spread_lowest_ones(c), h = (c >> 1 ^ middle) & ~HIGHEST;
+    const u32 rotated = chosen(middle, h + first, h | ((h + (HIGHEST - first)) & HIGHEST));
+    return chosen(HIGHEST, rotated << 15, rotated >> 1);
+}
+
+// Words of other sizes have none.
+template <class T, int BITS = T::BITS> struct PairQuantizer {
+    DEV explicit PairQuantizer(const Quantizer<T>&) {}
+    static DEV typename T::Word offset() { return Quantizer<T>::offset(); }
+};
+// The quantizer for pairs: the same results as Quantizer's any_code, restore_code and restore_any.
+template <class T> struct PairQuantizer<T, 16> {
+    float inverse, step, shift_back, far;    // shift_back: −step · (MIDDLE − 2^15); far: above all that is below T
+    u32 top, below_far, raise, far_code;     // of each half: T, T − K, what makes the highest bit of numbers from T on, and the first of their codes
+
+    DEV explicit PairQuantizer(const Quantizer<T>& quantizer)
+        : inverse(quantizer.inverse), step(quantizer.step), shift_back(fused(32768.0f, quantizer.step, quantizer.shift_back)),
+          far(((float)quantizer.k - 0.5f) * quantizer.step), top(settled(both(quantizer.top))), below_far(settled(both(quantizer.top - quantizer.k))),
+          raise(settled(HIGHEST - top)), far_code(settled(both(2 * quantizer.k - 1))) {}
+
+    // Adding 1.5·2^23 + 2^15 rounds to a whole number, which is then in the lower half, its sign inverted.
+    DEV u32 bin(u32 word) const { return bits_of(fused(Quantizer<T>::number_of_element(word), inverse, 12615680.0f)); }
+
+    // Whether most subchunks have numbers from T on, which is but 32 steps away.
+    enum { FAR_IS_USUAL = T::MANTISSA == 7 };
+
+    // Codes of a lane's words. For a whole warp.
+    DEV uint4 codes(uint4 q) const {
+        u32 x[4], c[4], beyond = 0;
+        split(q, x);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            c[i] = near_codes(x[i]);
+            beyond |= (x[i] | HIGHEST) - top;
+        }
+        if (FAR_IS_USUAL || __any_sync(FULL, beyond & HIGHEST)) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) c[i] = with_far_codes(x[i], c[i]);
+        }
+        return join(c);
+    }
+    // Codes of numbers below T.
+    DEV u32 near_codes(u32 x) const {
+        const u32 bins = __byte_perm(bin(x & 0xffff), bin(x >> 16), 0x5410);
+        return doubled(bins) ^ ~spread_highest(bins);
+    }
+    DEV u32 with_far_codes(u32 x, u32 near) const {
+        const u32 sign = x >> 15 & LOWEST, magnitude = x | HIGHEST, far = doubled(magnitude - below_far - sign) | sign;
+        return chosen(spread_highest(magnitude - top), far, near);
+    }
+
+    // Integers, their signs inverted, times the step: the bits of MIDDLE − 2^16 and the half are those of MIDDLE − 2^15 and the integer.
+    DEV float low(u32 raised) const { return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7610)), step, shift_back); }
+    DEV float high(u32 raised) const { return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7632)), step, shift_back); }
+
+    // Words of codes that stand for numbers below T.
+    DEV u32 near_words(u32 c) const {
+        const u32 raised = halved(c) ^ spread_lowest_ones(c) ^ HIGHEST;
+        return words_of(low(raised), high(raised));
+    }
+    // Words of a lane's codes. For a whole warp.
+    DEV uint4 words(uint4 q) const {
+        u32 c[4], x[4], beyond = 0;
+        split(q, c);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            x[i] = near_words(c[i]);
+            beyond |= c[i] | ((c[i] | HIGHEST) - far_code);
+        }
+        if (FAR_IS_USUAL || __any_sync(FULL, beyond & HIGHEST)) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) x[i] = with_far(halved(c[i]) + (c[i] & LOWEST) + below_far, c[i] << 15, x[i]);
+        }
+        return join(x);
+    }
+    DEV u32 with_far(u32 far, u32 signs, u32 near) const { return chosen(spread_highest(far + raise), far | (signs & HIGHEST), near); }
+    static DEV u32 words_of(float low, float high);
+
+    // What is added to the words of a lane before `restore` gets them: it inverts their signs.
+    static DEV u32 offset() { return 1u << 15; }
+
+    // Words of a lane's integers, to which `offset` was added. For a whole warp.
+    DEV uint4 restore(uint4 q) const {
+        u32 raised[4];
+        split(q, raised);
+        float v[8], most = 0.0f;
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            v[i] = i & 1 ? high(raised[i / 2]) : low(raised[i / 2]);
+            most = fmaxf(most, fabsf(v[i]));
+        }
+        u32 words[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) words[i] = words_of(v[2 * i], v[2 * i + 1]);
+        if (!__all_sync(FULL, most < far)) {
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const u32 x = raised[i] ^ HIGHEST;
+                words[i] = with_far((x ^ spread_highest(x)) + (x >> 15 & LOWEST) + below_far, x, words[i]);
+            }
+        }
+        return join(words);
+    }
+};
+
+template <> DEV u32 PairQuantizer<F16, 16>::words_of(float low, float high) { return halves_of(low, high); }
+template <> DEV u32 PairQuantizer<BF16, 16>::words_of(float low, float high) { return __byte_perm(bits_of(low), bits_of(high), 0x7632); }
+
+DEV u32 width_of_pairs(u32 x) { return width_of((x | x >> 16) & 0xffff); }
+
+// A lane's eight codes of n bits are four of 2n bits: a register's half above the other.
+DEV void pack_pairs(u32* words, uint4 q, u32 n, u32 lane) {
+    const u32 gap = (1u << n) - 0x10000u;
+    const u32 v[4] = {(q.x >> 16) * gap + q.x, (q.y >> 16) * gap + q.y, (q.z >> 16) * gap + q.z, (q.w >> 16) * gap + q.w};
+    pack<F32>(words, v, 2 * n, lane);
+}
+DEV uint4 unpack_pairs(const u32* words, u32 n, u32 lane) {
+    u32 v[4];
+    unpack<F32>(words, 2 * n, lane, v);
+    const u32 gap = 0x10000u - (1u << n);
+    return each(join(v), [&](u32 x) { return (x >> n) * gap + x; });
+}
+
+DEV u32 sum_of(u32 a, u32 b) { return ((a & ~HIGHEST) + (b & ~HIGHEST)) ^ ((a ^ b) & HIGHEST); }
+
+// Running sums of a subchunk's words, from `base` on.
+DEV uint4 running_sums(uint4 q, u32 base) {
+    const u32 one = add_halves(q.x, 0), two = add_halves(q.y, one), three = add_halves(q.z, two), all = add_halves(q.w, three);
+    const u32 start = base + warp_running_sum(all) - all;
+    return make_uint4(__byte_perm(start + q.x, start + one, 0x5410), __byte_perm(start + one + q.y, start + two, 0x5410),
+                      __byte_perm(start + two + q.z, start + three, 0x5410), __byte_perm(start + three + q.w, start + all, 0x5410));
+}
+
+// Codes → words, see restore_words.
+template <class T> DEV uint4 restore_pairs(u32 mode, u32 special, u32 base, uint4 q) {
+    mode = uniform(mode);
+    special = uniform(special);
+    const u32 bases = both(base);
+    if (mode == MODE_OFFSET) return each(q, [&](u32 c) { return sum_of(c, bases); });
+    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
+    q = each(q, [&](u32 c) { return halved(c) ^ spread_lowest_ones(c); });
+    if (mode == MODE_ZIGZAG) return each(q, [&](u32 x) { return sum_of(x, bases); });
+    if (mode == MODE_SPECIAL) q = running_sums(q, 0);
+    return running_sums(q, base);
+}
