@@ -184,6 +184,30 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
     }
 }
 
+/// Words of 16 bits go two in a register: every one of them, beside its neighbour, beside that of the other sign, and beside any.
+#[test]
+fn every_word_of_16_bits() {
+    let (shim, _turn) = Shim::get();
+    for dtype in [DType::F16, DType::BF16] {
+        for factor in [1u16, 0x8001, 40503] {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(factor).to_le_bytes()).collect();
+            for profile in [Profile::Fast, Profile::Adaptive] {
+                let lossless = Params { profile, ..Params::new(dtype) };
+                compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
+                for bound in [0.1, 9.0] {
+                    let p = lossless.clone().with_bound(Mode::Abs, bound);
+                    compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
+                }
+            }
+        }
+        // Powers of two and the words beside them, each alone in a subchunk: where numbers are kept bit for bit begins at one.
+        let alone = |w: u16| (0..256).flat_map(move |i| if i == w % 251 { w } else { 0 }.to_le_bytes());
+        let powers = (0..=u16::MAX).step_by(1 << 10).flat_map(|w| [w.wrapping_sub(1), w, w + 1]);
+        let fast = Params { profile: Profile::Fast, ..Params::new(dtype) };
+        compare(shim, &fast.with_bound(Mode::Abs, 0.1), &powers.flat_map(alone).collect::<Vec<u8>>(), 0, "alone");
+    }
+}
+
 #[test]
 fn bins_of_values_between_two_are_those_of_the_cpu() {
     let (shim, _turn) = Shim::get();
