@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 
 import numpy as np
 
@@ -61,14 +62,15 @@ def measure(program, case, fields, size, rounds):
         # To Python the peers come by hdf5plugin, which leaves out what HDF5 finds by itself but cannot use.
         del environment["HDF5_PLUGIN_PATH"]
     try:
-        done = subprocess.run(
-            [*program, RAM_DISK, str(rounds), "wall"],
-            input="\n".join(lines) + "\n",
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-        )
+        with tempfile.TemporaryDirectory(dir=RAM_DISK) as folder:
+            done = subprocess.run(
+                [*program, folder, str(rounds), "wall"],
+                input="\n".join(lines) + "\n",
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_SECONDS,
+            )
     except subprocess.TimeoutExpired:
         return "takes too long"
     if done.returncode != 0:

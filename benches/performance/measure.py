@@ -16,10 +16,17 @@ TIMEOUT_SECONDS = 60
 
 
 def in_child(work, *arguments):
-    """`work(*arguments)` in a forked child: its result, or the reason why there is none, as a string."""
+    """`work(*arguments)` in a forked child: its result, or the reason why there is none, as a string. Its files are in a folder that
+    goes whatever becomes of it, and that never reaches a disk where the system has such a place."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        return fork_and_wait(folder, work, *arguments)
+
+
+def fork_and_wait(folder, work, *arguments):
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
+        tempfile.tempdir = folder
         signal.alarm(TIMEOUT_SECONDS)
         os.close(reader)
         quiet = os.open(os.devnull, os.O_WRONLY)
@@ -55,14 +62,9 @@ def error_over_bound(data, back, bound):
     return float(np.abs(data[finite].astype(wide) - back[finite]).max(initial=0) / bound)
 
 
-def memory_file():
-    """A file that never reaches a disk, where the system has such a place."""
-    return tempfile.NamedTemporaryFile(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None, suffix=".h5")
-
-
 def ratio(codec, field, bound, chunk_bytes=4 << 20):
     """(ratio, error / bound) of a field through HDF5, in chunks of whole planes."""
-    with memory_file() as place:
+    with tempfile.NamedTemporaryFile(suffix=".h5") as place:
         with h5py.File(place.name, "w") as f:
             f.create_dataset("x", data=field.data, chunks=chunk_shape(field.data.shape, field.data.itemsize, chunk_bytes), **codec.options(bound))
         with h5py.File(place.name) as f:
