@@ -213,6 +213,16 @@ struct Appender {
         }
         at = end;
     }
+    // The same of up to 64 bits.
+    DEV void add(u64 string, u32 bits) {
+        const u32 low = (u32)string, high = (u32)(string >> 32), end = settled(at + bits), words = (end >> 5) - (at >> 5);
+        const u32 first = word | __funnelshift_l(0u, low, at), second = __funnelshift_l(low, high, at), third = __funnelshift_l(high, 0u, at);
+        if (words) to[0] = first;
+        if (words == 2) to[1] = second;
+        word = words == 0 ? first : words == 1 ? second : third;
+        to += words;
+        at = end;
+    }
 };
 
 // A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits, 32 at most; one = 2^n, where two
@@ -221,12 +231,9 @@ template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf
     typename T::Word v[T::VALUES];
     split(codes, v);
     if constexpr (TOGETHER == 0) {
-        const u32 low = min_of(n, 32), mask_of_high = low_ones(n - low);
+        const u64 mask_of_both = ones<F64>(n);
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            to.add((u32)v[i] & mask, low);
-            to.add((u32)((u64)v[i] >> 32) & mask_of_high, n - low);
-        }
+        for (int i = 0; i < T::VALUES; i++) to.add((u64)v[i] & mask_of_both, n);
         return;
     }
 #pragma unroll

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a PTX file for each element type from kernels/sleek.cu, and kernels/h5d/boxes.ptx, with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
+"""Makes the PTX files of each element type from kernels/sleek.cu, and kernels/h5d/boxes.ptx, with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
 525 on takes. Needs `pip install nvidia-cuda-nvrtc-cu12==12.0.76`, no GPU and no CUDA toolkit.
 
     python3 kernels/build.py LIBNVRTC            write kernels/*.ptx
@@ -14,6 +14,7 @@ import uniform
 
 HERE = pathlib.Path(__file__).resolve().parent
 ELEMENTS = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "b8": 5}
+ADAPTIVE = ["f32", "f64"]
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
 
 
@@ -72,7 +73,10 @@ def compile_ptx(library, main, options):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    files = [(HERE / f"{name}.ptx", HERE / "sleek.cu", [f"-DELEMENT={element}"]) for name, element in ELEMENTS.items()]
+    files = []
+    for name, element in ELEMENTS.items():
+        for part, suffix in enumerate(["", "-general", "-adaptive"] if name in ADAPTIVE else ["", "-general"]):
+            files.append((HERE / f"{name}{suffix}.ptx", HERE / "sleek.cu", [f"-DELEMENT={element}", f"-DPART={part}"]))
     files.append((HERE / "h5d/boxes.ptx", HERE / "h5d/boxes.cu", []))
     for target, main, options in files:
         ptx = compile_ptx(sys.argv[1], main, options)

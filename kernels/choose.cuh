@@ -132,6 +132,16 @@ template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self,
     return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16), min_of(delta_special & 0xffff, delta_special >> 16)) & 3);
 }
 
+// Least and largest of the lanes' words, as signed numbers: the upper halves tell, and among equal ones the lower.
+DEV u64 warp_least(u64 x) {
+    const i32 high = (i32)(x >> 32), least = __reduce_min_sync(FULL, high);
+    return (u64)(u32)least << 32 | __reduce_min_sync(FULL, high == least ? (u32)x : ~0u);
+}
+DEV u64 warp_most(u64 x) {
+    const i32 high = (i32)(x >> 32), most = __reduce_max_sync(FULL, high);
+    return (u64)(u32)most << 32 | __reduce_max_sync(FULL, high == most ? (u32)x : 0u);
+}
+
 // Least and largest of a subchunk's words, as signed numbers.
 template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& least, typename T::Word& most) {
     typedef typename T::Word Word;
@@ -144,6 +154,12 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
         }
         least = (Word)(u32)__reduce_min_sync(FULL, low);
         most = (Word)(u32)__reduce_max_sync(FULL, high);
+        return;
+    }
+    if constexpr (T::BITS == 64) {
+        const bool rising = (i64)x[0] < (i64)x[1];
+        least = warp_least(rising ? x[0] : x[1]);
+        most = warp_most(rising ? x[1] : x[0]);
         return;
     }
     Word low = biased<T>(x[0]), high = low;

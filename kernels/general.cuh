@@ -1,4 +1,6 @@
-// The encoder for everything: both profiles, all element types, byte orders and alignments.
+// The encoder for everything: both profiles, all element types, byte orders and alignments. And, of the same parts, one for the adaptive profile alone and words
+// in the machine's byte order, which has a loop for arrays that are quantized and one for the others: a loop longer than the caches for
+// instructions waits for them.
 //
 // A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to its place, whose sizes before it
 // are known by now, and the other is packed where it lay. One warp, the clerk, lays that out while the others place.
@@ -77,48 +79,57 @@ template <class T> struct Rounding {
     DEV Word apply(Word v) const { return round(v) | (v & ((Word)1 << (T::BITS - 1))); }
 };
 
-template <class T> struct GeneralEncoder {
+// What an encoder is for: anything, or the adaptive profile of words in the machine's byte order, of which none or all are quantized.
+enum Use { ANYTHING, INTEGERS, BINS };
+
+template <class T, Use USE> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
     enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
     enum { CLERK = 0 };              // the warp that lays out and never places
 
-    Compressor block;
+    Compressor& block;
     Desk& desk;
     Shared<T>& shared;
     const Plan& plan;
     uint4* body;
     uint4* words;     // the warp's stage
     u32 lane, warp, special;
-    bool fast;        // the profile
     Quantizer<T>& quantizer;    // there is no register to keep it in
 
-    DEV GeneralEncoder(const CompressArgs& a, Shared<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), words(shared.stage[uniform(threadIdx.x >> 5)]),
-          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), fast(a.fast), quantizer(shared.quantizer) {}
+    DEV GeneralEncoder(Compressor& block, Shared<T>& shared)
+        : block(block), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), words(shared.stage[uniform(threadIdx.x >> 5)]),
+          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), quantizer(shared.quantizer) {}
 
-    DEV void run() {
-        while (block.enter()) {
-            if (threadIdx.x == 0) {
-                quantizer.set(plan.step_w, plan.step_j);
-                quantizer.set_bound(plan.abs_bound);
-                quantizer.set_sure(plan.abs_bound);
-            }
-            for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
-            if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-            if (lane == 0) shared.bins[warp] = T::BITS >= 32 ? SURE : CHECKED;
-            if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
-            if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
-            __syncthreads();
-            while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
-            find_place();
-            __syncthreads();
-            if (warp != CLERK) place();
-            if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
-            __syncthreads();
-            record();
+    // Asked for only where it is not known.
+    DEV bool fast() const { return USE == ANYTHING && block.a.fast; }
+    DEV bool quantized() const { return T::EXPONENT > 0 && (USE == ANYTHING ? quantizer.on : USE == BINS); }
+
+    DEV void begin() const {
+        if (threadIdx.x == 0) {
+            quantizer.set(plan.step_w, plan.step_j);
+            quantizer.set_bound(plan.abs_bound);
+            quantizer.set_sure(plan.abs_bound);
         }
+        for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
+        if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
+        if (lane == 0) shared.bins[warp] = T::BITS >= 32 ? SURE : CHECKED;
+        if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
+        if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
+        __syncthreads();
+    }
+    // All chunks of an array that this block takes; the last one is not placed yet.
+    DEV void run() {
+        while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
+    }
+    DEV void finish() {
+        find_place();
+        __syncthreads();
+        if (warp != CLERK) place();
+        if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
+        __syncthreads();
+        record();
     }
 
     // The chunk of so many rounds before.
@@ -201,9 +212,9 @@ template <class T> struct GeneralEncoder {
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         if (threadIdx.x == 0) shared.shift = 0;
         special = SPECIAL_DELTA2;
-        if (uniform(quantizer.on)) return;    // for each subchunk when its turn comes
-        if (uniform(plan.drop)) round_off(q);
-        const bool shifted = (!fast || plan.rounded) && drop_common_zeros(q);
+        if (uniform(quantized())) return;    // for each subchunk when its turn comes
+        if (USE == ANYTHING && uniform(plan.drop)) round_off(q);
+        const bool shifted = (!fast() || plan.rounded) && drop_common_zeros(q);
         if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
 
@@ -264,14 +275,14 @@ template <class T> struct GeneralEncoder {
     }
 
     // Bits of the element that integer x stands for.
-    DEV Word element_of(Word x) const { return quantizer.on ? quantizer.restore_any(x) : wrap<T>(x << shared.shift); }
+    DEV Word element_of(Word x) const { return quantized() ? quantizer.restore_any(x) : wrap<T>(x << shared.shift); }
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
         shared.told.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
         shared.told.base[s] = wrap<T>(c.base - raised());
     }
-    DEV Word raised() const { return quantizer.on ? (Word)Quantizer<T>::RAISED : 0; }
+    DEV Word raised() const { return quantized() ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
         (&shared.told.same.x)[warp] = same;
@@ -280,35 +291,52 @@ template <class T> struct GeneralEncoder {
 
     // The warp's integers to the stage, the least and the largest of each subchunk to its lane. The words are integers as they are, or bins found with no
     // check or with one; false if not all of them can be found so.
-    template <class W, u32 BINS> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
+    template <class W, u32 TAKEN> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
         u32 beyond = 0;
         least = most = 0;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
-            typename W::Word x[W::VALUES], low, high;
-            if constexpr (BINS == NONE) {
+            typename W::Word x[W::VALUES];
+            if constexpr (TAKEN == NONE) {
                 split(q[k], x);
             } else {
                 Word v[T::VALUES];
                 split(q[k], v);
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) {
-                    if constexpr (BINS == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
+                    if constexpr (TAKEN == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
                     else x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
                 }
             }
             Stage<W>(words).at(k, lane) = join(x);
-            extremes<W>(x, low, high);
-            if (lane == k) {
-                least = low;
-                most = high;
+            if (T::BITS < 64) keep_extremes<W>(k, x, least, most);
+        }
+        if (T::BITS == 64) find_extremes<W>(least, most);
+        if constexpr (TAKEN == NONE) return true;
+        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
+        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
+    }
+    template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
+        typename W::Word low, high;
+        extremes<W>(x, low, high);
+        if (lane == k) {
+            least = low;
+            most = high;
+        }
+    }
+    // The same of what is on the stage, in a loop that is short in code: words of 64 bits take four times as much as others. A lane reads what it wrote itself.
+    template <class W> DEV void find_extremes(typename W::Word& least, typename W::Word& most) const {
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                typename W::Word x[W::VALUES];
+                split(Stage<W>(words).at(k + i, lane), x);
+                keep_extremes<W>(k + i, x, least, most);
             }
         }
-        if constexpr (BINS == NONE) return true;
-        if constexpr (BINS == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
     }
     // The same with a check, in a loop that is short in code: registers cannot be indexed, but moved on.
     template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
@@ -394,7 +422,7 @@ template <class T> struct GeneralEncoder {
         Survey<T> s;
         Word most;
         small = false;
-        if (T::EXPONENT > 0 && uniform(quantizer.on)) quantize(q, source, s.least, most, small);
+        if (uniform(quantized())) quantize(q, source, s.least, most, small);
         else to_stage<T, NONE>(q, s.least, most);
         s.spread = wrap<T>(most - s.least);
         return s;
@@ -423,8 +451,8 @@ template <class T> struct GeneralEncoder {
         const Word least = __shfl_sync(FULL, s.least, 0);
         tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.least == least)), wrap<T>(least - raised()));
         Choice<T> c;
-        if (uniform(fast)) {
-            c = {quantizer.on ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantizer.on ? raised() : s.least};
+        if (uniform(fast())) {
+            c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
             c.width = width_of(encode_as(uniform(c.mode), c.base, widths, small));
         } else {
@@ -521,10 +549,14 @@ template <class T> struct GeneralEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
         } else {
+            // By way of the stage, in a loop that is short in code.
+#pragma unroll 1
+            for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = source.load<T>(place_of(k), true);
 #pragma unroll
-            for (int k = 0; k < PER_WARP; k++) q[k] = source.load<T>(place_of(k), true);
+            for (int k = 0; k < PER_WARP; k++) q[k] = stage().at(k, lane);
+            __syncwarp();
         }
-        if (uniform(plan.big_endian)) {
+        if (USE == ANYTHING && uniform(plan.big_endian)) {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = swap_bytes<T>(q[k]);
         }
@@ -538,9 +570,9 @@ template <class T> struct GeneralEncoder {
                 write_bases<T>((u8*)body, header, base, shared.shift, special, lane);
                 write_descriptors<T>((u8*)body, header, choice, lane);
             }
-            const bool small = T::BITS == 64 && uniform(shared.small[warp]);
+            const bool small = T::BITS == 64 && USE != INTEGERS && uniform(shared.small[warp]);
             pack_all(small);
-            if (T::BITS > 8 && !uniform(fast)) {
+            if (T::BITS > 8 && !uniform(fast())) {
                 if (T::BITS == 64 && small) exceptions<typename Half<T>::Type>();
                 else exceptions<T>();
             }
@@ -550,7 +582,7 @@ template <class T> struct GeneralEncoder {
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++) {
                 uint4 r = source.load<T>(place_of(k), false);
-                if (plan.big_endian) r = swap_bytes<T>(r);
+                if (USE == ANYTHING && plan.big_endian) r = swap_bytes<T>(r);
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
@@ -603,13 +635,33 @@ template <class T> struct GeneralEncoder {
     }
     template <class W, int TOGETHER> DEV static void append_strip(Appender& to, const Strip<W>& strip, u32 n) {
         const u32 mask = low_bits<F32>(n), one = settled(1u << (n & 31));
-#pragma unroll 2
-        for (u32 i = 0; i < STRIP_VECTORS; i++) append<W, TOGETHER>(to, strip[i], n, mask, one);
+#pragma unroll 1
+        for (u32 i = 0; uniform(i) < STRIP_VECTORS; i += 2) {
+            const typename Stage<W>::Vector codes = strip[i], next = strip[i + 1];    // both, before anything is stored
+            append<W, TOGETHER>(to, codes, n, mask, one);
+            append<W, TOGETHER>(to, next, n, mask, one);
+        }
     }
 };
 
 template <class T> DEV void compress_general(const CompressArgs& a) {
     SHARED Shared<T> shared;
-    GeneralEncoder<T> encoder(a, shared);
-    encoder.run();
+    Compressor block(a, shared.desk);
+    GeneralEncoder<T, ANYTHING> encoder(block, shared);
+    while (block.enter()) {
+        encoder.begin();
+        encoder.run();
+        encoder.finish();
+    }
+}
+template <class T> DEV void compress_adaptive(const CompressArgs& a) {
+    SHARED Shared<T> shared;
+    Compressor block(a, shared.desk);
+    GeneralEncoder<T, ANYTHING> encoder(block, shared);
+    while (block.enter()) {
+        encoder.begin();
+        if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS>(block, shared).run();
+        else GeneralEncoder<T, INTEGERS>(block, shared).run();
+        encoder.finish();
+    }
 }

@@ -1,5 +1,5 @@
-// Every kernel of the library. `kernels/build.py` makes a PTX file for each element type of it, so that a program pays for
-// compiling only what it uses.
+// Every kernel of the library. `kernels/build.py` makes PTX files for each element type of it, one of them for each of the long encoders, so that a
+// program pays for compiling only what it uses.
 #include "decompress.cuh"
 #include "fast.cuh"
 #include "general.cuh"
@@ -10,29 +10,52 @@
 #define BEGIN_THREADS 256
 #define LIST_THREADS 96
 
+// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 0 for all the rest; the tests have all.
+#if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
-    KERNEL void __launch_bounds__(DECODE_THREADS, 8) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); } \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_general<type>(a); }
+    KERNEL void __launch_bounds__(DECODE_THREADS, 8) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); }
 #define FLOAT_KERNELS(name, type) \
     KERNELS(name, type) \
     KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \
     KERNEL void __launch_bounds__(RANGE_THREADS) sleek_range_##name(const CompressArgs a) { measure_range<type>(a); }
+KERNEL void __launch_bounds__(BEGIN_THREADS) sleek_begin_compress(const CompressArgs a) { begin_compress(a); }
+KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_items(a); }
+#else
+#define KERNELS(name, type)
+#define FLOAT_KERNELS(name, type)
+#endif
+#if !defined(PART) || PART == 1
+#define GENERAL_KERNEL(name, type) \
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_general<type>(a); }
+#else
+#define GENERAL_KERNEL(name, type)
+#endif
+#if !defined(PART) || PART == 2
+#define ADAPTIVE_KERNEL(name, type) \
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_adaptive_##name(const CompressArgs a) { compress_adaptive<type>(a); }
+#else
+#define ADAPTIVE_KERNEL(name, type)
+#endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
 FLOAT_KERNELS(f32, F32)
+GENERAL_KERNEL(f32, F32)
+ADAPTIVE_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 FLOAT_KERNELS(f64, F64)
+GENERAL_KERNEL(f64, F64)
+ADAPTIVE_KERNEL(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 FLOAT_KERNELS(f16, F16)
+GENERAL_KERNEL(f16, F16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 FLOAT_KERNELS(bf16, BF16)
+GENERAL_KERNEL(bf16, BF16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 KERNELS(b8, B8)
+GENERAL_KERNEL(b8, B8)
 #endif
-
-KERNEL void __launch_bounds__(BEGIN_THREADS) sleek_begin_compress(const CompressArgs a) { begin_compress(a); }
-KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_items(a); }

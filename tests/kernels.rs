@@ -89,7 +89,9 @@ fn digest(folder: &str) -> String {
 
 #[test]
 fn ptx_is_fresh_and_for_every_driver_from_525_on() {
-    for (folder, name) in [("", "f32"), ("", "f64"), ("", "f16"), ("", "bf16"), ("", "b8"), ("h5d/", "boxes")] {
+    let of_types = ["f32", "f64", "f16", "bf16", "b8"].iter().flat_map(|n| [n.to_string(), format!("{n}-general")]);
+    let names = of_types.chain(["f32-adaptive".into(), "f64-adaptive".into()]).map(|n| ("", n));
+    for (folder, name) in names.chain([("h5d/", "boxes".into())]) {
         let (head, name) = (format!("// sources {}\n", digest(folder)), format!("{folder}{name}"));
         let ptx = std::fs::read_to_string(kernels().join(format!("{name}.ptx"))).unwrap();
         assert!(ptx.starts_with(&head), "kernels/{name}.ptx is stale: make kernels");

@@ -63,7 +63,7 @@ pub unsafe fn compress_async(
     // SAFETY: the contract.
     unsafe {
         let kernels = module::load(&session, params.dtype)?;
-        let kernel = compressor(&kernels, params, items.iter().all(|i| is_aligned(i.src)));
+        let kernel = compressor(&session, &kernels, params, items.iter().all(|i| is_aligned(i.src)))?;
         let batch = list(&session, &kernels, items, kernel.seats(&chunks), outcomes, workspace)?;
         enqueue_compress(&session, params, batch, &largest, &kernels, kernel)
     }

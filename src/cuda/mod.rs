@@ -32,7 +32,9 @@ const PIECE: u64 = 16384;
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
 pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     let session = Session::enter(ordinal, stream)?;
-    module::load(&session, dtype).map(|_| ())
+    module::load(&session, dtype)?;
+    module::load_general(&session, dtype)?;
+    module::load_adaptive(&session, dtype).map(|_| ())
 }
 
 /// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
@@ -62,9 +64,14 @@ fn mantissa_bits_to_drop(params: &Params) -> u32 {
 }
 
 /// The kernel that compresses, where all sources are `aligned` to 16 or some are not.
-fn compressor(kernels: &Module, params: &Params, aligned: bool) -> Kernel {
-    let plain = aligned && params.dtype.is_float() && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
-    kernels.compress_fast.filter(|_| params.profile == Profile::Fast && plain).unwrap_or(kernels.compress)
+fn compressor(session: &Session, kernels: &Module, params: &Params, aligned: bool) -> Result<Kernel> {
+    let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
+    let special = match params.profile {
+        Profile::Adaptive if plain => module::load_adaptive(session, params.dtype)?,
+        Profile::Fast if plain && params.dtype.is_float() => kernels.compress_fast,
+        _ => None,
+    };
+    special.map_or_else(|| module::load_general(session, params.dtype), Ok)
 }
 
 /// Enqueues compression by one of the kernels; `layout` is that of the largest array.
@@ -227,7 +234,7 @@ pub unsafe fn compress(
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
         let kernels = module::load(&session, params.dtype)?;
-        let kernel = compressor(&kernels, params, is_aligned(from.pointer));
+        let kernel = compressor(&session, &kernels, params, is_aligned(from.pointer))?;
         let batch = alone(item, layout.chunks as u64, kernel, workspace.start(), None);
         enqueue_compress(&session, params, batch, &layout, &kernels, kernel)?;
         let result = outcome(&session, &mut workspace)?;
@@ -367,7 +374,7 @@ pub unsafe fn compress_async(
     let session = Session::enter(ordinal, stream)?;
     let item = Item::new(src, dst, layout.count, capacity as u64);
     let kernels = module::load(&session, params.dtype)?;
-    let kernel = compressor(&kernels, params, is_aligned(src));
+    let kernel = compressor(&session, &kernels, params, is_aligned(src))?;
     let batch = alone(item, layout.chunks as u64, kernel, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
     unsafe { enqueue_compress(&session, params, batch, &layout, &kernels, kernel) }

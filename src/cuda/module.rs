@@ -182,7 +182,6 @@ impl Kernel {
 #[derive(Clone, Copy)]
 pub struct Module {
     pub decompress: Kernel,
-    pub compress: Kernel,
     pub begin_compress: Kernel,
     pub list: Kernel,
     /// Where there is a float of this width: profile `fast`, and the value range.
@@ -190,41 +189,83 @@ pub struct Module {
     pub range: Option<Kernel>,
 }
 
-/// Kernel sources by width and kind: integers go with the float of their width.
-fn source(dtype: DType) -> (&'static str, &'static str) {
+/// Kernels by width and kind: integers go with the float of their width. The long encoders are by themselves: the driver takes its time to compile them, and most
+/// programs need one of them at most.
+struct Source {
+    name: &'static str,
+    ptx: &'static str,
+    general: &'static str,
+    adaptive: Option<&'static str>,
+}
+
+macro_rules! ptx {
+    ($name:literal) => {
+        include_str!(concat!("../../kernels/", $name, ".ptx"))
+    };
+}
+
+fn source(dtype: DType) -> Source {
+    let of = |name, ptx, general, adaptive| Source { name, ptx, general, adaptive };
     match dtype {
-        DType::F32 | DType::I32 | DType::U32 => ("f32", include_str!("../../kernels/f32.ptx")),
-        DType::F64 | DType::I64 | DType::U64 => ("f64", include_str!("../../kernels/f64.ptx")),
-        DType::F16 | DType::I16 | DType::U16 => ("f16", include_str!("../../kernels/f16.ptx")),
-        DType::BF16 => ("bf16", include_str!("../../kernels/bf16.ptx")),
-        DType::I8 | DType::U8 => ("b8", include_str!("../../kernels/b8.ptx")),
+        DType::F32 | DType::I32 | DType::U32 => of("f32", ptx!("f32"), ptx!("f32-general"), Some(ptx!("f32-adaptive"))),
+        DType::F64 | DType::I64 | DType::U64 => of("f64", ptx!("f64"), ptx!("f64-general"), Some(ptx!("f64-adaptive"))),
+        DType::F16 | DType::I16 | DType::U16 => of("f16", ptx!("f16"), ptx!("f16-general"), None),
+        DType::BF16 => of("bf16", ptx!("bf16"), ptx!("bf16-general"), None),
+        DType::I8 | DType::U8 => of("b8", ptx!("b8"), ptx!("b8-general"), None),
     }
+}
+
+/// What was loaded, for each context and element type.
+type Loaded<T> = Mutex<Option<HashMap<(u64, &'static str), T>>>;
+
+/// What `loaded` has for the session's context and `name`; made at the first call.
+fn once<T: Copy>(
+    loaded: &Loaded<T>,
+    session: &Session,
+    name: &'static str,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = loaded.get_or_insert_default();
+    if let Some(found) = all.get(&(session.context_id, name)) {
+        return Ok(*found);
+    }
+    let made = make()?;
+    all.insert((session.context_id, name), made);
+    Ok(made)
 }
 
 /// The kernels for `dtype` in the session's context; loaded at the first call, which takes a fraction of a second.
 pub fn load(session: &Session, dtype: DType) -> Result<Module> {
-    static LOADED: Mutex<Option<HashMap<(u64, &'static str), Module>>> = Mutex::new(None);
-    let (name, ptx) = source(dtype);
-    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    let modules = loaded.get_or_insert_default();
-    if let Some(module) = modules.get(&(session.context_id, name)) {
-        return Ok(*module);
-    }
-    let opened = open(session, name, ptx)?;
-    let kernel = |base: &str, typed: bool| {
-        opened.kernel(&if typed { format!("sleek_{base}_{name}") } else { format!("sleek_{base}") })
-    };
-    let float = name != "b8";
-    let module = Module {
-        decompress: kernel("decompress", true)?,
-        compress: kernel("compress_general", true)?,
-        begin_compress: kernel("begin_compress", false)?,
-        list: kernel("list", false)?,
-        compress_fast: if float { Some(kernel("compress_fast", true)?) } else { None },
-        range: if float { Some(kernel("range", true)?) } else { None },
-    };
-    modules.insert((session.context_id, name), module);
-    Ok(module)
+    static LOADED: Loaded<Module> = Mutex::new(None);
+    let Source { name, ptx, .. } = source(dtype);
+    once(&LOADED, session, name, || {
+        let opened = open(session, name, ptx)?;
+        let typed = |base: &str| opened.kernel(&format!("sleek_{base}_{name}"));
+        let float = name != "b8";
+        Ok(Module {
+            decompress: typed("decompress")?,
+            begin_compress: opened.kernel("sleek_begin_compress")?,
+            list: opened.kernel("sleek_list")?,
+            compress_fast: if float { Some(typed("compress_fast")?) } else { None },
+            range: if float { Some(typed("range")?) } else { None },
+        })
+    })
+}
+
+/// The encoder for everything, in the same way.
+pub fn load_general(session: &Session, dtype: DType) -> Result<Kernel> {
+    static LOADED: Loaded<Kernel> = Mutex::new(None);
+    let Source { name, general, .. } = source(dtype);
+    once(&LOADED, session, name, || open(session, name, general)?.kernel(&format!("sleek_compress_general_{name}")))
+}
+
+/// The adaptive encoder of a type that has one of its own.
+pub fn load_adaptive(session: &Session, dtype: DType) -> Result<Option<Kernel>> {
+    static LOADED: Loaded<Kernel> = Mutex::new(None);
+    let Source { name, adaptive: Some(ptx), .. } = source(dtype) else { return Ok(None) };
+    once(&LOADED, session, name, || open(session, name, ptx)?.kernel(&format!("sleek_compress_adaptive_{name}")))
+        .map(Some)
 }
 
 /// A module that was loaded into a context. It stays loaded as long as the context.

@@ -70,6 +70,8 @@ struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; }
     ENTRY(sleek_range_##t, RANGE_THREADS, CompressArgs)
 const Kernel kernels[] = {
     OF_FLOAT(f32), OF_FLOAT(f64), OF_FLOAT(f16), OF_FLOAT(bf16), OF_TYPE(b8),
+    TURNS(sleek_compress_adaptive_f32, COMPRESS_THREADS, CompressArgs),
+    TURNS(sleek_compress_adaptive_f64, COMPRESS_THREADS, CompressArgs),
     ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs),
     ENTRY(sleek_list, LIST_THREADS, ListArgs),
     TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
