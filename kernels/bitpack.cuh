@@ -225,9 +225,22 @@ struct Appender {
     }
 };
 
+// Codes of n bits in the halves of each register to numbers of 2n bits.
+DEV uint4 closed_up(uint4 q, u32 n) {
+    const u32 gap = (1u << n) - 0x10000u;
+    return make_uint4((q.x >> 16) * gap + q.x, (q.y >> 16) * gap + q.y, (q.z >> 16) * gap + q.z, (q.w >> 16) * gap + q.w);
+}
+
 // A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits, 32 at most; one = 2^n, where two
 // fit.
 template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf<T>::Type codes, u32 n, u32 mask, u32 one) {
+    if constexpr (T::BITS == 16) {
+        const u32 both = mask * 0x10001u;
+        const uint4 v = closed_up(make_uint4(codes.x & both, codes.y & both, codes.z & both, codes.w & both), n);
+        to.add(v.y * (one * one) + v.x, 4 * n);
+        to.add(v.w * (one * one) + v.z, 4 * n);
+        return;
+    }
     typename T::Word v[T::VALUES];
     split(codes, v);
     if constexpr (TOGETHER == 0) {

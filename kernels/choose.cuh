@@ -1,7 +1,7 @@
 // The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a quarter of a chunk. What concerns all values of a
 // subchunk is done by the warp for one subchunk after the other; what then is left to decide, by the lanes for all of them at once.
 #pragma once
-#include "modes.cuh"
+#include "pairs.cuh"
 
 #define SUBCHUNK_VALUES(T) (32 * T::VALUES)
 #define BYTES_A_BIT(T) (4 * T::VALUES)    // bytes that a subchunk takes for each bit of its width
@@ -25,6 +25,10 @@ template <class T> struct Sample {
     static DEV int place(int i) { return FIRST + i * SAMPLE; }
 
     // The widths of the sampled codes of a subchunk to `widths`.
+    static DEV void keep_widths(uint4 pairs, u32 lane, u8* widths) {
+        static_assert(SAMPLE == 4, "the last of each two pairs");
+        ((u16*)widths)[lane] = (u16)(top_bit(pairs.y >> 16) + (top_bit(pairs.w >> 16) << 8) + 0x101);
+    }
     static DEV void keep_widths(const typename T::Word (&codes)[T::VALUES], u32 lane, u8* widths) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
@@ -174,15 +178,33 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
+// The codes of subchunk k, where words have 16 bits.
+template <class T, u32 MODE, u32 SPECIAL> DEV uint4 encode_pairs(const Stage<T>& stage, u32 k, u32 lane, u32 base) {
+    return codes_of_pairs<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k) : 0, lane, stage.at(k, lane));
+}
+
 // The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`. Returns the OR of the codes; it and `base`
 // are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles, and no more: this kernel is so long
 // that warps wait for their instructions.
 template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(const Stage<T>& stage, u32 lane, typename T::Word base, u8* widths) {
     typedef typename T::Word Word;
-    enum { PAIR = T::BITS < 32 ? 1 : 2 };
+    enum { PAIR = T::BITS == 8 ? 1 : 2 };
     Word all = 0;
 #pragma unroll 1
     for (u32 k = 0; uniform(k) < QUARTER; k += PAIR) {
+        if constexpr (T::BITS == 16) {
+            uint4 codes[PAIR];
+#pragma unroll
+            for (u32 i = 0; i < PAIR; i++) codes[i] = encode_pairs<T, MODE, SPECIAL>(stage, k + i, lane, base);
+#pragma unroll
+            for (u32 i = 0; i < PAIR; i++) {
+                stage.at(k + i, lane) = codes[i];
+                Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
+                const u32 any = warp_or(codes[i].x | codes[i].y | codes[i].z | codes[i].w);
+                if (lane == k + i) all = wrap<T>(any | any >> 16);
+            }
+            continue;
+        }
         Word x[PAIR][T::VALUES], codes[PAIR][T::VALUES];
 #pragma unroll
         for (u32 i = 0; i < PAIR; i++) split(stage.at(k + i, lane), x[i]);
@@ -268,10 +290,9 @@ DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places 
 // SHORT: all codes have less than 32 bits, so that the sign of a difference tells.
 template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip<T>& strip, u32 width) {
     typedef typename Wide<T>::Places Places;
-    enum { UNROLLED = T::BITS < 32 ? STRIP_VECTORS : 2 };
     const typename T::Word most = low_bits<T>(width);
     Places places = 0;
-#pragma unroll UNROLLED
+#pragma unroll 2
     for (int i = 0; i < STRIP_VECTORS; i++) {
         typename T::Word v[T::VALUES];
         split(strip[i], v);
@@ -282,6 +303,18 @@ template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Str
         }
     }
     return places;
+}
+
+// The same of words of 16 bits.
+template <class T> DEV u64 wide_pairs(const Strip<T>& strip, u32 width) {
+    const u32 mask = both(low_ones(width));
+    u32 within[2] = {0, 0};
+#pragma unroll
+    for (int i = 0; i < STRIP_VECTORS; i++) {
+        const u32 eight = codes_within(strip[i], mask);
+        within[i / 4] += i % 4 == 3 ? eight >> 7 : eight << (17 - 8 * (i % 4));
+    }
+    return width == T::BITS ? 0 : ~((u64)within[0] << 32 | within[1]);
 }
 
 // The choice for a subchunk with `count` codes of more than `width` bits; step 3 with it.

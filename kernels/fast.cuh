@@ -117,19 +117,19 @@ template <class T> struct FastEncoder {
     template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
         if constexpr (T::BITS == 16) {
             measure_pairs<QUANTIZED>(q, n);
-            return;
-        }
-        const bool near = !QUANTIZED || !uniform(shared.far[warp]);
-        bool again = true;
-        if (near) again = measure<QUANTIZED>(q, n);
-        if (QUANTIZED && uniform(again)) {
-            if (near) reload(q, source);
-            measure_far(q, n);
-            bool wide = false;
+        } else {
+            const bool near = !QUANTIZED || !uniform(shared.far[warp]);
+            bool again = true;
+            if (near) again = measure<QUANTIZED>(q, n);
+            if (QUANTIZED && uniform(again)) {
+                if (near) reload(q, source);
+                measure_far(q, n);
+                bool wide = false;
 #pragma unroll
-            for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
-            __syncwarp();
-            if (lane == 0) shared.far[warp] = wide;
+                for (int k = 0; k < PER_WARP; k++) wide |= n[k] > SMALL_WIDTH;
+                __syncwarp();
+                if (lane == 0) shared.far[warp] = wide;
+            }
         }
     }
 
@@ -150,7 +150,7 @@ template <class T> struct FastEncoder {
             v[i] = QUANTIZED ? shared.quantizer.nearest_code(v[i], signs) : to_exponent_code<T>(v[i]);
             any |= v[i];
         }
-        if (QUANTIZED) any |= signs & (Word)1 << (8 * sizeof(Word) - 1);
+        if (QUANTIZED) any |= signs & (Word)1 << (T::BITS - 1);
         return width_of(warp_or(any));
     }
 

@@ -114,7 +114,7 @@ template <class T, Use USE> struct GeneralEncoder {
         }
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-        if (lane == 0) shared.bins[warp] = T::BITS >= 32 ? SURE : CHECKED;
+        if (lane == 0) shared.bins[warp] = SURE;
         if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
         __syncthreads();
@@ -298,6 +298,11 @@ template <class T, Use USE> struct GeneralEncoder {
         least = most = 0;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
+            if constexpr (T::BITS == 16) {
+                stage().at(k, lane) = q[k];
+                keep_extremes(k, q[k], least, most);
+                continue;
+            }
             typename W::Word x[W::VALUES];
             if constexpr (TAKEN == NONE) {
                 split(q[k], x);
@@ -321,6 +326,14 @@ template <class T, Use USE> struct GeneralEncoder {
     template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
         typename W::Word low, high;
         extremes<W>(x, low, high);
+        keep(k, low, high, least, most);
+    }
+    DEV void keep_extremes(u32 k, uint4 pairs, u32& least, u32& most) const {
+        u32 low, high;
+        extremes_of_pairs(pairs, low, high);
+        keep(k, low, high, least, most);
+    }
+    template <class Number> DEV void keep(u32 k, Number low, Number high, Number& least, Number& most) const {
         if (lane == k) {
             least = low;
             most = high;
@@ -335,6 +348,22 @@ template <class T, Use USE> struct GeneralEncoder {
                 typename W::Word x[W::VALUES];
                 split(Stage<W>(words).at(k + i, lane), x);
                 keep_extremes<W>(k + i, x, least, most);
+            }
+        }
+    }
+    // The same for bins of words of 16 bits, which need no check.
+    DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
+        const PairQuantizer<T> pairs(quantizer);
+        least = most = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                const uint4 x = pairs.integers(stage().at(k + i, lane));
+                stage().at(k + i, lane) = x;
+                keep_extremes(k + i, x, least, most);
             }
         }
     }
@@ -398,7 +427,7 @@ template <class T, Use USE> struct GeneralEncoder {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
             bool done;
-            if (T::BITS >= 32 && before == SURE) done = to_stage<W, T::BITS >= 32 ? SURE : CHECKED>(q, low, high);
+            if (before == SURE) done = to_stage<W, SURE>(q, low, high);
             else if constexpr (T::BITS == 64) done = one_by_one<W>(q, low, high);
             else done = to_stage<W, CHECKED>(q, low, high);
             small = T::BITS == 64;
@@ -422,8 +451,12 @@ template <class T, Use USE> struct GeneralEncoder {
         Survey<T> s;
         Word most;
         small = false;
-        if (uniform(quantized())) quantize(q, source, s.least, most, small);
-        else to_stage<T, NONE>(q, s.least, most);
+        if (T::EXPONENT > 0 && uniform(quantized())) {
+            if constexpr (T::BITS == 16) pairs_to_stage(q, s.least, most);
+            else quantize(q, source, s.least, most, small);
+        } else {
+            to_stage<T, NONE>(q, s.least, most);
+        }
         s.spread = wrap<T>(most - s.least);
         return s;
     }
@@ -505,7 +538,8 @@ template <class T, Use USE> struct GeneralEncoder {
     template <class W> DEV u32 list(u32 most, u32 width) {
         const Strip<W> strip(Stage<W>(words), lane);
         typename Wide<W>::Places places;
-        if (W::BITS == 32 && uniform(most < 32)) places = wide_codes<W, W::BITS == 32>(strip, width);
+        if constexpr (W::BITS == 16) places = wide_pairs(strip, width);
+        else if (W::BITS == 32 && uniform(most < 32)) places = wide_codes<W, W::BITS == 32>(strip, width);
         else places = wide_codes<W, false>(strip, width);
         u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
         all += __shfl_sync(FULL, all, lane ^ 2);
@@ -515,16 +549,35 @@ template <class T, Use USE> struct GeneralEncoder {
         if (lane == 31) shared.listed[warp] = up_to;
         __syncwarp();
         u16* list = shared.lists[warp] + begin;
-        while (places) {
-            const u32 top = top_bit(places);
-            places ^= (typename Wide<W>::Places)1 << top;
-            *list++ = (u16)strip.from_behind(top);
+        if constexpr (W::BITS == 16) {
+            list = enter_places(list, (u32)(places >> 32), strip.from_behind(32));
+            enter_places(list, (u32)places, strip.from_behind(0));
+        } else {
+            while (places) {
+                const u32 top = top_bit(places);
+                places ^= (typename Wide<W>::Places)1 << top;
+                *list++ = (u16)strip.from_behind(top);
+            }
         }
         return all;
+    }
+    // `last` is the number of the code that has the lowest bit of `places`.
+    static DEV u16* enter_places(u16* list, u32 places, u32 last) {
+        while (places) {
+            const u32 top = top_bit(places);
+            places ^= 1u << top;
+            *list++ = (u16)(last - top);
+        }
+        return list;
     }
     // Codes of another mode to offsets from the least word, from which the mode's own base is `base` away.
     template <class W> DEV void to_offsets(u32 k, u32 mode, typename W::Word base) const {
         typename Stage<W>::Vector& codes = Stage<W>(words).at(k, lane);
+        if constexpr (W::BITS == 16) {
+            codes = restore_pairs<W>(mode, special, base, codes);
+            if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) codes = each(codes, [&](u32 x) { return sum_of(x, both(base)); });
+            return;
+        }
         typename W::Word v[W::VALUES];
         split(codes, v);
         restore_words<W>(mode, special, base, v);
@@ -604,7 +657,7 @@ template <class T, Use USE> struct GeneralEncoder {
         const u32 payload = payloads[lane / 4], n = payload & 0xff, widest = uniform(__reduce_max_sync(FULL, n));
         if (T::BITS == 64 && small) {
             pack_strip<typename Half<T>::Type>(payload, widest);
-        } else if (T::BITS == 32 ? widest <= 16 : T::BITS == 64 && !__any_sync(FULL, n >= 32 && n % 16 == 0)) {
+        } else if (T::BITS == 16 ? widest <= 8 : T::BITS == 32 ? widest <= 16 : T::BITS == 64 && !__any_sync(FULL, n >= 32 && n % 16 == 0)) {
             pack_strip<T>(payload, widest);
         } else {
 #pragma unroll 1
@@ -613,6 +666,10 @@ template <class T, Use USE> struct GeneralEncoder {
     }
     DEV void pack_one(u32 payload, uint4 codes) const {
         const u32 width = payload & 0xff;
+        if constexpr (T::BITS == 16) {
+            pack_pairs((u32*)body + (payload >> 8) * 2, each(codes, [&](u32 c) { return c & both(low_bits<T>(width)); }), width, lane);
+            return;
+        }
         Word v[T::VALUES];
         split(codes, v);
 #pragma unroll
@@ -625,6 +682,7 @@ template <class T, Use USE> struct GeneralEncoder {
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
         const Strip<W> strip(Stage<W>(words), lane);
         if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
+        else if constexpr (W::BITS == 16) append_strip<W, 4>(to, strip, n);
         else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
         else if (W::VALUES == 4 || widest <= 16) append_strip<W, 2>(to, strip, n);
         else append_strip<W, 1>(to, strip, n);

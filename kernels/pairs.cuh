@@ -11,6 +11,8 @@ DEV u32 both(u32 half) { return half * LOWEST; }
 DEV u32 doubled(u32 x) { return x << 1 & ~LOWEST; }
 DEV u32 halved(u32 x) { return x >> 1 & ~HIGHEST; }
 DEV u32 chosen(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
+// Halves of a less those of b: `low` and `high` are b as it counts for the one and for the other, `high` with nothing in its lower half.
+DEV u32 less(u32 a, u32 low, u32 high) { return __byte_perm(a - low, a - high, 0x7610); }
 // Of each half, all bits as its lowest one.
 DEV u32 spread_lowest_ones(u32 x) { return spread_highest(x << 15); }
 
@@ -35,7 +37,7 @@ template <class T, int BITS = T::BITS> struct PairQuantizer {
     DEV explicit PairQuantizer(const Quantizer<T>&) {}
     static DEV typename T::Word offset() { return Quantizer<T>::offset(); }
 };
-// The quantizer for pairs: the same results as Quantizer's any_code, restore_code and restore_any.
+// The quantizer for pairs: the same results as Quantizer's any_code, bin_of, restore_code and restore_any.
 template <class T> struct PairQuantizer<T, 16> {
     float inverse, step, shift_back, far;    // shift_back: −step · (MIDDLE − 2^15); far: above all that is below T
     u32 top, below_far, raise, far_code;     // of each half: T, T − K, what makes the highest bit of numbers from T on, and the first of their codes
@@ -51,30 +53,42 @@ template <class T> struct PairQuantizer<T, 16> {
     // Whether most subchunks have numbers from T on, which is but 32 steps away.
     enum { FAR_IS_USUAL = T::MANTISSA == 7 };
 
-    // Codes of a lane's words. For a whole warp.
-    DEV uint4 codes(uint4 q) const {
+    // Of a lane's words below T what `near` gives, of the others what `far` gives. For a whole warp.
+    template <class Near, class Far> DEV uint4 by_size(uint4 q, const Near& near, const Far& far) const {
         u32 x[4], c[4], beyond = 0;
         split(q, x);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            c[i] = near_codes(x[i]);
+            c[i] = near(x[i]);
             beyond |= (x[i] | HIGHEST) - top;
         }
         if (FAR_IS_USUAL || __any_sync(FULL, beyond & HIGHEST)) {
 #pragma unroll
-            for (int i = 0; i < 4; i++) c[i] = with_far_codes(x[i], c[i]);
+            for (int i = 0; i < 4; i++) {
+                const u32 sign = x[i] >> 15 & LOWEST, magnitude = x[i] | HIGHEST;
+                c[i] = chosen(spread_highest(magnitude - top), far(magnitude - below_far - sign, x[i], sign), c[i]);
+            }
         }
         return join(c);
     }
-    // Codes of numbers below T.
-    DEV u32 near_codes(u32 x) const {
-        const u32 bins = __byte_perm(bin(x & 0xffff), bin(x >> 16), 0x5410);
-        return doubled(bins) ^ ~spread_highest(bins);
+    // Codes for profile `fast`.
+    DEV uint4 codes(uint4 q) const {
+        return by_size(
+            q,
+            [&](u32 x) {
+                const u32 bins = __byte_perm(bin(x & 0xffff), bin(x >> 16), 0x5410);
+                return doubled(bins) ^ ~spread_highest(bins);
+            },
+            [&](u32 distance, u32, u32 sign) { return doubled(distance) | sign; });
     }
-    DEV u32 with_far_codes(u32 x, u32 near) const {
-        const u32 sign = x >> 15 & LOWEST, magnitude = x | HIGHEST, far = doubled(magnitude - below_far - sign) | sign;
-        return chosen(spread_highest(magnitude - top), far, near);
+    // Integers. The quotient is not exact, but rounded it is the bin, whatever the step: a number of 16 bits that is not midway between two multiples of the step
+    // is further from there, by 2^-12 of itself at least, than the quotient is off; and one midway is half a step from both, as far as any bound allows.
+    DEV uint4 integers(uint4 q) const {
+        return by_size(
+            q, [&](u32 x) { return __byte_perm(rounded(x & 0xffff), rounded(x >> 16), 0x5410); },
+            [&](u32 distance, u32 x, u32) { return (distance & ~HIGHEST) ^ spread_highest(x); });
     }
+    DEV u32 rounded(u32 word) const { return bits_of(Quantizer<T>::number_of_element(word) * inverse + 12582912.0f); }
 
     // Integers, their signs inverted, times the step: the bits of MIDDLE − 2^16 and the half are those of MIDDLE − 2^15 and the integer.
     DEV float low(u32 raised) const { return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7610)), step, shift_back); }
@@ -137,8 +151,8 @@ DEV u32 width_of_pairs(u32 x) { return width_of((x | x >> 16) & 0xffff); }
 
 // A lane's eight codes of n bits are four of 2n bits: a register's half above the other.
 DEV void pack_pairs(u32* words, uint4 q, u32 n, u32 lane) {
-    const u32 gap = (1u << n) - 0x10000u;
-    const u32 v[4] = {(q.x >> 16) * gap + q.x, (q.y >> 16) * gap + q.y, (q.z >> 16) * gap + q.z, (q.w >> 16) * gap + q.w};
+    u32 v[4];
+    split(closed_up(q, n), v);
     pack<F32>(words, v, 2 * n, lane);
 }
 DEV uint4 unpack_pairs(const u32* words, u32 n, u32 lane) {
@@ -149,6 +163,41 @@ DEV uint4 unpack_pairs(const u32* words, u32 n, u32 lane) {
 }
 
 DEV u32 sum_of(u32 a, u32 b) { return ((a & ~HIGHEST) + (b & ~HIGHEST)) ^ ((a ^ b) & HIGHEST); }
+
+// Differences to the words before; the first of the subchunk is 0.
+DEV uint4 differences(uint4 q, u32 lane) {
+    const u32 before = __shfl_up_sync(FULL, q.w, 1);
+    return make_uint4(less(q.x, lane ? before >> 16 : q.x, q.x << 16), less(q.y, q.x >> 16, q.y << 16), less(q.z, q.y >> 16, q.z << 16),
+                      less(q.w, q.z >> 16, q.w << 16));
+}
+
+// Words → codes, see codes_of.
+template <class T> DEV uint4 codes_of_pairs(u32 mode, u32 special, u32 base, u32 lane, uint4 q) {
+    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) return each(q, [&](u32 x) { return to_exponent_codes<T>(x); });
+    if (mode <= MODE_ZIGZAG) q = each(q, [&](u32 x) { return less(x, base, base << 16); });
+    else q = differences(q, lane);
+    if (mode == MODE_SPECIAL) q = differences(q, lane);
+    return mode == MODE_OFFSET ? q : each(q, [&](u32 x) { return doubled(x) ^ spread_highest(x); });
+}
+
+// Least and largest of a subchunk's words, as signed numbers: the upper one of two tells by itself, the other where that was.
+DEV void extremes_of_pairs(uint4 q, u32& least, u32& most) {
+    const i32 x[8] = {(i32)q.x, (i32)q.y, (i32)q.z, (i32)q.w, (i32)(q.x << 16), (i32)(q.y << 16), (i32)(q.z << 16), (i32)(q.w << 16)};
+    i32 low = x[0], high = low;
+#pragma unroll
+    for (int i = 1; i < 8; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    least = (u32)__reduce_min_sync(FULL, low) >> 16;
+    most = (u32)__reduce_max_sync(FULL, high) >> 16;
+}
+
+// Which of a lane's codes have no bits outside of `mask`, some lowest bits of each half but the highest: the first tells by the highest of 8 bits. 2^7 of that.
+DEV u32 codes_within(uint4 q, u32 mask) {
+    const uint4 fits = each(q, [&](u32 c) { return ((mask | HIGHEST) - (c & ~HIGHEST)) & ~c & HIGHEST; });
+    return sum_of_products(__byte_perm(fits.x, fits.y, 0x7531), 0x10204080u, sum_of_products(__byte_perm(fits.z, fits.w, 0x7531), 0x01020408u, 0u));
+}
 
 // Running sums of a subchunk's words, from `base` on.
 DEV uint4 running_sums(uint4 q, u32 base) {

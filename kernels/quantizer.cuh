@@ -98,7 +98,7 @@ template <class T> struct Quantizer {
     enum { RAISED = T::BITS == 32 ? 0x4B400000 : T::BITS == 64 ? 1 << 30 : 0 };
     DEV Word plain_bin(Word bits, bool& plain) const {
         const Float v = number_of_element(bits);
-        if (T::BITS != 32) plain &= magnitude_of(v) < limit;
+        if (T::BITS == 64) plain &= magnitude_of(v) < limit;
         return rounded(v, plain);
     }
     DEV u32 rounded(float v, bool& near) const {
@@ -160,8 +160,8 @@ template <class T> struct Quantizer {
     DEV Word any_code(Word bits) const {
         const Float v = number_of_element(bits);
         Word signs = 0;
-        const Word code = nearest_code_of(v, signs), kept = wrap<T>(2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1)));
-        return magnitude_of(v) < far ? wrap<T>(code) : kept;
+        const Word code = nearest_code_of(v, signs), kept = 2 * bits + 2 * (k - top) - (bits >> (T::BITS - 1));
+        return magnitude_of(v) < far ? code : kept;
     }
     static DEV float magnitude_of(float v) { return fabsf(v); }
     static DEV double magnitude_of(double v) { return fabs(v); }
@@ -190,21 +190,17 @@ template <class T> struct Quantizer {
     }
 
     // What is added to the words of a lane before `restore` gets them.
-    static DEV Word offset() { return T::BITS >= 32 ? middle((Float)0) : 0; }
+    static DEV Word offset() { return middle((Float)0); }
 
     // Element bits of a lane's words, to which `offset` was added. For a whole warp.
     DEV void restore(Word (&v)[T::VALUES]) const {
         const Word half = (Word)1 << (T::MANTISSA - 3);
         Word beyond = 0;
-        bool near = true;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) {
-            if (T::BITS < 32) near &= extended(v[i]) + (k - 1) < 2 * k - 1;
-            else beyond |= v[i] ^ (offset() - half);
-        }
-        if (__all_sync(FULL, near && beyond >> (T::MANTISSA - 2) == 0)) {
+        for (int i = 0; i < T::VALUES; i++) beyond |= v[i] ^ (offset() - half);
+        if (__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0)) {
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(T::BITS < 32 ? small_value(v[i]) : from_middle_of(v[i], (Float)0));
+            for (int i = 0; i < T::VALUES; i++) v[i] = element_bits(from_middle_of(v[i], (Float)0));
         } else {
 #pragma unroll
             for (int i = 0; i < T::VALUES; i++) v[i] = restore_any(v[i] - offset());

@@ -194,7 +194,7 @@ fn every_word_of_16_bits() {
             for profile in [Profile::Fast, Profile::Adaptive] {
                 let lossless = Params { profile, ..Params::new(dtype) };
                 compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
-                for bound in [0.1, 9.0] {
+                for bound in [0.1, 1.25, 1.5, 1.75, 9.0] {
                     let p = lossless.clone().with_bound(Mode::Abs, bound);
                     compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
                 }
