@@ -324,6 +324,21 @@ mod tests {
         agree::<F64>(DType::F64, f64::to_bits);
     }
 
+    /// The kernels never check a bin of 16 bits (kernels/pairs.cuh): every number with every step, and the least bound of each.
+    #[test]
+    fn bins_of_16_bits_need_no_check() {
+        let widen_bf16: fn(u16) -> f32 = |bits| f32::from_bits(u32::from(bits) << 16);
+        for (dtype, widen) in [(DType::F16, widen_f16 as fn(u16) -> f32), (DType::BF16, widen_bf16)] {
+            for step in bound::step_range(dtype).flat_map(|j| (4..8).map(move |w| Step { w, j })) {
+                let q = Quantizer::new(dtype, step, step.value() / 2.0);
+                for bits in 0..q.threshold as u16 {
+                    let v = widen(bits);
+                    assert_eq!(round_f32(&q, v, 0), bin_f32(&q, v), "{bits:x}, {step:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn most_bins_are_certain() {
         let certain = |w, abs| Quantizer::new(DType::F32, Step { w, j: 0 }, abs).certain;
