@@ -387,7 +387,8 @@ int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char
 size_t sleek_workspace_bytes(void);
 
 // Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
-// such call while a stream is being captured into a graph, since loading cannot be captured.
+// such call while a stream is being captured into a graph, since loading cannot be captured; and of use before something that is
+// timed, since the driver compiles what it has not in its cache, which takes seconds.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
 int32_t sleek_device_prepare(const struct sleek_params *params,

@@ -66,7 +66,8 @@ pub extern "C" fn sleek_workspace_bytes() -> usize {
 }
 
 /// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
-/// such call while a stream is being captured into a graph, since loading cannot be captured.
+/// such call while a stream is being captured into a graph, since loading cannot be captured; and of use before something that is
+/// timed, since the driver compiles what it has not in its cache, which takes seconds.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]

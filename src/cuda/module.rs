@@ -235,7 +235,8 @@ fn once<T: Copy>(
     Ok(made)
 }
 
-/// The kernels for `dtype` in the session's context; loaded at the first call, which takes a fraction of a second.
+/// The kernels for `dtype` in the session's context; loaded at the first call, which takes seconds where the driver has not compiled them
+/// before.
 pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     static LOADED: Loaded<Module> = Mutex::new(None);
     let Source { name, ptx, .. } = source(dtype);
