@@ -10,6 +10,7 @@ if [ -z "$gpu" ]; then
     gpu=${CARGO_TARGET_DIR:-target}/release/examples/gpu
 fi
 "$gpu" check
+bash tests/gpu/devices.sh
 bash tests/gpu/h5d.sh
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1
