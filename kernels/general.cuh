@@ -702,23 +702,14 @@ template <class T, Use USE> struct GeneralEncoder {
     }
 };
 
-template <class T> DEV void compress_general(const CompressArgs& a) {
+template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T> shared;
     Compressor block(a, shared.desk);
     GeneralEncoder<T, ANYTHING> encoder(block, shared);
     while (block.enter()) {
         encoder.begin();
-        encoder.run();
-        encoder.finish();
-    }
-}
-template <class T> DEV void compress_adaptive(const CompressArgs& a) {
-    SHARED Shared<T> shared;
-    Compressor block(a, shared.desk);
-    GeneralEncoder<T, ANYTHING> encoder(block, shared);
-    while (block.enter()) {
-        encoder.begin();
-        if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS>(block, shared).run();
+        if constexpr (!ADAPTIVE) encoder.run();
+        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS>(block, shared).run();
         else GeneralEncoder<T, INTEGERS>(block, shared).run();
         encoder.finish();
     }

@@ -26,13 +26,13 @@ KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_
 #endif
 #if !defined(PART) || PART == 1
 #define GENERAL_KERNEL(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_general<type>(a); }
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_arrays<type, false>(a); }
 #else
 #define GENERAL_KERNEL(name, type)
 #endif
 #if !defined(PART) || PART == 2
 #define ADAPTIVE_KERNEL(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_adaptive_##name(const CompressArgs a) { compress_adaptive<type>(a); }
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_adaptive_##name(const CompressArgs a) { compress_arrays<type, true>(a); }
 #else
 #define ADAPTIVE_KERNEL(name, type)
 #endif

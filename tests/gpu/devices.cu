@@ -53,7 +53,7 @@ static bool same(const void *at, const void *wanted, size_t bytes)
     return memcmp(got.data(), wanted, bytes) == 0;
 }
 
-/* Memory of a GPU, whichever is current; of the host for -1, managed for -2. */
+/* Memory of a GPU, whichever is current; of the host for -1, managed for -2. It holds nothing that an earlier call left there. */
 struct Memory {
     void *at = NULL;
     int where;
@@ -65,6 +65,9 @@ struct Memory {
         if (where == -1) CHECK((at = malloc(bytes)) != NULL);
         else if (where == -2) CUDA(cudaMallocManaged(&at, bytes, cudaMemAttachGlobal));
         else CUDA(cudaMalloc(&at, bytes));
+        if (where == -1) memset(at, 0xa5, bytes);
+        else CUDA(cudaMemset(at, 0xa5, bytes));
+        CUDA(cudaDeviceSynchronize());
         CUDA(cudaSetDevice(current));
     }
     Memory(const Memory &) = delete;
@@ -83,9 +86,9 @@ static bool is_current(int wanted)
 }
 
 /* There and back between two memories, by calls that wait. */
-static void round_trip(int from, int to, int device, cudaStream_t stream, int current)
+static void round_trip(int from, int to, cudaStream_t stream, int current)
 {
-    const sleek_params p = params(device);
+    const sleek_params p = params(SLEEK_AUTO);
     Memory source(BYTES, from), packed(room, to), restored(BYTES, from);
     CUDA(cudaMemcpy(source.at, field.data(), BYTES, cudaMemcpyDefault));
     CUDA(cudaDeviceSynchronize());
@@ -124,10 +127,10 @@ static void work_on(int where, int current)
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CUDA(cudaSetDevice(current));
     for (cudaStream_t s : {(cudaStream_t)0, stream}) {
-        round_trip(where, where, SLEEK_AUTO, s, current);
-        round_trip(where, -1, SLEEK_AUTO, s, current);
-        round_trip(-1, where, SLEEK_AUTO, s, current);
-        round_trip(where, -2, SLEEK_AUTO, s, current);
+        round_trip(where, where, s, current);
+        round_trip(where, -1, s, current);
+        round_trip(-1, where, s, current);
+        round_trip(where, -2, s, current);
     }
     enqueued(where, stream, current);
     Memory source(BYTES, where);

@@ -5,8 +5,8 @@
 # Where HDF5 is not known to pkg-config, HDF5_CFLAGS and HDF5_LIBS tell how to compile and link; SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-left_out() { echo "$1: HDF5 from GPU memory was left out" && exit 0; }
-command -v nvcc > /dev/null || left_out "nvcc is not installed"
+what="HDF5 from GPU memory"
+source tests/gpu/library.sh
 if [ -z "${HDF5_LIBS:-}" ]; then
     for module in hdf5-serial hdf5 none; do
         pkg-config --exists "$module" 2> /dev/null && break
@@ -17,19 +17,10 @@ if [ -z "${HDF5_LIBS:-}" ]; then
 fi
 read -ra cflags <<< "${HDF5_CFLAGS:-}"
 read -ra libs <<< "$HDF5_LIBS"
-library=${SLEEK_LIBRARY:-}
-if [ -z "$library" ]; then
-    command -v cargo > /dev/null || left_out "cargo is not installed and SLEEK_LIBRARY not set"
-    cargo build --release --lib
-    library=${CARGO_TARGET_DIR:-target}/release/libsleek.so
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+make_work
 mkdir "$work/plugin"
-cp "$library" "$work/libsleek.so.0"
-ln -s libsleek.so.0 "$work/libsleek.so"
-cp "$library" "$work/plugin/libsleek.so"
-export HDF5_PLUGIN_PATH=$work/plugin LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH:-}
+cp "$work/libsleek.so.0" "$work/plugin/libsleek.so"
+export HDF5_PLUGIN_PATH=$work/plugin
 build() { # compiler, source, program, options...
     "$1" -O2 -Iinclude "${cflags[@]}" "${@:4}" "$2" -o "$work/$3" -L"$work" -lsleek "${libs[@]}" -ldl -lm
 }
