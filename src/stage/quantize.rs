@@ -8,6 +8,7 @@
 //!
 //! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered.
 
+use super::simd::SimdLevel;
 use super::word::Word;
 use crate::bound::Step;
 use crate::dtype::DType;
@@ -34,6 +35,8 @@ pub struct Quantizer {
 #[derive(Clone, Copy, Debug)]
 struct Constants<F> {
     step: F,
+    /// The step times the number that is added to get at the bits of a whole number; exact.
+    origin: F,
     inverse: F,
     bound: F,
 }
@@ -69,10 +72,11 @@ impl Quantizer {
             certain_below: bits_below(dtype, certain.saturating_sub(1) as f64 * value),
             single: Constants {
                 step: value as f32,
+                origin: MAGIC_F32 * value as f32,
                 inverse: 1.0 / value as f32,
                 bound: f32_down(abs_bound.min(f64::from(f32::MAX))),
             },
-            double: Constants { step: value, inverse: 1.0 / value, bound: abs_bound },
+            double: Constants { step: value, origin: MAGIC_F64 * value, inverse: 1.0 / value, bound: abs_bound },
         }
     }
 }
@@ -100,6 +104,11 @@ fn bits_below(dtype: DType, x: f64) -> u64 {
     }
 }
 
+/// 1.5 · 2^m: added to a number it leaves the nearest whole one in the low bits.
+const MAGIC_F32: f32 = 12582912.0;
+/// The same for f64.
+const MAGIC_F64: f64 = 6755399441055744.0;
+
 /// The arithmetic of a float type.
 macro_rules! arithmetic {
     ($encode:ident, $round:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
@@ -126,14 +135,17 @@ macro_rules! arithmetic {
 
         /// The value of bin `x`.
         #[inline(always)]
-        fn $decode(q: &Quantizer, x: $u) -> $f {
-            (<$f>::from_bits(x.wrapping_add(<$f>::to_bits($magic))) - $magic) * q.$constants.step
+        fn $decode<L: SimdLevel>(q: &Quantizer, x: $u) -> $f {
+            let c = &q.$constants;
+            let biased = <$f>::from_bits(x.wrapping_add(<$f>::to_bits($magic)));
+            // Bin times step is exact, so both ways give the same.
+            if L::HAS_FMA { biased.mul_add(c.step, -c.origin) } else { (biased - $magic) * c.step }
         }
     };
 }
 
-arithmetic!(bin_f32, round_f32, value_f32, f32, u32, single, 12582912.0);
-arithmetic!(bin_f64, round_f64, value_f64, f64, u64, double, 6755399441055744.0);
+arithmetic!(bin_f32, round_f32, value_f32, f32, u32, single, MAGIC_F32);
+arithmetic!(bin_f64, round_f64, value_f64, f64, u64, double, MAGIC_F64);
 
 /// What the codec needs of an element type.
 pub trait Element: Send + Sync + 'static {
@@ -149,7 +161,7 @@ pub trait Element: Send + Sync + 'static {
         Self::bin(q, bits).sub(reference)
     }
     /// Bits of a bin's value.
-    fn value(q: &Quantizer, x: Self::Word) -> Self::Word;
+    fn value<L: SimdLevel>(q: &Quantizer, x: Self::Word) -> Self::Word;
 }
 
 /// Elements' bits to x of docs/format.md §3.4, in place.
@@ -176,12 +188,12 @@ pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S
 
 /// The element's bits for x: Q⁻¹.
 #[inline(always)]
-pub fn decode<E: Element>(q: &Quantizer, x: E::Word) -> E::Word {
+pub fn decode<E: Element, L: SimdLevel>(q: &Quantizer, x: E::Word) -> E::Word {
     let sign = x.sar(E::Word::BITS - 1);
     let magnitude = (x ^ sign).sub(sign);
     let far = magnitude.sub(E::Word::from_u64(q.k)).add(E::Word::from_u64(q.threshold));
     let far = far | (sign & E::Word::SIGN);
-    if magnitude >= E::Word::from_u64(q.k) { far } else { E::value(q, x) }
+    if magnitude >= E::Word::from_u64(q.k) { far } else { E::value::<L>(q, x) }
 }
 
 /// f32.
@@ -207,8 +219,8 @@ impl Element for F32 {
         round_f32(q, f32::from_bits(bits), reference)
     }
     #[inline(always)]
-    fn value(q: &Quantizer, x: u32) -> u32 {
-        value_f32(q, x).to_bits()
+    fn value<L: SimdLevel>(q: &Quantizer, x: u32) -> u32 {
+        value_f32::<L>(q, x).to_bits()
     }
 }
 
@@ -224,8 +236,8 @@ impl Element for F64 {
         round_f64(q, f64::from_bits(bits), reference)
     }
     #[inline(always)]
-    fn value(q: &Quantizer, x: u64) -> u64 {
-        value_f64(q, x).to_bits()
+    fn value<L: SimdLevel>(q: &Quantizer, x: u64) -> u64 {
+        value_f64::<L>(q, x).to_bits()
     }
 }
 
@@ -237,9 +249,9 @@ impl Element for BF16 {
         bin_f32(q, f32::from_bits(u32::from(bits) << 16)) as u16
     }
     #[inline(always)]
-    fn value(q: &Quantizer, x: u16) -> u16 {
+    fn value<L: SimdLevel>(q: &Quantizer, x: u16) -> u16 {
         // The product is a bf16 number, so its low half is zero.
-        (value_f32(q, x as i16 as u32).to_bits() >> 16) as u16
+        (value_f32::<L>(q, x as i16 as u32).to_bits() >> 16) as u16
     }
 }
 
@@ -251,8 +263,8 @@ impl Element for F16 {
         bin_f32(q, widen_f16(bits)) as u16
     }
     #[inline(always)]
-    fn value(q: &Quantizer, x: u16) -> u16 {
-        narrow_f16(value_f32(q, x as i16 as u32))
+    fn value<L: SimdLevel>(q: &Quantizer, x: u16) -> u16 {
+        narrow_f16(value_f32::<L>(q, x as i16 as u32))
     }
 }
 
@@ -264,7 +276,7 @@ impl<W: Word> Element for Int<W> {
         bits
     }
     #[inline(always)]
-    fn value(_: &Quantizer, x: W) -> W {
+    fn value<L: SimdLevel>(_: &Quantizer, x: W) -> W {
         x
     }
 }

@@ -1,11 +1,14 @@
-//! A chunk's body back to its data. Everything is checked before it is used: a body that passed its checksum may still be hostile.
+//! A chunk's body back to its data.
 
+use std::ops::RangeInclusive;
+
+use super::parts::{Parts, zero};
 use super::plan::Plan;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
-use crate::format::{Body, ChunkHeader, Kind, Special, SubMode, Subchunks};
+use crate::format::{Body, Kind, Special, SubMode};
 use crate::stage::quantize::{self, Element, Quantizer};
-use crate::stage::simd::{READ_SLACK, Simd};
+use crate::stage::simd::{READ_SLACK, Simd, SimdLevel};
 use crate::stage::stream::{Ahead, Line, bytes_of};
 use crate::stage::{exponent, word::Word};
 
@@ -18,12 +21,9 @@ enum Content<'a, W> {
     Packed(Parts<W>, &'a [u8]),
 }
 
-/// Subchunks whose codes are unpacked before any of them is decoded, where there are exceptions: while one waits, the other works. A power of two.
-const AT_ONCE: usize = 2;
-
 /// Decodes `body` into `out`, the whole bytes of the chunk; with `past_caches` as `stage::stream` writes.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>>(
     plan: &Plan,
     kind: Kind,
     body: Body,
@@ -68,14 +68,28 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         }
         Content::Packed(parts, body) => match &plan.quantizer {
             Some(q) if P::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
-                let mut codes = Codes::<u16, S>::new(parts);
+                let limit = if P::PREFERS_BYTES { u8::BITS } else { 0 };
+                let mut bytes = Codes::<u8, S, 4>::new(parts, 0..=limit);
+                let mut codes = Codes::<u16, S, 2>::new(parts, limit + 1..=u16::BITS);
+                write!(|s, place| {
+                    if u32::from(parts.full[s]) <= limit {
+                        let codes = bytes.get::<E::Word, P>(parts, s, body);
+                        bytes_subchunk::<E, S, P>(plan, parts, s, codes, place);
+                    } else {
+                        let codes = codes.get::<E::Word, P>(parts, s, body);
+                        small_subchunk::<E, S, P>(plan, q, parts, s, body, codes, place);
+                    }
+                });
+            }
+            None if P::PREFERS_BYTES && E::Word::BITS > 16 && parts.widest <= u8::BITS => {
+                let mut codes = Codes::<u8, S, 4>::new(parts, 0..=u8::BITS);
                 write!(|s, place| {
                     let codes = codes.get::<E::Word, P>(parts, s, body);
-                    small_subchunk::<E, S, P>(plan, q, parts, s, body, codes, place);
+                    bytes_subchunk::<E, S, P>(plan, parts, s, codes, place);
                 });
             }
             _ => {
-                let mut codes = Codes::<E::Word, S>::new(parts);
+                let mut codes = Codes::<E::Word, S, 2>::new(parts, 0..=E::Word::BITS);
                 write!(|s, place| {
                     let codes = codes.get::<E::Word, P>(parts, s, body);
                     subchunk::<E, S, P>(plan, parts, s, codes, place);
@@ -86,28 +100,38 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     Ok(())
 }
 
-/// The codes of the subchunks that were unpacked last.
+/// The codes of some subchunks. Where there are exceptions N are unpacked before any of them is decoded, since while one waits, others work.
 #[repr(align(64))]
-struct Codes<X, const S: usize> {
-    of: [[X; S]; AT_ONCE],
+struct Codes<X, const S: usize, const N: usize> {
+    of: [[X; S]; N],
     /// Of so many.
     at_once: usize,
+    /// Of those with codes of so many bits.
+    widths: RangeInclusive<u8>,
+    /// The first one that is not unpacked.
+    next: usize,
 }
 
-impl<X: Word, const S: usize> Codes<X, S> {
+impl<X: Word, const S: usize, const N: usize> Codes<X, S, N> {
     /// For the subchunks of these parts.
     #[inline(always)]
-    fn new<W>(parts: &Parts<W>) -> Self {
-        Codes { of: [[X::ZERO; S]; AT_ONCE], at_once: if parts.header.patched != 0 { AT_ONCE } else { 1 } }
+    fn new<W>(parts: &Parts<W>, widths: RangeInclusive<u32>) -> Self {
+        let widths = *widths.start() as u8..=*widths.end() as u8;
+        let at_once = if parts.header.patched != 0 { N } else { 1 };
+        Codes { of: [[X::ZERO; S]; N], at_once, widths, next: 0 }
     }
 
     /// The codes of subchunk `s`; to be called for one after the other.
     #[inline(always)]
     fn get<W: Word, P: Simd<X, S>>(&mut self, parts: &Parts<W>, s: usize, body: &[u8]) -> &mut [X; S] {
-        if s & (self.at_once - 1) == 0 {
-            for (t, codes) in self.of[..self.at_once].iter_mut().enumerate() {
-                unpack::<W, X, S, P>(parts, s + t, body, codes);
+        if s >= self.next {
+            let first = s & !(self.at_once - 1);
+            for t in first..first + self.at_once {
+                if self.widths.contains(&parts.full[t]) {
+                    unpack::<W, X, S, P>(parts, t, body, &mut self.of[t & (self.at_once - 1)]);
+                }
             }
+            self.next = first + self.at_once;
         }
         &mut self.of[s & (self.at_once - 1)]
     }
@@ -152,181 +176,6 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
 }
 
-fn zero(padding: &[u8]) -> Result<()> {
-    if padding.iter().any(|b| *b != 0) {
-        return fail!(Corrupt, "padding bytes are not zero");
-    }
-    Ok(())
-}
-
-/// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
-pub struct Parts<W> {
-    /// The chunk's header.
-    pub header: ChunkHeader,
-    /// Descriptors, 0 where a subchunk has none.
-    pub descriptors: [u8; SUBCHUNKS],
-    /// Bits of a code in the payload, 0 where a subchunk has none.
-    widths: [u8; SUBCHUNKS],
-    /// Bits of the widest code.
-    widest: u32,
-    bases: [W; SUBCHUNKS],
-    payload_at: [u16; SUBCHUNKS],
-    exceptions: [Exceptions; SUBCHUNKS],
-}
-
-/// Where the exceptions of a subchunk are in the body: positions, and the high parts behind them.
-#[derive(Clone, Copy)]
-struct Exceptions {
-    at: u16,
-    count: u8,
-    high_width: u8,
-}
-
-impl<W: Word> Parts<W> {
-    /// Reads and checks header and tail of `body` for subchunks of `s_elements`.
-    #[inline(always)]
-    pub fn read<const S: usize, P: Simd<W, S>>(plan: &Plan, body: &[u8]) -> Result<Parts<W>> {
-        let header = ChunkHeader::read(body, W::BITS)?;
-        if header.patched != 0 && W::BITS == 8 {
-            return fail!(Corrupt, "exceptions in a chunk of {} elements", plan.dtype.name());
-        }
-        let mut tail = &body[CHUNK_HEADER_BYTES + header.payload_units as usize * ALIGN..];
-        let mut parts = Parts {
-            header,
-            descriptors: [0; SUBCHUNKS],
-            widths: [0; SUBCHUNKS],
-            widest: 0,
-            bases: [W::ZERO; SUBCHUNKS],
-            payload_at: [0; SUBCHUNKS],
-            exceptions: [Exceptions { at: 0, count: 0, high_width: 0 }; SUBCHUNKS],
-        };
-        parts.read_bases::<S, P>(&mut tail)?;
-        parts.read_descriptors::<S>(&mut tail, body)?;
-        parts.read_exceptions::<S, P>(&mut tail, body)?;
-        if tail.len() >= ALIGN {
-            return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
-        }
-        zero(tail)?;
-        Ok(parts)
-    }
-
-    #[inline(always)]
-    fn read_bases<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8]) -> Result<()> {
-        let low = u64::from(self.header.base_ref_low);
-        let reference = if W::BITS == 64 {
-            let high = take(tail, 4)?;
-            low | u64::from(u32::from_le_bytes([high[0], high[1], high[2], high[3]])) << 32
-        } else {
-            low
-        };
-        if W::from_u64(reference).to_u64() != reference {
-            return fail!(Corrupt, "reference base {reference:#x} is wider than an element");
-        }
-        let width = u32::from(self.header.base_width);
-        let packed = take(tail, 4 * width as usize)?;
-        if width > 0 {
-            let mut readable = [0; 4 * 64 + READ_SLACK];
-            readable[..packed.len()].copy_from_slice(packed);
-            P::unpack_bases(&readable, width, &mut self.bases);
-        }
-        self.bases.iter_mut().for_each(|base| *base = base.add(W::from_u64(reference)));
-        Ok(())
-    }
-
-    fn read_descriptors<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
-        let descriptors = take(tail, self.header.active.count_ones() as usize)?;
-        let mut payload = 0;
-        for (s, d) in Subchunks(self.header.active).zip(descriptors) {
-            self.descriptors[s] = *d;
-            let width = u32::from(*d & 63) + (self.header.patched >> s & 1 ^ 1);
-            if width > W::BITS {
-                return fail!(Corrupt, "width {width} of a {}-bit element", W::BITS);
-            }
-            self.widths[s] = width as u8;
-            self.widest = self.widest.max(width);
-            self.payload_at[s] = (CHUNK_HEADER_BYTES + payload).min(CHUNK_BYTES) as u16;
-            payload += S * width as usize / 8;
-        }
-        let room = self.header.payload_units as usize * ALIGN;
-        if payload.next_multiple_of(ALIGN) != room {
-            return fail!(Corrupt, "payload of {payload} bytes, the chunk has {room}");
-        }
-        zero(&body[CHUNK_HEADER_BYTES + payload..CHUNK_HEADER_BYTES + room])
-    }
-
-    #[inline(always)]
-    fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
-        let patched = self.header.patched;
-        let n = patched.count_ones() as usize;
-        let (counts, high_widths) = (spread(patched, take(tail, n)?), spread(patched, take(tail, n)?));
-        // For all subchunks at once; where there are no exceptions both are 0.
-        let (mut bits, mut widest, mut wrong) = ([0; SUBCHUNKS], [0; SUBCHUNKS], [false; SUBCHUNKS]);
-        for s in 0..SUBCHUNKS {
-            let (count, high_width) = (u16::from(counts[s]), u16::from(high_widths[s]));
-            let full = u16::from(self.widths[s]) + high_width;
-            let is_patched = patched >> s & 1 == 1;
-            bits[s] = count * high_width;
-            widest[s] = if is_patched { full } else { 0 };
-            wrong[s] = is_patched & ((count == 0) | (count > S as u16) | (high_width == 0) | (full > W::BITS as u16));
-        }
-        for s in Subchunks(patched) {
-            let (count, high_width) = (counts[s] as usize, u32::from(high_widths[s]));
-            if wrong[s] {
-                return fail!(Corrupt, "{count} exceptions of {high_width} bits above {}", self.widths[s]);
-            }
-            let at = body.len() - tail.len();
-            let exceptions = take(tail, count + usize::from(bits[s].div_ceil(8)))?;
-            let positions = &exceptions[..count];
-            let last = u32::from(exceptions[exceptions.len() - 1]);
-            if !P::ascend(positions)
-                || positions[count - 1] as usize >= S
-                || last << (bits[s].wrapping_neg() & 7) > 0xff
-            {
-                return fail!(Corrupt, "exceptions of subchunk {s} are not in order");
-            }
-            self.exceptions[s] = Exceptions { at: at as u16, count: counts[s], high_width: high_widths[s] };
-        }
-        self.widest = self.widest.max(widest.into_iter().fold(0, u16::max).into());
-        Ok(())
-    }
-
-    /// Refuses combinations of mode, quantizer and shift that the format does not define.
-    fn check_domain<E: Element>(&self, plan: &Plan) -> Result<()> {
-        let quantized = plan.quantizer.is_some();
-        let by_exponent = self.header.special == Special::Exponent
-            && Subchunks(self.header.active).any(|s| SubMode::of(self.descriptors[s]) == SubMode::Special);
-        if quantized && self.header.shift != 0
-            || by_exponent && (quantized || self.header.shift != 0 || E::EXPONENT_BITS == 0)
-        {
-            return fail!(Corrupt, "chunk header {:?} does not go with the stream's header", self.header);
-        }
-        Ok(())
-    }
-}
-
-/// The numbers of the subchunks `of`, one behind the other in `list`, each in its subchunk's place.
-#[inline(always)]
-fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-    let mut all = [0; SUBCHUNKS];
-    if of == u32::MAX {
-        all.copy_from_slice(list);
-    } else {
-        Subchunks(of).zip(list).for_each(|(s, n)| all[s] = *n);
-    }
-    all
-}
-
-/// The first `n` bytes of `tail`, which shrinks by them.
-fn take<'a>(tail: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
-    match tail.split_at_checked(n) {
-        Some((head, rest)) => {
-            *tail = rest;
-            Ok(head)
-        }
-        None => fail!(Corrupt, "a chunk's tail ends {} bytes early", n - tail.len()),
-    }
-}
-
 /// Decodes subchunk `s` from its `codes`, which it uses up.
 #[inline(always)]
 fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
@@ -338,17 +187,17 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
-        return finish::<E, S>(plan, parts, codes, out, |_| base);
+        return finish::<E, _, S, P>(plan, parts, codes, out, |_| base);
     }
     match (SubMode::of(parts.descriptors[s]), parts.header.special) {
-        (SubMode::Offset, _) => finish::<E, S>(plan, parts, codes, out, |c| c.add(base)),
-        (SubMode::ZigZag, _) => finish::<E, S>(plan, parts, codes, out, |c| c.unzigzag().add(base)),
+        (SubMode::Offset, _) => finish::<E, _, S, P>(plan, parts, codes, out, |c| c.add(base)),
+        (SubMode::ZigZag, _) => finish::<E, _, S, P>(plan, parts, codes, out, |c| c.unzigzag().add(base)),
         (SubMode::Special, Special::Exponent) => {
-            finish::<E, S>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
         (mode, _) => {
             P::sum_up(base, mode == SubMode::Special, codes);
-            finish::<E, S>(plan, parts, codes, out, |x| x);
+            finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
         }
     }
 }
@@ -366,11 +215,11 @@ fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
-        return store(codes, out, |_| quantize::decode::<E>(q, base));
+        return store(codes, out, |_| quantize::decode::<E, P>(q, base));
     }
     // Then all integers are bins.
     let is_near = base.magnitude().to_u64() + (1 << u16::BITS) < q.k;
-    let near = |distance: u64| E::value(q, base.add(E::Word::from_u64(distance)));
+    let near = |distance: u64| E::value::<P>(q, base.add(E::Word::from_u64(distance)));
     match SubMode::of(parts.descriptors[s]) {
         SubMode::Offset if is_near => return store(codes, out, |c| near(c.to_u64())),
         SubMode::ZigZag if is_near => return store(codes, out, |c| near(c.unzigzag().extend())),
@@ -384,17 +233,69 @@ fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>
     subchunk::<E, S, P>(plan, parts, s, &mut codes, out);
 }
 
-/// Turns codes into integers by `integer`, these into elements, and writes them: one pass.
+/// The same from codes of up to 8 bits.
 #[inline(always)]
-fn finish<E: Element, const S: usize>(
+fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
     plan: &Plan,
     parts: &Parts<E::Word>,
-    codes: &[E::Word; S],
+    s: usize,
+    codes: &[u8; S],
     out: &mut [u8],
-    integer: impl Fn(E::Word) -> E::Word,
+) {
+    let base = parts.bases[s];
+    if parts.header.active >> s & 1 == 0 {
+        return finish::<E, _, S, P>(plan, parts, codes, out, |_| base);
+    }
+    let from_base = |distance: u64| base.add(E::Word::from_u64(distance));
+    match (SubMode::of(parts.descriptors[s]), parts.header.special) {
+        (SubMode::Offset, _) => near::<E, _, S, P>(plan, parts, 256, base, codes, out, |c| from_base(c.to_u64())),
+        (SubMode::ZigZag, _) => {
+            near::<E, _, S, P>(plan, parts, 256, base, codes, out, |c| from_base(c.unzigzag().extend()))
+        }
+        (SubMode::Special, Special::Exponent) => {
+            finish::<E, _, S, P>(plan, parts, codes, out, |c| {
+                exponent::decode(E::Word::from_u64(c.to_u64()), E::EXPONENT_BITS)
+            });
+        }
+        (mode, _) => {
+            let mut sums = [0; S];
+            let twice = mode == SubMode::Special;
+            P::sum_up_bytes(twice, codes, &mut sums);
+            let reach = 128 * if twice { S * (S + 1) / 2 } else { S };
+            near::<E, _, S, P>(plan, parts, reach as u64, base, &sums, out, |x| from_base(x.extend()));
+        }
+    }
+}
+
+/// `finish`, where integers are less than `reach` from `base`.
+#[inline(always)]
+fn near<E: Element, X: Word, const S: usize, P: SimdLevel>(
+    plan: &Plan,
+    parts: &Parts<E::Word>,
+    reach: u64,
+    base: E::Word,
+    codes: &[X; S],
+    out: &mut [u8],
+    integer: impl Fn(X) -> E::Word,
 ) {
     match &plan.quantizer {
-        Some(q) => store(codes, out, |c| quantize::decode::<E>(q, integer(c))),
+        // Then all integers are bins.
+        Some(q) if base.magnitude().to_u64() + reach < q.k => store(codes, out, |c| E::value::<P>(q, integer(c))),
+        _ => finish::<E, X, S, P>(plan, parts, codes, out, integer),
+    }
+}
+
+/// Turns codes into integers by `integer`, these into elements, and writes them: one pass.
+#[inline(always)]
+fn finish<E: Element, X: Word, const S: usize, P: SimdLevel>(
+    plan: &Plan,
+    parts: &Parts<E::Word>,
+    codes: &[X; S],
+    out: &mut [u8],
+    integer: impl Fn(X) -> E::Word,
+) {
+    match &plan.quantizer {
+        Some(q) => store(codes, out, |c| quantize::decode::<E, P>(q, integer(c))),
         None => {
             let shift = u32::from(parts.header.shift);
             store(codes, out, |c| integer(c) << shift);
@@ -408,8 +309,16 @@ fn store<X: Word, W: Word, const S: usize>(codes: &[X; S], out: &mut [u8], eleme
     let size = size_of::<W>();
     // A whole subchunk, the common case, has a length that the compiler knows.
     match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
-        Ok(out) => (0..S).for_each(|i| element(codes[i]).store(&mut out[i * size..(i + 1) * size])),
-        Err(_) => out.chunks_exact_mut(size).zip(codes).for_each(|(o, c)| element(*c).store(o)),
+        Ok(out) => {
+            for i in 0..S {
+                element(codes[i]).store(&mut out[i * size..(i + 1) * size]);
+            }
+        }
+        Err(_) => {
+            for (o, c) in out.chunks_exact_mut(size).zip(codes) {
+                element(*c).store(o);
+            }
+        }
     }
 }
 

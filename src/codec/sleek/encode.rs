@@ -9,7 +9,7 @@ use crate::memory::filled;
 use crate::params::Profile;
 use crate::stage::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::stage::round;
-use crate::stage::simd::scalar::BitWriter;
+use crate::stage::simd::scalar::{BitWriter, Scalar};
 use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
 use crate::stage::stream::{Ahead, Line};
 use crate::stage::word::Word;
@@ -289,7 +289,7 @@ fn is_constant<W: Word, const S: usize>(words: &Words<W, S>) -> bool {
 #[inline(always)]
 fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> E::Word {
     match &plan.quantizer {
-        Some(q) => quantize::decode::<E>(q, x),
+        Some(q) => quantize::decode::<E, Scalar>(q, x),
         None => x << domain.shift,
     }
 }

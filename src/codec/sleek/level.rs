@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::decode::Spare;
 use super::encode::Buffers;
+use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
 use crate::dtype::DType;
@@ -22,9 +23,9 @@ use crate::stage::simd::{Simd, avx2::Avx2, avx512::Avx512};
 pub enum Level {
     /// What every processor of the architecture has.
     Scalar,
-    /// x86-64 with AVX2.
+    /// x86-64 with AVX2 and FMA.
     Avx2,
-    /// x86-64 with AVX-512 and its VBMI2.
+    /// x86-64 with AVX-512, its VBMI2 and VNNI, and GFNI.
     Avx512,
 }
 
@@ -52,6 +53,7 @@ impl Level {
                     && is_x86_feature_detected!("bmi2")
                     && is_x86_feature_detected!("lzcnt")
                     && is_x86_feature_detected!("popcnt")
+                    && is_x86_feature_detected!("fma")
             }
             Level::Avx512 => {
                 Level::Avx2.is_available()
@@ -62,6 +64,8 @@ impl Level {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("avx512vnni")
+                    && is_x86_feature_detected!("gfni")
             }
         };
         #[cfg(not(target_arch = "x86_64"))]
@@ -126,7 +130,7 @@ macro_rules! compiled_for {
             /// # Safety
             /// The processor has the features.
             #[target_feature(enable = $features)]
-            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>>(
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
@@ -141,9 +145,12 @@ macro_rules! compiled_for {
 }
 
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt");
+compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt,fma");
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx512, "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt");
+compiled_for!(
+    avx512,
+    "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+);
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
 pub fn encode(
@@ -192,7 +199,7 @@ pub fn decode(
 pub fn describe(plan: &Plan, body: &[u8]) -> Result<(ChunkHeader, [u8; SUBCHUNKS])> {
     macro_rules! of {
         ($w:ty, $s:literal) => {
-            decode::Parts::<$w>::read::<$s, Scalar>(plan, body).map(|p| (p.header, p.descriptors))
+            Parts::<$w>::read::<$s, Scalar>(plan, body).map(|p| (p.header, p.descriptors))
         };
     }
     match plan.dtype.size() {

@@ -5,6 +5,7 @@ mod choose;
 mod decode;
 mod encode;
 mod level;
+mod parts;
 mod plan;
 
 pub use level::Level;

@@ -371,6 +371,7 @@ pub(super) fn room(packed: usize, out: &[u8]) {
 
 impl SimdLevel for Avx2 {
     const PREFERS_SMALL: bool = true;
+    const HAS_FMA: bool = true;
 
     #[inline(always)]
     fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
@@ -638,4 +639,4 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 }
 
-impl Simd<u8, 512> for Avx2 {}
+impl<const S: usize> Simd<u8, S> for Avx2 {}

@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes32, lanes64};
+use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
@@ -106,7 +107,7 @@ static UNPACK64: [Unpack; 65] = unpack_table(8);
 /// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions; always the work
 /// for that many, since a loop whose length cannot be predicted costs more.
 #[inline(always)]
-fn position_masks(positions: &[u8]) -> [u64; 2] {
+pub(super) fn position_masks(positions: &[u8]) -> [u64; 2] {
     const { assert!(MAX_EXCEPTIONS == 32) };
     // SAFETY: only code of this level calls this; the masked load touches the positions alone.
     unsafe {
@@ -270,6 +271,13 @@ pub(super) fn room(packed: usize, out: &[u8]) {
 
 impl SimdLevel for Avx512 {
     const PREFERS_SMALL: bool = true;
+    const PREFERS_BYTES: bool = true;
+    const HAS_FMA: bool = true;
+
+    #[inline(always)]
+    fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        lanes8::sum_up(twice, codes, sums);
+    }
 
     #[inline(always)]
     fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
@@ -541,21 +549,19 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 }
 
-impl Simd<u8, 512> for Avx512 {
+impl<const S: usize> Simd<u8, S> for Avx512 {
     #[inline(always)]
-    fn pack(codes: &[u8; 512], n: u32, out: &mut [u8]) {
+    fn pack(codes: &[u8; S], n: u32, out: &mut [u8]) {
         pack_bytes(codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u8; 512]) {
-        room(64 * n as usize, packed);
-        // SAFETY: as above; 64 bytes from 4n·i on are in `packed`; 32 lanes are narrowed and stored.
-        unsafe {
-            for i in 0..16 {
-                let v = lanes16::unpack16(packed.as_ptr().add(4 * n as usize * i), n);
-                _mm256_storeu_si256(codes.as_mut_ptr().add(32 * i).cast(), _mm512_cvtepi16_epi8(v));
-            }
-        }
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u8; S]) {
+        lanes8::unpack(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u8; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+        lanes8::merge(codes, width, positions, highs, high_width);
     }
 }

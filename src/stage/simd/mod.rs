@@ -15,6 +15,8 @@ mod avx512_choose;
 #[cfg(target_arch = "x86_64")]
 mod avx512_lanes16;
 #[cfg(target_arch = "x86_64")]
+mod avx512_lanes8;
+#[cfg(target_arch = "x86_64")]
 mod avx512_pack;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -43,6 +45,10 @@ pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
 pub trait SimdLevel {
     /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
+    /// Whether it has fused multiplication and addition.
+    const HAS_FMA: bool = false;
+    /// Whether codes of 8 bits are decoded faster than those of 16.
+    const PREFERS_BYTES: bool = false;
 
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
@@ -54,6 +60,12 @@ pub trait SimdLevel {
     #[inline(always)]
     fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
         scalar::wider(rows, limits)
+    }
+
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of what the codes up to it stand for; `twice`, of these sums once more.
+    #[inline(always)]
+    fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        scalar::sum_up_bytes(twice, codes, sums);
     }
 
     /// Whether each of the positions, at least one, is greater than the one before it.

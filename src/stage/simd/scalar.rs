@@ -68,6 +68,13 @@ pub fn try_sum_up<W: Word, const S: usize>(twice: bool, codes: &mut [W; S]) -> b
     fit
 }
 
+/// See `SimdLevel::sum_up_bytes`.
+#[inline(always)]
+pub fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+    sums.iter_mut().zip(codes).for_each(|(sum, c)| *sum = u32::from(*c));
+    sum_up(0, twice, sums);
+}
+
 /// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
 #[inline(always)]
 pub fn totals<W: Word, const S: usize>(

@@ -4,6 +4,7 @@ use super::avx2::Avx2;
 use super::avx512::Avx512;
 use super::scalar::Scalar;
 use super::*;
+use crate::codec::sleek::Level;
 use crate::format::constants::SAMPLE;
 
 /// Pseudo-random bits.
@@ -37,7 +38,7 @@ fn check<W: Word, const S: usize, P: Simd<W, S>>(exponent_bits: u32) {
         for codes in of_width {
             packing::<W, S, P>(&codes, n);
             choosing::<W, S, P>(&codes);
-            if W::BITS > 8 {
+            if S <= 256 {
                 exceptions::<W, S, P>(&codes, n * 3 / 4);
             }
         }
@@ -78,6 +79,20 @@ fn packing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], n: u32) {
 fn running_sums<const S: usize>(twice: bool, x: &mut [u64; S]) {
     for _ in 0..1 + u32::from(twice) {
         (1..S).for_each(|i| x[i] = x[i].wrapping_add(x[i - 1]));
+    }
+}
+
+fn bytes<const S: usize, P: SimdLevel>() {
+    let mut r = Random(1);
+    for n in 1..=8 {
+        for codes in words::<u8, S>(&mut r, n).into_iter().chain([[0xfe; S], [0xff; S]]) {
+            for twice in [false, true] {
+                let (mut sums, mut exact) = ([0; S], codes.map(|c| c.unzigzag().extend()));
+                P::sum_up_bytes(twice, &codes, &mut sums);
+                running_sums(twice, &mut exact);
+                assert_eq!(sums.map(u32::extend), exact, "{codes:x?}");
+            }
+        }
     }
 }
 
@@ -156,7 +171,7 @@ fn order<P: SimdLevel>() {
 
 #[test]
 fn avx2_agrees() {
-    if is_x86_feature_detected!("avx2") {
+    if Level::Avx2.is_available() {
         check::<u16, 64, Avx2>(5);
         check::<u16, 128, Avx2>(5);
         check::<u16, 256, Avx2>(5);
@@ -171,8 +186,13 @@ fn avx2_agrees() {
 
 #[test]
 fn avx512_agrees() {
-    if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512vbmi") {
+    if Level::Avx512.is_available() {
         check::<u8, 512, Avx512>(4);
+        check::<u8, 64, Avx512>(4);
+        check::<u8, 128, Avx512>(4);
+        bytes::<64, Avx512>();
+        bytes::<128, Avx512>();
+        bytes::<256, Avx512>();
         check::<u16, 64, Avx512>(5);
         check::<u16, 128, Avx512>(5);
         check::<u16, 256, Avx512>(5);
