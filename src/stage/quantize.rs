@@ -6,7 +6,8 @@
 //! small, the quotient is so exact that no e can exceed h: then nobody looks. Elements from 2^(j + m) on, infinities and NaN keep their
 //! bits: their code is K + the distance of their bits from those of 2^(j + m).
 //!
-//! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered.
+//! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered, but for the product of a bin and the
+//! step, which is exact either way.
 
 use super::simd::SimdLevel;
 use super::word::Word;
