@@ -15,6 +15,7 @@ use super::scalar;
 use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream;
+use crate::stage::word::Word;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
 pub struct Avx512;
@@ -134,18 +135,20 @@ pub(super) fn position_masks(positions: &[u8]) -> [u64; 2] {
 /// What a code without an exception has for a number in `numbers_of`: more than any width.
 pub(super) const NO_EXCEPTION: u8 = 0x80;
 
+/// Numbers from 0 on, of which 64 from any exception on are looked up.
+pub(super) static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
+    let mut numbers = [0; 64 + MAX_EXCEPTIONS];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i] = i as u8;
+        i += 1;
+    }
+    numbers
+};
+
 /// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
 #[inline(always)]
 pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
-    const ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
-        let mut numbers = [0; 64 + MAX_EXCEPTIONS];
-        let mut i = 0;
-        while i < numbers.len() {
-            numbers[i] = i as u8;
-            i += 1;
-        }
-        numbers
-    };
     let [low, high] = position_masks(positions);
     let before = low.count_ones() as usize;
     assert!(before <= MAX_EXCEPTIONS);
@@ -161,9 +164,37 @@ pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
     numbers
 }
 
+/// High parts where they belong in their codes.
+#[repr(C, align(64))]
+pub(super) struct Parts<T>(pub T);
+
+/// Merges exceptions one by one, which takes less time than doing it for all codes at once if there are few.
+#[inline(always)]
+pub(super) fn merge_few<W: Word, const S: usize, const N: usize>(codes: &mut [W; S], positions: &[u8], parts: &[W; N]) {
+    for (position, part) in positions.iter().zip(parts) {
+        let code = &mut codes[usize::from(*position) % S];
+        *code = *code | *part;
+    }
+}
+
 /// A byte for each code.
 #[repr(C, align(64))]
 pub(super) struct Numbers(pub [u8; 128]);
+
+/// The same for values that lie within as many bytes as a lane has, wherever they begin.
+///
+/// # Safety
+/// As above; n ≤ 25.
+#[inline(always)]
+unsafe fn unpack32_within(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK32[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let low = _mm512_permutexvar_epi8(row.low.load(), _mm512_loadu_si512(packed.cast()));
+        let keep = _mm512_set1_epi32((u64::MAX >> (64 - n)) as i32);
+        _mm512_and_si512(right32(low, row.shift.load()), keep)
+    }
+}
 
 /// The values of `n` bits that are packed at `packed`, as many as lanes.
 ///
@@ -179,6 +210,21 @@ unsafe fn unpack32(packed: *const u8, n: u32) -> __m512i {
         let high = _mm512_permutexvar_epi8(row.high.load(), x);
         let keep = _mm512_set1_epi32((u64::MAX >> (64 - n)) as i32);
         _mm512_and_si512(_mm512_shrdv_epi32(low, high, row.shift.load()), keep)
+    }
+}
+
+/// The same for values that lie within as many bytes as a lane has, wherever they begin.
+///
+/// # Safety
+/// As above; n ≤ 57.
+#[inline(always)]
+unsafe fn unpack64_within(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK64[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let low = _mm512_permutexvar_epi8(row.low.load(), _mm512_loadu_si512(packed.cast()));
+        let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
+        _mm512_and_si512(right64(low, row.shift.load()), keep)
     }
 }
 
@@ -207,8 +253,10 @@ unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
 unsafe fn unzigzag32(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        let sign = _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi32(1)));
-        _mm512_xor_si512(_mm512_srli_epi32::<1>(v), sign)
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        let turned = opaque(_mm512_ror_epi32::<1>(v));
+        let rest = _mm512_set1_epi32(i32::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
     }
 }
 
@@ -240,8 +288,10 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
 unsafe fn unzigzag64(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        let sign = _mm512_sub_epi64(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi64(1)));
-        _mm512_xor_si512(_mm512_srli_epi64::<1>(v), sign)
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        let turned = opaque(_mm512_ror_epi64::<1>(v));
+        let rest = _mm512_set1_epi64(i64::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
     }
 }
 
@@ -343,6 +393,13 @@ impl Simd<u32, 128> for Avx512 {
         room(16 * n as usize, packed);
         // SAFETY: as above; 64 bytes from 2n·i on are in `packed`.
         unsafe {
+            if n <= 25 {
+                for i in 0..8 {
+                    let v = unpack32_within(packed.as_ptr().add(2 * n as usize * i), n);
+                    _mm512_storeu_si512(codes.as_mut_ptr().add(16 * i).cast(), v);
+                }
+                return;
+            }
             for i in 0..8 {
                 let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
                 _mm512_storeu_si512(codes.as_mut_ptr().add(16 * i).cast(), v);
@@ -394,6 +451,15 @@ impl Simd<u32, 128> for Avx512 {
             return scalar::merge(codes, width, positions, highs, high_width);
         }
         room(2 * 64, highs);
+        if positions.len() <= 16 {
+            let mut parts = Parts([0; 16]);
+            // SAFETY: only code of this level calls this; 64 bytes are in `highs`.
+            unsafe {
+                let v = left32(unpack32(highs.as_ptr(), high_width), _mm512_set1_epi32(width as i32));
+                _mm512_store_si512(parts.0.as_mut_ptr().cast(), v);
+            }
+            return merge_few(codes, positions, &parts.0);
+        }
         let numbers = numbers_of(positions);
         // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
         // 16 at a time, and so are numbers.
@@ -436,6 +502,13 @@ impl Simd<u64, 64> for Avx512 {
         room(8 * n as usize, packed);
         // SAFETY: as above; 64 bytes from n·i on are in `packed`.
         unsafe {
+            if n <= 57 {
+                for i in 0..8 {
+                    let v = unpack64_within(packed.as_ptr().add(n as usize * i), n);
+                    _mm512_storeu_si512(codes.as_mut_ptr().add(8 * i).cast(), v);
+                }
+                return;
+            }
             for i in 0..8 {
                 let v = unpack64(packed.as_ptr().add(n as usize * i), n);
                 _mm512_storeu_si512(codes.as_mut_ptr().add(8 * i).cast(), v);
@@ -482,27 +555,19 @@ impl Simd<u64, 64> for Avx512 {
 
     #[inline(always)]
     fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        // Two vectors hold the high parts; more are rare.
-        if positions.len() > 16 {
+        if positions.len() > MAX_EXCEPTIONS {
             return scalar::merge(codes, width, positions, highs, high_width);
         }
-        room(64, highs);
-        let numbers = numbers_of(positions);
-        // SAFETY: only code of this level calls this; 64 bytes from high_width ≤ 64 on are in `highs`; codes are accessed
-        // 8 at a time, and so are numbers.
-        unsafe {
-            let first = unpack64(highs.as_ptr(), high_width);
-            let second = unpack64(highs.as_ptr().add(high_width as usize), high_width);
-            let (none, width) = (_mm512_set1_epi64(NO_EXCEPTION.into()), _mm512_set1_epi64(width.into()));
-            for i in 0..8 {
-                let number = _mm512_cvtepu8_epi64(_mm_loadl_epi64(numbers.0.as_ptr().add(8 * i).cast()));
-                let part = _mm512_permutex2var_epi64(first, number, second);
-                // As above.
-                let part = left64(part, _mm512_ternarylogic_epi64::<0xEA>(number, none, width));
-                let at = codes.as_mut_ptr().add(8 * i).cast();
-                _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
+        room((positions.len() * high_width as usize).div_ceil(8), highs);
+        let mut parts = Parts([0; MAX_EXCEPTIONS]);
+        for (i, parts) in parts.0.chunks_mut(8).take(positions.len().div_ceil(8)).enumerate() {
+            // SAFETY: only code of this level calls this; 64 bytes are in `highs` from high_width · i on, where a high part begins.
+            unsafe {
+                let v = unpack64(highs.as_ptr().add(high_width as usize * i), high_width);
+                _mm512_store_si512(parts.as_mut_ptr().cast(), left64(v, _mm512_set1_epi64(width.into())));
             }
         }
+        merge_few(codes, positions, &parts.0);
     }
 }
 

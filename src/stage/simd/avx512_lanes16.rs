@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, NO_EXCEPTION, Unpack, numbers_of, opaque, room, unpack_table};
+use super::avx512::{Lanes, NO_EXCEPTION, Parts, Unpack, merge_few, numbers_of, opaque, room, unpack_table};
 use super::avx512_choose::list_positions;
 use super::{HIGHS, POSITIONS, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
@@ -51,8 +51,10 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u16; S]) {
 unsafe fn unzigzag16(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        let sign = _mm512_sub_epi16(_mm512_setzero_si512(), _mm512_and_si512(v, _mm512_set1_epi16(1)));
-        _mm512_xor_si512(_mm512_srli_epi16::<1>(v), sign)
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        let turned = opaque(_mm512_shrdi_epi16::<1>(v, v));
+        let rest = _mm512_set1_epi16(i16::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
     }
 }
 
@@ -198,10 +200,19 @@ pub fn split<const S: usize>(
 #[inline(always)]
 pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
     // One vector holds the high parts; more are rare.
-    if positions.len() > LANES || S > 128 {
+    if positions.len() > LANES {
         return scalar::merge(codes, width, positions, highs, high_width);
     }
     room(64, highs);
+    if positions.len() <= 8 || S > 128 {
+        let mut parts = Parts([0; LANES]);
+        // SAFETY: only code of this level calls this; 64 bytes are in `highs`.
+        unsafe {
+            let v = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
+            _mm512_store_si512(parts.0.as_mut_ptr().cast(), v);
+        }
+        return merge_few(codes, positions, &parts.0);
+    }
     let numbers = numbers_of(positions);
     // SAFETY: only code of this level calls this; 64 bytes are in `highs`; codes are accessed 32 at a time, and so are numbers.
     unsafe {

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, position_masks, room};
+use super::avx512::{ASCENDING, Lanes, Parts, merge_few, position_masks, room};
 use super::scalar;
 use crate::format::constants::MAX_EXCEPTIONS;
 
@@ -66,28 +66,24 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
 /// See `Simd::merge`.
 #[inline(always)]
 pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-    const ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
-        let mut numbers = [0; 64 + MAX_EXCEPTIONS];
-        let mut i = 0;
-        while i < numbers.len() {
-            numbers[i] = i as u8;
-            i += 1;
-        }
-        numbers
-    };
     if positions.len() > MAX_EXCEPTIONS || S > 128 {
         return scalar::merge(codes, width, positions, highs, high_width);
     }
     room(64, highs);
-    let masks = position_masks(positions);
-    let before = masks[0].count_ones() as usize;
-    assert!(before <= MAX_EXCEPTIONS);
+    let mut parts = Parts([0; LANES]);
     // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
-        let parts = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
-        let rest = _mm512_permutexvar_epi8(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), parts);
-        for (i, (mask, parts)) in masks.into_iter().zip([parts, rest]).take(S / LANES).enumerate() {
+        let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
+        if positions.len() <= 8 {
+            _mm512_store_si512(parts.0.as_mut_ptr().cast(), all);
+            return merge_few(codes, positions, &parts.0);
+        }
+        let masks = position_masks(positions);
+        let before = masks[0].count_ones() as usize;
+        assert!(before <= MAX_EXCEPTIONS);
+        let rest = _mm512_permutexvar_epi8(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), all);
+        for (i, (mask, parts)) in masks.into_iter().zip([all, rest]).take(S / LANES).enumerate() {
             let at = codes.as_mut_ptr().add(LANES * i).cast();
             _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), _mm512_maskz_expand_epi8(mask, parts)));
         }
