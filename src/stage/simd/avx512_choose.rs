@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
+use super::avx512::{Lanes, right32, right64};
 use super::{HIGHS, POSITIONS};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
@@ -64,7 +64,7 @@ pub(super) fn list_positions(masks: &[u64], positions: &mut [u8; POSITIONS]) {
 }
 
 macro_rules! choose {
-    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $lzcnt:ident, $srl:ident, $cmpgt:ident, $compress:ident,
+    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $lzcnt:ident, $right:ident, $cmpgt:ident, $compress:ident,
      $to_bytes:ident, $store_bytes:ident) => {
         pub mod $name {
             use super::*;
@@ -125,12 +125,12 @@ macro_rules! choose {
                         return count;
                     }
                     const { assert!(HIGHS >= MAX_EXCEPTIONS + LANES) };
-                    let shift = _mm_cvtsi32_si128(width as i32);
+                    let shift = $set1(width as _);
                     let mut at = 0;
                     // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
                     for i in 0..8 {
                         let wide = (masks[i * LANES / 64] >> (i * LANES % 64)) as _;
-                        let parts = $compress(wide, $srl(v(i), shift));
+                        let parts = $compress(wide, $right(v(i), shift));
                         _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
                         at += wide.count_ones() as usize;
                     }
@@ -151,7 +151,7 @@ choose!(
     _mm512_set1_epi32,
     _mm512_sub_epi32,
     _mm512_lzcnt_epi32,
-    _mm512_srl_epi32,
+    right32,
     _mm512_cmpgt_epu32_mask,
     _mm512_maskz_compress_epi32,
     _mm512_cvtepi32_epi8,
@@ -165,7 +165,7 @@ choose!(
     _mm512_set1_epi64,
     _mm512_sub_epi64,
     _mm512_lzcnt_epi64,
-    _mm512_srl_epi64,
+    right64,
     _mm512_cmpgt_epu64_mask,
     _mm512_maskz_compress_epi64,
     _mm512_cvtepi64_epi8,

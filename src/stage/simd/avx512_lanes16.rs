@@ -181,12 +181,12 @@ pub fn split<const S: usize>(
         if count > MAX_EXCEPTIONS {
             return count;
         }
-        let shift = _mm_cvtsi32_si128(width as i32);
+        let shift = _mm512_set1_epi16(width as i16);
         let mut at = 0;
         // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
         for i in 0..S / LANES {
             let wide = (masks[i / 2] >> (i % 2 * LANES)) as u32;
-            let parts = _mm512_maskz_compress_epi16(wide, _mm512_srl_epi16(v(i), shift));
+            let parts = _mm512_maskz_compress_epi16(wide, opaque(_mm512_srlv_epi16(v(i), shift)));
             _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
             at += wide.count_ones() as usize;
         }

@@ -170,11 +170,11 @@ unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
         let pairs = if n <= 14 {
             _mm512_madd_epi16(words, _mm512_set1_epi32(1 | 1 << (16 + n)))
         } else {
-            let high = _mm512_srl_epi32(words, _mm_cvtsi32_si128(16 - n as i32));
+            let high = right32(words, _mm512_set1_epi32(16 - n as i32));
             // Bit by bit: the low word where the mask is set, the high one, moved down to n, elsewhere.
             _mm512_ternarylogic_epi32::<0xD8>(high, words, _mm512_set1_epi32((1 << n) - 1))
         };
-        let shifted = _mm512_srl_epi64(pairs, _mm_cvtsi32_si128(32 - 2 * n as i32));
+        let shifted = right64(pairs, _mm512_set1_epi64(32 - 2 * i64::from(n)));
         // Bit by bit: the low pair where `keep` is set, the high one, moved down to 2n, elsewhere.
         let keep = _mm512_set1_epi64((1i64 << (2 * n)) - 1);
         let fours = left64(_mm512_ternarylogic_epi64::<0xD8>(shifted, pairs, keep), row.ahead.load());
