@@ -1,40 +1,104 @@
-// The value range of an array: smallest and largest finite element other than the fill value.
+// The value range of an array: smallest and largest finite element other than the fill value. What takes time is to read the array, so several loads
+// of a thread are on their way at once, and an element takes four to six instructions. It is read from behind: whoever compresses it then finds its
+// beginning in the second-level cache.
 #pragma once
-#include "compress.cuh"
+#include "plan.cuh"
+#include "quantizer.cuh"
+
+#define RANGE_THREADS 256
+#define RANGE_LOADS 4    // of a thread at once; a block's together are a piece, as src/cuda/mod.rs counts them
+
+// Extremes of what a thread met, as floats.
+template <class T, bool FILL> struct Extremes {
+    typedef typename T::Float Float;
+    Float fill, low, high;
+
+    DEV explicit Extremes(Float fill) : fill(fill), low((Float)float_of(0x7f800000u)), high(-low) {}
+
+    // No comparison below is true of a NaN, and infinities become such.
+    DEV void take(Float x) {
+        x = fused(x, (Float)0, x);
+        if (FILL) x = x == fill ? (Float)float_of(0x7fffffffu) : x;
+        low = least_of(x, low);
+        high = most_of(x, high);
+    }
+    static DEV float least_of(float x, float y) { return fminf(x, y); }
+    static DEV float most_of(float x, float y) { return fmaxf(x, y); }
+    static DEV double least_of(double x, double y) { return x < y ? x : y; }
+    static DEV double most_of(double x, double y) { return x > y ? x : y; }
+
+    DEV void take(uint4 q, bool big_endian) {
+        if (big_endian) q = swap_bytes<T>(q);
+        typename T::Word v[T::VALUES];
+        split(q, v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) take(Quantizer<T>::number_of_element(v[i]));
+    }
+};
+
+// An element wherever it lies, as often as it fits into 16 bytes.
+template <class T> DEV uint4 repeated(const u8* p) {
+    typename T::Word word = 0, v[T::VALUES];
+    for (int i = T::BITS / 8; i-- > 0;) word = word << 8 | p[i];
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = word;
+    return join(v);
+}
+
+// Looks at a block's share of an array.
+template <class T, bool FILL> DEV void look_at(Extremes<T, FILL>& extremes, const Item& item, const Share& share, bool big_endian) {
+    enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
+    const u32 off = 0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
+    const u64 before = off % SIZE ? item.count : min_of(item.count, (u64)(off / SIZE)), vectors = (item.count - before) / T::VALUES;
+    const uint4* from = (const uint4*)(item.src + before * SIZE) + threadIdx.x;
+    const u64 pieces = vectors / PIECE;
+    for (u64 piece = share.rank; piece < pieces; piece += share.of) {
+        uint4 q[RANGE_LOADS];
+#pragma unroll
+        for (int i = 0; i < RANGE_LOADS; i++) q[i] = from[(pieces - 1 - piece) * PIECE + i * RANGE_THREADS];
+#pragma unroll
+        for (int i = 0; i < RANGE_LOADS; i++) extremes.take(q[i], big_endian);
+    }
+    const u64 first = (u64)share.rank * RANGE_THREADS + threadIdx.x, all = (u64)share.of * RANGE_THREADS;
+#pragma unroll 1
+    for (u64 i = pieces * PIECE + first; i < vectors; i += all) extremes.take(from[i - threadIdx.x], big_endian);
+    const u64 rest = item.count - vectors * T::VALUES;    // elements that are in no vector
+#pragma unroll 1
+    for (u64 i = first; i < rest; i += all) extremes.take(repeated<T>(item.src + (i < before ? i : i + vectors * T::VALUES) * SIZE), big_endian);
+}
 
 DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
+// The extremes of a block's threads as keys to those of the array, whose range is from `range` on: the largest key, and the largest inverted one. −0 counts as 0.
+template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
+    SHARED u64 most[RANGE_THREADS / 32], least[RANGE_THREADS / 32];
+    const u64 inverted = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
+    const bool any = low <= high;
+    const u64 top = warp_max(any ? order_of(high + (Float)0) : 0), bottom = warp_max(any ? inverted - order_of(low + (Float)0) : 0);
+    if (threadIdx.x % 32 == 0) {
+        most[threadIdx.x / 32] = top;
+        least[threadIdx.x / 32] = bottom;
+    }
+    __syncthreads();
+    if (threadIdx.x >= 2) return;
+    const u64* keys = threadIdx.x == 0 ? most : least;
+    u64 key = keys[0];
+    for (int i = 1; i < RANGE_THREADS / 32; i++) key = keys[i] > key ? keys[i] : key;
+    if (key) atomicMax(&range[threadIdx.x], key);
+}
+
 template <class T> DEV void measure_range(const CompressArgs& a) {
     typedef typename T::Float Float;
-    const Float infinity = (Float)float_of(0x7f800000u), fill = (Float)a.fill;
     const Share share(a.batch);
     const Item item = a.batch.item(share.item);
-    const u64 raw_bytes = item.count * (T::BITS / 8), all = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
-    u64 most = 0, least = 0;    // largest key, largest inverted key
-    for (u64 at = (u64)share.rank * CHUNK_BYTES; at < raw_bytes; at += (u64)share.of * CHUNK_BYTES) {
-        Source source;
-        source.start = item.src + at;
-        source.bytes = (u32)min_of(raw_bytes - at, (u64)CHUNK_BYTES);
-        source.whole = source.bytes == CHUNK_BYTES && ((u64)item.src & 15) == 0;
-        for (u32 i = 16 * threadIdx.x; i < source.bytes; i += 16 * blockDim.x) {
-            uint4 q = source.load<T>(i, true);
-            if (a.big_endian) q = swap_bytes<T>(q);
-            typename T::Word v[T::VALUES];
-            split(q, v);
-#pragma unroll
-            for (int j = 0; j < T::VALUES; j++) {
-                const Float x = Quantizer<T>::number_of_element(v[j]);
-                if (!(x < infinity && x > -infinity) || (a.has_fill && x == fill)) continue;
-                const u64 key = order_of(x + (Float)0);    // −0 counts as 0
-                most = key > most ? key : most;
-                least = all - key > least ? all - key : least;
-            }
-        }
+    Extremes<T, false> all((Float)0);
+    if (a.has_fill) {
+        Extremes<T, true> others((Float)a.fill);
+        look_at<T, true>(others, item, share, a.big_endian);
+        all.low = others.low;
+        all.high = others.high;
+    } else {
+        look_at<T, false>(all, item, share, a.big_endian);
     }
-    most = warp_max(most);
-    least = warp_max(least);
-    if ((threadIdx.x & 31) || most == 0) return;
-    u64* range = a.batch.slots[share.item].control.range;
-    atomicMax(&range[0], most);
-    atomicMax(&range[1], least);
+    keep_range(all.low, all.high, a.batch.slots[share.item].control.range);
 }

@@ -6,7 +6,6 @@
 #include "range.cuh"
 
 // The host reads the block size of a kernel from its launch bounds.
-#define RANGE_THREADS 256
 #define BEGIN_THREADS 256
 #define LIST_THREADS 96
 

@@ -310,6 +310,56 @@ fn ranges() {
     }
 }
 
+/// The header has the range, so that equal bytes are equal ranges.
+#[test]
+fn value_ranges_leave_out_what_does_not_count() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(4711);
+    let (infinity, nan) = (f64::INFINITY, f64::NAN);
+    // What lies among smooth data, the first of it at both ends; and fill values: ends of the range, what hides an end, no number of the type.
+    let odd = [[-200.0, 300.0, 7.0], [-0.0, 0.0, -200.0], [nan, infinity, -infinity], [300.0, nan, -infinity]];
+    let fills = [None, Some(300.0), Some(-200.0), Some(0.0), Some(nan), Some(infinity), Some(0.1), Some(1e300)];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let size = dtype.size();
+        // One element; less than a vector; several pieces, some vectors and a few elements more; and all of these at any offset.
+        for (round, count) in [1, 5, 16 / size, (2 * 16384 + 1600) / size + 3].into_iter().enumerate() {
+            for (i, fill) in fills.into_iter().enumerate() {
+                let kept = odd[(round + i) % odd.len()];
+                let mut bytes = data("smooth", dtype, count, &mut r);
+                for at in [0, count - 1].into_iter().chain((0..count).filter(|_| r.next().is_multiple_of(40))) {
+                    let v = if at == 0 || at + 1 == count { kept[0] } else { kept[at % 3] };
+                    bytes[at * size..(at + 1) * size].copy_from_slice(&element(dtype, v));
+                }
+                check_range(shim, dtype, fill, i, &mut bytes);
+            }
+            // Nothing counts; zeros alone; numbers below the normal ones; any bits.
+            for (i, v) in [nan, infinity, -infinity, 5.0, 0.0, -0.0].into_iter().enumerate() {
+                let mut bytes = element(dtype, v).repeat(count);
+                if v == 0.0 {
+                    (0..count).step_by(3).for_each(|at| bytes[(at + 1) * size - 1] ^= 0x80);
+                }
+                check_range(shim, dtype, Some(5.0), i, &mut bytes);
+            }
+            let mut bytes = data("bits", dtype, count, &mut r);
+            check_range(shim, dtype, None, round, &mut bytes);
+            // Without the exponent, whose lowest bits are in the byte below the highest where it has 8 or 11.
+            let kept = if dtype == DType::F16 { [0xff, 0x83] } else { [0x0f, 0x80] };
+            bytes.chunks_exact_mut(size).for_each(|b| (0..2).for_each(|i| b[size - 2 + i] &= kept[i]));
+            check_range(shim, dtype, None, round + 1, &mut bytes);
+        }
+    }
+}
+
+/// Compares a range that is measured on both paths, in either byte order, at an offset that goes with `round`.
+fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usize, bytes: &mut [u8]) {
+    let offset = [0, dtype.size(), 1, 16 - dtype.size()][round % 4];
+    let p = Params { fill_value: fill, profile: Profile::Fast, ..Params::new(dtype).with_bound(Mode::Noa, 1e-3) };
+    compare(shim, &p, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
+    swap(bytes, dtype.size());
+    compare(shim, &Params { big_endian: true, ..p }, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
+    swap(bytes, dtype.size());
+}
+
 /// Puts a checksum that fits over header and index, and over group 0, as a hostile writer would.
 fn resign(stream: &mut [u8]) {
     use sleek::stage::checksum;
