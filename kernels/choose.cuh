@@ -18,27 +18,7 @@ template <class T> struct Choice {
 
 DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high + 7) / 8; }
 
-// The sampled words of a lane, of each SAMPLE in the subchunk the last. Of two words a lane only every other lane has one.
-template <class T> struct Sample {
-    enum { COUNT = T::VALUES >= SAMPLE ? T::VALUES / SAMPLE : 1, FIRST = (T::VALUES >= SAMPLE ? SAMPLE : T::VALUES) - 1, ALL = SUBCHUNK_VALUES(T) / SAMPLE };
-    static DEV bool has(u32 lane) { return T::VALUES >= SAMPLE || (lane & (SAMPLE / T::VALUES - 1)) == SAMPLE / T::VALUES - 1; }
-    static DEV int place(int i) { return FIRST + i * SAMPLE; }
-
-    // The widths of the sampled codes of a subchunk to `widths`.
-    static DEV void keep_widths(uint4 pairs, u32 lane, u8* widths) {
-        static_assert(SAMPLE == 4, "the last of each two pairs");
-        ((u16*)widths)[lane] = (u16)(top_bit(pairs.y >> 16) + (top_bit(pairs.w >> 16) << 8) + 0x101);
-    }
-    static DEV void keep_widths(const typename T::Word (&codes)[T::VALUES], u32 lane, u8* widths) {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            const u32 width = settled(width_of(codes[place(i)]));
-            if (has(lane)) widths[(lane * T::VALUES + place(i)) / SAMPLE] = (u8)width;
-        }
-    }
-};
-
-// What is known of a subchunk once its values were looked at; lane k has that of the warp's subchunk k.
+// What is known of a subchunk once its values were looked at; four lanes have that of a subchunk.
 template <class T> struct Survey {
     typename T::Word first, least;
     typename T::Word spread;    // the largest value's offset from the least
@@ -82,14 +62,18 @@ template <class T> struct Stage {
 };
 template <class T> struct Strip {
     enum { VECTORS = STRIP_VECTORS, OF_SUBCHUNK = 32 / VECTORS, CODES = VECTORS * T::VALUES };
+    enum { NEXT = Stage<T>::ROW, END = VECTORS * NEXT };    // from one vector to the next, and behind the last
     typedef typename Stage<T>::Vector Vector;
-    const Vector* first;
+    Vector* first;
     u32 lane;
 
     DEV Strip(const Stage<T>& stage, u32 lane) : first(stage.vectors + lane), lane(lane) {}
-    DEV Vector operator[](u32 i) const { return first[i * Stage<T>::ROW]; }
-    // The number, among all of the warp's codes, of the one that is the i-th from behind.
-    DEV u32 from_behind(u32 i) const { return lane * CODES + CODES - 1 - i; }
+    DEV Vector& operator[](u32 at) const { return first[at]; }
+    // Whether the subchunk begins with it; if not, the last vector of the strip before it, else its own first one.
+    DEV bool is_first() const { return lane % OF_SUBCHUNK == 0; }
+    DEV Vector before() const { return first[is_first() ? 0 : END - NEXT - 1]; }
+    // The number of its first code among all of the warp's.
+    DEV u32 first_code() const { return lane * CODES; }
 };
 
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
@@ -108,7 +92,7 @@ template <class T> struct ModeSample {
     static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
 };
 
-// Step 1 for the integers on the stage: the mode with the least total of widths over the samples. `first` and `least` are on the lane of each subchunk.
+// Step 1 for the integers on the stage: the mode with the least total of widths over the samples. `first` and `least` are on the lanes of each subchunk.
 template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self, typename T::Word first, typename T::Word least) {
     typedef typename T::Word Word;
     const ModeSample<T> sample(self);
@@ -124,7 +108,7 @@ template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self,
         const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
         const Word d = wrap<T>(x[i] - x[i - 1]);
         const Word other = special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
-        offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, s)), magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, s))));
+        offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, 4 * s)), magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, 4 * s))));
         delta_special += widths_of<T>(magnitude<T>(d), other);
     }
     offset_zigzag = __reduce_add_sync(FULL, sample.has ? offset_zigzag : 0);
@@ -178,109 +162,129 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// The codes of subchunk k, where words have 16 bits.
-template <class T, u32 MODE, u32 SPECIAL> DEV uint4 encode_pairs(const Stage<T>& stage, u32 k, u32 lane, u32 base) {
-    return codes_of_pairs<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k) : 0, lane, stage.at(k, lane));
-}
+// Of some numbers how many have more than w bits, for all w at once: bit w of these words, the first of which counts 1, the next 2, and so on.
+template <class T> struct Wider {
+    typedef typename T::Word Bits;
+    enum { SAMPLES = SUBCHUNK_VALUES(T) / SAMPLE, PAIRS = T::BITS == 16 };    // of a subchunk; whether halves of a word count different numbers
+    enum { OF_STRIP = SAMPLES / (PAIRS ? 8 : 4), PLANES = OF_STRIP == 8 ? 4 : 3, ALL = PLANES + 2 + PAIRS };
+    Bits plane[ALL];
 
-// The warp's integers on the stage to their codes in MODE: the widths of the sampled ones go to `widths`. Returns the OR of the codes; it and `base`
-// are on the lane of each subchunk. Two subchunks at once, as each has to wait for its shuffles, and no more: this kernel is so long
-// that warps wait for their instructions.
-template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_all(const Stage<T>& stage, u32 lane, typename T::Word base, u8* widths) {
+    DEV Wider() {
+#pragma unroll
+        for (int k = 0; k < ALL; k++) plane[k] = 0;
+    }
+    // One more, two more.
+    DEV void count(Bits one) { carry(one, 0); }
+    DEV void count(Bits one, Bits another) {
+        const Bits both = (plane[0] & (one | another)) | (one & another);
+        plane[0] ^= one ^ another;
+        carry(both, 1);
+    }
+    DEV void carry(Bits more, int from) {
+#pragma unroll
+        for (int k = from; k < PLANES; k++) {
+            const Bits next = plane[k] & more;
+            plane[k] ^= more;
+            more = next;
+        }
+    }
+    // Adds what `other` gives for each word.
+    template <int N, class F> DEV void add(const F& other) {
+        Bits carry = 0;
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            const Bits b = other(plane[k]), sum = plane[k] ^ b ^ carry;
+            carry = (plane[k] & b) | (carry & (plane[k] | b));
+            plane[k] = sum;
+        }
+        plane[N] = carry;
+    }
+    // The sum over the four lanes of a subchunk.
+    DEV void add_lanes(u32 lane) {
+        if (PAIRS) add<PLANES>([](Bits x) { return x >> 16; });
+        add<ALL - 2>([&](Bits x) { return __shfl_sync(FULL, x, lane ^ 1); });
+        add<ALL - 1>([&](Bits x) { return __shfl_sync(FULL, x, lane ^ 2); });
+    }
+    // For which w there are more than `MAX_EXCEPTIONS / SAMPLE`.
+    DEV Bits many() const {
+        static_assert(MAX_EXCEPTIONS / SAMPLE == 8, "bit 3 and another, or one above");
+        Bits many = plane[3] & (plane[2] | plane[1] | plane[0]);
+#pragma unroll
+        for (int k = 4; k < ALL; k++) many |= plane[k];
+        return many;
+    }
+    // How many have more than w bits.
+    DEV u32 more_than(u32 w) const {
+        u32 n = 0;
+#pragma unroll
+        for (int k = ALL; k-- > 0;) n = 2 * n + ((u32)(plane[k] >> w) & 1);
+        return n;
+    }
+};
+
+// The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes.
+template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, Wider<T>& wider) {
     typedef typename T::Word Word;
-    enum { PAIR = T::BITS == 8 ? 1 : 2 };
+    Before<T> before;
+    if (MODE == MODE_DELTA || (MODE == MODE_SPECIAL && SPECIAL == SPECIAL_DELTA2)) {
+        typename T::Word x[T::VALUES];
+        split(strip.before(), x);
+        before.set(x, strip.is_first());
+        __syncwarp();
+    }
     Word all = 0;
 #pragma unroll 1
-    for (u32 k = 0; uniform(k) < QUARTER; k += PAIR) {
-        if constexpr (T::BITS == 16) {
-            uint4 codes[PAIR];
+    for (u32 at = 0; uniform(at) < Strip<T>::END; at = settled(at + 2 * Strip<T>::NEXT)) {
+        const typename Strip<T>::Vector row[2] = {strip[at], strip[at + Strip<T>::NEXT]};    // both, before anything is stored
+        Word sampled[2];
 #pragma unroll
-            for (u32 i = 0; i < PAIR; i++) codes[i] = encode_pairs<T, MODE, SPECIAL>(stage, k + i, lane, base);
-#pragma unroll
-            for (u32 i = 0; i < PAIR; i++) {
-                stage.at(k + i, lane) = codes[i];
-                Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
-                const u32 any = warp_or(codes[i].x | codes[i].y | codes[i].z | codes[i].w);
-                if (lane == k + i) all = wrap<T>(any | any >> 16);
+        for (u32 j = 0; j < 2; j++) {
+            if constexpr (T::BITS == 16) {
+                const uint4 codes = codes_of_pairs<T>(MODE, SPECIAL, base, before, row[j]);
+                strip[at + j * Strip<T>::NEXT] = codes;
+                all |= codes.x | codes.y | codes.z | codes.w;
+                wider.count(filled_up(codes.y >> 16) | filled_up(codes.w >> 16) << 16);
+                continue;
             }
-            continue;
+            Word x[T::VALUES];
+            split(row[j], x);
+            codes_of<T>(MODE, SPECIAL, base, before, x);
+            strip[at + j * Strip<T>::NEXT] = join(x);
+#pragma unroll
+            for (int v = 0; v < T::VALUES; v++) all |= x[v];
+            sampled[j] = filled_up(x[T::VALUES - 1]);
         }
-        Word x[PAIR][T::VALUES], codes[PAIR][T::VALUES];
-#pragma unroll
-        for (u32 i = 0; i < PAIR; i++) split(stage.at(k + i, lane), x[i]);
-#pragma unroll
-        for (u32 i = 0; i < PAIR; i++) codes_of<T>(MODE, SPECIAL, MODE <= MODE_ZIGZAG ? __shfl_sync(FULL, base, k + i) : 0, lane, x[i], codes[i]);
-#pragma unroll
-        for (u32 i = 0; i < PAIR; i++) {
-            Word any = 0;
-            stage.at(k + i, lane) = join(codes[i]);
-            if (T::BITS > 8) Sample<T>::keep_widths(codes[i], lane, widths + (k + i) * Sample<T>::ALL);
-#pragma unroll
-            for (int j = 0; j < T::VALUES; j++) any |= codes[i][j];
-            any = warp_or(any);
-            if (lane == k + i) all = any;
-        }
+        if (T::VALUES == SAMPLE) wider.count(sampled[0], sampled[1]);
+        else if (T::VALUES < SAMPLE) wider.count(sampled[1]);
     }
     return all;
 }
 // Each mode has a loop of its own, so that none asks for it.
-template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Stage<T>& stage, u32 lane, typename T::Word base, u8* widths) {
-    if (mode == MODE_OFFSET) return encode_all<T, MODE_OFFSET, SPECIAL_DELTA2>(stage, lane, base, widths);
-    if (mode == MODE_ZIGZAG) return encode_all<T, MODE_ZIGZAG, SPECIAL_DELTA2>(stage, lane, base, widths);
-    if (mode == MODE_DELTA) return encode_all<T, MODE_DELTA, SPECIAL_DELTA2>(stage, lane, base, widths);
+template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base, Wider<T>& wider) {
+    if (mode == MODE_OFFSET) return encode_strip<T, MODE_OFFSET, SPECIAL_DELTA2>(strip, base, wider);
+    if (mode == MODE_ZIGZAG) return encode_strip<T, MODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, wider);
+    if (mode == MODE_DELTA) return encode_strip<T, MODE_DELTA, SPECIAL_DELTA2>(strip, base, wider);
     if constexpr (T::EXPONENT > 0)
-        if (special == SPECIAL_EXPONENT) return encode_all<T, MODE_SPECIAL, SPECIAL_EXPONENT>(stage, lane, base, widths);
-    return encode_all<T, MODE_SPECIAL, SPECIAL_DELTA2>(stage, lane, base, widths);
+        if (special == SPECIAL_EXPONENT) return encode_strip<T, MODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, wider);
+    return encode_strip<T, MODE_SPECIAL, SPECIAL_DELTA2>(strip, base, wider);
 }
 
-// The sampled widths of a subchunk, four in a word.
-template <class T> struct Widths {
-    enum { WORDS = Sample<T>::ALL / 4 };
-    u32 four[WORDS];
-
-    DEV void read(const u8* widths) {
-#pragma unroll
-        for (int i = 0; i < WORDS; i += 4) {
-            const uint4 q = *(const uint4*)(widths + 4 * i);
-            four[i] = q.x; four[i + 1] = q.y; four[i + 2] = q.z; four[i + 3] = q.w;
-        }
-    }
-    // EACH times how many are above `width`: adding carries these, and no others, into the top bit of their byte.
-    enum { EACH = 128 };
-    DEV u32 wider(u32 width) const {
-        const u32 one = 0x01010101u, add = (127 - width) * one;
-        u32 sum = 0;
-#pragma unroll
-        for (int i = 0; i < WORDS; i++) sum = sum_of_products((four[i] + add) & EACH * one, one, sum);
-        return sum;
-    }
-};
-
-// Step 2 for eight subchunks: the width that the sampled codes speak for. Four lanes for a subchunk, of which all know the width `full` of the
-// largest code, and `most`, the largest of these widths.
-template <class T> DEV u32 fitting_width(const u8* widths, u32 full, u32 most, u32 lane) {
-    const u32 c = lane & 3;
-    Widths<T> sampled;
-    sampled.read(widths);
-    // The smallest width that leaves few enough; the widest one if none does, which then never pays. Each lane tries another.
-    u32 narrowest = 0;
-#pragma unroll 1
-    for (u32 size = min_of(T::BITS, most + 1); size > 1; size = (size + 4) / 5) {
-        const u32 step = (size + 4) / 5, width = narrowest + (c + 1) * step - 1;
-        const bool many = (width < T::BITS - 1) & (SAMPLE * sampled.wider(width) > MAX_EXCEPTIONS * sampled.EACH);
-        narrowest += step * __popc(__ballot_sync(FULL, many) >> (lane & ~3u) & 15);
-    }
+// Step 2: the width that the sampled codes speak for. Four lanes have a subchunk, of whose words of BITS bits the largest code has `full`.
+template <class T, u32 BITS> DEV u32 fitting_width(Wider<T>& wider, u32 full, u32 lane) {
+    wider.add_lanes(lane);
+    // The smallest width that leaves few enough; the widest one if none does, which then never pays. From there on each lane tries another.
+    const typename T::Word many = wider.many() & ones<T>(BITS > T::BITS ? T::BITS : BITS - 1);
+    const u32 width = width_of(many) + lane % 4;
     // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
     u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
-    const u32 width = narrowest + c;
-    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(sampled.wider(width) / (sampled.EACH / SAMPLE), full - width);
+    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(wider.more_than(width) * SAMPLE, full - width);
     rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
     return 0xff - (rank & 0xff);
 }
 
-// Which codes of a strip have more bits than a width: a bit for each, the highest for the first.
+// Which codes of a strip have more bits than a width: a bit for each, the lowest for the first.
 template <class T> struct Wide { typedef u32 Places; };
 template <> struct Wide<F16> { typedef u64 Places; };
 template <> struct Wide<BF16> { typedef u64 Places; };
@@ -292,14 +296,17 @@ template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Str
     typedef typename Wide<T>::Places Places;
     const typename T::Word most = low_bits<T>(width);
     Places places = 0;
-#pragma unroll 2
-    for (int i = 0; i < STRIP_VECTORS; i++) {
-        typename T::Word v[T::VALUES];
-        split(strip[i], v);
+#pragma unroll 1
+    for (u32 at = Strip<T>::END; uniform(at) > 0; at = settled(at - 2 * Strip<T>::NEXT)) {
 #pragma unroll
-        for (int j = 0; j < T::VALUES; j++) {
-            if constexpr (SHORT) places = __funnelshift_l((u32)most - (u32)v[j], places, 1);
-            else if (v[j] > most) places |= (Places)1 << (Strip<T>::CODES - 1 - i * T::VALUES - j);
+        for (u32 i = 1; i <= 2; i++) {
+            typename T::Word v[T::VALUES];
+            split(strip[at - i * Strip<T>::NEXT], v);
+#pragma unroll
+            for (int j = T::VALUES - 1; j >= 0; j--) {
+                if constexpr (SHORT) places = __funnelshift_l((u32)most - (u32)v[j], places, 1);
+                else places = 2 * places + (v[j] > most);
+            }
         }
     }
     return places;
@@ -311,10 +318,10 @@ template <class T> DEV u64 wide_pairs(const Strip<T>& strip, u32 width) {
     u32 within[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < STRIP_VECTORS; i++) {
-        const u32 eight = codes_within(strip[i], mask);
-        within[i / 4] += i % 4 == 3 ? eight >> 7 : eight << (17 - 8 * (i % 4));
+        const u32 eight = codes_within(strip[i * Strip<T>::NEXT], mask);
+        within[i / 4] += i % 4 == 0 ? eight >> 7 : eight << (8 * (i % 4) - 7 & 31);
     }
-    return width == T::BITS ? 0 : ~((u64)within[0] << 32 | within[1]);
+    return width == T::BITS ? 0 : ~((u64)within[1] << 32 | within[0]);
 }
 
 // The choice for a subchunk with `count` codes of more than `width` bits; step 3 with it.

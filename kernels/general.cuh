@@ -50,8 +50,8 @@ template <class T> struct Shared {
     u64 part[FINDERS];                         // of each that looks up: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
-    // Of each warp: the widths of the sampled codes; then where among its codes the exceptions are.
-    alignas(16) u16 lists[COMPRESS_WARPS][T::BITS > 8 ? SUBCHUNKS_A_WARP * MAX_EXCEPTIONS : 8];
+    // Of each warp: where among its codes the exceptions are.
+    u16 lists[COMPRESS_WARPS][T::BITS > 8 ? SUBCHUNKS_A_WARP * MAX_EXCEPTIONS : 8];
     u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
     Vote zeros;                                // zeros that all words of a warp end in
     u32 shift;                                 // so many zeros were dropped; of the first warp, which is the clerk
@@ -88,6 +88,7 @@ template <class T, Use USE> struct GeneralEncoder {
     enum { CHOOSE, PLACE, PACK };    // parts of a round
     enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
     enum { CLERK = 0 };              // the warp that lays out and never places
+    enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
     Compressor& block;
     Desk& desk;
@@ -457,7 +458,8 @@ template <class T, Use USE> struct GeneralEncoder {
         } else {
             to_stage<T, NONE>(q, s.least, most);
         }
-        s.spread = wrap<T>(most - s.least);
+        s.spread = __shfl_sync(FULL, wrap<T>(most - s.least), lane / LANES);
+        s.least = __shfl_sync(FULL, s.least, lane / LANES);
         return s;
     }
 
@@ -466,35 +468,45 @@ template <class T, Use USE> struct GeneralEncoder {
         if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, Stage<Small64>(words), lane, (u32)s.first, (u32)s.least);
         return ::mode_of<T>(special, stage(), lane, s.first, s.least);
     }
-    DEV Word encode_as(u32 mode, Word base, u8* widths, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::encode_as<Small64>(mode, special, Stage<Small64>(words), lane, (u32)base, widths);
-        return ::encode_as<T>(mode, special, stage(), lane, base, widths);
+    // The integers on the stage to their codes. The OR of a subchunk's codes, and the width that they speak for.
+    DEV Word encode(u32 mode, Word base, bool small, u32& fitting) const {
+        __syncwarp();    // everyone has seen the integers that others overwrite
+        if (T::BITS == 64 && uniform(small)) return encode_words<typename Half<T>::Type>(mode, (typename Half<T>::Type::Word)base, fitting);
+        return encode_words<T>(mode, base, fitting);
+    }
+    template <class W> DEV typename W::Word encode_words(u32 mode, typename W::Word base, u32& fitting) const {
+        Wider<W> wider;
+        typename W::Word any = encode_as<W>(mode, special, Strip<W>(Stage<W>(words), lane), base, wider);
+        any |= __shfl_sync(FULL, any, lane ^ 1);
+        any |= __shfl_sync(FULL, any, lane ^ 2);
+        if (W::BITS == 16) any = wrap<W>(any | any >> 16);
+        fitting = width_of(any);
+        if (T::BITS > 8 && !uniform(fast())) fitting = fitting_width<W, T::BITS>(wider, fitting, lane);
+        return any;
     }
 
     // The integers of the chunk to codes on the stage, and what is chosen for them.
     DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
-        static_assert(PER_WARP == QUARTER && PER_WARP * Strip<T>::OF_SUBCHUNK == 32, "a warp has a quarter, four lanes a subchunk");
-        static_assert(T::BITS == 8 || PER_WARP * Sample<T>::ALL <= sizeof shared.lists[0], "there is room for all samples");
-        u8* widths = (u8*)shared.lists[warp];
+        static_assert(PER_WARP == QUARTER && PER_WARP * LANES == 32, "a warp has a quarter");
         bool small;
+        u32 fitting;
         Survey<T> s = survey(q, source, small);
         __syncwarp();
-        s.first = first_of(lane % PER_WARP, small);
+        s.first = first_of(lane / LANES, small);
         if (T::BITS == 64 && lane == 0) shared.small[warp] = small;
         const Word least = __shfl_sync(FULL, s.least, 0);
-        tell_same(__all_sync(FULL, lane >= PER_WARP || (s.spread == 0 && s.least == least)), wrap<T>(least - raised()));
+        tell_same(__all_sync(FULL, s.spread == 0 && s.least == least), wrap<T>(least - raised()));
         Choice<T> c;
         if (uniform(fast())) {
             c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
-            c.width = width_of(encode_as(uniform(c.mode), c.base, widths, small));
+            c.width = width_of(encode(uniform(c.mode), c.base, small, fitting));
         } else {
             const u32 mode = uniform(mode_of(s, small));
-            __syncwarp();
-            s.any = encode_as(mode, mode == MODE_OFFSET ? s.least : s.first, widths, small);
-            c = choose_widths(s, mode, widths, small);
+            s.any = encode(mode, mode == MODE_OFFSET ? s.least : s.first, small, fitting);
+            c = choose_widths(s, mode, fitting, small);
         }
-        if (lane < PER_WARP) tell(c, warp * PER_WARP + lane);
+        if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES);
     }
     DEV Word first_of(u32 subchunk, bool small) const {
         if (T::BITS == 64 && uniform(small)) return extended(Stage<Small64>(words).at(subchunk, 0).x);
@@ -503,43 +515,38 @@ template <class T, Use USE> struct GeneralEncoder {
     }
     DEV Stage<T> stage() const { return Stage<T>(words); }
 
-    // Steps 2 and 3.
-    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, const u8* widths, bool small) {
+    // Step 3, after exceptions from codes of so many bits on were counted and listed.
+    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, bool small) {
         const u32 full = s.full();
-        u32 width = full, count = 0;
+        u32 count = 0;
         if (T::BITS > 8) {
-            __syncwarp();
-            const u32 most = __reduce_max_sync(FULL, lane < PER_WARP ? full : 0), full_here = __shfl_sync(FULL, full, lane / 4);
-            const u32 fitting = fitting_width<T>(widths + lane / 4 * Sample<T>::ALL, full_here, most, lane);
-            if (__any_sync(FULL, fitting < full_here)) {
-                const bool half = T::BITS == 64 && uniform(small);
-                const u32 wide = half ? list<typename Half<T>::Type>(most, fitting) : list<T>(most, fitting);
-                count = __shfl_sync(FULL, wide, lane * 4 & 31);
-                width = __shfl_sync(FULL, fitting, lane * 4 & 31);
+            if (__any_sync(FULL, fitting < full)) {
+                const bool narrow = __all_sync(FULL, full < 32);
+                count = T::BITS == 64 && uniform(small) ? list<typename Half<T>::Type>(narrow, fitting) : list<T>(narrow, fitting);
             } else if (lane == 0) {
                 shared.listed[warp] = 0;
             }
         }
-        const Choice<T> c = decide<T>(s, mode, special, width, count);
+        const Choice<T> c = decide<T>(s, mode, special, fitting, count);
         __syncwarp();
         // What the words are to be counted from. Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const Word base = wrap<T>((mode == MODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
-        for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane < PER_WARP); uniform(left); left &= left - 1) {
-            const u32 k = __ffs((i32)left) - 1;
-            const Word from = __shfl_sync(FULL, base, k);
+        for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane % LANES == 0); uniform(left); left &= left - 1) {
+            const u32 first = __ffs((i32)left) - 1, k = first / LANES;
+            const Word from = __shfl_sync(FULL, base, first);
             if (T::BITS == 64 && uniform(small)) to_offsets<typename Half<T>::Type>(k, mode, from);
             else to_offsets<T>(k, mode, from);
         }
         return c;
     }
 
-    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. The warp's codes
-    // have at most `most` bits.
-    template <class W> DEV u32 list(u32 most, u32 width) {
+    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. `narrow`: the warp's
+    // codes have less than 32 bits.
+    template <class W> DEV u32 list(bool narrow, u32 width) {
         const Strip<W> strip(Stage<W>(words), lane);
         typename Wide<W>::Places places;
         if constexpr (W::BITS == 16) places = wide_pairs(strip, width);
-        else if (W::BITS == 32 && uniform(most < 32)) places = wide_codes<W, W::BITS == 32>(strip, width);
+        else if (W::BITS == 32 && uniform(narrow)) places = wide_codes<W, W::BITS == 32>(strip, width);
         else places = wide_codes<W, false>(strip, width);
         u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
         all += __shfl_sync(FULL, all, lane ^ 2);
@@ -549,24 +556,16 @@ template <class T, Use USE> struct GeneralEncoder {
         if (lane == 31) shared.listed[warp] = up_to;
         __syncwarp();
         u16* list = shared.lists[warp] + begin;
-        if constexpr (W::BITS == 16) {
-            list = enter_places(list, (u32)(places >> 32), strip.from_behind(32));
-            enter_places(list, (u32)places, strip.from_behind(0));
-        } else {
-            while (places) {
-                const u32 top = top_bit(places);
-                places ^= (typename Wide<W>::Places)1 << top;
-                *list++ = (u16)strip.from_behind(top);
-            }
-        }
+        list = enter_places(list, (u32)places, strip.first_code());
+        if (Strip<W>::CODES > 32) enter_places(list, (u32)((u64)places >> 32), strip.first_code() + 32);
         return all;
     }
-    // `last` is the number of the code that has the lowest bit of `places`.
-    static DEV u16* enter_places(u16* list, u32 places, u32 last) {
+    // The bits of `places` as numbers from `first` on. What has to wait for top_bit is not waited for.
+    static DEV u16* enter_places(u16* list, u32 places, u32 first) {
         while (places) {
-            const u32 top = top_bit(places);
-            places ^= 1u << top;
-            *list++ = (u16)(last - top);
+            const u32 less = places - 1;
+            *list++ = (u16)(first + top_bit(places ^ less));
+            places &= less;
         }
         return list;
     }
@@ -694,8 +693,8 @@ template <class T, Use USE> struct GeneralEncoder {
     template <class W, int TOGETHER> DEV static void append_strip(Appender& to, const Strip<W>& strip, u32 n) {
         const u32 mask = low_bits<F32>(n), one = settled(1u << (n & 31));
 #pragma unroll 1
-        for (u32 i = 0; uniform(i) < STRIP_VECTORS; i += 2) {
-            const typename Stage<W>::Vector codes = strip[i], next = strip[i + 1];    // both, before anything is stored
+        for (u32 at = 0; uniform(at) < Strip<W>::END; at = settled(at + 2 * Strip<W>::NEXT)) {
+            const typename Stage<W>::Vector codes = strip[at], next = strip[at + Strip<W>::NEXT];    // both, before anything is stored
             append<W, TOGETHER>(to, codes, n, mask, one);
             append<W, TOGETHER>(to, next, n, mask, one);
         }

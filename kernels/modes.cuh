@@ -2,36 +2,42 @@
 #pragma once
 #include "element.cuh"
 
-// Differences to the words before; the first of the subchunk is 0.
-template <class T> DEV void differences(const typename T::Word (&x)[T::VALUES], u32 lane, typename T::Word (&d)[T::VALUES]) {
-    const typename T::Word before = __shfl_up_sync(FULL, x[T::VALUES - 1], 1);
-    d[0] = lane ? wrap<T>(x[0] - before) : 0;
+// Words to their differences to the words before; `before` is the one before them, and becomes the last of them.
+template <class T> DEV void differences(typename T::Word (&x)[T::VALUES], typename T::Word& before) {
+    const typename T::Word last = x[T::VALUES - 1];
 #pragma unroll
-    for (int i = 1; i < T::VALUES; i++) d[i] = wrap<T>(x[i] - x[i - 1]);
+    for (int i = T::VALUES - 1; i > 0; i--) x[i] = wrap<T>(x[i] - x[i - 1]);
+    x[0] = wrap<T>(x[0] - before);
+    before = last;
 }
 
+// What was before some words of a subchunk: the last word, and the last difference.
+template <class T> struct Before {
+    typename T::Word word, difference;
+
+    // The differences of the first word are 0: `x` begins with it, or ends with the words before.
+    DEV void set(const typename T::Word (&x)[T::VALUES], bool is_first) {
+        word = is_first ? x[0] : x[T::VALUES - 1];
+        difference = is_first ? 0 : wrap<T>(x[T::VALUES - 1] - x[T::VALUES - 2]);
+    }
+};
+
 // The codes of a mode.
-template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, u32 lane, const typename T::Word (&x)[T::VALUES],
-                                     typename T::Word (&codes)[T::VALUES]) {
+template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& before, typename T::Word (&x)[T::VALUES]) {
     if (mode == MODE_OFFSET) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = wrap<T>(x[i] - base);
+        for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - base);
     } else if (mode == MODE_ZIGZAG) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(wrap<T>(x[i] - base));
+        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(wrap<T>(x[i] - base));
     } else if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_exponent_code<T>(x[i]);
+        for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
     } else {
-        differences<T>(x, lane, codes);
-        if (mode == MODE_SPECIAL) {
-            typename T::Word slope[T::VALUES];
+        differences<T>(x, before.word);
+        if (mode == MODE_SPECIAL) differences<T>(x, before.difference);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) slope[i] = codes[i];
-            differences<T>(slope, lane, codes);
-        }
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) codes[i] = to_zigzag<T>(codes[i]);
+        for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(x[i]);
     }
 }
 

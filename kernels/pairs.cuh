@@ -164,19 +164,19 @@ DEV uint4 unpack_pairs(const u32* words, u32 n, u32 lane) {
 
 DEV u32 sum_of(u32 a, u32 b) { return ((a & ~HIGHEST) + (b & ~HIGHEST)) ^ ((a ^ b) & HIGHEST); }
 
-// Differences to the words before; the first of the subchunk is 0.
-DEV uint4 differences(uint4 q, u32 lane) {
-    const u32 before = __shfl_up_sync(FULL, q.w, 1);
-    return make_uint4(less(q.x, lane ? before >> 16 : q.x, q.x << 16), less(q.y, q.x >> 16, q.y << 16), less(q.z, q.y >> 16, q.z << 16),
-                      less(q.w, q.z >> 16, q.w << 16));
+// Words to their differences to the words before; `before` is the one before them, and becomes the last of them.
+DEV uint4 differences(uint4 q, u32& before) {
+    const u32 first = before;
+    before = q.w >> 16;
+    return make_uint4(less(q.x, first, q.x << 16), less(q.y, q.x >> 16, q.y << 16), less(q.z, q.y >> 16, q.z << 16), less(q.w, q.z >> 16, q.w << 16));
 }
 
 // Words → codes, see codes_of.
-template <class T> DEV uint4 codes_of_pairs(u32 mode, u32 special, u32 base, u32 lane, uint4 q) {
+template <class T> DEV uint4 codes_of_pairs(u32 mode, u32 special, u32 base, Before<T>& before, uint4 q) {
     if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) return each(q, [&](u32 x) { return to_exponent_codes<T>(x); });
     if (mode <= MODE_ZIGZAG) q = each(q, [&](u32 x) { return less(x, base, base << 16); });
-    else q = differences(q, lane);
-    if (mode == MODE_SPECIAL) q = differences(q, lane);
+    else q = differences(q, before.word);
+    if (mode == MODE_SPECIAL) q = differences(q, before.difference);
     return mode == MODE_OFFSET ? q : each(q, [&](u32 x) { return doubled(x) ^ spread_highest(x); });
 }
 
@@ -193,10 +193,10 @@ DEV void extremes_of_pairs(uint4 q, u32& least, u32& most) {
     most = (u32)__reduce_max_sync(FULL, high) >> 16;
 }
 
-// Which of a lane's codes have no bits outside of `mask`, some lowest bits of each half but the highest: the first tells by the highest of 8 bits. 2^7 of that.
+// Which of a lane's codes have no bits outside of `mask`, some lowest bits of each half but the highest: the first tells by the lowest of 8 bits. 2^7 of that.
 DEV u32 codes_within(uint4 q, u32 mask) {
     const uint4 fits = each(q, [&](u32 c) { return ((mask | HIGHEST) - (c & ~HIGHEST)) & ~c & HIGHEST; });
-    return sum_of_products(__byte_perm(fits.x, fits.y, 0x7531), 0x10204080u, sum_of_products(__byte_perm(fits.z, fits.w, 0x7531), 0x01020408u, 0u));
+    return sum_of_products(__byte_perm(fits.x, fits.y, 0x7531), 0x08040201u, sum_of_products(__byte_perm(fits.z, fits.w, 0x7531), 0x80402010u, 0u));
 }
 
 // Running sums of a subchunk's words, from `base` on.

@@ -47,6 +47,17 @@ DEV u32 top_bit(u64 x) {
     asm("bfind.u64 %0, %1;" : "=r"(r) : "l"(x));
     return r;
 }
+// All bits from the highest one down; none for 0.
+DEV u32 filled_up(u32 x) {
+    u32 r;
+    asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u32 above, %1;\n\tshr.u32 %0, 0xffffffff, above;\n\t}" : "=r"(r) : "r"(x));
+    return r;
+}
+DEV u64 filled_up(u64 x) {
+    u64 r;
+    asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u64 above, %1;\n\tshr.u64 %0, 0xffffffffffffffff, above;\n\t}" : "=l"(r) : "l"(x));
+    return r;
+}
 // A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas (kernels/uniform.py). The CPU checks it.
 DEV u32 uniform(u32 x) {
     u32 r;

@@ -245,6 +245,8 @@ inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
 inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
+inline u32 filled_up(u32 x) { return x ? ~0u >> __builtin_clz(x) : 0; }
+inline u64 filled_up(u64 x) { return x ? ~0ull >> __builtin_clzll(x) : 0; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
