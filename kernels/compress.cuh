@@ -169,7 +169,7 @@ struct Compressor {
         uint4* to = (uint4*)(desk.job.item.dst + at);
         u64 sum = 0;
         u32 i = fits ? threadIdx.x - 32 * FIRST : units, key = key_of(4 * i);
-#pragma unroll 2
+#pragma unroll 1
         for (; i < units; i += threads) {
             const uint4 q = body[i];
             sum += keyed(q, key);

@@ -73,8 +73,7 @@ template <class T> struct FastEncoder {
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
-        u64 following = 0;
-        if (threadIdx.x == 0) following = block.ticket();
+        const u64 following = count_if(threadIdx.x == 0, &desk.job.slot->control.ticket);
         find_place(round);
         if (threadIdx.x == 0) {
             desk.chunk[i ^ 1] = following;

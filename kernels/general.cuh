@@ -106,6 +106,8 @@ template <class T, Use USE> struct GeneralEncoder {
     // Asked for only where it is not known.
     DEV bool fast() const { return USE == ANYTHING && block.a.fast; }
     DEV bool quantized() const { return T::EXPONENT > 0 && (USE == ANYTHING ? quantizer.on : USE == BINS); }
+    // What the whole warp knows of these; where it is known beforehand the compiler shall know.
+    static DEV bool together(bool x) { return USE == ANYTHING ? uniform(x) : x; }
 
     DEV void begin() const {
         if (threadIdx.x == 0) {
@@ -156,7 +158,7 @@ template <class T, Use USE> struct GeneralEncoder {
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late. What there is still to write of each
     // subchunk comes back.
     DEV void enroll(u32& choice, Word& base) {
-        const u64 following = add_if(lane == 0, &desk.job.slot->control.ticket, 1);
+        const u64 following = count_if(lane == 0, &desk.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
         const u32 entry = publish(l);
         shared.laid.payload[lane] = l.payload;
@@ -213,7 +215,7 @@ template <class T, Use USE> struct GeneralEncoder {
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         if (threadIdx.x == 0) shared.shift = 0;
         special = SPECIAL_DELTA2;
-        if (uniform(quantized())) return;    // for each subchunk when its turn comes
+        if (together(quantized())) return;    // for each subchunk when its turn comes
         if (USE == ANYTHING && uniform(plan.drop)) round_off(q);
         const bool shifted = (!fast() || plan.rounded) && drop_common_zeros(q);
         if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
@@ -393,6 +395,27 @@ template <class T, Use USE> struct GeneralEncoder {
         }
         return __all_sync(FULL, plain);
     }
+    // The same by way of the stage, where words have 32 bits.
+    DEV bool checked_bins(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+        least = most = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                u32 x[T::VALUES];
+                split(stage().at(k + i, lane), x);
+#pragma unroll
+                for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
+                stage().at(k + i, lane) = join(x);
+                keep_extremes<T>(k + i, x, least, most);
+            }
+        }
+        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
+    }
     // The same for any bins of elements that are on the stage.
     DEV bool bins_to_stage(Word& least, Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
@@ -430,7 +453,7 @@ template <class T, Use USE> struct GeneralEncoder {
             bool done;
             if (before == SURE) done = to_stage<W, SURE>(q, low, high);
             else if constexpr (T::BITS == 64) done = one_by_one<W>(q, low, high);
-            else done = to_stage<W, CHECKED>(q, low, high);
+            else done = checked_bins(q, low, high);
             small = T::BITS == 64;
             least = extended(low);
             most = extended(high);
@@ -452,7 +475,7 @@ template <class T, Use USE> struct GeneralEncoder {
         Survey<T> s;
         Word most;
         small = false;
-        if (T::EXPONENT > 0 && uniform(quantized())) {
+        if (T::EXPONENT > 0 && together(quantized())) {
             if constexpr (T::BITS == 16) pairs_to_stage(q, s.least, most);
             else quantize(q, source, s.least, most, small);
         } else {
@@ -481,7 +504,7 @@ template <class T, Use USE> struct GeneralEncoder {
         any |= __shfl_sync(FULL, any, lane ^ 2);
         if (W::BITS == 16) any = wrap<W>(any | any >> 16);
         fitting = width_of(any);
-        if (T::BITS > 8 && !uniform(fast())) fitting = fitting_width<W, T::BITS>(wider, fitting, lane);
+        if (T::BITS > 8 && !together(fast())) fitting = fitting_width<W, T::BITS>(wider, fitting, lane);
         return any;
     }
 
@@ -497,7 +520,7 @@ template <class T, Use USE> struct GeneralEncoder {
         const Word least = __shfl_sync(FULL, s.least, 0);
         tell_same(__all_sync(FULL, s.spread == 0 && s.least == least), wrap<T>(least - raised()));
         Choice<T> c;
-        if (uniform(fast())) {
+        if (together(fast())) {
             c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
             c.width = width_of(encode(uniform(c.mode), c.base, small, fitting));
@@ -624,7 +647,7 @@ template <class T, Use USE> struct GeneralEncoder {
             }
             const bool small = T::BITS == 64 && USE != INTEGERS && uniform(shared.small[warp]);
             pack_all(small);
-            if (T::BITS > 8 && !uniform(fast())) {
+            if (T::BITS > 8 && !together(fast())) {
                 if (T::BITS == 64 && small) exceptions<typename Half<T>::Type>();
                 else exceptions<T>();
             }

@@ -23,12 +23,13 @@ DEV uint4 load_relaxed(const uint4* p) {
 }
 // Sums in global memory that nobody waits for.
 DEV void add_relaxed(u64* p, u64 v) { asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
-// Adds to a sum in global memory where `wanted`; what was there. No branch, so that nobody waits before this is used.
-DEV u64 add_if(bool wanted, u64* p, u64 v) {
+// Adds 1 to a counter in global memory where `wanted`; what was there. No branch, so that nobody waits before this is used, and no constant, which ptxas
+// would add up over the lanes, to wait for the result and tell each its own.
+DEV u64 count_if(bool wanted, u64* p) {
     u64 before = 0;
     asm volatile(
         "{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\t@p atom.relaxed.gpu.global.add.u64 %0, [%2], %3;\n\t}"
-        : "+l"(before) : "r"((u32)wanted), "l"(p), "l"(v) : "memory");
+        : "+l"(before) : "r"((u32)wanted), "l"(p), "l"((u64)wanted) : "memory");
     return before;
 }
 // Data that is touched once: keep it from pushing out what is still needed.

@@ -259,7 +259,7 @@ template <class T> T atomicMax(T* p, T v) {
 }
 
 inline void store_relaxed(u16* p, u16 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
-inline u64 add_if(bool wanted, u64* p, u64 v) { return wanted ? __atomic_fetch_add(p, v, __ATOMIC_RELAXED) : 0; }
+inline u64 count_if(bool wanted, u64* p) { return wanted ? __atomic_fetch_add(p, 1, __ATOMIC_RELAXED) : 0; }
 inline void add_relaxed(u64* p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 inline uint4 load_relaxed(const uint4* p) {
     const u64* w = (const u64*)p;
