@@ -673,13 +673,20 @@ template <class T, Use USE> struct GeneralEncoder {
         write_exceptions<W>((u8*)body, shared.told.choice + first, shared.laid.blob + first, shared.lists[warp], shared.listed[warp], shared.listed_at + first, Stage<W>(words), lane);
     }
 
-    // The warp's subchunks: each lane its strip, where lanes then hardly ever write to the same bank; else one subchunk after the other.
+    // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits: strips begin n words apart, so that those of
+    // more than two subchunks meet where n is a multiple of 8.
+    static DEV bool by_strips(u32 n, u32 widest) {
+        if (T::BITS == 64) return !__any_sync(FULL, n >= 32 && n % 16 == 0);
+        if (T::BITS == 32) return __popc(__ballot_sync(FULL, n > 16 && n % 8 == 0)) <= 8;
+        return T::BITS == 16 && widest <= 8;
+    }
+    // The warp's subchunks: each lane its strip, or one subchunk after the other.
     DEV void pack_all(bool small) const {
         const u32* payloads = shared.laid.payload + warp * PER_WARP;
         const u32 payload = payloads[lane / 4], n = payload & 0xff, widest = uniform(__reduce_max_sync(FULL, n));
         if (T::BITS == 64 && small) {
             pack_strip<typename Half<T>::Type>(payload, widest);
-        } else if (T::BITS == 16 ? widest <= 8 : T::BITS == 32 ? widest <= 16 : T::BITS == 64 && !__any_sync(FULL, n >= 32 && n % 16 == 0)) {
+        } else if (by_strips(n, widest)) {
             pack_strip<T>(payload, widest);
         } else {
 #pragma unroll 1
@@ -706,7 +713,7 @@ template <class T, Use USE> struct GeneralEncoder {
         if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
         else if constexpr (W::BITS == 16) append_strip<W, 4>(to, strip, n);
         else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
-        else if (W::VALUES == 4 || widest <= 16) append_strip<W, 2>(to, strip, n);
+        else if (widest <= 16) append_strip<W, 2>(to, strip, n);
         else append_strip<W, 1>(to, strip, n);
         if (W::VALUES == 2) {
             __syncwarp();

@@ -64,12 +64,15 @@ template <class T, bool FILL> DEV void look_at(Extremes<T, FILL>& extremes, cons
     for (u64 i = pieces * PIECE + first; i < vectors; i += all) extremes.take(from[i - threadIdx.x], big_endian);
     const u64 rest = item.count - vectors * T::VALUES;    // elements that are in no vector
 #pragma unroll 1
-    for (u64 i = first; i < rest; i += all) extremes.take(repeated<T>(item.src + (i < before ? i : i + vectors * T::VALUES) * SIZE), big_endian);
+    for (u64 i = first; i < rest; i += all) {
+        const u64 element = i < before ? i : i + vectors * T::VALUES;
+        extremes.take(repeated<T>(item.src + element * SIZE), big_endian);
+    }
 }
 
 DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
-// The extremes of a block's threads as keys to those of the array, whose range is from `range` on: the largest key, and the largest inverted one. −0 counts as 0.
+// The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one. −0 counts as 0.
 template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
     SHARED u64 most[RANGE_THREADS / 32], least[RANGE_THREADS / 32];
     const u64 inverted = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
