@@ -38,6 +38,13 @@ impl Line {
 
 /// The bytes of lines.
 #[inline(always)]
+pub fn bytes(lines: &[Line]) -> &[u8] {
+    // SAFETY: lines are arrays of bytes without anything between them.
+    unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), size_of_val(lines)) }
+}
+
+/// The same, to be changed.
+#[inline(always)]
 pub fn bytes_of(lines: &mut [Line]) -> &mut [u8] {
     // SAFETY: lines are arrays of bytes without anything between them.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), size_of_val(lines)) }
@@ -65,7 +72,7 @@ pub fn copy_lines(src: &[u8], dst: &mut [u8], line: impl Fn(&[u8; 64], &mut Line
 /// Copies less than a line.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn copy_pieces(src: &[u8], dst: &mut [u8]) {
+pub fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     use std::arch::x86_64::*;
     let head = dst.as_ptr().align_offset(16).min(dst.len());
     let (first, dst) = dst.split_at_mut(head);

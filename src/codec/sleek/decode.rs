@@ -21,15 +21,15 @@ enum Content<'a, W> {
     Packed(Parts<W>, &'a [u8]),
 }
 
-/// Decodes `body` into `out`, the whole bytes of the chunk; with `past_caches` as `stage::stream` writes.
+/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `stage::stream` writes. Each has code of its own, as what one does not use
+/// costs it registers.
 #[inline(always)]
-pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>>(
+pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(
     plan: &Plan,
     kind: Kind,
     body: Body,
     spare: &mut Spare,
     out: &mut [u8],
-    past_caches: bool,
 ) -> Result<()> {
     let content = check::<E, S, P>(plan, kind, body, out.len(), spare)?;
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
@@ -37,26 +37,27 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     let size = size_of::<E::Word>();
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
     let mut ahead = Ahead::new(ahead, body.len / 64);
-    let mut staged = [Line::ZERO; SUBCHUNK_BYTES / 64];
-    let staged = bytes_of(&mut staged);
+    let (mut staged, mut last) = ([Line::ZERO; SUBCHUNK_BYTES / 64], Line::ZERO);
     // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
     // instructions.
     macro_rules! write {
         (|$s:ident, $place:ident| $subchunk:expr) => {
-            for ($s, out) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
-                ahead.fetch(lines);
-                if !past_caches {
-                    P::own(out.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+            if PAST_CACHES {
+                for $s in 0..out.len().div_ceil(SUBCHUNK_BYTES) {
+                    ahead.fetch(lines);
+                    let at = $s * SUBCHUNK_BYTES;
+                    let len = SUBCHUNK_BYTES.min(out.len() - at);
+                    let $place = &mut bytes_of(&mut staged)[..len];
+                    $subchunk;
+                    to_order(plan, size, $place);
+                    P::stream(&staged, out, at, &mut last);
                 }
-                let len = out.len();
-                let $place = if past_caches { &mut staged[..len] } else { &mut *out };
-                $subchunk;
-                if plan.big_endian {
-                    let $place = if past_caches { &mut staged[..len] } else { &mut *out };
-                    $place.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-                }
-                if past_caches {
-                    P::stream(&staged[..len], out);
+            } else {
+                for ($s, $place) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+                    ahead.fetch(lines);
+                    P::own($place.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                    $subchunk;
+                    to_order(plan, size, $place);
                 }
             }
         };
@@ -98,6 +99,14 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
         },
     }
     Ok(())
+}
+
+/// Elements to the byte order that the stream's header wants.
+#[inline(always)]
+fn to_order(plan: &Plan, size: usize, elements: &mut [u8]) {
+    if plan.big_endian {
+        elements.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
 }
 
 /// The codes of some subchunks. Where there are exceptions N are unpacked before any of them is decoded, since while one waits, others work.

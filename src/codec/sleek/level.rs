@@ -91,17 +91,17 @@ impl Level {
 
 /// Calls `$f::<Element, S, Simd>($args)` for the plan's element type.
 macro_rules! by_dtype {
-    ($plan:expr, $packer:ty, $f:path, $($arg:expr),*) => {{
+    ($plan:expr, $packer:ty $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
         use $f as f;
         match $plan.dtype {
-            DType::F32 => f::<F32, 128, $packer>($($arg),*),
-            DType::F64 => f::<F64, 64, $packer>($($arg),*),
-            DType::F16 => f::<F16, 256, $packer>($($arg),*),
-            DType::BF16 => f::<BF16, 256, $packer>($($arg),*),
-            DType::I8 | DType::U8 => f::<Int<u8>, 512, $packer>($($arg),*),
-            DType::I16 | DType::U16 => f::<Int<u16>, 256, $packer>($($arg),*),
-            DType::I32 | DType::U32 => f::<Int<u32>, 128, $packer>($($arg),*),
-            DType::I64 | DType::U64 => f::<Int<u64>, 64, $packer>($($arg),*),
+            DType::F32 => f::<F32, 128, $packer $(, $past)?>($($arg),*),
+            DType::F64 => f::<F64, 64, $packer $(, $past)?>($($arg),*),
+            DType::F16 => f::<F16, 256, $packer $(, $past)?>($($arg),*),
+            DType::BF16 => f::<BF16, 256, $packer $(, $past)?>($($arg),*),
+            DType::I8 | DType::U8 => f::<Int<u8>, 512, $packer $(, $past)?>($($arg),*),
+            DType::I16 | DType::U16 => f::<Int<u16>, 256, $packer $(, $past)?>($($arg),*),
+            DType::I32 | DType::U32 => f::<Int<u32>, 128, $packer $(, $past)?>($($arg),*),
+            DType::I64 | DType::U64 => f::<Int<u64>, 64, $packer $(, $past)?>($($arg),*),
         }
     }};
 }
@@ -130,15 +130,19 @@ macro_rules! compiled_for {
             /// # Safety
             /// The processor has the features.
             #[target_feature(enable = $features)]
-            pub unsafe fn decode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>>(
+            pub unsafe fn decode<
+                E: Element,
+                const S: usize,
+                P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
+                const PAST_CACHES: bool,
+            >(
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
                 spare: &mut Spare,
                 out: &mut [u8],
-                past_caches: bool,
             ) -> Result<()> {
-                decode::chunk::<E, S, P>(plan, kind, body, spare, out, past_caches)
+                decode::chunk::<E, S, P, PAST_CACHES>(plan, kind, body, spare, out)
             }
         }
     };
@@ -165,11 +169,11 @@ pub fn encode(
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::encode, plan, buffers, src, ahead, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, src, ahead, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::encode, plan, buffers, src, ahead, out) },
-        _ => by_dtype!(plan, Scalar, encode::chunk, plan, buffers, src, ahead, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, src, ahead, out) },
+        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, src, ahead, out),
     }
 }
 
@@ -184,14 +188,29 @@ pub fn decode(
     past_caches: bool,
 ) -> Result<()> {
     debug_assert!(level.is_available());
+    if past_caches {
+        decode_to::<true>(level, plan, kind, body, spare, out)
+    } else {
+        decode_to::<false>(level, plan, kind, body, spare, out)
+    }
+}
+
+fn decode_to<const PAST_CACHES: bool>(
+    level: Level,
+    plan: &Plan,
+    kind: Kind,
+    body: Body,
+    spare: &mut Spare,
+    out: &mut [u8],
+) -> Result<()> {
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, avx512::decode, plan, kind, body, spare, out, past_caches) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, PAST_CACHES; avx512::decode, plan, kind, body, spare, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, avx2::decode, plan, kind, body, spare, out, past_caches) },
-        _ => by_dtype!(plan, Scalar, decode::chunk, plan, kind, body, spare, out, past_caches),
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, PAST_CACHES; avx2::decode, plan, kind, body, spare, out) },
+        _ => by_dtype!(plan, Scalar, PAST_CACHES; decode::chunk, plan, kind, body, spare, out),
     }
 }
 

@@ -12,9 +12,9 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, rest_of_subchunk};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
-use crate::stage::stream;
+use crate::stage::stream::{self, Line, bytes};
 
 /// The AVX2 implementation. Only code compiled for `Level::Avx2` may call it.
 pub struct Avx2;
@@ -400,8 +400,9 @@ impl SimdLevel for Avx2 {
 
     // A line at a time.
     #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream::copy_lines(src, dst, |from, to| {
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+        let out = rest_of_subchunk(chunk, at);
+        stream::copy_lines(&bytes(staged)[..out.len()], out, |from, to| {
             for i in 0..2 {
                 // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
                 unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };

@@ -12,9 +12,9 @@ use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, rest_of_subchunk};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
-use crate::stage::stream;
+use crate::stage::stream::{self, Line, bytes};
 use crate::stage::word::Word;
 
 /// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
@@ -164,6 +164,10 @@ pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
     numbers
 }
 
+/// A byte for each code.
+#[repr(C, align(64))]
+pub(super) struct Numbers(pub [u8; 128]);
+
 /// High parts where they belong in their codes.
 #[repr(C, align(64))]
 pub(super) struct Parts<T>(pub T);
@@ -174,25 +178,6 @@ pub(super) fn merge_few<W: Word, const S: usize, const N: usize>(codes: &mut [W;
     for (position, part) in positions.iter().zip(parts) {
         let code = &mut codes[usize::from(*position) % S];
         *code = *code | *part;
-    }
-}
-
-/// A byte for each code.
-#[repr(C, align(64))]
-pub(super) struct Numbers(pub [u8; 128]);
-
-/// The same for values that lie within as many bytes as a lane has, wherever they begin.
-///
-/// # Safety
-/// As above; n ≤ 25.
-#[inline(always)]
-unsafe fn unpack32_within(packed: *const u8, n: u32) -> __m512i {
-    let row = &UNPACK32[n as usize];
-    // SAFETY: as the caller promises.
-    unsafe {
-        let low = _mm512_permutexvar_epi8(row.low.load(), _mm512_loadu_si512(packed.cast()));
-        let keep = _mm512_set1_epi32((u64::MAX >> (64 - n)) as i32);
-        _mm512_and_si512(right32(low, row.shift.load()), keep)
     }
 }
 
@@ -213,18 +198,18 @@ unsafe fn unpack32(packed: *const u8, n: u32) -> __m512i {
     }
 }
 
-/// The same for values that lie within as many bytes as a lane has, wherever they begin.
+/// The same for values that lie within as many bytes as a lane has, wherever they begin: n ≤ 25.
 ///
 /// # Safety
-/// As above; n ≤ 57.
+/// As above.
 #[inline(always)]
-unsafe fn unpack64_within(packed: *const u8, n: u32) -> __m512i {
-    let row = &UNPACK64[n as usize];
+unsafe fn unpack32_within(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK32[n as usize];
     // SAFETY: as the caller promises.
     unsafe {
         let low = _mm512_permutexvar_epi8(row.low.load(), _mm512_loadu_si512(packed.cast()));
-        let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
-        _mm512_and_si512(right64(low, row.shift.load()), keep)
+        let keep = _mm512_set1_epi32((u64::MAX >> (64 - n)) as i32);
+        _mm512_and_si512(right32(low, row.shift.load()), keep)
     }
 }
 
@@ -242,6 +227,21 @@ unsafe fn unpack64(packed: *const u8, n: u32) -> __m512i {
         let high = _mm512_permutexvar_epi8(row.high.load(), x);
         let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
         _mm512_and_si512(_mm512_shrdv_epi64(low, high, row.shift.load()), keep)
+    }
+}
+
+/// The same for values that lie within as many bytes as a lane has, wherever they begin: n ≤ 57.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn unpack64_within(packed: *const u8, n: u32) -> __m512i {
+    let row = &UNPACK64[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let low = _mm512_permutexvar_epi8(row.low.load(), _mm512_loadu_si512(packed.cast()));
+        let keep = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);
+        _mm512_and_si512(right64(low, row.shift.load()), keep)
     }
 }
 
@@ -319,6 +319,43 @@ pub(super) fn room(packed: usize, out: &[u8]) {
     assert!(out.len() >= packed + 64);
 }
 
+/// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last` are the last 64 bytes of the one before.
+#[inline(always)]
+fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
+    static LANES: [u32; 32] = {
+        let mut lanes = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            lanes[i] = i as u32;
+            i += 1;
+        }
+        lanes
+    };
+    assert!(shared < 64 && at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
+    if at == 0 && shared > 0 {
+        stream::copy_pieces(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
+    }
+    // SAFETY: only code of this level calls this. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
+    // next one on, end before the subchunk does, and are aligned; lanes from 16 − shared / 4 ≥ 1 on are 16 of 32.
+    unsafe {
+        let lanes = _mm512_loadu_si512(LANES.as_ptr().add(16 - shared / 4).cast());
+        let mut before = _mm512_load_si512(last.0.as_ptr().cast());
+        for (k, line) in staged.iter().enumerate() {
+            let this = _mm512_load_si512(line.0.as_ptr().cast());
+            if at + 64 * k >= shared {
+                let to = chunk.as_mut_ptr().add(at + 64 * k - shared);
+                _mm512_stream_si512(to.cast(), _mm512_permutex2var_epi32(before, lanes, this));
+            }
+            before = this;
+        }
+        _mm512_store_si512(last.0.as_mut_ptr().cast(), before);
+    }
+    let end = at + SUBCHUNK_BYTES;
+    if end == chunk.len() {
+        stream::copy_pieces(&last.0[64 - shared..], &mut chunk[end - shared..]);
+    }
+}
+
 impl SimdLevel for Avx512 {
     const PREFERS_SMALL: bool = true;
     const PREFERS_BYTES: bool = true;
@@ -355,13 +392,20 @@ impl SimdLevel for Avx512 {
         }
     }
 
-    // A line at a time.
+    // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for both to arrive in the cache,
+    // and so for all copies before them. What a subchunk has of its last line waits for the next one.
     #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream::copy_lines(src, dst, |from, to| {
-            // SAFETY: only code of this level calls this; 64 bytes each, and `to` is aligned.
-            unsafe { _mm512_stream_si512(to.0.as_mut_ptr().cast(), _mm512_loadu_si512(from.as_ptr().cast())) };
-        });
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        let (whole, shared) = (chunk.len() - at >= SUBCHUNK_BYTES, chunk.as_ptr().addr() % 64);
+        let by_line = shared.is_multiple_of(4);
+        if by_line && whole {
+            return stream_lines(staged, chunk, at, shared, last);
+        }
+        if by_line && at > 0 {
+            stream::copy_pieces(&last.0[64 - shared..], &mut chunk[at - shared..at]);
+        }
+        let out = rest_of_subchunk(chunk, at);
+        stream::copy(&bytes(staged)[..out.len()], out);
     }
 
     #[inline(always)]

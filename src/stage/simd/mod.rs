@@ -22,9 +22,9 @@ pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-use super::stream;
+use super::stream::{self, Line, bytes};
 use super::word::Word;
-use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNKS};
+use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
 
 /// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
@@ -39,6 +39,16 @@ pub const WRITE_SLACK: usize = 64;
 
 /// In each row a byte for each subchunk of a chunk.
 pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
+
+/// A subchunk on its way to its place.
+pub type Staged = [Line; SUBCHUNK_BYTES / 64];
+
+/// The subchunk at `at`.
+#[inline(always)]
+pub fn rest_of_subchunk(chunk: &mut [u8], at: usize) -> &mut [u8] {
+    let end = chunk.len().min(at + SUBCHUNK_BYTES);
+    &mut chunk[at..end]
+}
 
 /// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
 /// it takes from the portable code.
@@ -74,10 +84,12 @@ pub trait SimdLevel {
         scalar::ascend(positions)
     }
 
-    /// `stage::stream::copy`.
+    /// Copies a subchunk, or the data's last part of one, from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for
+    /// all subchunks in their order. `last` is of use from one to the next.
     #[inline(always)]
-    fn stream(src: &[u8], dst: &mut [u8]) {
-        stream::copy(src, dst);
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+        let out = rest_of_subchunk(chunk, at);
+        stream::copy(&bytes(staged)[..out.len()], out);
     }
 
     /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.

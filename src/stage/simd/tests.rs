@@ -169,6 +169,36 @@ fn order<P: SimdLevel>() {
     }
 }
 
+/// Chunks of all kinds of lengths, wherever they begin.
+fn streams<P: SimdLevel>() {
+    let src: Vec<u8> = (0..6 * SUBCHUNK_BYTES).map(|i| (i * 2654435761) as u8 ^ (i >> 8) as u8).collect();
+    for offset in 0..=64 {
+        for len in [1, 63, 500, 512, 516, 600, 1024, 1536, 2660, 6 * SUBCHUNK_BYTES] {
+            let (mut buffer, mut last) = (vec![0xaa; len + 200], Line::ZERO);
+            let chunk = &mut buffer[offset..offset + len];
+            for (at, subchunk) in src[..len].chunks(SUBCHUNK_BYTES).enumerate() {
+                let mut staged = [Line::ZERO; SUBCHUNK_BYTES / 64];
+                stream::bytes_of(&mut staged)[..subchunk.len()].copy_from_slice(subchunk);
+                P::stream(&staged, chunk, at * SUBCHUNK_BYTES, &mut last);
+            }
+            stream::fence();
+            assert_eq!(buffer[offset..offset + len], src[..len], "{len} bytes at {offset}");
+            assert!(buffer[..offset].iter().chain(&buffer[offset + len..]).all(|b| *b == 0xaa));
+        }
+    }
+}
+
+#[test]
+fn every_level_streams_every_chunk() {
+    streams::<Scalar>();
+    if Level::Avx2.is_available() {
+        streams::<Avx2>();
+    }
+    if Level::Avx512.is_available() {
+        streams::<Avx512>();
+    }
+}
+
 #[test]
 fn avx2_agrees() {
     if Level::Avx2.is_available() {
