@@ -42,7 +42,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     // instructions.
     macro_rules! write {
         (|$s:ident, $place:ident| $subchunk:expr) => {
-            if PAST_CACHES {
+            if PAST_CACHES && P::JOINS_LINES {
                 for $s in 0..out.len().div_ceil(SUBCHUNK_BYTES) {
                     ahead.fetch(lines);
                     let at = $s * SUBCHUNK_BYTES;
@@ -53,11 +53,18 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                     P::stream(&staged, out, at, &mut last);
                 }
             } else {
-                for ($s, $place) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+                for ($s, piece) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
                     ahead.fetch(lines);
-                    P::own($place.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                    if !PAST_CACHES {
+                        P::own(piece.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                    }
+                    let len = piece.len();
+                    let $place = if PAST_CACHES { &mut bytes_of(&mut staged)[..len] } else { &mut *piece };
                     $subchunk;
                     to_order(plan, size, $place);
+                    if PAST_CACHES {
+                        P::stream(&staged, piece, 0, &mut last);
+                    }
                 }
             }
         };

@@ -360,6 +360,7 @@ impl SimdLevel for Avx512 {
     const PREFERS_SMALL: bool = true;
     const PREFERS_BYTES: bool = true;
     const HAS_FMA: bool = true;
+    const JOINS_LINES: bool = true;
 
     #[inline(always)]
     fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {

@@ -55,6 +55,8 @@ pub fn rest_of_subchunk(chunk: &mut [u8], at: usize) -> &mut [u8] {
 pub trait SimdLevel {
     /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
+    /// Whether `stream` puts lines together that subchunks share; if not, it takes subchunks as well as chunks.
+    const JOINS_LINES: bool = false;
     /// Whether it has fused multiplication and addition.
     const HAS_FMA: bool = false;
     /// Whether codes of 8 bits are decoded faster than those of 16.
