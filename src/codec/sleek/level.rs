@@ -178,31 +178,15 @@ pub fn encode(
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
-pub fn decode(
+pub fn decode<const PAST_CACHES: bool>(
     level: Level,
     plan: &Plan,
     kind: Kind,
     body: Body,
     spare: &mut Spare,
     out: &mut [u8],
-    past_caches: bool,
 ) -> Result<()> {
     debug_assert!(level.is_available());
-    if past_caches {
-        decode_to::<true>(level, plan, kind, body, spare, out)
-    } else {
-        decode_to::<false>(level, plan, kind, body, spare, out)
-    }
-}
-
-fn decode_to<const PAST_CACHES: bool>(
-    level: Level,
-    plan: &Plan,
-    kind: Kind,
-    body: Body,
-    spare: &mut Spare,
-    out: &mut [u8],
-) -> Result<()> {
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]

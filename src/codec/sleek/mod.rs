@@ -106,7 +106,8 @@ impl ChunkCodec for Chunks {
     }
 
     fn decode(&self, decoder: &mut Decoder, kind: Kind, body: Body, out: &mut [u8], past_caches: bool) -> Result<()> {
-        level::decode(self.level, &self.plan, kind, body, &mut decoder.spare, out, past_caches)
+        let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
+        decode(self.level, &self.plan, kind, body, &mut decoder.spare, out)
     }
 }
 
