@@ -1,7 +1,7 @@
 //! Speed in memory on the CPU, per field, type, profile, bound and SIMD level: against memcpy in the same rounds, against one
 //! thread, and in the processor's instructions and cycles where it lets them be counted.
 //!
-//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --level NAME --cpu-time --json FILE]`
+//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --bound B --level NAME --cpu-time --json FILE]`
 //!
 //! Each field is tiled to N MiB (128). In a round memcpy, compress and decompress take turns, on one thread and on N (all
 //! cores); figures are medians of 5 rounds. GB/s counts uncompressed bytes. Each level runs in a process of its own.
@@ -29,6 +29,8 @@ struct Options {
     cpu_time: bool,
     field: String,
     profile: String,
+    /// 0 for lossless; without it both that are measured.
+    bound: Option<f64>,
     level: String,
     json: Option<String>,
     /// Measure at the level of this process and print rows for the parent.
@@ -47,6 +49,7 @@ fn options() -> Options {
         cpu_time: args.iter().any(|a| a == "--cpu-time"),
         field: value("--field").unwrap_or_default(),
         profile: value("--profile").unwrap_or_default(),
+        bound: value("--bound").and_then(|v| v.parse().ok()),
         level: value("--level").unwrap_or_default(),
         json: value("--json"),
         rows: args.iter().any(|a| a == "--rows"),
@@ -130,7 +133,7 @@ fn measure(o: &Options) {
         let src: Vec<u8> = field.bytes.iter().copied().cycle().take(o.bytes).collect();
         let mut copy = vec![0u8; src.len()];
         for profile in [Profile::Fast, Profile::Adaptive].into_iter().filter(|p| p.name().contains(&o.profile)) {
-            for bound in [1e-3, 0.0] {
+            for bound in [1e-3, 0.0].into_iter().filter(|b| o.bound.is_none_or(|wanted| wanted == *b)) {
                 println!("{}", row(o, &field, &src, &mut copy, profile, bound));
             }
         }
