@@ -82,6 +82,17 @@ pub struct ChunkHeader {
 }
 
 impl ChunkHeader {
+    /// Of a chunk that has nothing.
+    pub const EMPTY: ChunkHeader = ChunkHeader {
+        active: 0,
+        patched: 0,
+        payload_units: 0,
+        base_width: 0,
+        shift: 0,
+        special: Special::Exponent,
+        base_ref_low: 0,
+    };
+
     /// The 16 bytes.
     pub fn to_bytes(self) -> [u8; CHUNK_HEADER_BYTES] {
         let mut b = [0; CHUNK_HEADER_BYTES];

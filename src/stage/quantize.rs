@@ -112,7 +112,7 @@ const MAGIC_F64: f64 = 6755399441055744.0;
 
 /// The arithmetic of a float type.
 macro_rules! arithmetic {
-    ($encode:ident, $round:ident, $decode:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
+    ($encode:ident, $round:ident, $decode:ident, $scale:ident, $f:ty, $u:ty, $constants:ident, $magic:expr) => {
         /// The bin of `v`, |v| below the threshold.
         #[inline(always)]
         fn $encode(q: &Quantizer, v: $f) -> $u {
@@ -137,16 +137,21 @@ macro_rules! arithmetic {
         /// The value of bin `x`.
         #[inline(always)]
         fn $decode<L: SimdLevel>(q: &Quantizer, x: $u) -> $f {
-            let c = &q.$constants;
-            let biased = <$f>::from_bits(x.wrapping_add(<$f>::to_bits($magic)));
+            $scale::<L>(q, x.wrapping_add(<$f>::to_bits($magic)))
+        }
+
+        /// The same of a bin with the bits of 1.5 · 2^m added to it.
+        #[inline(always)]
+        fn $scale<L: SimdLevel>(q: &Quantizer, biased: $u) -> $f {
+            let (c, biased) = (&q.$constants, <$f>::from_bits(biased));
             // Bin times step is exact, so both ways give the same.
             if L::HAS_FMA { biased.mul_add(c.step, -c.origin) } else { (biased - $magic) * c.step }
         }
     };
 }
 
-arithmetic!(bin_f32, round_f32, value_f32, f32, u32, single, MAGIC_F32);
-arithmetic!(bin_f64, round_f64, value_f64, f64, u64, double, MAGIC_F64);
+arithmetic!(bin_f32, round_f32, value_f32, scale_f32, f32, u32, single, MAGIC_F32);
+arithmetic!(bin_f64, round_f64, value_f64, scale_f64, f64, u64, double, MAGIC_F64);
 
 /// What the codec needs of an element type.
 pub trait Element: Send + Sync + 'static {
@@ -163,6 +168,16 @@ pub trait Element: Send + Sync + 'static {
     }
     /// Bits of a bin's value.
     fn value<L: SimdLevel>(q: &Quantizer, x: Self::Word) -> Self::Word;
+    /// What sums of distances are to begin with for `value_of_sum`.
+    #[inline(always)]
+    fn sum_start(_base: Self::Word) -> u32 {
+        0
+    }
+    /// Bits of the value of the bin that a sum of distances leads to from bin `base`; all bins on the way, and the sum, are below k.
+    #[inline(always)]
+    fn value_of_sum<L: SimdLevel>(q: &Quantizer, base: Self::Word, sum: u32) -> Self::Word {
+        Self::value::<L>(q, base.add(Self::Word::from_u64(sum.extend())))
+    }
 }
 
 /// Elements' bits to x of docs/format.md §3.4, in place.
@@ -222,6 +237,15 @@ impl Element for F32 {
     #[inline(always)]
     fn value<L: SimdLevel>(q: &Quantizer, x: u32) -> u32 {
         value_f32::<L>(q, x).to_bits()
+    }
+    // The sums are biased bins.
+    #[inline(always)]
+    fn sum_start(base: u32) -> u32 {
+        base.wrapping_add(MAGIC_F32.to_bits())
+    }
+    #[inline(always)]
+    fn value_of_sum<L: SimdLevel>(q: &Quantizer, _base: u32, sum: u32) -> u32 {
+        scale_f32::<L>(q, sum).to_bits()
     }
 }
 

@@ -69,10 +69,17 @@ pub fn copy_lines(src: &[u8], dst: &mut [u8], line: impl Fn(&[u8; 64], &mut Line
     copy_pieces(src_last, last);
 }
 
-/// Copies less than a line.
+/// Copies less than a line. Not inlined: where it is rare, what is computed for it alone would be computed always.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+pub fn copy_piece(src: &[u8], dst: &mut [u8]) {
+    copy_pieces(src, dst);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn copy_pieces(src: &[u8], dst: &mut [u8]) {
+fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     use std::arch::x86_64::*;
     let head = dst.as_ptr().align_offset(16).min(dst.len());
     let (first, dst) = dst.split_at_mut(head);
@@ -104,13 +111,15 @@ impl Ahead {
     /// Asks the processor to fetch the next `lines` cache lines while it does something else.
     #[inline(always)]
     pub fn fetch(&mut self, lines: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for i in 0..lines {
-            use std::arch::x86_64::*;
+        for _ in 0..lines {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(self.at.wrapping_add(self.step * i).cast()) };
+            unsafe {
+                use std::arch::x86_64::*;
+                _mm_prefetch::<_MM_HINT_T1>(self.at.cast())
+            };
+            self.at = self.at.wrapping_add(self.step);
         }
-        self.at = self.at.wrapping_add(self.step * lines);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A chunk's body back to its data.
 
-use std::ops::RangeInclusive;
+use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use super::parts::{Parts, zero};
 use super::plan::Plan;
@@ -8,17 +9,16 @@ use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Kind, Special, SubMode};
 use crate::stage::quantize::{self, Element, Quantizer};
-use crate::stage::simd::{READ_SLACK, Simd, SimdLevel};
-use crate::stage::stream::{Ahead, Line, bytes_of};
+use crate::stage::simd::{READ_SLACK, Simd, SimdLevel, subchunk_of};
+use crate::stage::stream::{Ahead, Line};
 use crate::stage::{exponent, word::Word};
 
-/// A body that was checked, ready to be decoded; on the stack for the time of one chunk.
-#[allow(clippy::large_enum_variant)]
-enum Content<'a, W> {
+/// A body that was checked, ready to be decoded.
+enum Content<'a> {
     Raw(&'a [u8]),
     Constant(&'a [u8]),
-    /// With the body, or a copy of it, that can be read `READ_SLACK` bytes behind its end.
-    Packed(Parts<W>, &'a [u8]),
+    /// The body, or a copy of it, that can be read `READ_SLACK` bytes behind its end.
+    Packed(&'a [u8]),
 }
 
 /// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `stage::stream` writes. Each has code of its own, as what one does not use
@@ -31,7 +31,16 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
-    let content = check::<E, S, P>(plan, kind, body, out.len(), spare)?;
+    let mut parts = Parts::new();
+    let content = check::<E, S, P>(plan, kind, body, out.len(), &mut spare.body, &mut parts)?;
+    let parts = &parts;
+    let mut apart = None;
+    let subchunks = if out.len().is_multiple_of(SUBCHUNK_BYTES) {
+        out.as_chunks_mut().0
+    } else {
+        let data = apart.insert(spare.data.write([[0; SUBCHUNK_BYTES]; SUBCHUNKS]));
+        &mut data[..out.len().div_ceil(SUBCHUNK_BYTES)]
+    };
     // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
     let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
     let size = size_of::<E::Word>();
@@ -43,67 +52,79 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     macro_rules! write {
         (|$s:ident, $place:ident| $subchunk:expr) => {
             if PAST_CACHES && P::JOINS_LINES {
-                for $s in 0..out.len().div_ceil(SUBCHUNK_BYTES) {
+                for $s in 0..subchunks.len() {
                     ahead.fetch(lines);
-                    let at = $s * SUBCHUNK_BYTES;
-                    let len = SUBCHUNK_BYTES.min(out.len() - at);
-                    let $place = &mut bytes_of(&mut staged)[..len];
+                    let $place = subchunk_of(&mut staged);
                     $subchunk;
                     to_order(plan, size, $place);
-                    P::stream(&staged, out, at, &mut last);
+                    P::stream(&staged, subchunks.as_flattened_mut(), $s * SUBCHUNK_BYTES, &mut last);
                 }
             } else {
-                for ($s, piece) in out.chunks_mut(SUBCHUNK_BYTES).enumerate() {
+                for ($s, subchunk) in subchunks.iter_mut().enumerate() {
                     ahead.fetch(lines);
                     if !PAST_CACHES {
-                        P::own(piece.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                        P::own(subchunk.as_ptr().wrapping_add(SUBCHUNK_BYTES));
                     }
-                    let len = piece.len();
-                    let $place = if PAST_CACHES { &mut bytes_of(&mut staged)[..len] } else { &mut *piece };
+                    let $place = if PAST_CACHES { subchunk_of(&mut staged) } else { &mut *subchunk };
                     $subchunk;
                     to_order(plan, size, $place);
                     if PAST_CACHES {
-                        P::stream(&staged, piece, 0, &mut last);
+                        P::stream(&staged, subchunk, 0, &mut last);
                     }
                 }
             }
         };
     }
-    match &content {
-        Content::Raw(data) => write!(|s, place| place.copy_from_slice(&data[s * SUBCHUNK_BYTES..][..place.len()])),
+    match content {
+        Content::Raw(data) => write!(|s, place| {
+            let data = &data[s * SUBCHUNK_BYTES..];
+            let len = data.len().min(SUBCHUNK_BYTES);
+            place[..len].copy_from_slice(&data[..len]);
+        }),
         Content::Constant(element) => {
             write!(|_s, place| place.chunks_exact_mut(size).for_each(|p| p.copy_from_slice(element)));
         }
-        Content::Packed(parts, body) => match &plan.quantizer {
+        Content::Packed(body) => match &plan.quantizer {
             Some(q) if P::PREFERS_SMALL && E::Word::BITS > 16 && parts.widest <= u16::BITS => {
-                let limit = if P::PREFERS_BYTES { u8::BITS } else { 0 };
-                let mut bytes = Codes::<u8, S, 4>::new(parts, 0..=limit);
-                let mut codes = Codes::<u16, S, 2>::new(parts, limit + 1..=u16::BITS);
+                let limit = if P::PREFERS_BYTES { u8::BITS as u8 } else { 0 };
+                let (mut bytes, mut codes) = (Codes::<u8, S, 4>::new(), Codes::<u16, S, 4>::new());
                 write!(|s, place| {
-                    if u32::from(parts.full[s]) <= limit {
-                        let codes = bytes.get::<E::Word, P>(parts, s, body);
-                        bytes_subchunk::<E, S, P>(plan, parts, s, codes, place);
+                    for t in ahead_of::<4>(s, parts) {
+                        if parts.full[t] <= limit {
+                            unpack::<E::Word, u8, S, P>(parts, t, body, bytes.of(t));
+                        } else {
+                            unpack::<E::Word, u16, S, P>(parts, t, body, codes.of(t));
+                        }
+                    }
+                    if parts.full[s] <= limit {
+                        bytes_subchunk::<E, S, P>(plan, parts, s, bytes.of(s), place);
                     } else {
-                        let codes = codes.get::<E::Word, P>(parts, s, body);
-                        small_subchunk::<E, S, P>(plan, q, parts, s, body, codes, place);
+                        small_subchunk::<E, S, P>(plan, q, parts, s, body, codes.of(s), place);
                     }
                 });
             }
             None if P::PREFERS_BYTES && E::Word::BITS > 16 && parts.widest <= u8::BITS => {
-                let mut codes = Codes::<u8, S, 4>::new(parts, 0..=u8::BITS);
+                let mut codes = Codes::<u8, S, 4>::new();
                 write!(|s, place| {
-                    let codes = codes.get::<E::Word, P>(parts, s, body);
-                    bytes_subchunk::<E, S, P>(plan, parts, s, codes, place);
+                    for t in ahead_of::<4>(s, parts) {
+                        unpack::<E::Word, u8, S, P>(parts, t, body, codes.of(t));
+                    }
+                    bytes_subchunk::<E, S, P>(plan, parts, s, codes.of(s), place);
                 });
             }
             _ => {
-                let mut codes = Codes::<E::Word, S, 2>::new(parts, 0..=E::Word::BITS);
+                let mut codes = Codes::<E::Word, S, 2>::new();
                 write!(|s, place| {
-                    let codes = codes.get::<E::Word, P>(parts, s, body);
-                    subchunk::<E, S, P>(plan, parts, s, codes, place);
+                    for t in ahead_of::<2>(s, parts) {
+                        unpack::<E::Word, E::Word, S, P>(parts, t, body, codes.of(t));
+                    }
+                    subchunk::<E, S, P>(plan, parts, s, codes.of(s), place);
                 });
             }
         },
+    }
+    if let Some(data) = apart {
+        out.copy_from_slice(&data.as_flattened()[..out.len()]);
     }
     Ok(())
 }
@@ -116,62 +137,58 @@ fn to_order(plan: &Plan, size: usize, elements: &mut [u8]) {
     }
 }
 
-/// The codes of some subchunks. Where there are exceptions N are unpacked before any of them is decoded, since while one waits, others work.
-#[repr(align(64))]
-struct Codes<X, const S: usize, const N: usize> {
-    of: [[X; S]; N],
-    /// Of so many.
-    at_once: usize,
-    /// Of those with codes of so many bits.
-    widths: RangeInclusive<u8>,
-    /// The first one that is not unpacked.
-    next: usize,
+/// The subchunks to unpack before `s` is decoded: itself, or where there are exceptions N at once, since while one waits for them others work.
+#[inline(always)]
+fn ahead_of<const N: usize>(s: usize, parts: &Parts<impl Word>) -> Range<usize> {
+    match parts.header.patched {
+        0 => s..s + 1,
+        _ if s.is_multiple_of(N) => s..(s + N).min(SUBCHUNKS),
+        _ => s..s,
+    }
 }
+
+/// The codes of N subchunks.
+#[repr(align(64))]
+struct Codes<X, const S: usize, const N: usize>([[X; S]; N]);
 
 impl<X: Word, const S: usize, const N: usize> Codes<X, S, N> {
-    /// For the subchunks of these parts.
     #[inline(always)]
-    fn new<W>(parts: &Parts<W>, widths: RangeInclusive<u32>) -> Self {
-        let widths = *widths.start() as u8..=*widths.end() as u8;
-        let at_once = if parts.header.patched != 0 { N } else { 1 };
-        Codes { of: [[X::ZERO; S]; N], at_once, widths, next: 0 }
+    fn new() -> Self {
+        Codes([[X::ZERO; S]; N])
     }
 
-    /// The codes of subchunk `s`; to be called for one after the other.
+    /// Those of subchunk `s`.
     #[inline(always)]
-    fn get<W: Word, P: Simd<X, S>>(&mut self, parts: &Parts<W>, s: usize, body: &[u8]) -> &mut [X; S] {
-        if s >= self.next {
-            let first = s & !(self.at_once - 1);
-            for t in first..first + self.at_once {
-                if self.widths.contains(&parts.full[t]) {
-                    unpack::<W, X, S, P>(parts, t, body, &mut self.of[t & (self.at_once - 1)]);
-                }
-            }
-            self.next = first + self.at_once;
-        }
-        &mut self.of[s & (self.at_once - 1)]
+    fn of(&mut self, s: usize) -> &mut [X; S] {
+        &mut self.0[s % N]
     }
 }
 
-/// Takes a body that is too close to the end of the stream.
-pub struct Spare([u8; CHUNK_BYTES + READ_SLACK]);
+/// Takes what cannot be where it belongs; nothing is in it before.
+pub struct Spare {
+    /// A body that is too close to the end of the stream.
+    body: MaybeUninit<[u8; CHUNK_BYTES + READ_SLACK]>,
+    /// The data of a chunk that ends within a subchunk.
+    data: MaybeUninit<[[u8; SUBCHUNK_BYTES]; SUBCHUNKS]>,
+}
 
 impl Spare {
     /// Empty.
     pub fn new() -> Spare {
-        Spare([0; CHUNK_BYTES + READ_SLACK])
+        Spare { body: MaybeUninit::uninit(), data: MaybeUninit::uninit() }
     }
 }
 
-/// Checks the body of a chunk of `raw_bytes`.
+/// Checks the body of a chunk of `raw_bytes`, of which `parts` tell if it is packed.
 #[inline(always)]
 fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     plan: &Plan,
     kind: Kind,
     body: Body<'a>,
     raw_bytes: usize,
-    spare: &'a mut Spare,
-) -> Result<Content<'a, E::Word>> {
+    spare: &'a mut MaybeUninit<[u8; CHUNK_BYTES + READ_SLACK]>,
+    parts: &mut Parts<E::Word>,
+) -> Result<Content<'a>> {
     let (body, readable) = (body.bytes(), body.and_rest);
     let cut = |bytes, what| match body.split_at_checked(bytes) {
         Some((data, padding)) => zero(padding).map(|()| data),
@@ -181,13 +198,16 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
         Kind::Raw => cut(raw_bytes, "raw").map(Content::Raw),
         Kind::Constant => cut(size_of::<E::Word>(), "constant").map(Content::Constant),
         Kind::Packed => {
-            let parts = Parts::<E::Word>::read::<S, P>(plan, body)?;
+            let readable = if readable.len() >= body.len() + READ_SLACK {
+                readable
+            } else {
+                let spare = spare.write([0; CHUNK_BYTES + READ_SLACK]);
+                spare[..body.len()].copy_from_slice(body);
+                spare
+            };
+            parts.read::<S, P>(plan, readable, body.len())?;
             parts.check_domain::<E>(plan)?;
-            if readable.len() >= body.len() + READ_SLACK {
-                return Ok(Content::Packed(parts, readable));
-            }
-            spare.0[..body.len()].copy_from_slice(body);
-            Ok(Content::Packed(parts, &spare.0))
+            Ok(Content::Packed(readable))
         }
     }
 }
@@ -199,7 +219,7 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     parts: &Parts<E::Word>,
     s: usize,
     codes: &mut [E::Word; S],
-    out: &mut [u8],
+    out: &mut [u8; SUBCHUNK_BYTES],
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
@@ -227,14 +247,13 @@ fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>
     s: usize,
     body: &[u8],
     codes: &mut [u16; S],
-    out: &mut [u8],
+    out: &mut [u8; SUBCHUNK_BYTES],
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
         return store(codes, out, |_| quantize::decode::<E, P>(q, base));
     }
-    // Then all integers are bins.
-    let is_near = base.magnitude().to_u64() + (1 << u16::BITS) < q.k;
+    let is_near = is_near(q, base, 1 << u16::BITS);
     let near = |distance: u64| E::value::<P>(q, base.add(E::Word::from_u64(distance)));
     match SubMode::of(parts.descriptors[s]) {
         SubMode::Offset if is_near => return store(codes, out, |c| near(c.to_u64())),
@@ -256,7 +275,7 @@ fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
     parts: &Parts<E::Word>,
     s: usize,
     codes: &[u8; S],
-    out: &mut [u8],
+    out: &mut [u8; SUBCHUNK_BYTES],
 ) {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
@@ -276,11 +295,25 @@ fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
         (mode, _) => {
             let mut sums = [0; S];
             let twice = mode == SubMode::Special;
-            P::sum_up_bytes(twice, codes, &mut sums);
-            let reach = 128 * if twice { S * (S + 1) / 2 } else { S };
-            near::<E, _, S, P>(plan, parts, reach as u64, base, &sums, out, |x| from_base(x.extend()));
+            let reach = 128 * if twice { S * (S + 1) / 2 } else { S } as u64;
+            match &plan.quantizer {
+                Some(q) if is_near(q, base, reach) => {
+                    P::sum_up_bytes(E::sum_start(base), twice, codes, &mut sums);
+                    store(&sums, out, |x| E::value_of_sum::<P>(q, base, x));
+                }
+                _ => {
+                    P::sum_up_bytes(0, twice, codes, &mut sums);
+                    finish::<E, _, S, P>(plan, parts, &sums, out, |x| from_base(x.extend()));
+                }
+            }
         }
     }
+}
+
+/// Whether integers less than `reach` from `base` are bins.
+#[inline(always)]
+fn is_near<W: Word>(q: &Quantizer, base: W, reach: u64) -> bool {
+    base.magnitude().to_u64() + reach < q.k
 }
 
 /// `finish`, where integers are less than `reach` from `base`.
@@ -291,12 +324,11 @@ fn near<E: Element, X: Word, const S: usize, P: SimdLevel>(
     reach: u64,
     base: E::Word,
     codes: &[X; S],
-    out: &mut [u8],
+    out: &mut [u8; SUBCHUNK_BYTES],
     integer: impl Fn(X) -> E::Word,
 ) {
     match &plan.quantizer {
-        // Then all integers are bins.
-        Some(q) if base.magnitude().to_u64() + reach < q.k => store(codes, out, |c| E::value::<P>(q, integer(c))),
+        Some(q) if is_near(q, base, reach) => store(codes, out, |c| E::value::<P>(q, integer(c))),
         _ => finish::<E, X, S, P>(plan, parts, codes, out, integer),
     }
 }
@@ -307,7 +339,7 @@ fn finish<E: Element, X: Word, const S: usize, P: SimdLevel>(
     plan: &Plan,
     parts: &Parts<E::Word>,
     codes: &[X; S],
-    out: &mut [u8],
+    out: &mut [u8; SUBCHUNK_BYTES],
     integer: impl Fn(X) -> E::Word,
 ) {
     match &plan.quantizer {
@@ -319,22 +351,12 @@ fn finish<E: Element, X: Word, const S: usize, P: SimdLevel>(
     }
 }
 
-/// Writes the elements as little-endian bytes, as many as `out` takes.
+/// Writes the elements as little-endian bytes.
 #[inline(always)]
-fn store<X: Word, W: Word, const S: usize>(codes: &[X; S], out: &mut [u8], element: impl Fn(X) -> W) {
+fn store<X: Word, W: Word, const S: usize>(codes: &[X; S], out: &mut [u8; SUBCHUNK_BYTES], element: impl Fn(X) -> W) {
     let size = size_of::<W>();
-    // A whole subchunk, the common case, has a length that the compiler knows.
-    match <&mut [u8; SUBCHUNK_BYTES]>::try_from(&mut *out) {
-        Ok(out) => {
-            for i in 0..S {
-                element(codes[i]).store(&mut out[i * size..(i + 1) * size]);
-            }
-        }
-        Err(_) => {
-            for (o, c) in out.chunks_exact_mut(size).zip(codes) {
-                element(*c).store(o);
-            }
-        }
+    for i in 0..S {
+        element(codes[i]).store(&mut out[i * size..(i + 1) * size]);
     }
 }
 
@@ -352,9 +374,9 @@ fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
     } else {
         codes.fill(X::ZERO);
     }
-    let e = parts.exceptions[s];
-    if e.count > 0 {
-        let (positions, highs) = body[e.at as usize..].split_at(e.count as usize);
-        P::merge(codes, width, positions, highs, e.high_width.into());
+    let count = usize::from(parts.counts[s]);
+    if count > 0 {
+        let (positions, highs) = body[usize::from(parts.exceptions_at[s])..].split_at(count);
+        P::merge(codes, width, positions, highs, parts.high_widths[s].into());
     }
 }

@@ -201,9 +201,10 @@ pub fn decode<const PAST_CACHES: bool>(
 /// Header and descriptors of a packed chunk.
 pub fn describe(plan: &Plan, body: &[u8]) -> Result<(ChunkHeader, [u8; SUBCHUNKS])> {
     macro_rules! of {
-        ($w:ty, $s:literal) => {
-            Parts::<$w>::read::<$s, Scalar>(plan, body).map(|p| (p.header, p.descriptors))
-        };
+        ($w:ty, $s:literal) => {{
+            let mut parts = Parts::<$w>::new();
+            parts.read::<$s, Scalar>(plan, body, body.len()).map(|()| (parts.header, parts.descriptors))
+        }};
     }
     match plan.dtype.size() {
         1 => of!(u8, 512),

@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, rest_of_subchunk};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -385,24 +385,24 @@ impl SimdLevel for Avx2 {
 
     // As many at a time as there are, the last ones together with some of those before them.
     #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        let (at, pairs) = (positions.as_ptr(), positions.len() - 1);
+    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
+        let (at, pairs) = (positions.as_ptr(), positions.len().saturating_sub(1));
         // SAFETY: only code of this level calls this; none begins less than its number of pairs before the end.
-        unsafe {
+        let ascend = unsafe {
             match pairs {
                 0..4 => positions.windows(2).all(|p| p[0] < p[1]),
                 4..8 => ascend_by::<4>(at) & ascend_by::<4>(at.add(pairs - 4)),
                 8..16 => ascend_by::<8>(at) & ascend_by::<8>(at.add(pairs - 8)),
                 _ => (0..pairs).step_by(16).all(|i| ascend_by::<16>(at.add(i.min(pairs - 16)))),
             }
-        }
+        };
+        ascend && positions.last().is_none_or(|last| usize::from(*last) < S)
     }
 
     // A line at a time.
     #[inline(always)]
     fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
-        let out = rest_of_subchunk(chunk, at);
-        stream::copy_lines(&bytes(staged)[..out.len()], out, |from, to| {
+        stream::copy_lines(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES], |from, to| {
             for i in 0..2 {
                 // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
                 unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };

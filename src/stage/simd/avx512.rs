@@ -12,7 +12,7 @@ use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::scalar;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, rest_of_subchunk};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 use crate::stage::word::Word;
@@ -105,10 +105,10 @@ pub(super) const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpac
 static UNPACK32: [Unpack; 33] = unpack_table(4);
 static UNPACK64: [Unpack; 65] = unpack_table(8);
 
-/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127. At most `MAX_EXCEPTIONS` positions; always the work
+/// A word with bit p set for each position p in 0 … 63, and one for 64 … 127, if S is that many. At most `MAX_EXCEPTIONS` positions; always the work
 /// for that many, since a loop whose length cannot be predicted costs more.
 #[inline(always)]
-pub(super) fn position_masks(positions: &[u8]) -> [u64; 2] {
+pub(super) fn position_masks<const S: usize>(positions: &[u8]) -> [u64; 2] {
     const { assert!(MAX_EXCEPTIONS == 32) };
     // SAFETY: only code of this level calls this; the masked load touches the positions alone.
     unsafe {
@@ -122,7 +122,12 @@ pub(super) fn position_masks(positions: &[u8]) -> [u64; 2] {
             // A shift by 64 or more leaves no bit: neither for the other half's positions nor for the 0xff behind the last.
             let p = opaque(_mm512_cvtepu8_epi64(eight));
             low = _mm512_or_si512(low, left64(one, p));
-            high = _mm512_or_si512(high, left64(one, _mm512_sub_epi64(p, half)));
+            if S > 64 {
+                high = _mm512_or_si512(high, left64(one, _mm512_sub_epi64(p, half)));
+            }
+        }
+        if S <= 64 {
+            return [_mm512_reduce_or_epi64(low) as u64, 0];
         }
         // The low and the high word of each 128-bit lane, then of all four lanes.
         let pairs = _mm512_or_si512(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
@@ -148,8 +153,8 @@ pub(super) static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
 
 /// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
 #[inline(always)]
-pub(super) fn numbers_of(positions: &[u8]) -> Numbers {
-    let [low, high] = position_masks(positions);
+pub(super) fn numbers_of<const S: usize>(positions: &[u8]) -> Numbers {
+    let [low, high] = position_masks::<S>(positions);
     let before = low.count_ones() as usize;
     assert!(before <= MAX_EXCEPTIONS);
     let mut numbers = Numbers([0; 128]);
@@ -333,7 +338,7 @@ fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, las
     };
     assert!(shared < 64 && at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
     if at == 0 && shared > 0 {
-        stream::copy_pieces(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
+        stream::copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
     }
     // SAFETY: only code of this level calls this. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
     // next one on, end before the subchunk does, and are aligned; lanes from 16 − shared / 4 ≥ 1 on are 16 of 32.
@@ -352,8 +357,15 @@ fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, las
     }
     let end = at + SUBCHUNK_BYTES;
     if end == chunk.len() {
-        stream::copy_pieces(&last.0[64 - shared..], &mut chunk[end - shared..]);
+        stream::copy_piece(&last.0[64 - shared..], &mut chunk[end - shared..]);
     }
+}
+
+/// The same where no element of 32 bits may begin. Not inlined: what is computed for it alone would be computed always.
+#[cold]
+#[inline(never)]
+fn stream_apart(staged: &Staged, out: &mut [u8]) {
+    stream::copy(bytes(staged), out);
 }
 
 impl SimdLevel for Avx512 {
@@ -363,8 +375,8 @@ impl SimdLevel for Avx512 {
     const JOINS_LINES: bool = true;
 
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        lanes8::sum_up(twice, codes, sums);
+    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        lanes8::sum_up(start, twice, codes, sums);
     }
 
     #[inline(always)]
@@ -377,19 +389,38 @@ impl SimdLevel for Avx512 {
         wider(rows, limits)
     }
 
-    // For up to 64 positions one comparison with the positions one place on.
     #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        let pairs = positions.len() - 1;
-        if !(1..=64).contains(&pairs) {
-            return positions.windows(2).all(|p| p[0] < p[1]);
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        const { assert!(SUBCHUNKS == 32) };
+        assert!(list.len() <= SUBCHUNKS);
+        let mut all = [0; SUBCHUNKS];
+        // SAFETY: only code of this level calls this; the masked load touches the list alone, and as many bytes as `all` has are stored.
+        unsafe {
+            let listed = (u64::from(u32::MAX) >> (SUBCHUNKS - list.len())) as u32;
+            let list = _mm256_maskz_loadu_epi8(listed, list.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
         }
-        let present = u64::MAX >> (64 - pairs);
+        all
+    }
+
+    #[inline(always)]
+    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        lanes16::running_sums(numbers, start)
+    }
+
+    // For up to 64 positions one comparison with the positions one place on, S behind the last one.
+    #[inline(always)]
+    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
+        if positions.len() > 64 || S > usize::from(u8::MAX) {
+            return scalar::ascend_below::<S>(positions);
+        }
         // SAFETY: only code of this level calls this; masked loads touch the positions alone.
         unsafe {
+            let present = _bzhi_u64(u64::MAX, positions.len() as u32);
             let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
-            let next = _mm512_maskz_loadu_epi8(present, positions.as_ptr().add(1).cast());
-            _mm512_mask_cmplt_epu8_mask(present, this, next) == present
+            let next = positions.as_ptr().wrapping_add(1).cast();
+            let next = _mm512_mask_loadu_epi8(_mm512_set1_epi8(S as i8), present >> 1, next);
+            _mm512_mask_cmpge_epu8_mask(present, this, next) == 0
         }
     }
 
@@ -397,16 +428,12 @@ impl SimdLevel for Avx512 {
     // and so for all copies before them. What a subchunk has of its last line waits for the next one.
     #[inline(always)]
     fn stream(staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
-        let (whole, shared) = (chunk.len() - at >= SUBCHUNK_BYTES, chunk.as_ptr().addr() % 64);
-        let by_line = shared.is_multiple_of(4);
-        if by_line && whole {
-            return stream_lines(staged, chunk, at, shared, last);
+        let shared = chunk.as_ptr().addr() % 64;
+        if shared.is_multiple_of(4) {
+            stream_lines(staged, chunk, at, shared, last);
+        } else {
+            stream_apart(staged, &mut chunk[at..at + SUBCHUNK_BYTES]);
         }
-        if by_line && at > 0 {
-            stream::copy_pieces(&last.0[64 - shared..], &mut chunk[at - shared..at]);
-        }
-        let out = rest_of_subchunk(chunk, at);
-        stream::copy(&bytes(staged)[..out.len()], out);
     }
 
     #[inline(always)]
@@ -505,7 +532,7 @@ impl Simd<u32, 128> for Avx512 {
             }
             return merge_few(codes, positions, &parts.0);
         }
-        let numbers = numbers_of(positions);
+        let numbers = numbers_of::<128>(positions);
         // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
         // 16 at a time, and so are numbers.
         unsafe {

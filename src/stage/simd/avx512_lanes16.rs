@@ -3,10 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, NO_EXCEPTION, Parts, Unpack, merge_few, numbers_of, opaque, room, unpack_table};
+use super::avx512::{Lanes, Parts, Unpack, merge_few, opaque, position_masks, room, unpack_table};
 use super::avx512_choose::list_positions;
 use super::{HIGHS, POSITIONS, scalar};
-use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 const LANES: usize = 32;
 
@@ -104,6 +104,20 @@ unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
     }
 }
 
+/// See `SimdLevel::running_sums`.
+#[inline(always)]
+pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+    const { assert!(SUBCHUNKS == LANES) };
+    let mut sums = [0; SUBCHUNKS];
+    // SAFETY: only code of this level calls this; `numbers` and `sums` have as many bytes as a vector.
+    unsafe {
+        let v = _mm512_loadu_si512(numbers.as_ptr().cast());
+        let up_to = sums16(v, &mut _mm512_set1_epi16(start as i16));
+        _mm512_storeu_si512(sums.as_mut_ptr().cast(), _mm512_sub_epi16(up_to, v));
+    }
+    sums
+}
+
 /// See `Simd::try_sum_up`.
 #[inline(always)]
 pub fn try_sum_up<const S: usize>(twice: bool, codes: &mut [u16; S]) -> bool {
@@ -196,6 +210,17 @@ pub fn split<const S: usize>(
     }
 }
 
+/// The numbers 0, 1, 2, …, of which `LANES` from any exception on are looked up.
+static ASCENDING: [u16; MAX_EXCEPTIONS + LANES] = {
+    let mut numbers = [0; MAX_EXCEPTIONS + LANES];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i] = i as u16;
+        i += 1;
+    }
+    numbers
+};
+
 /// See `Simd::merge`.
 #[inline(always)]
 pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
@@ -204,7 +229,7 @@ pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8],
         return scalar::merge(codes, width, positions, highs, high_width);
     }
     room(64, highs);
-    if positions.len() <= 8 || S > 128 {
+    if S > 128 {
         let mut parts = Parts([0; LANES]);
         // SAFETY: only code of this level calls this; 64 bytes are in `highs`.
         unsafe {
@@ -213,18 +238,18 @@ pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8],
         }
         return merge_few(codes, positions, &parts.0);
     }
-    let numbers = numbers_of(positions);
-    // SAFETY: only code of this level calls this; 64 bytes are in `highs`; codes are accessed 32 at a time, and so are numbers.
+    let masks = position_masks::<S>(positions);
+    let mut before = 0;
+    // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
     unsafe {
-        let parts = unpack16(highs.as_ptr(), high_width);
-        let (none, width) = (_mm512_set1_epi16(NO_EXCEPTION.into()), _mm512_set1_epi16(width as i16));
+        let parts = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
         for i in 0..S / LANES {
-            let number = _mm512_cvtepu8_epi16(_mm256_load_si256(numbers.0.as_ptr().add(LANES * i).cast()));
-            let part = _mm512_permutexvar_epi16(number, parts);
-            // A shift by `NO_EXCEPTION` and more leaves nothing. In bits: (number and none) or width.
-            let part = _mm512_sllv_epi16(part, _mm512_ternarylogic_epi64::<0xEA>(number, none, width));
+            assert!(before <= MAX_EXCEPTIONS);
+            let mask = (masks[i / 2] >> (i % 2 * LANES)) as __mmask32;
+            let rest = _mm512_permutexvar_epi16(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), parts);
             let at = codes.as_mut_ptr().add(LANES * i).cast();
-            _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), part));
+            _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), _mm512_maskz_expand_epi16(mask, rest)));
+            before += mask.count_ones() as usize;
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{ASCENDING, Lanes, Parts, merge_few, position_masks, room};
+use super::avx512::{ASCENDING, Lanes, position_masks, room};
 use super::scalar;
 use crate::format::constants::MAX_EXCEPTIONS;
 
@@ -70,16 +70,11 @@ pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, positions: &[u8], 
         return scalar::merge(codes, width, positions, highs, high_width);
     }
     room(64, highs);
-    let mut parts = Parts([0; LANES]);
     // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
         let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
-        if positions.len() <= 8 {
-            _mm512_store_si512(parts.0.as_mut_ptr().cast(), all);
-            return merge_few(codes, positions, &parts.0);
-        }
-        let masks = position_masks(positions);
+        let masks = position_masks::<S>(positions);
         let before = masks[0].count_ones() as usize;
         assert!(before <= MAX_EXCEPTIONS);
         let rest = _mm512_permutexvar_epi8(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), all);
@@ -186,7 +181,7 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn sum_up_vectors<const N: usize>(twice: bool, codes: [__m512i; N], sums: &mut [[__m512i; 4]; N]) {
+unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512i; N], sums: &mut [[__m512i; 4]; N]) {
     // SAFETY: as the caller promises.
     unsafe {
         let zero = _mm512_setzero_si512();
@@ -202,6 +197,9 @@ unsafe fn sum_up_vectors<const N: usize>(twice: bool, codes: [__m512i; N], sums:
             for i in 0..N {
                 starts[i] = _mm512_sub_epi32(_mm512_madd_epi16(slopes[i], STARTS[i].load()), by_place[i]);
             }
+        }
+        for first in &mut starts {
+            *first = _mm512_add_epi32(*first, _mm512_set1_epi32(start as i32));
         }
         for i in 0..N {
             for (sum, quads) in sums[i].iter_mut().zip(&QUADS) {
@@ -221,22 +219,23 @@ unsafe fn sum_up_vectors<const N: usize>(twice: bool, codes: [__m512i; N], sums:
 
 /// See `SimdLevel::sum_up_bytes`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+pub fn sum_up<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
     // SAFETY: only code of this level calls this; each access is to 64 codes or 16 sums.
     unsafe {
-        let vector = |i: usize| unzigzag8(_mm512_loadu_si512(codes.as_ptr().add(LANES * i).cast()));
+        let first: *const __m512i = codes.as_ptr().cast();
         match S {
             64 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 1];
-                sum_up_vectors(twice, [vector(0)], &mut v);
+                sum_up_vectors(start, twice, [unzigzag8(_mm512_loadu_si512(first))], &mut v);
                 store(&v, sums);
             }
             128 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 2];
-                sum_up_vectors(twice, [vector(0), vector(1)], &mut v);
+                let (head, tail) = (_mm512_loadu_si512(first), _mm512_loadu_si512(first.add(1)));
+                sum_up_vectors(start, twice, [unzigzag8(head), unzigzag8(tail)], &mut v);
                 store(&v, sums);
             }
-            _ => scalar::sum_up_bytes(twice, codes, sums),
+            _ => scalar::sum_up_bytes(start, twice, codes, sums),
         }
     }
 }

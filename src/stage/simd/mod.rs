@@ -43,11 +43,10 @@ pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
 /// A subchunk on its way to its place.
 pub type Staged = [Line; SUBCHUNK_BYTES / 64];
 
-/// The subchunk at `at`.
+/// Its bytes.
 #[inline(always)]
-pub fn rest_of_subchunk(chunk: &mut [u8], at: usize) -> &mut [u8] {
-    let end = chunk.len().min(at + SUBCHUNK_BYTES);
-    &mut chunk[at..end]
+pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
+    stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
 }
 
 /// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
@@ -74,24 +73,35 @@ pub trait SimdLevel {
         scalar::wider(rows, limits)
     }
 
-    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of what the codes up to it stand for; `twice`, of these sums once more.
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `twice`, of these sums (from 0
+    /// on) once more.
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        scalar::sum_up_bytes(twice, codes, sums);
+    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        scalar::sum_up_bytes(start, twice, codes, sums);
     }
 
-    /// Whether each of the positions, at least one, is greater than the one before it.
+    /// The numbers of the subchunks `of`, one behind the other in `list`, each in its subchunk's place; 0 in the others.
     #[inline(always)]
-    fn ascend(positions: &[u8]) -> bool {
-        scalar::ascend(positions)
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        scalar::spread(of, list)
     }
 
-    /// Copies a subchunk, or the data's last part of one, from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for
-    /// all subchunks in their order. `last` is of use from one to the next.
+    /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
+    #[inline(always)]
+    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        scalar::running_sums(numbers, start)
+    }
+
+    /// Whether each of the positions is greater than the one before it, and the last one less than S.
+    #[inline(always)]
+    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
+        scalar::ascend_below::<S>(positions)
+    }
+
+    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for all subchunks in their order. `last` is of use from one to the next.
     #[inline(always)]
     fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
-        let out = rest_of_subchunk(chunk, at);
-        stream::copy(&bytes(staged)[..out.len()], out);
+        stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]);
     }
 
     /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.

@@ -1,6 +1,7 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
 use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
+use crate::format::Subchunks;
 use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::stage::exponent;
 use crate::stage::word::Word;
@@ -70,9 +71,9 @@ pub fn try_sum_up<W: Word, const S: usize>(twice: bool, codes: &mut [W; S]) -> b
 
 /// See `SimdLevel::sum_up_bytes`.
 #[inline(always)]
-pub fn sum_up_bytes<const S: usize>(twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+pub fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
     sums.iter_mut().zip(codes).for_each(|(sum, c)| *sum = u32::from(*c));
-    sum_up(0, twice, sums);
+    sum_up(start, twice, sums);
 }
 
 /// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
@@ -168,10 +169,33 @@ pub fn pack_highs<W: Word>(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [
     packed.finish()
 }
 
-/// See `SimdLevel::ascend`.
+/// See `SimdLevel::spread`.
 #[inline(always)]
-pub fn ascend(positions: &[u8]) -> bool {
-    positions.windows(2).all(|p| p[0] < p[1])
+pub fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    let mut all = [0; SUBCHUNKS];
+    if of == u32::MAX {
+        all.copy_from_slice(list);
+    } else {
+        Subchunks(of).zip(list).for_each(|(s, n)| all[s] = *n);
+    }
+    all
+}
+
+/// See `SimdLevel::running_sums`.
+#[inline(always)]
+pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+    let mut sum = start;
+    numbers.map(|n| {
+        let before = sum;
+        sum = sum.wrapping_add(n);
+        before
+    })
+}
+
+/// See `SimdLevel::ascend_below`.
+#[inline(always)]
+pub fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
+    positions.last().is_none_or(|last| usize::from(*last) < S) && positions.windows(2).all(|p| p[0] < p[1])
 }
 
 /// See `Simd::merge`.
