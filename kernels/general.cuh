@@ -7,11 +7,8 @@
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
+#include "integers.cuh"
 #include "layout.cuh"
-
-// What words become whose bins take no more than half of them.
-template <class T> struct Half { typedef T Type; };
-template <> struct Half<F64> { typedef Small64 Type; };
 
 // What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for most need not know what others say.
 struct Vote {
@@ -86,7 +83,7 @@ template <class T, Use USE> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
-    enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
+    typedef ::Integers<T> Integers;
     enum { CLERK = 0 };              // the warp that lays out and never places
     enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
@@ -117,7 +114,7 @@ template <class T, Use USE> struct GeneralEncoder {
         }
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-        if (lane == 0) shared.bins[warp] = SURE;
+        if (lane == 0) shared.bins[warp] = Integers::SURE;
         if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
         __syncthreads();
@@ -292,194 +289,43 @@ template <class T, Use USE> struct GeneralEncoder {
         shared.told.first[warp] = first;
     }
 
-    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. The words are integers as they are, or bins found with no
-    // check or with one; false if not all of them can be found so.
-    template <class W, u32 TAKEN> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        u32 beyond = 0;
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            if constexpr (T::BITS == 16) {
-                stage().at(k, lane) = q[k];
-                keep_extremes(k, q[k], least, most);
-                continue;
-            }
-            typename W::Word x[W::VALUES];
-            if constexpr (TAKEN == NONE) {
-                split(q[k], x);
-            } else {
-                Word v[T::VALUES];
-                split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) {
-                    if constexpr (TAKEN == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
-                    else x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
-                }
-            }
-            Stage<W>(words).at(k, lane) = join(x);
-            if (T::BITS < 64) keep_extremes<W>(k, x, least, most);
-        }
-        if (T::BITS == 64) find_extremes<W>(least, most);
-        if constexpr (TAKEN == NONE) return true;
-        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
-    }
-    template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
-        typename W::Word low, high;
-        extremes<W>(x, low, high);
-        keep(k, low, high, least, most);
-    }
-    DEV void keep_extremes(u32 k, uint4 pairs, u32& least, u32& most) const {
-        u32 low, high;
-        extremes_of_pairs(pairs, low, high);
-        keep(k, low, high, least, most);
-    }
-    template <class Number> DEV void keep(u32 k, Number low, Number high, Number& least, Number& most) const {
-        if (lane == k) {
-            least = low;
-            most = high;
-        }
-    }
-    // The same of what is on the stage, in a loop that is short in code: words of 64 bits take four times as much as others. A lane reads what it wrote itself.
-    template <class W> DEV void find_extremes(typename W::Word& least, typename W::Word& most) const {
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                typename W::Word x[W::VALUES];
-                split(Stage<W>(words).at(k + i, lane), x);
-                keep_extremes<W>(k + i, x, least, most);
-            }
-        }
-    }
-    // The same for bins of words of 16 bits, which need no check.
-    DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
-        const PairQuantizer<T> pairs(quantizer);
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                const uint4 x = pairs.integers(stage().at(k + i, lane));
-                stage().at(k + i, lane) = x;
-                keep_extremes(k + i, x, least, most);
-            }
-        }
-    }
-    // The same with a check, in a loop that is short in code: registers cannot be indexed, but moved on.
-    template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        least = most = 0;
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            const uint4 now = q[0];
-#pragma unroll
-            for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
-            q[PER_WARP - 1] = now;
-            Word v[T::VALUES];
-            typename W::Word x[W::VALUES], low, high;
-            split(now, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
-            Stage<W>(words).at(k, lane) = join(x);
-            extremes<W>(x, low, high);
-            if (lane == k) {
-                least = low;
-                most = high;
-            }
-        }
-        return __all_sync(FULL, plain);
-    }
-    // The same by way of the stage, where words have 32 bits.
-    DEV bool checked_bins(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                u32 x[T::VALUES];
-                split(stage().at(k + i, lane), x);
-#pragma unroll
-                for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
-                stage().at(k + i, lane) = join(x);
-                keep_extremes<T>(k + i, x, least, most);
-            }
-        }
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
-    }
-    // The same for any bins of elements that are on the stage.
-    DEV bool bins_to_stage(Word& least, Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            uint4& mine = stage().at(k, lane);
-            Word v[T::VALUES], x[T::VALUES], low, high;
-            bool near = true;
-            split(mine, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], near, plain);
-            if (!__all_sync(FULL, near)) {
-                quantizer.bins_of(v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
-            }
-            extremes<T>(x, low, high);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
-            mine = join(x);
-            if (lane == k) {
-                least = low + Quantizer<T>::RAISED;
-                most = high + Quantizer<T>::RAISED;
-            }
-        }
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
-    }
-    // Bins of the elements in q, as above. What the words before took is tried first.
-    DEV void quantize(uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
+    // Bins of the elements in q to the stage. What the words before took is tried first.
+    DEV void quantize(const Integers& integers, uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
         const u32 before = uniform(shared.bins[warp]);
-        if (before != ANY) {
+        if (before != Integers::ANY) {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
             bool done;
-            if (before == SURE) done = to_stage<W, SURE>(q, low, high);
-            else if constexpr (T::BITS == 64) done = one_by_one<W>(q, low, high);
-            else done = checked_bins(q, low, high);
+            if (before == Integers::SURE) done = integers.template to_stage<W, Integers::SURE>(q, low, high);
+            else if constexpr (T::BITS == 64) done = integers.template one_by_one<W>(q, low, high);
+            else done = integers.checked_bins(q, low, high);
             small = T::BITS == 64;
             least = extended(low);
             most = extended(high);
             if (uniform(done)) return;
         }
         __syncwarp();
-        if (before != ANY) load(q, source);
+        if (before != Integers::ANY) load(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-        const bool plain = bins_to_stage(least, most);
+        const bool plain = integers.bins_to_stage(least, most);
         small = false;
         __syncwarp();
         // Where bins once were not sure, others will not be either.
-        if (lane == 0) shared.bins[warp] = plain ? CHECKED : ANY;
+        if (lane == 0) shared.bins[warp] = plain ? Integers::CHECKED : Integers::ANY;
     }
     static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
     // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
     DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, bool& small) const {
+        const Integers integers = {words, quantizer, lane};
         Survey<T> s;
         Word most;
         small = false;
         if (T::EXPONENT > 0 && together(quantized())) {
-            if constexpr (T::BITS == 16) pairs_to_stage(q, s.least, most);
-            else quantize(q, source, s.least, most, small);
+            if constexpr (T::BITS == 16) integers.pairs_to_stage(q, s.least, most);
+            else quantize(integers, q, source, s.least, most, small);
         } else {
-            to_stage<T, NONE>(q, s.least, most);
+            integers.template to_stage<T, Integers::NONE>(q, s.least, most);
         }
         s.spread = __shfl_sync(FULL, wrap<T>(most - s.least), lane / LANES);
         s.least = __shfl_sync(FULL, s.least, lane / LANES);
