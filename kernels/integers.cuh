@@ -17,7 +17,7 @@ template <class T> struct Integers {
 
     DEV Stage<T> stage() const { return Stage<T>(words); }
 
-    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. The words are integers as they are, or bins found with no
+    // The warp's integers to the stage, the least and the largest of each subchunk to its lanes. The words are integers as they are, or bins found with no
     // check or with one; false if not all of them can be found so.
     template <class W, u32 TAKEN> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
@@ -48,8 +48,8 @@ template <class T> struct Integers {
         }
         if (T::BITS == 64) find_extremes<W>(least, most);
         if constexpr (TAKEN == NONE) return true;
-        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
+        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && quantizer.sure_range((u32)least, (u32)most));
+        return __all_sync(FULL, plain && quantizer.plain_range((Word)least, (Word)most));
     }
     template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
         typename W::Word low, high;
@@ -62,23 +62,42 @@ template <class T> struct Integers {
         keep(k, low, high, least, most);
     }
     template <class Number> DEV void keep(u32 k, Number low, Number high, Number& least, Number& most) const {
-        if (lane == k) {
+        if (lane / Strip<T>::OF_SUBCHUNK == k) {
             least = low;
             most = high;
         }
     }
-    // The same of what is on the stage, in a loop that is short in code: words of 64 bits take four times as much as others. A lane reads what it wrote itself.
+    // The same of what is on the stage, by strips: a reduction over the lanes of words of 64 bits takes four times as much as of others.
     template <class W> DEV void find_extremes(typename W::Word& least, typename W::Word& most) const {
+        __syncwarp();
+        const Strip<W> strip(Stage<W>(words), lane);
+        typename W::Word first[W::VALUES];
+        split(strip[0], first);
+        typename W::Signed low = first[0], high = low;
+        // In a loop that is short in code.
 #pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
+        for (u32 at = 0; uniform(at) < Strip<W>::END; at = settled(at + 2 * Strip<W>::NEXT)) {
+            const typename Strip<W>::Vector row[2] = {strip[at], strip[at + Strip<W>::NEXT]};
 #pragma unroll
             for (u32 i = 0; i < 2; i++) {
                 typename W::Word x[W::VALUES];
-                split(Stage<W>(words).at(k + i, lane), x);
-                keep_extremes<W>(k + i, x, least, most);
+                split(row[i], x);
+                const typename W::Signed a = x[0], b = x[1];
+                const bool rising = a < b;
+                low = least_of(low, rising ? a : b);
+                high = most_of(high, rising ? b : a);
             }
         }
+#pragma unroll
+        for (u32 distance = 1; distance < Strip<W>::OF_SUBCHUNK; distance *= 2) {
+            low = least_of(low, __shfl_sync(FULL, low, lane ^ distance));
+            high = most_of(high, __shfl_sync(FULL, high, lane ^ distance));
+        }
+        least = (typename W::Word)low;
+        most = (typename W::Word)high;
     }
+    template <class Number> static DEV Number least_of(Number a, Number b) { return b < a ? b : a; }
+    template <class Number> static DEV Number most_of(Number a, Number b) { return a < b ? b : a; }
     // Bins of words of 16 bits, which need no check.
     DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
         const PairQuantizer<T> pairs(quantizer);
@@ -109,7 +128,6 @@ template <class T> struct Integers {
     template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
         const Quantizer<T> quantizer = this->quantizer;
         bool plain = true;
-        least = most = 0;
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < PER_WARP; k++) {
             const uint4 now = q[0];
@@ -117,17 +135,13 @@ template <class T> struct Integers {
             for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
             q[PER_WARP - 1] = now;
             Word v[T::VALUES];
-            typename W::Word x[W::VALUES], low, high;
+            typename W::Word x[W::VALUES];
             split(now, v);
 #pragma unroll
             for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
             Stage<W>(words).at(k, lane) = join(x);
-            extremes<W>(x, low, high);
-            if (lane == k) {
-                least = low;
-                most = high;
-            }
         }
+        find_extremes<W>(least, most);
         return __all_sync(FULL, plain);
     }
     // The same where words have 32 bits.
@@ -141,7 +155,7 @@ template <class T> struct Integers {
             for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
             return join(x);
         });
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
+        return __all_sync(FULL, plain && quantizer.plain_range(least, most));
     }
     // The same for any bins of elements that are on the stage.
     DEV bool bins_to_stage(Word& least, Word& most) const {
@@ -151,24 +165,24 @@ template <class T> struct Integers {
         for (u32 k = 0; uniform(k) < PER_WARP; k++) {
             uint4& mine = stage().at(k, lane);
             Word v[T::VALUES], x[T::VALUES], low, high;
-            bool near = true;
+            typename T::Float worst = 0;
             split(mine, v);
 #pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], near, plain);
-            if (!__all_sync(FULL, near)) {
+            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], worst);
+            if (!__all_sync(FULL, worst <= quantizer.bound)) {
+                __syncwarp();    // else numbers of the loop would be kept for what is rare
+                split(mine, v);
                 quantizer.bins_of(v);
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
+                plain = false;
             }
             extremes<T>(x, low, high);
 #pragma unroll
             for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
             mine = join(x);
-            if (lane == k) {
-                least = low + Quantizer<T>::RAISED;
-                most = high + Quantizer<T>::RAISED;
-            }
+            keep(k, (Word)(low + Quantizer<T>::RAISED), (Word)(high + Quantizer<T>::RAISED), least, most);
         }
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
+        return __all_sync(FULL, plain && quantizer.plain_range(least, most));
     }
 };
