@@ -77,13 +77,15 @@ template <class T> struct Rounding {
 // What an encoder is for: anything, or the adaptive profile of words in the machine's byte order, of which none or all are quantized.
 enum Use { ANYTHING, INTEGERS, BINS };
 
-template <class T, Use USE> struct GeneralEncoder {
+// ADAPTIVE: whether it is in the kernel for that profile alone.
+template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
     typedef ::Integers<T> Integers;
     typedef typename Half<T>::Type H;
     enum { CLERK = 0 };              // the warp that lays out and never places
+    enum { FINDERS = 2 };            // so many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone
     enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
     Compressor& block;
@@ -180,16 +182,23 @@ template <class T, Use USE> struct GeneralEncoder {
         return desk.job.publish(c, desk.job.bytes_of(c), constant, l.bytes);
     }
 
-    // The chunk of the round before, if there was one: the warp that is here first finds out where it goes, while the others are still on their way; all but
-    // the clerk place it; the second warp enters it.
+    // The chunk of the round before, if there was one: finds out where it goes; all but the clerk place it; the second warp enters it. The adaptive choice takes so
+    // long that the warp that is here first is done before the others come; profile `fast` would wait for it, so there the last warps have a part each.
     DEV void find_place() const {
         const u32 round = shared.round[CHOOSE];
         Packed& last = packed(round, 1);
         if (threadIdx.x == 0) shared.round[PLACE] = round;
-        const bool first = __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, settled(1)), 0) % WARPS == 0;
-        if (uniform(first && last.there)) {
-            const u64 before = desk.job.find_place(last.c, packed(round, 2).end(), lane);
-            if (lane == 0) last.before = before;
+        if constexpr (ADAPTIVE) {
+            const bool first = __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, settled(1)), 0) % WARPS == 0;
+            if (uniform(first && last.there)) {
+                const u64 before = desk.job.find_place(last.c, packed(round, 2).end(), lane);
+                if (lane == 0) last.before = before;
+            }
+        } else if (warp >= WARPS - FINDERS && uniform(last.there)) {
+            const u32 part = warp - (WARPS - FINDERS);
+            const Mark known = packed(round, 2).end();
+            const u64 units = units_between(desk.job.entries(), known.chunk, last.c, lane, part, FINDERS);
+            if (lane == 0) atomicAdd(&last.before, part ? units : known.units + units);
         }
     }
     DEV void place() {
@@ -575,12 +584,12 @@ template <class T, Use USE> struct GeneralEncoder {
 template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T> shared;
     Compressor block(a, shared.desk);
-    GeneralEncoder<T, ANYTHING> encoder(block, shared);
+    GeneralEncoder<T, ANYTHING, ADAPTIVE> encoder(block, shared);
     while (block.enter()) {
         encoder.begin();
         if constexpr (!ADAPTIVE) encoder.run();
-        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS>(block, shared).run();
-        else GeneralEncoder<T, INTEGERS>(block, shared).run();
+        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS, ADAPTIVE>(block, shared).run();
+        else GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
         encoder.finish();
     }
 }

@@ -65,10 +65,16 @@ DEV u64 units_before(const uint4* records, const u16* entries, u64 bodies_at, Ma
     if (uniform(told != 0)) {
         const u32 nearest = __ffs((i32)told) - 1;
         known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - bodies_at) / ALIGN};
-        bool there = known.chunk >= window;
-        u32 sum = 0;
-        if (at < end && there) sum = sizes_of(sizes, at, (u32)(known.chunk - window), end, there);
-        if (uniform(__all_sync(FULL, there))) return known.units + __reduce_add_sync(FULL, sum);
     }
-    return known.units + units_between(entries, known.chunk, chunk, lane);
+    const u32 begin = known.chunk > window ? (u32)(known.chunk - window) : 0;
+    bool there = true;
+    u32 sum = 0;
+    if (at < end) sum = sizes_of(sizes, at, begin, end, there);
+    u64 units = known.units;
+    if (uniform(__all_sync(FULL, there))) {
+        units += __reduce_add_sync(FULL, sum);
+        chunk = window;
+    }
+    if (uniform(known.chunk < chunk)) units += units_between(entries, known.chunk, chunk, lane);
+    return units;
 }
