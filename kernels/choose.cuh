@@ -217,21 +217,50 @@ template <class T> struct Wider {
     DEV u32 more_than(u32 w) const {
         u32 n = 0;
 #pragma unroll
-        for (int k = ALL; k-- > 0;) n = 2 * n + ((u32)(plane[k] >> w) & 1);
+        for (int k = ALL; k-- > 0;) n = __funnelshift_l(plane[k] << (31 - w & 31), n, 1);
         return n;
     }
 };
 
-// The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes.
-template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, Wider<T>& wider) {
+// Of words of 64 bits the widths themselves, until it is known which of all widths are to be told apart.
+struct Widths {
+    enum { STEP = 28 };    // so that of 32 widths there are three beyond those from one step to the next
+    u32 four;    // a byte each
+
+    DEV Widths() : four(0) {}
+    DEV void count(u64 code) { four = four << 8 | width_of(code); }
+    // The last step that the width is not below which leaves few enough of the subchunk's samples wider.
+    DEV u32 lowest(u32 lane) const {
+        u32 wider = more_than(STEP) | more_than(2 * STEP) << 16;
+        wider += __shfl_sync(FULL, wider, lane ^ 1);
+        wider += __shfl_sync(FULL, wider, lane ^ 2);
+        return ((wider & 0xffff) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0) + ((wider >> 16) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0);
+    }
+    // How many of a lane's have more than w bits, w < 127.
+    DEV u32 more_than(u32 w) const { return __popc((four + (127 - w) * 0x01010101u) & 0x80808080u); }
+    // How many have more than `from` + w bits.
+    DEV Wider<Small64> above(u32 from) const {
+        Wider<Small64> wider;
+#pragma unroll
+        for (int i = 0; i < 32; i += 8) wider.count(low_ones(at_least_0((i32)(four >> i & 0xff) - (i32)from)));
+        return wider;
+    }
+};
+template <class T> struct Samples { typedef Wider<T> Type; };
+template <> struct Samples<F64> { typedef Widths Type; };
+
+// The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes. `start`: what was before the strip's words, or
+// what these are counted from.
+template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples, Before<T>& start) {
     typedef typename T::Word Word;
-    Before<T> before;
+    Before<T> before = {base, 0};
     if (MODE == MODE_DELTA || (MODE == MODE_SPECIAL && SPECIAL == SPECIAL_DELTA2)) {
         typename T::Word x[T::VALUES];
         split(strip.before(), x);
         before.set(x, strip.is_first());
         __syncwarp();
     }
+    start = before;
     Word all = 0;
 #pragma unroll 1
     for (u32 at = 0; uniform(at) < Strip<T>::END; at = settled(at + 2 * Strip<T>::NEXT)) {
@@ -243,7 +272,7 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(cons
                 const uint4 codes = codes_of_pairs<T>(MODE, SPECIAL, base, before, row[j]);
                 strip[at + j * Strip<T>::NEXT] = codes;
                 all |= codes.x | codes.y | codes.z | codes.w;
-                wider.count(filled_up(codes.y >> 16) | filled_up(codes.w >> 16) << 16);
+                samples.count(filled_up(codes.y >> 16) | filled_up(codes.w >> 16) << 16);
                 continue;
             }
             Word x[T::VALUES];
@@ -252,36 +281,67 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(cons
             strip[at + j * Strip<T>::NEXT] = join(x);
 #pragma unroll
             for (int v = 0; v < T::VALUES; v++) all |= x[v];
-            sampled[j] = filled_up(x[T::VALUES - 1]);
+            if constexpr (T::BITS == 64) sampled[j] = x[T::VALUES - 1];
+            else sampled[j] = filled_up(x[T::VALUES - 1]);
         }
-        if (T::VALUES == SAMPLE) wider.count(sampled[0], sampled[1]);
-        else if (T::VALUES < SAMPLE) wider.count(sampled[1]);
+        if constexpr (T::VALUES == SAMPLE) samples.count(sampled[0], sampled[1]);
+        else if constexpr (T::VALUES < SAMPLE) samples.count(sampled[1]);
     }
     return all;
 }
 // Each mode has a loop of its own, so that none asks for it.
-template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base, Wider<T>& wider) {
-    if (mode == MODE_OFFSET) return encode_strip<T, MODE_OFFSET, SPECIAL_DELTA2>(strip, base, wider);
-    if (mode == MODE_ZIGZAG) return encode_strip<T, MODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, wider);
-    if (mode == MODE_DELTA) return encode_strip<T, MODE_DELTA, SPECIAL_DELTA2>(strip, base, wider);
+template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples, Before<T>& start) {
+    if (mode == MODE_OFFSET) return encode_strip<T, MODE_OFFSET, SPECIAL_DELTA2>(strip, base, samples, start);
+    if (mode == MODE_ZIGZAG) return encode_strip<T, MODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, samples, start);
+    if (mode == MODE_DELTA) return encode_strip<T, MODE_DELTA, SPECIAL_DELTA2>(strip, base, samples, start);
     if constexpr (T::EXPONENT > 0)
-        if (special == SPECIAL_EXPONENT) return encode_strip<T, MODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, wider);
-    return encode_strip<T, MODE_SPECIAL, SPECIAL_DELTA2>(strip, base, wider);
+        if (special == SPECIAL_EXPONENT) return encode_strip<T, MODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, samples, start);
+    return encode_strip<T, MODE_SPECIAL, SPECIAL_DELTA2>(strip, base, samples, start);
 }
 
+// The strip's codes, of any mode but the exponents, to offsets from the word `least`, where they are `wanted`.
+template <class T> DEV void to_offsets(const Strip<T>& strip, u32 mode, Before<T> before, typename T::Word least, bool wanted) {
+#pragma unroll 1
+    for (u32 at = 0; uniform(at) < Strip<T>::END; at = settled(at + Strip<T>::NEXT)) {
+        typename T::Word v[T::VALUES];
+        split(strip[at], v);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            v[i] = from_zigzag<T>(v[i]);
+            if (uniform(mode == MODE_SPECIAL)) v[i] = before.difference += v[i];
+            v[i] += before.word;
+            if (uniform(mode != MODE_ZIGZAG)) before.word = v[i];
+            v[i] -= least;
+        }
+        if (wanted) strip[at] = join(v);
+    }
+}
+
+// Of the widths that the lanes of a subchunk try, and of which `wider` samples have more bits, the one with the fewest bytes.
+template <class T> DEV u32 best_width(u32 width, u32 wider, u32 full, u32 lane) {
+    // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
+    u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
+    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(wider * SAMPLE, full - width);
+    rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
+    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
+    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
+    return 0xff - (rank & 0xff);
+}
 // Step 2: the width that the sampled codes speak for. Four lanes have a subchunk, of whose words of BITS bits the largest code has `full`.
 template <class T, u32 BITS> DEV u32 fitting_width(Wider<T>& wider, u32 full, u32 lane) {
     wider.add_lanes(lane);
     // The smallest width that leaves few enough; the widest one if none does, which then never pays. From there on each lane tries another.
     const typename T::Word many = wider.many() & ones<T>(BITS > T::BITS ? T::BITS : BITS - 1);
     const u32 width = width_of(many) + lane % 4;
-    // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
-    u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
-    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(wider.more_than(width) * SAMPLE, full - width);
-    rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
-    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
-    rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
-    return 0xff - (rank & 0xff);
+    return best_width<T>(width, wider.more_than(width), full, lane);
+}
+// The same of words of 64 bits.
+template <class T, u32 BITS> DEV u32 fitting_width(const Widths& widths, u32 full, u32 lane) {
+    const u32 from = widths.lowest(lane);
+    Wider<Small64> wider = widths.above(from);
+    wider.add_lanes(lane);
+    const u32 above = width_of(wider.many()) + lane % 4;
+    return best_width<T>(from + above, wider.more_than(above), full, lane);
 }
 
 // Which codes of a strip have more bits than a width: a bit for each, the lowest for the first.
@@ -291,11 +351,9 @@ template <> struct Wide<BF16> { typedef u64 Places; };
 DEV u32 count_of(u32 places) { return __popc(places); }
 DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places >> 32)); }
 
-// SHORT: all codes have less than 32 bits, so that the sign of a difference tells.
-template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Strip<T>& strip, u32 width) {
-    typedef typename Wide<T>::Places Places;
-    const typename T::Word most = low_bits<T>(width);
-    Places places = 0;
+template <class T> DEV u32 wide_codes(const Strip<T>& strip, u32 width) {
+    const typename T::Word rest = ~low_bits<T>(width);    // with it narrower codes stay within a word
+    u32 places = 0;
 #pragma unroll 1
     for (u32 at = Strip<T>::END; uniform(at) > 0; at = settled(at - 2 * Strip<T>::NEXT)) {
 #pragma unroll
@@ -303,10 +361,7 @@ template <class T, bool SHORT> DEV typename Wide<T>::Places wide_codes(const Str
             typename T::Word v[T::VALUES];
             split(strip[at - i * Strip<T>::NEXT], v);
 #pragma unroll
-            for (int j = T::VALUES - 1; j >= 0; j--) {
-                if constexpr (SHORT) places = __funnelshift_l((u32)most - (u32)v[j], places, 1);
-                else places = 2 * places + (v[j] > most);
-            }
+            for (int j = T::VALUES - 1; j >= 0; j--) places = with_carry(places, v[j], rest);
         }
     }
     return places;

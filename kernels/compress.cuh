@@ -42,6 +42,8 @@ struct Job {
     Plan plan;
 
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
+    DEV uint4* records() const { return (uint4*)(item.dst + HEADER_BYTES); }
+    DEV u64 place_of(u64 units) const { return plan.bodies_at + units * ALIGN; }
 
     // The raw bytes of a chunk.
     DEV u32 bytes_of(u64 c) const { return (u32)min_of(plan.raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES); }
@@ -52,6 +54,13 @@ struct Job {
         s.bytes = bytes_of(c);
         s.whole = uniform(s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0);
         return s;
+    }
+
+    // Units of all chunks before chunk c, of which the mark `known` is one; if a group begins with it, its record says so at once. For a whole warp.
+    DEV u64 find_place(u64 c, Mark known, u32 lane) const {
+        const u64 units = units_before(records(), entries(), plan.bodies_at, known, c, lane);
+        if (lane == 0 && c % GROUP_CHUNKS == 0) store_relaxed((u64*)(records() + c / GROUP_CHUNKS), place_of(units));
+        return units;
     }
 
     // What the index says of a chunk whose packed body would take `bytes`; made known to the other blocks.
@@ -82,6 +91,8 @@ struct Packed {
     u32 entry, there;    // there: whether this is a chunk at all
 
     DEV u32 units() const { return entry & ENTRY_SIZE_MASK; }
+    // Of the chunk behind it; what is not there was before all chunks.
+    DEV Mark end() const { return there ? Mark{c + 1, before + units()} : Mark{0, 0}; }
 };
 
 // Where a lane's 16 bytes of the warp's subchunk k lie in the chunk.
@@ -164,7 +175,7 @@ struct Compressor {
     template <bool CLEAR = false, u32 FIRST = 0> DEV void place(uint4* body, const Packed& chunk) {
         const u32 threads = COMPRESS_THREADS - 32 * FIRST;
         const u32 units = chunk.units();
-        const u64 at = desk.job.plan.bodies_at + chunk.before * ALIGN;
+        const u64 at = desk.job.place_of(chunk.before);
         const bool fits = at + units * ALIGN <= desk.job.item.bytes;
         uint4* to = (uint4*)(desk.job.item.dst + at);
         u64 sum = 0;
@@ -184,12 +195,12 @@ struct Compressor {
     // Enters a chunk that was placed into its group's record and the sums of the array; by the last thread.
     DEV void record(const Packed& chunk) {
         const Job& job = desk.job;
-        const u64 c = chunk.c, at = job.plan.bodies_at + chunk.before * ALIGN, end = at + chunk.units() * ALIGN;
+        const u64 c = chunk.c, at = job.place_of(chunk.before), end = job.place_of(chunk.before + chunk.units());
         u64 sum = 0;
         for (int w = 0; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
-        u64* group = (u64*)(job.item.dst + HEADER_BYTES) + 2 * (c / GROUP_CHUNKS);
+        u64* group = (u64*)(job.records() + c / GROUP_CHUNKS);
         add_relaxed(&group[1], body_checksum(sum, (u32)(c % GROUP_CHUNKS)));
-        if (c % GROUP_CHUNKS == 0) group[0] = at;
+        if (c % GROUP_CHUNKS == 0) store_relaxed(&group[0], at);
         if (c + 1 == job.plan.chunks) job.slot->control.end = end;
         if (end > job.item.bytes) fail(&job.slot->control, STATUS_BUFFER_TOO_SMALL);
         desk.index_sum += (u64)(chunk.entry << (16 * (c & 1))) * key_of((u32)(job.plan.entries_at / 4 + c / 2));

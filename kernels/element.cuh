@@ -4,13 +4,13 @@
 #include "format.h"
 
 // BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
-struct F32 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
-struct F64 { typedef u64 Word; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
+struct F32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
+struct F64 { typedef u64 Word; typedef i64 Signed; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
 // Words of F64 that are known to be small enough: a lane's two in 8 bytes.
-struct Small64 { typedef u32 Word; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
-struct F16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
-struct BF16 { typedef u32 Word; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
-struct B8 { typedef u32 Word; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+struct Small64 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+struct F16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
+struct BF16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
+struct B8 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
 
 // A lane's words of a subchunk.
 template <class T> struct VectorOf { typedef uint4 Type; };
@@ -74,6 +74,10 @@ DEV u64 signs_of(u64 c) { return (u64)(i64)(i32)spread_lowest((u32)c); }
 template <class T> DEV typename T::Word from_zigzag(typename T::Word c) { return wrap<T>((c >> 1) ^ signs_of(c)); }
 template <class T> DEV typename T::Word to_zigzag(typename T::Word x) {
     typedef typename T::Word Word;
+    if constexpr (T::BITS == 64) {
+        const u32 signs = settled((u32)((i32)(x >> 32) >> 31));    // for both halves; ptxas would make it twice
+        return x << 1 ^ (signs | (u64)signs << 32);
+    }
     return wrap<T>((x << 1) ^ ((Word)0 - (x >> (T::BITS - 1) & 1)));
 }
 

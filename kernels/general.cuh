@@ -7,11 +7,8 @@
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
+#include "integers.cuh"
 #include "layout.cuh"
-
-// What words become whose bins take no more than half of them.
-template <class T> struct Half { typedef T Type; };
-template <> struct Half<F64> { typedef Small64 Type; };
 
 // What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for most need not know what others say.
 struct Vote {
@@ -35,19 +32,17 @@ struct Vote {
 // What the clerk tells the warps.
 template <class T> struct Laid {
     Header<T> header;
-    u32 payload[SUBCHUNKS], blob[SUBCHUNKS];    // as in Layout
+    u32 payload[SUBCHUNKS];    // as in Layout
+    Exceptions exceptions[SUBCHUNKS];
 };
-
-// So many warps, the last ones, look up where a chunk goes; the first lays out, the second enters what is placed into the records.
-#define FINDERS 2
 
 template <class T> struct Shared {
     Desk desk;
     u32 round[3];                              // rounds so far: for each of a round's three parts, between which are barriers
+    u32 arrived;                               // of all rounds: warps that have chosen
     Packed packed[4];                          // of the last rounds
     Told<T> told;
     Laid<T> laid;
-    u64 part[FINDERS];                         // of each that looks up: units that it found between the two chunks before
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
     // Of each warp: where among its codes the exceptions are.
@@ -82,12 +77,15 @@ template <class T> struct Rounding {
 // What an encoder is for: anything, or the adaptive profile of words in the machine's byte order, of which none or all are quantized.
 enum Use { ANYTHING, INTEGERS, BINS };
 
-template <class T, Use USE> struct GeneralEncoder {
+// ADAPTIVE: whether it is in the kernel for that profile alone.
+template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
-    enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
+    typedef ::Integers<T> Integers;
+    typedef typename Half<T>::Type H;
     enum { CLERK = 0 };              // the warp that lays out and never places
+    enum { FINDERS = 2 };            // so many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone
     enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
     Compressor& block;
@@ -117,9 +115,9 @@ template <class T, Use USE> struct GeneralEncoder {
         }
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-        if (lane == 0) shared.bins[warp] = SURE;
+        if (lane == 0) shared.bins[warp] = Integers::SURE;
         if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
-        if (threadIdx.x == 0) shared.round[CHOOSE] = 0;
+        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = 0;
         __syncthreads();
     }
     // All chunks of an array that this block takes; the last one is not placed yet.
@@ -162,7 +160,7 @@ template <class T, Use USE> struct GeneralEncoder {
         const Layout<T> l = lay_out<T>(shared.told, lane);
         const u32 entry = publish(l);
         shared.laid.payload[lane] = l.payload;
-        shared.laid.blob[lane] = l.blob;
+        if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions(shared.listed_at[lane]);
         if (lane == 0) {
             const u32 round = shared.round[PLACE];
             shared.laid.header = l.header;
@@ -184,27 +182,28 @@ template <class T, Use USE> struct GeneralEncoder {
         return desk.job.publish(c, desk.job.bytes_of(c), constant, l.bytes);
     }
 
-    // The chunk of the round before, if there was one: finds out where it goes, two warps a part of that each; places it; enters it.
+    // The chunk of the round before, if there was one: finds out where it goes; all but the clerk place it; the second warp enters it. The adaptive choice takes so
+    // long that the warp that is here first is done before the others come; profile `fast` would wait for it, so there the last warps have a part each.
     DEV void find_place() const {
         const u32 round = shared.round[CHOOSE];
-        const Packed &earlier = packed(round, 2), &last = packed(round, 1);
+        Packed& last = packed(round, 1);
         if (threadIdx.x == 0) shared.round[PLACE] = round;
-        if (warp >= WARPS - FINDERS && uniform(last.there)) {
-            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, warp - (WARPS - FINDERS), FINDERS);
-            if (lane == 0) shared.part[warp - (WARPS - FINDERS)] = units;
+        if constexpr (ADAPTIVE) {
+            const bool first = __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, settled(1)), 0) % WARPS == 0;
+            if (uniform(first && last.there)) {
+                const u64 before = desk.job.find_place(last.c, packed(round, 2).end(), lane);
+                if (lane == 0) last.before = before;
+            }
+        } else if (warp >= WARPS - FINDERS && uniform(last.there)) {
+            const u32 part = warp - (WARPS - FINDERS);
+            const Mark known = packed(round, 2).end();
+            const u64 units = units_between(desk.job.entries(), known.chunk, last.c, lane, part, FINDERS);
+            if (lane == 0) atomicAdd(&last.before, part ? units : known.units + units);
         }
     }
     DEV void place() {
-        const u32 round = shared.round[PLACE];
-        const Packed& earlier = packed(round, 2);
-        Packed& last = packed(round, 1);
-        if (uniform(last.there)) {
-            u64 before = earlier.there ? earlier.before + earlier.units() : 0;
-#pragma unroll
-            for (int w = 0; w < FINDERS; w++) before += shared.part[w];
-            block.place<true, CLERK + 1>(body, {last.c, before, last.entry, 1});
-            if (threadIdx.x == COMPRESS_THREADS - 1) last.before = before;
-        }
+        const Packed& last = packed(shared.round[PLACE], 1);
+        if (uniform(last.there)) block.place<true, CLERK + 1>(body, last);
     }
     DEV void record() {
         const Packed& last = packed(shared.round[PACK], 1);
@@ -292,219 +291,68 @@ template <class T, Use USE> struct GeneralEncoder {
         shared.told.first[warp] = first;
     }
 
-    // The warp's integers to the stage, the least and the largest of each subchunk to its lane. The words are integers as they are, or bins found with no
-    // check or with one; false if not all of them can be found so.
-    template <class W, u32 TAKEN> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        u32 beyond = 0;
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            if constexpr (T::BITS == 16) {
-                stage().at(k, lane) = q[k];
-                keep_extremes(k, q[k], least, most);
-                continue;
-            }
-            typename W::Word x[W::VALUES];
-            if constexpr (TAKEN == NONE) {
-                split(q[k], x);
-            } else {
-                Word v[T::VALUES];
-                split(q[k], v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) {
-                    if constexpr (TAKEN == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
-                    else x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
-                }
-            }
-            Stage<W>(words).at(k, lane) = join(x);
-            if (T::BITS < 64) keep_extremes<W>(k, x, least, most);
-        }
-        if (T::BITS == 64) find_extremes<W>(least, most);
-        if constexpr (TAKEN == NONE) return true;
-        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && (lane >= PER_WARP || quantizer.sure_range((u32)least, (u32)most)));
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range((Word)least, (Word)most)));
-    }
-    template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
-        typename W::Word low, high;
-        extremes<W>(x, low, high);
-        keep(k, low, high, least, most);
-    }
-    DEV void keep_extremes(u32 k, uint4 pairs, u32& least, u32& most) const {
-        u32 low, high;
-        extremes_of_pairs(pairs, low, high);
-        keep(k, low, high, least, most);
-    }
-    template <class Number> DEV void keep(u32 k, Number low, Number high, Number& least, Number& most) const {
-        if (lane == k) {
-            least = low;
-            most = high;
-        }
-    }
-    // The same of what is on the stage, in a loop that is short in code: words of 64 bits take four times as much as others. A lane reads what it wrote itself.
-    template <class W> DEV void find_extremes(typename W::Word& least, typename W::Word& most) const {
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                typename W::Word x[W::VALUES];
-                split(Stage<W>(words).at(k + i, lane), x);
-                keep_extremes<W>(k + i, x, least, most);
-            }
-        }
-    }
-    // The same for bins of words of 16 bits, which need no check.
-    DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
-        const PairQuantizer<T> pairs(quantizer);
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                const uint4 x = pairs.integers(stage().at(k + i, lane));
-                stage().at(k + i, lane) = x;
-                keep_extremes(k + i, x, least, most);
-            }
-        }
-    }
-    // The same with a check, in a loop that is short in code: registers cannot be indexed, but moved on.
-    template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        least = most = 0;
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            const uint4 now = q[0];
-#pragma unroll
-            for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
-            q[PER_WARP - 1] = now;
-            Word v[T::VALUES];
-            typename W::Word x[W::VALUES], low, high;
-            split(now, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
-            Stage<W>(words).at(k, lane) = join(x);
-            extremes<W>(x, low, high);
-            if (lane == k) {
-                least = low;
-                most = high;
-            }
-        }
-        return __all_sync(FULL, plain);
-    }
-    // The same by way of the stage, where words have 32 bits.
-    DEV bool checked_bins(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-        least = most = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                u32 x[T::VALUES];
-                split(stage().at(k + i, lane), x);
-#pragma unroll
-                for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
-                stage().at(k + i, lane) = join(x);
-                keep_extremes<T>(k + i, x, least, most);
-            }
-        }
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
-    }
-    // The same for any bins of elements that are on the stage.
-    DEV bool bins_to_stage(Word& least, Word& most) const {
-        const Quantizer<T> quantizer = this->quantizer;
-        bool plain = true;
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
-            uint4& mine = stage().at(k, lane);
-            Word v[T::VALUES], x[T::VALUES], low, high;
-            bool near = true;
-            split(mine, v);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], near, plain);
-            if (!__all_sync(FULL, near)) {
-                quantizer.bins_of(v);
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
-            }
-            extremes<T>(x, low, high);
-#pragma unroll
-            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
-            mine = join(x);
-            if (lane == k) {
-                least = low + Quantizer<T>::RAISED;
-                most = high + Quantizer<T>::RAISED;
-            }
-        }
-        return __all_sync(FULL, plain && (lane >= PER_WARP || quantizer.plain_range(least, most)));
-    }
-    // Bins of the elements in q, as above. What the words before took is tried first.
-    DEV void quantize(uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
+    // Bins of the elements in q to the stage. What the words before took is tried first.
+    DEV void quantize(const Integers& integers, uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
         const u32 before = uniform(shared.bins[warp]);
-        if (before != ANY) {
+        if (before != Integers::ANY) {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
             bool done;
-            if (before == SURE) done = to_stage<W, SURE>(q, low, high);
-            else if constexpr (T::BITS == 64) done = one_by_one<W>(q, low, high);
-            else done = checked_bins(q, low, high);
+            if (before == Integers::SURE) done = integers.template to_stage<W, Integers::SURE>(q, low, high);
+            else if constexpr (T::BITS == 64) done = integers.template one_by_one<W>(q, low, high);
+            else done = integers.checked_bins(q, low, high);
             small = T::BITS == 64;
             least = extended(low);
             most = extended(high);
             if (uniform(done)) return;
         }
         __syncwarp();
-        if (before != ANY) load(q, source);
+        if (before != Integers::ANY) load(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-        const bool plain = bins_to_stage(least, most);
+        const bool plain = integers.bins_to_stage(least, most);
         small = false;
         __syncwarp();
         // Where bins once were not sure, others will not be either.
-        if (lane == 0) shared.bins[warp] = plain ? CHECKED : ANY;
+        if (lane == 0) shared.bins[warp] = plain ? Integers::CHECKED : Integers::ANY;
     }
     static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
     // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
     DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, bool& small) const {
+        const Integers integers = {words, quantizer, lane};
         Survey<T> s;
         Word most;
         small = false;
         if (T::EXPONENT > 0 && together(quantized())) {
-            if constexpr (T::BITS == 16) pairs_to_stage(q, s.least, most);
-            else quantize(q, source, s.least, most, small);
+            if constexpr (T::BITS == 16) integers.pairs_to_stage(q, s.least, most);
+            else quantize(integers, q, source, s.least, most, small);
         } else {
-            to_stage<T, NONE>(q, s.least, most);
+            integers.template to_stage<T, Integers::NONE>(q, s.least, most);
         }
-        s.spread = __shfl_sync(FULL, wrap<T>(most - s.least), lane / LANES);
-        s.least = __shfl_sync(FULL, s.least, lane / LANES);
+        s.spread = wrap<T>(most - s.least);
         return s;
     }
 
     // Of small words only the lower halves count.
     DEV u32 mode_of(const Survey<T>& s, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::mode_of<Small64>(special, Stage<Small64>(words), lane, (u32)s.first, (u32)s.least);
+        if (T::BITS == 64 && uniform(small)) return ::mode_of<H>(special, Stage<H>(words), lane, (u32)s.first, (u32)s.least);
         return ::mode_of<T>(special, stage(), lane, s.first, s.least);
     }
-    // The integers on the stage to their codes. The OR of a subchunk's codes, and the width that they speak for.
-    DEV Word encode(u32 mode, Word base, bool small, u32& fitting) const {
+    // The integers on the stage to their codes. The OR of a subchunk's codes, the width that they speak for, and of small words what was before the strip.
+    DEV Word encode(u32 mode, Word base, bool small, u32& fitting, Before<H>& start) const {
         __syncwarp();    // everyone has seen the integers that others overwrite
-        if (T::BITS == 64 && uniform(small)) return encode_words<typename Half<T>::Type>(mode, (typename Half<T>::Type::Word)base, fitting);
-        return encode_words<T>(mode, base, fitting);
+        if (T::BITS == 64 && uniform(small)) return encode_words<H>(mode, (typename H::Word)base, fitting, start);
+        Before<T> nobody_asks;
+        return encode_words<T>(mode, base, fitting, nobody_asks);
     }
-    template <class W> DEV typename W::Word encode_words(u32 mode, typename W::Word base, u32& fitting) const {
-        Wider<W> wider;
-        typename W::Word any = encode_as<W>(mode, special, Strip<W>(Stage<W>(words), lane), base, wider);
+    template <class W> DEV typename W::Word encode_words(u32 mode, typename W::Word base, u32& fitting, Before<W>& start) const {
+        typename Samples<W>::Type samples;
+        typename W::Word any = encode_as<W>(mode, special, Strip<W>(Stage<W>(words), lane), base, samples, start);
         any |= __shfl_sync(FULL, any, lane ^ 1);
         any |= __shfl_sync(FULL, any, lane ^ 2);
         if (W::BITS == 16) any = wrap<W>(any | any >> 16);
         fitting = width_of(any);
-        if (T::BITS > 8 && !together(fast())) fitting = fitting_width<W, T::BITS>(wider, fitting, lane);
+        if (T::BITS > 8 && !together(fast())) fitting = fitting_width<W, T::BITS>(samples, fitting, lane);
         return any;
     }
 
@@ -513,6 +361,7 @@ template <class T, Use USE> struct GeneralEncoder {
         static_assert(PER_WARP == QUARTER && PER_WARP * LANES == 32, "a warp has a quarter");
         bool small;
         u32 fitting;
+        Before<H> start;
         Survey<T> s = survey(q, source, small);
         __syncwarp();
         s.first = first_of(lane / LANES, small);
@@ -523,11 +372,11 @@ template <class T, Use USE> struct GeneralEncoder {
         if (together(fast())) {
             c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
-            c.width = width_of(encode(uniform(c.mode), c.base, small, fitting));
+            c.width = width_of(encode(uniform(c.mode), c.base, small, fitting, start));
         } else {
             const u32 mode = uniform(mode_of(s, small));
-            s.any = encode(mode, mode == MODE_OFFSET ? s.least : s.first, small, fitting);
-            c = choose_widths(s, mode, fitting, small);
+            s.any = encode(mode, mode == MODE_OFFSET ? s.least : s.first, small, fitting, start);
+            c = choose_widths(s, mode, fitting, small, start);
         }
         if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES);
     }
@@ -539,38 +388,39 @@ template <class T, Use USE> struct GeneralEncoder {
     DEV Stage<T> stage() const { return Stage<T>(words); }
 
     // Step 3, after exceptions from codes of so many bits on were counted and listed.
-    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, bool small) {
+    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, bool small, const Before<H>& start) {
         const u32 full = s.full();
         u32 count = 0;
         if (T::BITS > 8) {
             if (__any_sync(FULL, fitting < full)) {
-                const bool narrow = __all_sync(FULL, full < 32);
-                count = T::BITS == 64 && uniform(small) ? list<typename Half<T>::Type>(narrow, fitting) : list<T>(narrow, fitting);
+                count = T::BITS == 64 && uniform(small) ? list<H>(fitting) : list<T>(fitting);
             } else if (lane == 0) {
                 shared.listed[warp] = 0;
             }
         }
         const Choice<T> c = decide<T>(s, mode, special, fitting, count);
         __syncwarp();
-        // What the words are to be counted from. Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
+        // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
+        const bool other = c.mode != mode && full;
+        if (T::BITS == 64 && uniform(small)) {
+            if (uniform(__any_sync(FULL, other))) ::to_offsets<H>(Strip<H>(Stage<H>(words), lane), mode, start, (typename H::Word)s.least, other);
+            return c;
+        }
+        // What the words are to be counted from.
         const Word base = wrap<T>((mode == MODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
-        for (u32 left = __ballot_sync(FULL, c.mode != mode && full && lane % LANES == 0); uniform(left); left &= left - 1) {
-            const u32 first = __ffs((i32)left) - 1, k = first / LANES;
-            const Word from = __shfl_sync(FULL, base, first);
-            if (T::BITS == 64 && uniform(small)) to_offsets<typename Half<T>::Type>(k, mode, from);
-            else to_offsets<T>(k, mode, from);
+        for (u32 left = __ballot_sync(FULL, other && lane % LANES == 0); uniform(left); left &= left - 1) {
+            const u32 first = __ffs((i32)left) - 1;
+            to_offsets(first / LANES, mode, __shfl_sync(FULL, base, first));
         }
         return c;
     }
 
-    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk. `narrow`: the warp's
-    // codes have less than 32 bits.
-    template <class W> DEV u32 list(bool narrow, u32 width) {
+    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk.
+    template <class W> DEV u32 list(u32 width) {
         const Strip<W> strip(Stage<W>(words), lane);
         typename Wide<W>::Places places;
         if constexpr (W::BITS == 16) places = wide_pairs(strip, width);
-        else if (W::BITS == 32 && uniform(narrow)) places = wide_codes<W, W::BITS == 32>(strip, width);
-        else places = wide_codes<W, false>(strip, width);
+        else places = wide_codes<W>(strip, width);
         u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
         all += __shfl_sync(FULL, all, lane ^ 2);
         if (all > MAX_EXCEPTIONS) places = count = 0;
@@ -592,20 +442,21 @@ template <class T, Use USE> struct GeneralEncoder {
         }
         return list;
     }
-    // Codes of another mode to offsets from the least word, from which the mode's own base is `base` away.
-    template <class W> DEV void to_offsets(u32 k, u32 mode, typename W::Word base) const {
-        typename Stage<W>::Vector& codes = Stage<W>(words).at(k, lane);
-        if constexpr (W::BITS == 16) {
-            codes = restore_pairs<W>(mode, special, base, codes);
-            if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) codes = each(codes, [&](u32 x) { return sum_of(x, both(base)); });
+    // A subchunk's codes to offsets from the least word, from which the mode's own base is `base` away.
+    DEV void to_offsets(u32 k, u32 mode, Word base) const {
+        uint4& codes = stage().at(k, lane);
+        const bool exponents = mode == MODE_SPECIAL && special == SPECIAL_EXPONENT;
+        if constexpr (T::BITS == 16) {
+            codes = restore_pairs<T>(mode, special, base, codes);
+            if (exponents) codes = each(codes, [&](u32 x) { return sum_of(x, both(base)); });
             return;
         }
-        typename W::Word v[W::VALUES];
+        Word v[T::VALUES];
         split(codes, v);
-        restore_words<W>(mode, special, base, v);
-        if (W::EXPONENT > 0 && mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
+        restore_words<T>(mode, special, base, v);
+        if (T::EXPONENT > 0 && exponents) {
 #pragma unroll
-            for (int i = 0; i < W::VALUES; i++) v[i] = wrap<W>(v[i] + base);
+            for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
         }
         codes = join(v);
     }
@@ -648,7 +499,7 @@ template <class T, Use USE> struct GeneralEncoder {
             const bool small = T::BITS == 64 && USE != INTEGERS && uniform(shared.small[warp]);
             pack_all(small);
             if (T::BITS > 8 && !together(fast())) {
-                if (T::BITS == 64 && small) exceptions<typename Half<T>::Type>();
+                if (T::BITS == 64 && small) exceptions<H>();
                 else exceptions<T>();
             }
             __syncwarp();
@@ -669,8 +520,7 @@ template <class T, Use USE> struct GeneralEncoder {
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
     template <class W> DEV void exceptions() const {
-        const u32 first = warp * PER_WARP;
-        write_exceptions<W>((u8*)body, shared.told.choice + first, shared.laid.blob + first, shared.lists[warp], shared.listed[warp], shared.listed_at + first, Stage<W>(words), lane);
+        write_exceptions<W>((u8*)body, shared.laid.exceptions + warp * PER_WARP, shared.lists[warp], shared.listed[warp], Stage<W>(words), lane);
     }
 
     // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits: strips begin n words apart, so that those of
@@ -685,7 +535,7 @@ template <class T, Use USE> struct GeneralEncoder {
         const u32* payloads = shared.laid.payload + warp * PER_WARP;
         const u32 payload = payloads[lane / 4], n = payload & 0xff, widest = uniform(__reduce_max_sync(FULL, n));
         if (T::BITS == 64 && small) {
-            pack_strip<typename Half<T>::Type>(payload, widest);
+            pack_strip<H>(payload, widest);
         } else if (by_strips(n, widest)) {
             pack_strip<T>(payload, widest);
         } else {
@@ -734,12 +584,12 @@ template <class T, Use USE> struct GeneralEncoder {
 template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T> shared;
     Compressor block(a, shared.desk);
-    GeneralEncoder<T, ANYTHING> encoder(block, shared);
+    GeneralEncoder<T, ANYTHING, ADAPTIVE> encoder(block, shared);
     while (block.enter()) {
         encoder.begin();
         if constexpr (!ADAPTIVE) encoder.run();
-        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS>(block, shared).run();
-        else GeneralEncoder<T, INTEGERS>(block, shared).run();
+        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS, ADAPTIVE>(block, shared).run();
+        else GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
         encoder.finish();
     }
 }

@@ -22,12 +22,21 @@ template <class T> struct Header {
     DEV u32 exceptions() const { return widths() + __popc(active); }
 };
 
+// Where the exceptions of a subchunk are written and what of: number i of the warp's list is at byte `places` + i and bit `highs` + i · `high`, which is what a
+// code has above `width`. `high` is 0 where there are none.
+struct alignas(16) Exceptions { u32 places, highs, width, high; };
+
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
     Header<T> header;
     u32 choice, bytes;
     u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     u32 blob;          // offset of its exceptions
+    // What is to know of these where the subchunk's begin with number `first` of the list.
+    DEV Exceptions exceptions(u32 first) const {
+        const u32 count = choice >> 16 & 0xff, high = choice >> 24;
+        return {blob - first, 8 * (blob + count) - first * high, choice & 0xff, count ? high : 0};
+    }
     typename T::Word base;
 };
 
@@ -94,15 +103,13 @@ template <class T> DEV void write_descriptors(u8* body, const Header<T>& h, u32 
     }
 }
 
-// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says which of the warp's codes they are,
-// `at` where in the list those of each subchunk begin.
-template <class T> DEV void write_exceptions(u8* body, const u32* choices, const u32* blobs, const u16* list, u32 listed, const u32* at, const Stage<T>& stage, u32 lane) {
+// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says which of the warp's codes they are.
+template <class T> DEV void write_exceptions(u8* body, const Exceptions* exceptions, const u16* list, u32 listed, const Stage<T>& stage, u32 lane) {
     for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
-        const u32 i = first + lane, number = i < listed ? list[i] : 0, s = number / SUBCHUNK_VALUES(T), place = number % SUBCHUNK_VALUES(T);
-        const u32 choice = choices[s], blob = blobs[s], rank = i - at[s];
-        const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24;
-        if (i >= listed || count == 0) continue;
-        or_byte(body, blob + rank, place);
-        or_bits((u32*)body, 8 * (blob + count) + rank * high, (typename T::Word)(stage.code(number) >> width));
+        const u32 i = first + lane, number = i < listed ? list[i] : 0;
+        const Exceptions e = exceptions[number / SUBCHUNK_VALUES(T)];
+        if (i >= listed || e.high == 0) continue;
+        or_byte(body, e.places + i, number % SUBCHUNK_VALUES(T));
+        or_bits((u32*)body, e.highs + i * e.high, (typename T::Word)(stage.code(number) >> e.width));
     }
 }

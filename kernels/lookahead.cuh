@@ -1,5 +1,6 @@
 // Where a chunk goes: the sum of the sizes of all chunks before it. The index entries of the output, zero before the launch and
-// never zero afterwards, are where blocks publish those sizes; each block adds the ones since its chunk before.
+// never zero afterwards, are where blocks publish those sizes, and a group's record, where its first body is. A block adds the sizes since the
+// nearest chunk whose place is known.
 #pragma once
 #include "platform.cuh"
 #include "format.h"
@@ -46,4 +47,34 @@ DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane, u32 warp
         total += __reduce_add_sync(FULL, sum);
     }
     return total;
+}
+
+// Where a chunk's body is, in units from the first one on.
+struct Mark { u64 chunk, units; };
+
+// Units of all chunks before `chunk`, of which the mark `known` is one: counted from the nearest group whose record says where it begins, if one behind
+// `known` does. Records and the sizes of the last groups are asked for together. For a whole warp.
+DEV u64 units_before(const uint4* records, const u16* entries, u64 bodies_at, Mark known, u64 chunk, u32 lane) {
+    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS, window = (group < 3 ? 0 : group - 3) * GROUP_CHUNKS;
+    const u32 at = 8 * lane, end = (u32)(chunk - window);
+    u64 place = 0;
+    uint4 sizes = make_uint4(0, 0, 0, 0);
+    if (mine <= chunk && mine > known.chunk) place = load_relaxed((const u64*)(records + (group - lane)));
+    if (at < end) sizes = load_relaxed((const uint4*)(entries + window) + lane);
+    const u32 told = __ballot_sync(FULL, place != 0);
+    if (uniform(told != 0)) {
+        const u32 nearest = __ffs((i32)told) - 1;
+        known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - bodies_at) / ALIGN};
+    }
+    const u32 begin = known.chunk > window ? (u32)(known.chunk - window) : 0;
+    bool there = true;
+    u32 sum = 0;
+    if (at < end) sum = sizes_of(sizes, at, begin, end, there);
+    u64 units = known.units;
+    if (uniform(__all_sync(FULL, there))) {
+        units += __reduce_add_sync(FULL, sum);
+        chunk = window;
+    }
+    if (uniform(known.chunk < chunk)) units += units_between(entries, known.chunk, chunk, lane);
+    return units;
 }

@@ -15,10 +15,16 @@ typedef long long i64;
 #define YIELD()
 
 // Relaxed accesses: value and "it is there" are one word, so no fence is needed.
+DEV void store_relaxed(u64* p, u64 v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
 DEV void store_relaxed(u16* p, u16 v) { asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory"); }
 DEV uint4 load_relaxed(const uint4* p) {
     uint4 v;
     asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+    return v;
+}
+DEV u64 load_relaxed(const u64* p) {
+    u64 v;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
 // Sums in global memory that nobody waits for.
@@ -43,20 +49,15 @@ DEV u32 top_bit(u32 x) {
     asm("bfind.u32 %0, %1;" : "=r"(r) : "r"(x));
     return r;
 }
+// No bfind of 64 bits, of which ptxas makes a branch.
 DEV u32 top_bit(u64 x) {
-    u32 r;
-    asm("bfind.u64 %0, %1;" : "=r"(r) : "l"(x));
-    return r;
+    const u32 high = (u32)(x >> 32), place = top_bit(high ? high : (u32)x);
+    return high ? place + 32 : place;
 }
 // All bits from the highest one down; none for 0.
 DEV u32 filled_up(u32 x) {
     u32 r;
     asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u32 above, %1;\n\tshr.u32 %0, 0xffffffff, above;\n\t}" : "=r"(r) : "r"(x));
-    return r;
-}
-DEV u64 filled_up(u64 x) {
-    u64 r;
-    asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u64 above, %1;\n\tshr.u64 %0, 0xffffffffffffffff, above;\n\t}" : "=l"(r) : "l"(x));
     return r;
 }
 // A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas (kernels/uniform.py). The CPU checks it.
@@ -84,6 +85,15 @@ DEV void add_from_below(u64& sum, u32 distance) {
         "shfl.sync.up.b32 r|p, %0, %2, 0, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, 0, 0xffffffff;\n\t"
         "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
     sum = low | (u64)high << 32;
+}
+// Whether v + rest goes beyond the word, as another bit below those in `bits`.
+DEV u32 with_carry(u32 bits, u32 v, u32 rest) {
+    asm("{\n\t.reg .u32 sum;\n\tadd.cc.u32 sum, %1, %2;\n\taddc.u32 %0, %0, %0;\n\t}" : "+r"(bits) : "r"(v), "r"(rest));
+    return bits;
+}
+DEV u32 with_carry(u32 bits, u64 v, u64 rest) {
+    asm("{\n\t.reg .u64 sum;\n\tadd.cc.u64 sum, %1, %2;\n\taddc.u32 %0, %0, %0;\n\t}" : "+r"(bits) : "l"(v), "l"(rest));
+    return bits;
 }
 // Both halves of x, and `sum`.
 DEV u32 add_halves(u32 x, u32 sum) {

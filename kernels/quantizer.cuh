@@ -119,20 +119,32 @@ template <class T> struct Quantizer {
         return (u32)biased;
     }
     DEV bool sure_range(u32 least, u32 most) const { return (i32)(RAISED - sure) < (i32)least && (i32)most < (i32)(RAISED + sure); }
-    // The bin of any element, if the rounded quotient is the bin where there is one; clears `near` where it may not be, `plain` where plain_bin would not do.
-    DEV Word any_bin(Word bits, bool& near, bool& plain) const {
-        const Float v = number_of_element(bits);
-        const Word magnitude = bits & ones<T>(T::BITS - 1), beyond = magnitude - top + k;
+    // The bin of any element, if the rounded quotient is the bin where there is one, that is if the largest error, `worst`, is within the bound.
+    DEV Word any_bin(Word bits, Float& worst) const {
+        const Word magnitude = bits & ones<T>(T::BITS - 1), beyond = magnitude + (k - top);
         const bool close = magnitude < top;
-        bool exact = true;
-        const Word bin = rounded(v, exact) - RAISED;
-        near &= exact || !close;
-        plain &= exact && close && magnitude_of(v) < limit;
+        Float error;
+        const Word bin = quotient(number_of_element(bits), error);
+        worst = most_of(worst, close ? error : (Float)0);
         return wrap<T>(close ? bin : negative<T>(bits) ? 0 - beyond : beyond);
     }
+    DEV u32 quotient(float v, float& error) const {
+        const float biased = v * inverse + 12582912.0f;
+        error = fabsf(error_of(v, biased - 12582912.0f));
+        return bits_of(biased) - 0x4B400000u;
+    }
+    DEV u64 quotient(double v, double& error) const {
+        const double biased = v * inverse + 6755399441055744.0;
+        error = fabs(error_of(v, biased - 6755399441055744.0));
+        return bits_of(biased) - 0x4338000000000000ull;
+    }
+    static DEV float most_of(float a, float b) { return fmaxf(a, b); }
+    static DEV double most_of(double a, double b) { return a < b ? b : a; }
+    // Whether numbers in these bins, which are raised, are below `limit`, and of 32 bits what plain_bin says of them holds.
     static DEV bool plain_range(Word least, Word most) {
-        const i32 far = 1 << (PLAIN_WIDTH - 1 & 31);
-        return T::BITS != 32 || ((i32)least >= (i32)RAISED - far && (i32)most <= (i32)RAISED + far);
+        typedef typename T::Signed Signed;
+        const Signed far = T::BITS == 64 ? 1 << 28 : 1 << (PLAIN_WIDTH - 1 & 31);
+        return (Signed)least >= (Signed)RAISED - far && (Signed)most <= (Signed)RAISED + far;
     }
 
     // Codes of up to so many bits stand for numbers below T.

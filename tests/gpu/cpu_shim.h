@@ -237,6 +237,7 @@ template <class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if ((shim::fiber->thread & 31) >= distance) sum += below;
 }
+template <class Word> u32 with_carry(u32 bits, Word v, Word rest) { return 2 * bits + ((Word)(v + rest) < v); }
 inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }
 inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
 inline u32 add_halves(u32 x, u32 sum) { return (x & 0xffffu) + (x >> 16) + sum; }
@@ -246,7 +247,6 @@ inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
 inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
 inline u32 filled_up(u32 x) { return x ? ~0u >> __builtin_clz(x) : 0; }
-inline u64 filled_up(u64 x) { return x ? ~0ull >> __builtin_clzll(x) : 0; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
 inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
@@ -258,6 +258,8 @@ template <class T> T atomicMax(T* p, T v) {
     return old;
 }
 
+inline void store_relaxed(u64* p, u64 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+inline u64 load_relaxed(const u64* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 inline void store_relaxed(u16* p, u16 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 inline u64 count_if(bool wanted, u64* p) { return wanted ? __atomic_fetch_add(p, 1, __ATOMIC_RELAXED) : 0; }
 inline void add_relaxed(u64* p, u64 v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }

@@ -1,0 +1,188 @@
+// The integers of a warp's subchunks on its stage, and the least and the largest of each: words as they are, or the bins of elements.
+#pragma once
+#include "choose.cuh"
+
+// What words become whose bins take no more than half of them.
+template <class T> struct Half { typedef T Type; };
+template <> struct Half<F64> { typedef Small64 Type; };
+
+template <class T> struct Integers {
+    typedef typename T::Word Word;
+    enum { PER_WARP = SUBCHUNKS_A_WARP };
+    enum { SURE, CHECKED, ANY, NONE };    // what bins take: no check, one, or a look at each; or there are none
+
+    uint4* words;    // the warp's stage
+    const Quantizer<T>& quantizer;
+    u32 lane;
+
+    DEV Stage<T> stage() const { return Stage<T>(words); }
+
+    // The warp's integers to the stage, the least and the largest of each subchunk to its lanes. The words are integers as they are, or bins found with no
+    // check or with one; false if not all of them can be found so.
+    template <class W, u32 TAKEN> DEV bool to_stage(const uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+        u32 beyond = 0;
+        least = most = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            if constexpr (T::BITS == 16) {
+                stage().at(k, lane) = q[k];
+                keep_extremes(k, q[k], least, most);
+                continue;
+            }
+            typename W::Word x[W::VALUES];
+            if constexpr (TAKEN == NONE) {
+                split(q[k], x);
+            } else {
+                Word v[T::VALUES];
+                split(q[k], v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) {
+                    if constexpr (TAKEN == SURE) x[i] = quantizer.sure_bin(Quantizer<T>::number_of_element(v[i]), beyond);
+                    else x[i] = wrap<W>(quantizer.plain_bin(v[i], plain));
+                }
+            }
+            Stage<W>(words).at(k, lane) = join(x);
+            if (T::BITS < 64) keep_extremes<W>(k, x, least, most);
+        }
+        if (T::BITS == 64) find_extremes<W>(least, most);
+        if constexpr (TAKEN == NONE) return true;
+        if constexpr (TAKEN == SURE) return __all_sync(FULL, beyond == 0 && quantizer.sure_range((u32)least, (u32)most));
+        return __all_sync(FULL, plain && quantizer.plain_range((Word)least, (Word)most));
+    }
+    template <class W> DEV void keep_extremes(u32 k, const typename W::Word (&x)[W::VALUES], typename W::Word& least, typename W::Word& most) const {
+        typename W::Word low, high;
+        extremes<W>(x, low, high);
+        keep(k, low, high, least, most);
+    }
+    DEV void keep_extremes(u32 k, uint4 pairs, u32& least, u32& most) const {
+        u32 low, high;
+        extremes_of_pairs(pairs, low, high);
+        keep(k, low, high, least, most);
+    }
+    template <class Number> DEV void keep(u32 k, Number low, Number high, Number& least, Number& most) const {
+        if (lane / Strip<T>::OF_SUBCHUNK == k) {
+            least = low;
+            most = high;
+        }
+    }
+    // The same of what is on the stage, by strips: a reduction over the lanes of words of 64 bits takes four times as much as of others.
+    template <class W> DEV void find_extremes(typename W::Word& least, typename W::Word& most) const {
+        __syncwarp();
+        const Strip<W> strip(Stage<W>(words), lane);
+        typename W::Word first[W::VALUES];
+        split(strip[0], first);
+        typename W::Signed low = first[0], high = low;
+        // In a loop that is short in code.
+#pragma unroll 1
+        for (u32 at = 0; uniform(at) < Strip<W>::END; at = settled(at + 2 * Strip<W>::NEXT)) {
+            const typename Strip<W>::Vector row[2] = {strip[at], strip[at + Strip<W>::NEXT]};
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                typename W::Word x[W::VALUES];
+                split(row[i], x);
+                const typename W::Signed a = x[0], b = x[1];
+                const bool rising = a < b;
+                low = least_of(low, rising ? a : b);
+                high = most_of(high, rising ? b : a);
+            }
+        }
+#pragma unroll
+        for (u32 distance = 1; distance < Strip<W>::OF_SUBCHUNK; distance *= 2) {
+            low = least_of(low, __shfl_sync(FULL, low, lane ^ distance));
+            high = most_of(high, __shfl_sync(FULL, high, lane ^ distance));
+        }
+        least = (typename W::Word)low;
+        most = (typename W::Word)high;
+    }
+    template <class Number> static DEV Number least_of(Number a, Number b) { return b < a ? b : a; }
+    template <class Number> static DEV Number most_of(Number a, Number b) { return a < b ? b : a; }
+    // Bins of words of 16 bits, which need no check.
+    DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
+        const PairQuantizer<T> pairs(quantizer);
+        through_stage(q, least, most, [&](uint4 v) { return pairs.integers(v); });
+    }
+    // By way of the stage, in a loop that is short in code: each vector of q as `integers` makes it.
+    template <class F> DEV void through_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most, const F& integers) const {
+        least = most = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k += 2) {
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                const uint4 x = integers(stage().at(k + i, lane));
+                stage().at(k + i, lane) = x;
+                if constexpr (T::BITS == 16) {
+                    keep_extremes(k + i, x, least, most);
+                } else {
+                    Word v[T::VALUES];
+                    split(x, v);
+                    keep_extremes<T>(k + i, v, least, most);
+                }
+            }
+        }
+    }
+    // The same with a check, in a loop that is short in code: registers cannot be indexed, but moved on.
+    template <class W> DEV bool one_by_one(uint4 (&q)[PER_WARP], typename W::Word& least, typename W::Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+            const uint4 now = q[0];
+#pragma unroll
+            for (int j = 1; j < PER_WARP; j++) q[j - 1] = q[j];
+            q[PER_WARP - 1] = now;
+            Word v[T::VALUES];
+            typename W::Word x[W::VALUES];
+            split(now, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<W>((typename W::Word)quantizer.plain_bin(v[i], plain));
+            Stage<W>(words).at(k, lane) = join(x);
+        }
+        find_extremes<W>(least, most);
+        return __all_sync(FULL, plain);
+    }
+    // The same where words have 32 bits.
+    DEV bool checked_bins(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+        through_stage(q, least, most, [&](uint4 v) {
+            u32 x[T::VALUES];
+            split(v, x);
+#pragma unroll
+            for (int j = 0; j < T::VALUES; j++) x[j] = quantizer.plain_bin(x[j], plain);
+            return join(x);
+        });
+        return __all_sync(FULL, plain && quantizer.plain_range(least, most));
+    }
+    // The same for any bins of elements that are on the stage.
+    DEV bool bins_to_stage(Word& least, Word& most) const {
+        const Quantizer<T> quantizer = this->quantizer;
+        bool plain = true;
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k++) {
+            uint4& mine = stage().at(k, lane);
+            Word v[T::VALUES], x[T::VALUES], low, high;
+            typename T::Float worst = 0;
+            split(mine, v);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = quantizer.any_bin(v[i], worst);
+            if (!__all_sync(FULL, worst <= quantizer.bound)) {
+                __syncwarp();    // else numbers of the loop would be kept for what is rare
+                split(mine, v);
+                quantizer.bins_of(v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) x[i] = v[i];
+                plain = false;
+            }
+            extremes<T>(x, low, high);
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] + Quantizer<T>::RAISED);
+            mine = join(x);
+            keep(k, (Word)(low + Quantizer<T>::RAISED), (Word)(high + Quantizer<T>::RAISED), least, most);
+        }
+        return __all_sync(FULL, plain && quantizer.plain_range(least, most));
+    }
+};
