@@ -138,7 +138,7 @@ pub(super) fn position_masks<const S: usize>(positions: &[u8]) -> [u64; 2] {
 }
 
 /// What a code without an exception has for a number in `numbers_of`: more than any width.
-pub(super) const NO_EXCEPTION: u8 = 0x80;
+const NO_EXCEPTION: u8 = 0x80;
 
 /// Numbers from 0 on, of which 64 from any exception on are looked up.
 pub(super) static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
@@ -153,8 +153,8 @@ pub(super) static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {
 
 /// The numbers 0, 1, 2, … of the exceptions at `positions`, at most `MAX_EXCEPTIONS`, for each code; `NO_EXCEPTION` where there is none.
 #[inline(always)]
-pub(super) fn numbers_of<const S: usize>(positions: &[u8]) -> Numbers {
-    let [low, high] = position_masks::<S>(positions);
+fn numbers_of(positions: &[u8]) -> Numbers {
+    let [low, high] = position_masks::<128>(positions);
     let before = low.count_ones() as usize;
     assert!(before <= MAX_EXCEPTIONS);
     let mut numbers = Numbers([0; 128]);
@@ -171,7 +171,7 @@ pub(super) fn numbers_of<const S: usize>(positions: &[u8]) -> Numbers {
 
 /// A byte for each code.
 #[repr(C, align(64))]
-pub(super) struct Numbers(pub [u8; 128]);
+struct Numbers([u8; 128]);
 
 /// High parts where they belong in their codes.
 #[repr(C, align(64))]
@@ -532,7 +532,7 @@ impl Simd<u32, 128> for Avx512 {
             }
             return merge_few(codes, positions, &parts.0);
         }
-        let numbers = numbers_of::<128>(positions);
+        let numbers = numbers_of(positions);
         // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
         // 16 at a time, and so are numbers.
         unsafe {
