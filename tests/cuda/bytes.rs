@@ -1,0 +1,343 @@
+//! Kernels give the bytes of the CPU, restore the same values, and refuse the same streams.
+
+use std::path::PathBuf;
+
+use sleek::device;
+use sleek::{DType, Device, Kind, Mode, Params, Profile};
+
+use crate::inputs::{KINDS, Random, data, element, settings, swap};
+use crate::shim::Shim;
+
+/// Compresses and restores on both paths and compares every byte; device pointers with the given offset.
+pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
+    let size = p.dtype.size();
+    let count = bytes.len() / size;
+    let expected = sleek::compress(p, bytes).unwrap();
+    let room = sleek::compress_bound(p, count).unwrap();
+    let src = shim.upload(0, bytes, offset);
+    let dst = shim.allocate(0, room);
+    let n = unsafe { device::compress(p, src.at(offset), count, dst.at(0), room, std::ptr::null_mut()) }.unwrap();
+    let stream = dst.read(0, n);
+    if stream != expected {
+        let at = stream.iter().zip(&expected).position(|(a, b)| a != b);
+        panic!("{what} {p:?}: {n} bytes, {} expected, first difference at {at:?}", expected.len());
+    }
+    let back = shim.allocate(0, bytes.len() + offset);
+    let restored = sleek::decompress(&expected).unwrap();
+    let n = unsafe {
+        device::decompress(
+            Device::Auto,
+            dst.at(0),
+            stream.len(),
+            None,
+            back.at(offset),
+            bytes.len(),
+            std::ptr::null_mut(),
+        )
+    };
+    assert_eq!(n.unwrap_or_else(|e| panic!("{what} {p:?}: {e}")), bytes.len());
+    if back.read(offset, bytes.len()) != restored {
+        let got = back.read(offset, bytes.len());
+        let at = got.iter().zip(&restored).position(|(a, b)| a != b);
+        panic!("{what} {p:?}: restored differently from byte {at:?}");
+    }
+}
+
+#[test]
+fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(88172645463325252);
+    for dtype in DType::ALL {
+        let per_chunk = 16384 / dtype.size();
+        for (i, kind) in KINDS.into_iter().enumerate() {
+            // Two chunks and a part, so that a chunk is whole, one follows another, and the last one is short.
+            let count = 2 * per_chunk + [1, per_chunk / 3, per_chunk - 1][i % 3];
+            let bytes = data(kind, dtype, count, &mut r);
+            for (j, p) in settings(dtype).iter().enumerate() {
+                let mut bytes = bytes.clone();
+                if p.big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                shim.set([4, 1, 3][(i + j) % 3], (i * 31 + j) as u32 % 5);
+                compare(shim, p, &bytes, 0, &format!("{kind} {dtype:?} {count}"));
+            }
+        }
+    }
+}
+
+/// Words of 16 bits go two in a register: every one of them, beside its neighbour, beside that of the other sign, and beside any.
+#[test]
+fn every_word_of_16_bits() {
+    let (shim, _turn) = Shim::get();
+    for dtype in [DType::F16, DType::BF16] {
+        for factor in [1u16, 0x8001, 40503] {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(factor).to_le_bytes()).collect();
+            for profile in [Profile::Fast, Profile::Adaptive] {
+                let lossless = Params { profile, ..Params::new(dtype) };
+                compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
+                for bound in [0.1, 1.25, 1.5, 1.75, 9.0] {
+                    let p = lossless.clone().with_bound(Mode::Abs, bound);
+                    compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
+                }
+            }
+        }
+        // Powers of two and the words beside them, each alone in a subchunk: where numbers are kept bit for bit begins at one.
+        let alone = |w: u16| (0..256).flat_map(move |i| if i == w % 251 { w } else { 0 }.to_le_bytes());
+        let powers = (0..=u16::MAX).step_by(1 << 10).flat_map(|w| [w.wrapping_sub(1), w, w + 1]);
+        let fast = Params { profile: Profile::Fast, ..Params::new(dtype) };
+        compare(shim, &fast.with_bound(Mode::Abs, 0.1), &powers.flat_map(alone).collect::<Vec<u8>>(), 0, "alone");
+    }
+}
+
+#[test]
+fn bins_of_values_between_two_are_those_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(7);
+    for dtype in [DType::F32, DType::F64] {
+        // Where the step is twice the bound no bin is sure without a check, as it is for 0.375 and 5, else those near 0 are.
+        for bound in [0.375, 5.0, 0.3, 1e-3] {
+            let bytes: Vec<u8> = (0..3 * 16384 / dtype.size() + 7)
+                .flat_map(|i| {
+                    let bin = ((r.unit() - 0.5) * f64::from(1u32 << (i / 256 % 22))).round();
+                    let beside = [0.0, 1e-7, -1e-7][i % 3] * (bin.abs() + 1.0);
+                    element(dtype, (2.0 * bin + 1.0 + beside) * bound)
+                })
+                .collect();
+            shim.set(2, u32::from(bound < 1.0));
+            compare(shim, &Params::new(dtype).with_bound(Mode::Abs, bound), &bytes, 0, &format!("{dtype:?} {bound}"));
+        }
+    }
+}
+
+#[test]
+fn every_length_and_alignment() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(2463534242);
+    for dtype in [DType::F32, DType::F64, DType::BF16, DType::U8] {
+        let per_chunk = 16384 / dtype.size();
+        for count in [0, 1, 2, 3, 127, 128, 129, per_chunk - 1, per_chunk, per_chunk + 1, 5 * per_chunk] {
+            let bytes = data("smooth", dtype, count, &mut r);
+            for p in [Params::new(dtype), Params { profile: Profile::Fast, ..Params::new(dtype) }] {
+                compare(shim, &p, &bytes, 0, "length");
+                compare(shim, &p, &bytes, dtype.size(), "offset");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_chunks_wait_for_each_other() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(77);
+    // More than a group, more than the look-ahead reads at once.
+    let bytes = data("widths", DType::F32, 4096 * 300 + 17, &mut r);
+    for (blocks, seed) in [(1, 0), (2, 3), (7, 1), (8, 9)] {
+        shim.set(blocks, seed);
+        let p = Params { profile: Profile::Fast, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-4) };
+        compare(shim, &p, &bytes, 0, "many");
+    }
+    compare(shim, &Params::new(DType::F32).with_bound(Mode::Abs, 1e-2), &bytes, 0, "many");
+}
+
+#[test]
+fn ranges() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(5);
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        let size = dtype.size();
+        let count = 70 * 16384 / size + 100;
+        let bytes = data("smooth", dtype, count, &mut r);
+        let stream = sleek::compress(&Params::new(dtype).with_bound(Mode::Abs, 1e-3), &bytes).unwrap();
+        let whole = sleek::decompress(&stream).unwrap();
+        let src = shim.upload(0, &stream, 0);
+        for (first, n) in [
+            (0, count),
+            (0, 1),
+            (count - 1, 1),
+            (4095, 2),
+            (4096, 4096),
+            (1000, 12345),
+            (64 * 16384 / size - 3, 50),
+            (17, 0),
+        ] {
+            let dst = shim.allocate(0, n * size);
+            let written = unsafe {
+                device::decompress(
+                    Device::Auto,
+                    src.at(0),
+                    stream.len(),
+                    Some((first as u64, n)),
+                    dst.at(0),
+                    n * size,
+                    std::ptr::null_mut(),
+                )
+            };
+            assert_eq!(written.unwrap(), n * size);
+            assert_eq!(dst.read(0, n * size), &whole[first * size..(first + n) * size], "{dtype:?} {first} {n}");
+        }
+        let dst = shim.allocate(0, size);
+        let beyond = unsafe {
+            device::decompress(
+                Device::Auto,
+                src.at(0),
+                stream.len(),
+                Some((count as u64, 1)),
+                dst.at(0),
+                size,
+                std::ptr::null_mut(),
+            )
+        };
+        assert_eq!(beyond.unwrap_err().kind, Kind::OutOfRange);
+    }
+}
+
+/// The header has the range, so that equal bytes are equal ranges.
+#[test]
+fn value_ranges_leave_out_what_does_not_count() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(4711);
+    let (infinity, nan) = (f64::INFINITY, f64::NAN);
+    // What lies among smooth data, the first of it at both ends; and fill values: ends of the range, what hides an end, no number of the type.
+    let odd = [[-200.0, 300.0, 7.0], [-0.0, 0.0, -200.0], [nan, infinity, -infinity], [300.0, nan, -infinity]];
+    let fills = [None, Some(300.0), Some(-200.0), Some(0.0), Some(nan), Some(infinity), Some(0.1), Some(1e300)];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let size = dtype.size();
+        // One element; less than a vector; several pieces, some vectors and a few elements more; and all of these at any offset.
+        for (round, count) in [1, 5, 16 / size, (2 * 16384 + 1600) / size + 3].into_iter().enumerate() {
+            for (i, fill) in fills.into_iter().enumerate() {
+                let kept = odd[(round + i) % odd.len()];
+                let mut bytes = data("smooth", dtype, count, &mut r);
+                for at in [0, count - 1].into_iter().chain((0..count).filter(|_| r.next().is_multiple_of(40))) {
+                    let v = if at == 0 || at + 1 == count { kept[0] } else { kept[at % 3] };
+                    bytes[at * size..(at + 1) * size].copy_from_slice(&element(dtype, v));
+                }
+                check_range(shim, dtype, fill, i, &mut bytes);
+            }
+            // Nothing counts; zeros alone; numbers below the normal ones; any bits.
+            for (i, v) in [nan, infinity, -infinity, 5.0, 0.0, -0.0].into_iter().enumerate() {
+                let mut bytes = element(dtype, v).repeat(count);
+                if v == 0.0 {
+                    (0..count).step_by(3).for_each(|at| bytes[(at + 1) * size - 1] ^= 0x80);
+                }
+                check_range(shim, dtype, Some(5.0), i, &mut bytes);
+            }
+            let mut bytes = data("bits", dtype, count, &mut r);
+            check_range(shim, dtype, None, round, &mut bytes);
+            // Without the exponent, whose lowest bits are in the byte below the highest where it has 8 or 11.
+            let kept = if dtype == DType::F16 { [0xff, 0x83] } else { [0x0f, 0x80] };
+            bytes.chunks_exact_mut(size).for_each(|b| (0..2).for_each(|i| b[size - 2 + i] &= kept[i]));
+            check_range(shim, dtype, None, round + 1, &mut bytes);
+        }
+    }
+}
+
+/// Compares a range that is measured on both paths, in either byte order, at an offset that goes with `round`.
+fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usize, bytes: &mut [u8]) {
+    let offset = [0, dtype.size(), 1, 16 - dtype.size()][round % 4];
+    let p = Params { fill_value: fill, profile: Profile::Fast, ..Params::new(dtype).with_bound(Mode::Noa, 1e-3) };
+    compare(shim, &p, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
+    swap(bytes, dtype.size());
+    compare(shim, &Params { big_endian: true, ..p }, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
+    swap(bytes, dtype.size());
+}
+
+/// Puts a checksum that fits over header and index, and over group 0, as a hostile writer would.
+fn resign(stream: &mut [u8]) {
+    use sleek::stage::checksum;
+    let count = u64::from_le_bytes(stream[16..24].try_into().unwrap());
+    if count > 1 << 20 {
+        return;
+    }
+    let chunks = (count as usize * 4).div_ceil(16384);
+    let groups = chunks.div_ceil(64);
+    let entries = 64 + 16 * groups;
+    let bodies = (entries + 2 * chunks).next_multiple_of(16);
+    if bodies > stream.len() {
+        return;
+    }
+    let mut at = bodies;
+    for g in 0..groups {
+        let mut sum = 0u64;
+        for c in g * 64..((g + 1) * 64).min(chunks) {
+            let units = (stream[entries + 2 * c] as usize | (stream[entries + 2 * c + 1] as usize & 7) << 8) * 16;
+            let Some(body) = stream.get(at..at + units) else { return };
+            sum = sum.wrapping_add(checksum::of_chunk(body, c % 64));
+            at += units;
+        }
+        stream[64 + 16 * g + 8..64 + 16 * g + 16].copy_from_slice(&sum.to_le_bytes());
+    }
+    let sum = checksum::of_index(&stream[..bodies]);
+    stream[56..64].copy_from_slice(&sum.to_le_bytes());
+}
+
+#[test]
+fn corrupt_streams_are_refused_as_on_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(99);
+    let bytes = data("spikes", DType::F32, 4096 * 2, &mut r);
+    let p = Params::new(DType::F32).with_bound(Mode::Abs, 1e-2);
+    let sound = sleek::compress(&p, &bytes).unwrap();
+    let mut refused = 0;
+    for round in 0..600 {
+        let mut stream = sound.clone();
+        for _ in 0..=round % 3 {
+            // Header and tails steer the decoder; the payload does not.
+            let at = match r.next() % 4 {
+                0 => r.next() as usize % 96,
+                1 => 96 + r.next() as usize % 16,
+                _ => r.next() as usize % stream.len(),
+            };
+            stream[at] ^= 1 << (r.next() % 8);
+        }
+        if round % 4 == 3 {
+            stream.truncate(r.next() as usize % stream.len());
+        } else if round % 2 == 0 {
+            resign(&mut stream);
+        }
+        let src = shim.upload(0, &stream, 0);
+        let dst = shim.allocate(0, bytes.len() + 64);
+        let gpu = unsafe {
+            device::decompress(
+                Device::Auto,
+                src.at(0),
+                stream.len(),
+                None,
+                dst.at(0),
+                bytes.len(),
+                std::ptr::null_mut(),
+            )
+        };
+        let cpu = sleek::decompress(&stream);
+        assert_eq!(gpu.is_ok(), cpu.is_ok(), "round {round}: {gpu:?}, {:?}", cpu.err());
+        refused += u32::from(cpu.is_err());
+        if let Ok(restored) = cpu {
+            assert_eq!(dst.read(0, restored.len()), restored);
+        }
+        assert!(dst.read(bytes.len(), 64).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+    }
+    assert!((300..600).contains(&refused), "{refused}");
+}
+
+#[test]
+fn real_fields() {
+    let (shim, _turn) = Shim::get();
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let dtype = match path.extension().and_then(|x| x.to_str()) {
+            Some("f32") => DType::F32,
+            Some("f64") => DType::F64,
+            _ => continue,
+        };
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(400_000);
+        for p in [
+            Params::new(dtype),
+            Params::new(dtype).with_bound(Mode::Noa, 1e-3),
+            Params::new(dtype).with_bound(Mode::Noa, 1e-6),
+        ] {
+            compare(shim, &p, &bytes, 0, &path.display().to_string());
+            compare(shim, &Params { profile: Profile::Fast, ..p }, &bytes, 0, &path.display().to_string());
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Calls: where pointers lead, too little room, asynchronous ones, batches.
+
+use std::ffi::c_void;
+
+use sleek::cuda::batch::{self, Item};
+use sleek::device::{self, Place};
+use sleek::{DType, Device, Kind, Mode, Params, Profile};
+
+use crate::inputs::{KINDS, Random, data};
+use crate::shim::{Memory, Shim};
+
+#[test]
+fn pointers_of_every_kind_mix() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(3);
+    let bytes = data("smooth", DType::F64, 5000, &mut r);
+    let p = Params::new(DType::F64).with_bound(Mode::Abs, 1e-4);
+    let expected = sleek::compress(&p, &bytes).unwrap();
+    let room = sleek::compress_bound(&p, 5000).unwrap();
+    // Device 1, to see that the number is found out.
+    let (on_gpu, gpu_room) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
+    assert_eq!(device::place(on_gpu.at(8).cast()), Place::Device(1));
+    assert_eq!(device::place(bytes.as_ptr().cast()), Place::Host);
+    let mut host = vec![0; room];
+    // Device to host: a compressed download. A caller's context stays current.
+    shim.set_current(0x1000);
+    let n = unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    assert_eq!(host[..n], expected);
+    // A context keeps one workspace; nothing else of a call stays. Device 0 has its own from here on.
+    let cuda = Params { device: Device::Cuda, ..p.clone() };
+    unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    let live = shim.number("shim_live_allocations");
+    // Host to device: the compressed upload of a stream.
+    let back = shim.allocate(1, bytes.len());
+    unsafe { device::decompress(Device::Auto, host.as_ptr(), n, None, back.at(0), bytes.len(), std::ptr::null_mut()) }
+        .unwrap();
+    assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
+    drop(back);
+    // Host to device compression, and everything on the host by request.
+    let n = unsafe { device::compress(&p, bytes.as_ptr(), 5000, gpu_room.at(0), room, std::ptr::null_mut()) }.unwrap();
+    assert_eq!(gpu_room.read(0, n), expected);
+    let launches = shim.number("shim_launches");
+    let n = unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }
+        .unwrap();
+    assert_eq!(host[..n], expected);
+    assert!(shim.number("shim_launches") > launches);
+    assert_eq!(shim.current(), 0x1000);
+    assert_eq!(shim.number("shim_live_allocations"), live);
+    assert_eq!(gpu_room.read(0, n), expected);
+    // A stream of the other device, and a CPU that cannot reach the data.
+    let stream = 0x5000 as *mut c_void;
+    let wrong = unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
+    assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
+    let cpu = Params { device: Device::Cpu, ..p.clone() };
+    let wrong = unsafe { device::compress(&cpu, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) };
+    assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
+    // The caller's stream is the one that is used.
+    let stream = 0x5100 as *mut c_void;
+    unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) }.unwrap();
+    let last: extern "C" fn() -> *mut c_void = unsafe { std::mem::transmute(shim.symbol("shim_last_stream")) };
+    assert_eq!(last(), stream);
+    assert_eq!(shim.current(), 0x1000);
+    shim.set_current(0);
+}
+
+#[test]
+fn too_little_room() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(4);
+    let bytes = data("bits", DType::F32, 4096 * 3, &mut r);
+    let p = Params::new(DType::F32);
+    let need = sleek::compress(&p, &bytes).unwrap().len();
+    let src = shim.upload(0, &bytes, 0);
+    for room in [0, 64, 100, need - 1, need] {
+        let dst = shim.allocate(0, need + 64);
+        let done = unsafe { device::compress(&p, src.at(0), 4096 * 3, dst.at(0), room, std::ptr::null_mut()) };
+        if room == need {
+            assert_eq!(done.unwrap(), need);
+        } else {
+            assert_eq!(done.unwrap_err().kind, Kind::BufferTooSmall, "{room}");
+        }
+        assert!(dst.read(room, need + 64 - room).iter().all(|b| *b == 0xA5), "{room}");
+    }
+}
+
+#[test]
+fn asynchronous_calls_leave_their_result_on_the_device() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(6);
+    let bytes = data("smooth", DType::F32, 10000, &mut r);
+    let p = Params::new(DType::F32).with_bound(Mode::Noa, 1e-3);
+    let expected = sleek::compress(&p, &bytes).unwrap();
+    let room = sleek::compress_bound(&p, 10000).unwrap();
+    let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
+    let (workspace, result) = (shim.allocate(0, sleek::cuda::WORKSPACE_BYTES), shim.allocate(0, 16));
+    sleek::cuda::prepare(DType::F32, 0, std::ptr::null_mut()).unwrap();
+    let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
+    unsafe {
+        let null = std::ptr::null_mut();
+        sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null)
+            .unwrap();
+        assert_eq!(result.read(0, 8), (expected.len() as u64).to_le_bytes());
+        assert_eq!(dst.read(0, expected.len()), expected);
+        sleek::cuda::decompress_async(
+            DType::F32,
+            dst.at(0),
+            room,
+            back.at(0),
+            (0, 10000),
+            result.at(0),
+            workspace.at(0),
+            null,
+        )
+        .unwrap();
+        assert_eq!(result.read(8, 4), [0; 4]);
+        assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
+        let wrong =
+            sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
+        assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
+    }
+    assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
+}
+
+#[test]
+fn a_batch_gives_the_bytes_of_single_calls() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(31);
+    for (round, (dtype, profile)) in
+        [(DType::F32, Profile::Fast), (DType::F64, Profile::Adaptive), (DType::U16, Profile::Adaptive)]
+            .into_iter()
+            .enumerate()
+    {
+        let per_chunk = 16384 / dtype.size();
+        // More arrays than one launch lists; some empty, one of more than a group, some whose stream will not fit.
+        let arrays: Vec<Vec<u8>> = (0..100)
+            .map(|i| {
+                let count = [0, 1, 100, per_chunk, 3 * per_chunk + 5, per_chunk - 1][i % 6];
+                data(KINDS[i % 10], dtype, if i == 50 { 70 * per_chunk } else { count }, &mut r)
+            })
+            .collect();
+        let mut p = Params { profile, ..Params::new(dtype) };
+        if dtype.is_float() {
+            p = p.with_bound(Mode::Noa, 1e-3);
+        }
+        let expected: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(&p, a).unwrap()).collect();
+        let small = |i: usize| i % 40 == 9;
+        let count = |i: usize| arrays[i].len() / dtype.size();
+        let room =
+            |i: usize| if small(i) { expected[i].len() - 16 } else { sleek::compress_bound(&p, count(i)).unwrap() };
+        let src: Vec<Memory> = arrays.iter().map(|a| shim.upload(0, a, 0)).collect();
+        let dst: Vec<Memory> = (0..arrays.len()).map(|i| shim.allocate(0, room(i) + 64)).collect();
+        let back: Vec<Memory> = arrays.iter().map(|a| shim.allocate(0, a.len())).collect();
+        let workspace = shim.allocate(0, batch::workspace_bytes(arrays.len()));
+        let results = shim.allocate(0, 16 * arrays.len());
+        let result = |i: usize| {
+            let bytes = results.read(16 * i, 12);
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            (word(0) as usize, word(8) as i32)
+        };
+        shim.set([5, 1, 3][round], round as u32);
+        sleek::cuda::prepare(dtype, 0, std::ptr::null_mut()).unwrap();
+        let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
+        let null = std::ptr::null_mut();
+        let items: Vec<Item> =
+            (0..arrays.len()).map(|i| Item::new(src[i].at(0), dst[i].at(0), count(i) as u64, room(i) as u64)).collect();
+        unsafe { batch::compress_async(&p, &items, results.at(0), workspace.at(0), null) }.unwrap();
+        for i in 0..arrays.len() {
+            if small(i) {
+                assert_eq!(result(i), (0, Kind::BufferTooSmall.code()), "{i}");
+            } else {
+                assert_eq!(result(i), (expected[i].len(), 0), "{i}");
+                assert!(dst[i].read(0, expected[i].len()) == expected[i], "{dtype:?} {i}");
+            }
+            assert!(dst[i].read(room(i), 64).iter().all(|b| *b == 0xA5), "{i}");
+        }
+        // One stream is damaged, one belongs to an array of another length.
+        unsafe { *dst[50].at(expected[50].len() - 1) ^= 1 };
+        let items: Vec<Item> = (0..arrays.len())
+            .map(|i| Item::new(dst[i].at(0), back[i].at(0), count(i) as u64 - u64::from(i == 2), room(i) as u64))
+            .collect();
+        unsafe { batch::decompress_async(dtype, &items, results.at(0), workspace.at(0), null) }.unwrap();
+        for i in (0..arrays.len()).filter(|i| !small(*i)) {
+            let status = if i == 50 {
+                Kind::Corrupt.code()
+            } else if i == 2 {
+                Kind::OutOfRange.code()
+            } else {
+                0
+            };
+            assert_eq!(result(i).1, status, "{i}");
+            if status == 0 {
+                assert_eq!(result(i).0, arrays[i].len());
+                assert!(back[i].read(0, arrays[i].len()) == sleek::decompress(&expected[i]).unwrap(), "{dtype:?} {i}");
+            }
+        }
+        assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
+        let mut crooked = items;
+        crooked[7] = Item::new(dst[7].at(4), back[7].at(0), 1, 64);
+        let wrong = unsafe { batch::decompress_async(dtype, &crooked, results.at(0), workspace.at(0), null) };
+        assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
+        unsafe { batch::compress_async(&p, &[], results.at(0), workspace.at(0), null) }.unwrap();
+    }
+}
