@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -411,6 +412,14 @@ fn devices_are_written_to_not_replaced() {
 fn an_interruption_leaves_nothing() {
     let bench = Bench::new();
     let mut command = bench.command("compress --dtype f32 --lossless - out");
+    // A program started in the background inherits that the signal is ignored, and would rightly go on ignoring it.
+    // SAFETY: `signal` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        })
+    };
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     // Kept open until the end: `wait` would close it, and the command could then finish first.
     let _input = child.stdin.take();
