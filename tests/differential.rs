@@ -193,6 +193,14 @@ fn broken_rules_are_refused() {
         change(&mut packed);
         assert_eq!(agreed(&stream_of(&packed).bytes(), what), None, "{what} was accepted");
     }
+    // A bit behind the last high part: three of three bits leave seven of the second byte.
+    let mut body = valid().body();
+    let positions = body.windows(3).position(|p| p == [3, 100, 127]).unwrap();
+    for (bit, is_legal) in [(0, true), (1, false), (7, false)] {
+        body[positions + 4] = 1 << bit;
+        let stream = Stream { bodies: vec![Body::Packed(body.clone())], ..stream_of(&valid()) };
+        assert_eq!(agreed(&stream.bytes(), "a bit behind high parts").is_some(), is_legal, "bit {bit}");
+    }
     // The exponent map where it has no place.
     for (what, dtype, step_w, shift) in
         [("quantized", DType::F32, 4, 0), ("shifted", DType::F32, 0, 1), ("of integers", DType::I32, 0, 0)]

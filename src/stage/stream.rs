@@ -77,6 +77,7 @@ pub fn copy_piece(src: &[u8], dst: &mut [u8]) {
     copy_pieces(src, dst);
 }
 
+/// The same as a part of `copy_lines`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn copy_pieces(src: &[u8], dst: &mut [u8]) {

@@ -43,7 +43,7 @@ pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
 /// A subchunk on its way to its place.
 pub type Staged = [Line; SUBCHUNK_BYTES / 64];
 
-/// Its bytes.
+/// The bytes of a subchunk on its way.
 #[inline(always)]
 pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
     stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
@@ -98,7 +98,8 @@ pub trait SimdLevel {
         scalar::ascend_below::<S>(positions)
     }
 
-    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for all subchunks in their order. `last` is of use from one to the next.
+    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for all subchunks in their order.
+    /// `last` is of use from one to the next.
     #[inline(always)]
     fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
         stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]);
