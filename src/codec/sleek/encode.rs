@@ -148,12 +148,17 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     Some((Kind::Packed, bytes))
 }
 
+/// The data of subchunk `s`, if they do not end within it.
+#[inline(always)]
+fn whole(src: &[u8], s: usize) -> Option<&[u8; SUBCHUNK_BYTES]> {
+    src.get(s * SUBCHUNK_BYTES..)?.first_chunk()
+}
+
 /// Reads the words of subchunk `s`; behind the end of the data its last word again.
 #[inline(always)]
 fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &mut [W; S]) {
     let size = size_of::<W>();
-    let whole = src.get(s * SUBCHUNK_BYTES..).and_then(|rest| rest.first_chunk::<SUBCHUNK_BYTES>());
-    match whole {
+    match whole(src, s) {
         Some(data) => (0..S).for_each(|i| words[i] = W::load(&data[i * size..(i + 1) * size])),
         None => {
             let last = src.len() / size - 1;
@@ -247,11 +252,20 @@ fn small_integers<E: Element, const S: usize>(
     ahead: &mut Ahead,
     integer: impl Fn(E::Word) -> E::Word,
 ) {
+    let size = size_of::<E::Word>();
+    let mut loaded = [E::Word::ZERO; S];
     for (s, small) in words[1..].iter_mut().enumerate() {
         ahead.fetch(1);
-        let mut subchunk = [E::Word::ZERO; S];
-        load::<E::Word, S>(plan, src, s, &mut subchunk);
-        (0..S).for_each(|i| small[i] = integer(subchunk[i]).saturate16());
+        // What need not be put together first is read from where it is.
+        match whole(src, s).filter(|_| !plan.big_endian) {
+            Some(data) => {
+                (0..S).for_each(|i| small[i] = integer(E::Word::load(&data[i * size..][..size])).saturate16())
+            }
+            None => {
+                load::<E::Word, S>(plan, src, s, &mut loaded);
+                (0..S).for_each(|i| small[i] = integer(loaded[i]).saturate16());
+            }
+        }
     }
 }
 
