@@ -21,7 +21,7 @@ use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode, Subchunks};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
-use crate::stage::simd::{HIGHS, POSITIONS, SideBySide, Simd};
+use crate::stage::simd::{HIGHS, POSITIONS, SideBySide, Simd, scalar};
 use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
@@ -140,11 +140,13 @@ pub struct Extremes<W> {
 impl<W: Word> Extremes<W> {
     /// Of the subchunks of a chunk.
     #[inline(always)]
-    pub fn of<const S: usize>(words: &Words<W, S>, ahead: &mut Ahead) -> Self {
+    pub fn of<const S: usize, P: Simd<W, S>>(words: &Words<W, S>, ahead: &mut Ahead) -> Self {
         let mut all = Extremes { least: [W::ZERO; SUBCHUNKS], most: [W::ZERO; SUBCHUNKS] };
-        for (s, x) in words[1..].iter().enumerate() {
-            ahead.fetch(2);
-            (all.least[s], all.most[s]) = extremes(x);
+        for (q, quarter) in words[1..].as_chunks().0.iter().enumerate() {
+            ahead.fetch(2 * QUARTER);
+            let (least, most) = P::extremes(quarter);
+            all.least[q * QUARTER..][..QUARTER].copy_from_slice(&least);
+            all.most[q * QUARTER..][..QUARTER].copy_from_slice(&most);
         }
         all
     }
@@ -161,17 +163,6 @@ impl<W: Word> Extremes<W> {
         let beyond = |x: W| (x ^ x.sar(W::BITS - 1)) >> (bits - 1);
         self.least.iter().chain(&self.most).fold(W::ZERO, |any, x| any | beyond(*x)) == W::ZERO
     }
-}
-
-/// Least and largest value, as signed numbers.
-#[inline(always)]
-fn extremes<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
-    let (mut least, mut most) = (!W::ZERO, W::ZERO);
-    for x in x {
-        least = least.min(x.biased());
-        most = most.max(x.biased());
-    }
-    (least.biased(), most.biased())
 }
 
 /// The mode of step 1, by the totals of offset, zigzag, delta and special.
@@ -369,7 +360,7 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     } else if special == Special::Exponent {
         SubMode::Special
     } else {
-        choices.bases[s] = extremes(&words[1 + s]).0;
+        choices.bases[s] = scalar::extremes_of(&words[1 + s]).0;
         choices.based |= 1 << s;
         SubMode::Offset
     };

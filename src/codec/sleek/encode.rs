@@ -109,7 +109,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         None => {
             let words = view(words);
             let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
-            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of(words, &mut ahead));
+            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(words, &mut ahead));
             encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut ahead, out)
         }
     };
@@ -235,7 +235,7 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     } else {
         small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
     }
-    let extremes = Extremes::of(words, ahead);
+    let extremes = Extremes::of::<S, P>(words, ahead);
     if !extremes.fit(SMALL_BITS) {
         *too_wide = LIKE_THE_LAST;
         return None;

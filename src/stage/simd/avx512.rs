@@ -11,9 +11,10 @@ use super::avx512_choose::{lanes32, lanes64};
 use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
+use super::avx512_quarter as quarter;
 use super::scalar;
 use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged};
-use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 use crate::stage::word::Word;
 
@@ -456,6 +457,16 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
+    fn extremes(x: &[[u32; 128]; QUARTER]) -> ([u32; QUARTER], [u32; QUARTER]) {
+        quarter::extremes32(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u32; 128]; QUARTER], least: &[u32; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals32(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
     fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
         pack16s::<8>(codes, n, out);
     }
@@ -565,6 +576,16 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
+    fn extremes(x: &[[u64; 64]; QUARTER]) -> ([u64; QUARTER], [u64; QUARTER]) {
+        quarter::extremes64(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u64; 64]; QUARTER], least: &[u64; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals64(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
     fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
         pack64::<8>(codes, n, out);
     }
@@ -644,6 +665,16 @@ impl Simd<u64, 64> for Avx512 {
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
+    #[inline(always)]
+    fn extremes(x: &[[u16; S]; QUARTER]) -> ([u16; QUARTER], [u16; QUARTER]) {
+        quarter::extremes16(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u16; S]; QUARTER], least: &[u16; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals16(x, least, exponent_bits)
+    }
+
     #[inline(always)]
     fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
         pack32s(codes, n, out);

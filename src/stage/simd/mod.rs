@@ -18,6 +18,8 @@ mod avx512_lanes16;
 mod avx512_lanes8;
 #[cfg(target_arch = "x86_64")]
 mod avx512_pack;
+#[cfg(target_arch = "x86_64")]
+mod avx512_quarter;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
@@ -141,6 +143,12 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     #[inline(always)]
     fn try_sum_up(twice: bool, codes: &mut [W; S]) -> bool {
         scalar::try_sum_up(twice, codes)
+    }
+
+    /// The least and the largest value of each subchunk of a quarter of a chunk, as signed numbers.
+    #[inline(always)]
+    fn extremes(x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
+        scalar::extremes(x)
     }
 
     /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in

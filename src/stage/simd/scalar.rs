@@ -76,6 +76,27 @@ pub fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], su
     sum_up(start, twice, sums);
 }
 
+/// Least and largest value, as signed numbers.
+#[inline(always)]
+pub fn extremes_of<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
+    let (mut least, mut most) = (!W::ZERO, W::ZERO);
+    for x in x {
+        least = least.min(x.biased());
+        most = most.max(x.biased());
+    }
+    (least.biased(), most.biased())
+}
+
+/// See `Simd::extremes`.
+#[inline(always)]
+pub fn extremes<W: Word, const S: usize>(x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
+    let (mut least, mut most) = ([W::ZERO; QUARTER], [W::ZERO; QUARTER]);
+    for (s, x) in x.iter().enumerate() {
+        (least[s], most[s]) = extremes_of(x);
+    }
+    (least, most)
+}
+
 /// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
 #[inline(always)]
 pub fn totals<W: Word, const S: usize>(

@@ -34,7 +34,7 @@ fn check<W: Word, const S: usize, P: Simd<W, S>>(exponent_bits: u32) {
     let mut r = Random(1);
     for n in 1..=W::BITS {
         let of_width = words::<W, S>(&mut r, n);
-        totals::<W, S, P>(&of_width, exponent_bits);
+        of_quarters::<W, S, P>(&of_width, exponent_bits);
         for codes in of_width {
             packing::<W, S, P>(&codes, n);
             choosing::<W, S, P>(&codes);
@@ -99,8 +99,10 @@ fn bytes<const S: usize, P: SimdLevel>() {
     }
 }
 
-fn totals<W: Word, const S: usize, P: Simd<W, S>>(words: &[[W; S]; 4], exponent_bits: u32) {
-    let quarter: [[W; S]; QUARTER] = std::array::from_fn(|s| words[s % 4]);
+fn of_quarters<W: Word, const S: usize, P: Simd<W, S>>(words: &[[W; S]; 4], exponent_bits: u32) {
+    let mut quarter: [[W; S]; QUARTER] = std::array::from_fn(|s| words[s % 4]);
+    quarter.iter_mut().enumerate().for_each(|(s, x)| x.rotate_left(s));
+    assert_eq!(P::extremes(&quarter), Scalar::extremes(&quarter), "{quarter:x?}");
     for e in [None, Some(exponent_bits)] {
         for least in [quarter.map(|x| x[9]), [W::ZERO; QUARTER]] {
             assert_eq!(P::totals(&quarter, &least, e), Scalar::totals(&quarter, &least, e), "{words:x?}");
