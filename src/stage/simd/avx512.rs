@@ -106,35 +106,50 @@ pub(super) const fn unpack_table<const ROWS: usize>(lane_bytes: usize) -> [Unpac
 static UNPACK32: [Unpack; 33] = unpack_table(4);
 static UNPACK64: [Unpack; 65] = unpack_table(8);
 
+/// The sum of four products of 8 × 8 bits: of what `table` has for `bytes`, and of `low_bits`, which are transposed.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn bit_products(bytes: __m256i, table: __m256i, low_bits: __m256i) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let h = _mm256_gf2p8affine_epi64_epi8::<0>(_mm256_set1_epi64x(DIAGONAL), _mm256_shuffle_epi8(table, bytes));
+        let rows = _mm256_gf2p8affine_epi64_epi8::<0>(h, low_bits);
+        let pairs = _mm_xor_si128(_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows));
+        _mm_cvtsi128_si64(_mm_xor_si128(pairs, _mm_unpackhi_epi64(pairs, pairs))) as u64
+    }
+}
+
+/// Bit m in byte m: a product with it turns bits into rows, bit j of them being row 7 - j before.
+const DIAGONAL: i64 = 0x8040_2010_0804_0201_u64 as i64;
+
 /// A word with bit p set for each position p in 0 … 63, and one for 64 … 127, if S is that many. At most `MAX_EXCEPTIONS` positions; always the work
 /// for that many, since a loop whose length cannot be predicted costs more.
+///
+/// Position j is two bytes with one bit each: in h that of its byte in the word, in l that of its bit in the byte. Byte b of the word is the sum of h[j].b · l[j]
+/// over j: a product of matrices of bits, which an instruction does for 8 positions. It wants both with j along the bits.
 #[inline(always)]
 pub(super) fn position_masks<const S: usize>(positions: &[u8]) -> [u64; 2] {
     const { assert!(MAX_EXCEPTIONS == 32) };
+    // One bit for each value of three bits; the last one's for 0 in `LOW_BITS`, as the product takes rows of one factor from the last on.
+    const BYTES: i64 = DIAGONAL;
+    const LOW_BITS: i64 = 0x0102_0408_1020_4080;
     // SAFETY: only code of this level calls this; the masked load touches the positions alone.
     unsafe {
         let present = (u64::MAX >> (64 - positions.len())) as __mmask32;
+        // Behind the last position 0xff, for which a table gives 0.
         let all = _mm256_mask_loadu_epi8(_mm256_set1_epi8(-1), present, positions.as_ptr().cast());
-        let (head, tail) = (_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all));
-        let one = _mm512_set1_epi64(1);
-        let half = _mm512_set1_epi64(64);
-        let (mut low, mut high) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-        for eight in [head, _mm_srli_si128::<8>(head), tail, _mm_srli_si128::<8>(tail)] {
-            // A shift by 64 or more leaves no bit: neither for the other half's positions nor for the 0xff behind the last.
-            let p = opaque(_mm512_cvtepu8_epi64(eight));
-            low = _mm512_or_si512(low, left64(one, p));
-            if S > 64 {
-                high = _mm512_or_si512(high, left64(one, _mm512_sub_epi64(p, half)));
-            }
-        }
+        let bytes = _mm256_and_si256(_mm256_srli_epi16::<3>(all), _mm256_set1_epi8(0x0f));
+        let low_bits = _mm256_gf2p8affine_epi64_epi8::<0>(
+            _mm256_set1_epi64x(DIAGONAL),
+            _mm256_shuffle_epi8(_mm256_set1_epi64x(LOW_BITS), all),
+        );
         if S <= 64 {
-            return [_mm512_reduce_or_epi64(low) as u64, 0];
+            return [bit_products(bytes, _mm256_set1_epi64x(BYTES), low_bits), 0];
         }
-        // The low and the high word of each 128-bit lane, then of all four lanes.
-        let pairs = _mm512_or_si512(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
-        let halves = _mm256_or_si256(_mm512_castsi512_si256(pairs), _mm512_extracti64x4_epi64::<1>(pairs));
-        let both = _mm_or_si128(_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
-        [_mm_cvtsi128_si64(both) as u64, _mm_extract_epi64::<1>(both) as u64]
+        let low = bit_products(bytes, _mm256_set_epi64x(0, BYTES, 0, BYTES), low_bits);
+        [low, bit_products(bytes, _mm256_set_epi64x(BYTES, 0, BYTES, 0), low_bits)]
     }
 }
 
