@@ -35,9 +35,8 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body. `ahead` is what
-    /// will probably be encoded next, which may be fetched meanwhile.
-    fn encode(&self, encoder: &mut Self::Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize);
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, out: &mut [u8]) -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of the chunk. With `past_caches` they are written as `stage::stream` does.
     fn decode(
         &self,
@@ -47,6 +46,35 @@ pub trait ChunkCodec: Sync {
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
+}
+
+/// The data of a chunk.
+#[derive(Clone, Copy)]
+pub struct Data<'a> {
+    /// They and what is before them in their array.
+    and_before: &'a [u8],
+    len: usize,
+    /// What will probably be encoded next, which may be fetched meanwhile.
+    pub ahead: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    /// Those of chunk `c` of `array`, `len` bytes.
+    fn new(array: &'a [u8], c: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
+        Data { and_before: &array[..c * CHUNK_BYTES + len], len, ahead }
+    }
+
+    /// The data alone.
+    #[inline(always)]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.and_before[self.and_before.len() - self.len..]
+    }
+
+    /// The same behind `bytes` more, if as many are before them.
+    #[inline(always)]
+    pub fn behind(self, bytes: usize) -> Option<&'a [u8]> {
+        self.and_before.get(self.and_before.len().checked_sub(self.len + bytes)?..)
+    }
 }
 
 /// Threads that pay for `bytes` of data at so many `per_thread`.
@@ -136,12 +164,13 @@ fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bo
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
-            let (data, ahead) = src[c * CHUNK_BYTES..].split_at(layout.chunk_raw_bytes(c));
+            let data =
+                Data::new(src, c, layout.chunk_raw_bytes(c), src.get((c + 1) * CHUNK_BYTES..).unwrap_or_default());
             // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare. Otherwise past the caches it
             // does so too: an encoder's stores would have memory read that nobody needs.
             let direct = !past_caches && bodies.len() - at >= spare.len();
             let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
-            let (kind, bytes) = codec.encode(&mut encoder, data, ahead, out);
+            let (kind, bytes) = codec.encode(&mut encoder, data, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !direct {
                 match bodies.get_mut(at..at + bytes) {

@@ -2,7 +2,8 @@
 
 mod vectors;
 
-use sleek::{DType, Kind, Mode, Params};
+use sleek::format::{Header, Index};
+use sleek::{DType, Kind, Mode, Params, Profile};
 use vectors::Random;
 
 /// Data of every character in turn, so that chunks differ in kind and size.
@@ -50,6 +51,37 @@ fn the_number_of_threads_changes_no_byte() {
                 let mut again = vec![0xA5; data.len()];
                 sleek::codec::decompress_into(&one, &mut again, threads).unwrap();
                 assert!(again == back, "{threads} threads decoding {size} bytes of {:?}", params.dtype);
+            }
+        }
+    }
+}
+
+/// The bodies of a stream.
+fn bodies(stream: &[u8]) -> Vec<Vec<u8>> {
+    let header = Header::read(stream).unwrap();
+    let index = Index::new(&header, stream).unwrap();
+    (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, body)| body.bytes().to_vec()).collect()
+}
+
+/// Neither what is around a chunk in memory nor where it begins there: an encoder reads words where they are if it can.
+#[test]
+fn what_is_around_a_chunk_changes_no_byte_of_it() {
+    let lossless = DType::ALL.map(Params::new);
+    let fast = lossless.iter().map(|params| Params { profile: Profile::Fast, ..params.clone() });
+    // A bound by the range would be another one for each chunk alone.
+    let bounded = cases().into_iter().filter(|params| params.mode != Mode::Noa);
+    for params in lossless.iter().cloned().chain(fast).chain(bounded) {
+        for (seed, generator) in vectors::GENERATORS.iter().enumerate() {
+            let count = 3 * 16384 / params.dtype.size() + 77;
+            let data = vectors::bytes(generator, params.dtype, seed as u64, count, false);
+            let whole = sleek::compress(&params, &data).unwrap();
+            let alone: Vec<Vec<u8>> =
+                data.chunks(16384).flat_map(|chunk| bodies(&sleek::compress(&params, chunk).unwrap())).collect();
+            assert!(bodies(&whole) == alone, "{generator:?} of {:?}", params.dtype);
+            for offset in [1, 2, 4] {
+                let moved = [&vec![0x5A; offset], &data[..]].concat();
+                let again = sleek::compress(&params, &moved[offset..]).unwrap();
+                assert!(again == whole, "{generator:?} of {:?}, {offset} bytes further", params.dtype);
             }
         }
     }

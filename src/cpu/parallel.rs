@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChunkCodec, SLACK, Shared, UNIT_CHUNKS, copy, too_small};
+use super::{ChunkCodec, Data, SLACK, Shared, UNIT_CHUNKS, copy, too_small};
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{IndexMut, Kind, Layout};
@@ -120,10 +120,10 @@ impl<C: ChunkCodec> Job<'_, C> {
         for c in chunks.clone() {
             // Behind the unit's last chunk comes what nobody has taken yet.
             let then = if c + 1 < chunks.end { c + 1 } else { self.next.load(Ordering::Relaxed) * UNIT_CHUNKS };
-            let data = &self.src[c * CHUNK_BYTES..][..self.layout.chunk_raw_bytes(c)];
             let ahead = self.src.get(then * CHUNK_BYTES..).unwrap_or_default();
+            let data = Data::new(self.src, c, self.layout.chunk_raw_bytes(c), ahead);
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = self.codec.encode(encoder, data, ahead, out);
+            let (kind, bytes) = self.codec.encode(encoder, data, out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
             unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u16);

@@ -98,6 +98,7 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
 /// Data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
 pub struct Ahead {
     at: *const u8,
+    end: *const u8,
     /// From one line to the next; 0 where there is nothing to fetch, so that nobody has to ask.
     step: usize,
 }
@@ -106,7 +107,14 @@ impl Ahead {
     /// The `lines` cache lines from the beginning of `data` on; none if it has fewer.
     #[inline(always)]
     pub fn new(data: &[u8], lines: usize) -> Ahead {
-        Ahead { at: data.as_ptr(), step: if data.len() >= 64 * lines { 64 } else { 0 } }
+        let (at, enough) = (data.as_ptr(), data.len() >= 64 * lines);
+        Ahead { at, end: at.wrapping_add(64 * lines), step: if enough { 64 } else { 0 } }
+    }
+
+    /// The lines that were not asked for yet.
+    #[inline(always)]
+    pub fn left(&self) -> usize {
+        self.end.addr().saturating_sub(self.at.addr()) / 64
     }
 
     /// Asks the processor to fetch the next `lines` cache lines while it does something else.

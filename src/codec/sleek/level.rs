@@ -7,6 +7,7 @@ use super::encode::Buffers;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
+use crate::cpu::Data;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::format::constants::SUBCHUNKS;
@@ -120,11 +121,10 @@ macro_rules! compiled_for {
             pub unsafe fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 plan: &Plan,
                 buffers: &mut Buffers,
-                src: &[u8],
-                ahead: &[u8],
+                data: Data,
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, buffers, src, ahead, out)
+                encode::chunk::<E, S, P>(plan, buffers, data, out)
             }
 
             /// # Safety
@@ -157,23 +157,16 @@ compiled_for!(
 );
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
-pub fn encode(
-    level: Level,
-    plan: &Plan,
-    buffers: &mut Buffers,
-    src: &[u8],
-    ahead: &[u8],
-    out: &mut [u8],
-) -> (Kind, usize) {
+pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, data: Data, out: &mut [u8]) -> (Kind, usize) {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, src, ahead, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, data, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, src, ahead, out) },
-        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, src, ahead, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, data, out) },
+        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, data, out),
     }
 }
 

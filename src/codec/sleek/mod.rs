@@ -14,7 +14,7 @@ pub use plan::Plan;
 use std::cell::Cell;
 
 use super::{Codec, Info};
-use crate::cpu::{self, ChunkCodec};
+use crate::cpu::{self, ChunkCodec, Data};
 use crate::error::Result;
 use crate::format::constants::CODEC_SLEEK;
 use crate::format::{Body, Header, Index, Kind, Layout, Special, SubMode};
@@ -101,8 +101,8 @@ impl ChunkCodec for Chunks {
         Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new() }
     }
 
-    fn encode(&self, encoder: &mut Encoder, src: &[u8], ahead: &[u8], out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, src, ahead, out)
+    fn encode(&self, encoder: &mut Encoder, data: Data, out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, data, out)
     }
 
     fn decode(&self, decoder: &mut Decoder, kind: Kind, body: Body, out: &mut [u8], past_caches: bool) -> Result<()> {
