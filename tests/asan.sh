@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 bash examples/demo/need.sh clang:clang
 target=${CARGO_TARGET_DIR:-target}
+# Where clang has no runtime, it prints its name without a path.
+bash examples/demo/need.sh "$(clang -print-file-name=libclang_rt.asan-x86_64.so)":libclang-rt-dev
 runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
 RUSTFLAGS="-Zsanitizer=address -Clink-arg=$runtime -Clink-arg=-Wl,-rpath,$(dirname "$runtime")" cargo +nightly build --lib \
 	--no-default-features --features plugin,cuda --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
