@@ -3,8 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, Parts, Unpack, merge_few, opaque, position_masks, room, unpack_table};
+use super::avx512::{Lanes, opaque, room};
 use super::avx512_choose::list_positions;
+use super::avx512_exceptions::{Parts, merge_few, position_masks};
+use super::avx512_unpack::{Unpack, unpack_table};
 use super::{HIGHS, POSITIONS, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 

@@ -6,7 +6,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{ASCENDING, Lanes, position_masks, room};
+use super::avx512::{Lanes, room};
+use super::avx512_exceptions::{ASCENDING, position_masks};
 use super::scalar;
 use crate::format::constants::MAX_EXCEPTIONS;
 

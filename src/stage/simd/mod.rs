@@ -13,6 +13,8 @@ pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
 #[cfg(target_arch = "x86_64")]
+mod avx512_exceptions;
+#[cfg(target_arch = "x86_64")]
 mod avx512_lanes16;
 #[cfg(target_arch = "x86_64")]
 mod avx512_lanes8;
@@ -20,6 +22,8 @@ mod avx512_lanes8;
 mod avx512_pack;
 #[cfg(target_arch = "x86_64")]
 mod avx512_quarter;
+#[cfg(target_arch = "x86_64")]
+mod avx512_unpack;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
