@@ -254,6 +254,10 @@ class Report:
                 key = dict(level=level, profile=profile, dtype=dtype, bound=self.speed_bound)
                 of = [self.cpu_mean(f, **key) for f in ("compress_memcpy", "decompress_memcpy")]
                 row(f"one core, {level}, {profile}, {dtype}, {bound_name(self.speed_bound)}: × memcpy", aim, of)
+        for dtype in ("f32", "f64"):
+            key = dict(level="avx512", dtype=dtype, bound=self.speed_bound)
+            of = [self.cpu_mean(f, profile="adaptive", **key) / self.cpu_mean(f, profile="fast", **key) for f in ("compress", "decompress")]
+            row(f"one core, avx512, adaptive, {dtype}, {bound_name(self.speed_bound)}: × fast", (0.75, 0.9), of)
         if max((r["threads"] for r in self.result["cpu"]), default=1) == 2:
             for profile in ("adaptive", "fast"):
                 key = dict(profile=profile, bound=self.speed_bound, threads=2)
