@@ -204,8 +204,9 @@ fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>
     // SAFETY: any bytes are words.
     let ([], words, []) = (unsafe { data.behind(SUBCHUNK_BYTES)?.align_to::<[E::Word; S]>() }) else { return None };
     let words: &Words<E::Word, S> = words.try_into().ok()?;
-    let shifted = plan.profile == Profile::Adaptive && common_zeros(&words[1..]) > 0;
-    (!shifted).then_some(words)
+    // One odd word says that there is no shift; where the first subchunk has none, `to_integers` looks at all.
+    let unshifted = plan.profile == Profile::Fast || words[1].iter().any(|w| *w & E::Word::ONE == E::Word::ONE);
+    unshifted.then_some(words)
 }
 
 /// The chunk's integers x of docs/format.md §3.2.
