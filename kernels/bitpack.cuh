@@ -172,20 +172,28 @@ template <class T, int WORDS> DEV void pack_words(u32* words, const typename T::
     store_strings<WORDS>(words, y, T::VALUES * n, lane);
 }
 
-// Packs a subchunk's codes, each below 2^n; n is the same on all lanes.
+// Whether a lane's codes of n bits are a string that does not fill a word.
+template <class T> DEV bool is_short(u32 n) { return n < 32 / T::VALUES; }
+// That string.
+template <class T> DEV u32 short_string(const typename T::Word (&v)[T::VALUES], u32 n) {
+    u32 y[4];
+    string_of<T, 0>(v, n, y);
+    return y[0];
+}
+
+// Packs a subchunk's codes, each below 2^n; n is the same on all lanes, and `uniform`. Of longer strings than that.
+template <class T> DEV void pack_long(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
+    const u32 bits = T::VALUES * n;
+    if (bits < 64) pack_words<T, 1>(words, v, n, lane);
+    else if (bits < 96) pack_words<T, 2>(words, v, n, lane);
+    else if (bits < 128) pack_words<T, 3>(words, v, n, lane);
+    else pack_words<T, 4>(words, v, n, lane);
+}
+// The same of any.
 template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
     n = uniform(n);
-    const u32 bits = T::VALUES * n;
-    if (bits < 64) {
-        if (bits >= 32) pack_words<T, 1>(words, v, n, lane);
-        else if (bits) pack_words<T, 0>(words, v, n, lane);
-    } else if (bits < 96) {
-        pack_words<T, 2>(words, v, n, lane);
-    } else if (bits < 128) {
-        pack_words<T, 3>(words, v, n, lane);
-    } else {
-        pack_words<T, 4>(words, v, n, lane);
-    }
+    if (!is_short<T>(n)) pack_long<T>(words, v, n, lane);
+    else if (n) pack_words<T, 0>(words, v, n, lane);
 }
 
 // Packs one value of `bits` ≤ 64 a lane.
@@ -223,6 +231,11 @@ struct Appender {
         to += words;
         at = end;
     }
+    // What is left in `word`, for a whole warp: two lanes may meet within a word, and what the second has of it is there by now.
+    DEV void finish() const {
+        __syncwarp();
+        if (at & 31) *to |= word;
+    }
 };
 
 // Codes of n bits in the halves of each register to numbers of 2n bits.
@@ -257,3 +270,14 @@ template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf
         to.add(string, TOGETHER * n);
     }
 }
+
+// Short strings of a warp's subchunks, for lanes to pack a strip each, which takes a third of the instructions: an eighth of eight subchunks' strings, those of
+// consecutive lanes. Stored by subchunk and read by strip, both without two lanes at a bank.
+struct ShortStrings {
+    enum { STRIP = 8, OF_SUBCHUNK = 32 / STRIP, ROW = 32 + OF_SUBCHUNK };    // lanes of a strip, strips of a subchunk, and from one word of a strip to the next
+    u32 words[(STRIP - 1) * ROW + 32];
+
+    DEV void put(u32 string, u32 subchunk, u32 lane) { words[lane % STRIP * ROW + lane / STRIP + OF_SUBCHUNK * subchunk] = string; }
+    // Word i of the lane's strip.
+    DEV u32 of_strip(u32 i, u32 lane) const { return words[i * ROW + lane]; }
+};

@@ -12,12 +12,14 @@ template <class T> struct Bench {
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];                            // of the last rounds
     u64 part[2][COMPRESS_WARPS];                 // of each warp, in even and odd rounds: units that it found between two chunks of the block
+    ShortStrings strings[T::BITS > 16 ? COMPRESS_WARPS : 1];
     Quantizer<T> quantizer;
     u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
     uint4 one;                                   // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
+static_assert(6 * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "six blocks on a multiprocessor of compute capability 9.0");
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
@@ -229,20 +231,23 @@ template <class T> struct FastEncoder {
     // The body of a chunk.
     template <bool QUANTIZED> DEV void build(uint4* body, const Source& source, const uint4 (&q)[PER_WARP], const Frame& frame, u32 begin, u32 kind) const {
         if (kind == KIND_PACKED) {
-            u32* words = (u32*)body + begin / 4;
+            u32* const start = (u32*)body + begin / 4;
+            u32* words = start;
             const uint2 widths = *(const uint2*)(shared.width + warp * PER_WARP);
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) {
-                const u32 n = (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff;
+                const u32 n = uniform((k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff);
                 if constexpr (T::BITS == 16) {
                     pack_pairs(words, q[k], n, lane);
                 } else {
                     Word v[T::VALUES];
                     split(q[k], v);
-                    pack<T>(words, v, n, lane);
+                    if (is_short<T>(n)) shared.strings[warp].put(short_string<T>(v, n), k, lane);
+                    else pack_long<T>(words, v, n, lane);
                 }
                 words += n * (BYTES_A_BIT / 4);
             }
+            if constexpr (T::BITS > 16) pack_strips(start, widths);
             if (warp == COMPRESS_WARPS - 2) write_tail<QUANTIZED>(body, frame);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
@@ -252,6 +257,23 @@ template <class T> struct FastEncoder {
             const u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
+    }
+
+    // The warp's short strings to their places in its payload: each lane packs a strip of them.
+    DEV void pack_strips(u32* payload, uint2 widths) const {
+        const ShortStrings& strings = shared.strings[warp];
+        const u32 k = lane / ShortStrings::OF_SUBCHUNK, n = (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff;
+        const u32 bits = is_short<T>(n) ? T::VALUES * n : 0;
+        if (!__any_sync(FULL, bits)) return;
+        // The widths before it, a byte each.
+        const u32 low = widths.x & low_ones(8 * k), high = k < 4 ? 0 : widths.y & low_ones(8 * (k - 4));
+        const u32 before = sum_of_products(low, 0x01010101u, sum_of_products(high, 0x01010101u, 0u));
+        const u32 bit = lane % ShortStrings::OF_SUBCHUNK * ShortStrings::STRIP * bits;
+        Appender to = {payload + before * (BYTES_A_BIT / 4) + bit / 32, T::VALUES == 4 ? 0 : bit % 32, 0};
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < ShortStrings::STRIP; i++) to.add(strings.of_strip(i, lane), bits);
+        if (T::VALUES == 2) to.finish();
     }
 
     // Does what is rare in a loop that is short in code: registers cannot be indexed, but moved on.

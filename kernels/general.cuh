@@ -555,7 +555,6 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         for (int i = 0; i < T::VALUES; i++) v[i] &= low_bits<T>(width);
         pack<T>((u32*)body + (payload >> 8) * 2, v, width, lane);
     }
-    // Two strips may meet within a word where a lane has two words; the second one's part of it is there first.
     template <class W> DEV void pack_strip(u32 payload, u32 widest) const {
         const u32 n = payload & 0xff, bit = lane % 4 * Strip<W>::CODES * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
@@ -565,10 +564,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
         else if (widest <= 16) append_strip<W, 2>(to, strip, n);
         else append_strip<W, 1>(to, strip, n);
-        if (W::VALUES == 2) {
-            __syncwarp();
-            if (to.at & 31) *to.to |= to.word;
-        }
+        if (W::VALUES == 2) to.finish();    // else strips are whole words
     }
     template <class W, int TOGETHER> DEV static void append_strip(Appender& to, const Strip<W>& strip, u32 n) {
         const u32 mask = low_bits<F32>(n), one = settled(1u << (n & 31));
