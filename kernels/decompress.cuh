@@ -15,11 +15,14 @@
 // before its length is known to fit.
 #define BODY_ROOM (CHUNK_BYTES + 16 + 2 * DECODE_WARPS * SUBCHUNK_BYTES)
 
+// How much of a chunk is wanted: WHOLE if it can be stored by 16 bytes, too.
+enum Extent { NOTHING, SOME, WHOLE };
+
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
-    u64 at;       // offset in the stream
-    u32 units;    // of 16 bytes; 0: the index is not valid
-    u32 kind;
+    u64 at;            // offset in the stream
+    u32 units;         // of 16 bytes; 0: the index is not valid
+    u16 kind, extent;
 };
 
 DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
@@ -32,7 +35,7 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
     const u32 entry = __shfl_sync(FULL, pair, k >> 1) >> (16 * (k & 1)) & 0xffff;
     Body body;
     body.units = entry & ENTRY_SIZE_MASK;
-    body.kind = entry >> ENTRY_KIND_SHIFT;
+    body.kind = (u16)(entry >> ENTRY_KIND_SHIFT);
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
     const u32 raw_units = (head.chunk_bytes(chunk) + ALIGN - 1) / ALIGN;
     const bool fits = body.kind == KIND_PACKED ? body.units >= 1 && body.units <= CHUNK_BYTES / ALIGN
@@ -171,7 +174,10 @@ template <class T> DEV bool patch(const u32* body, const Patch* patches, u32 num
 struct Target {
     u8* origin;        // where byte 0 of the array would lie
     u64 begin, end;    // wanted bytes
-    DEV bool whole(u64 at, u32 bytes) const { return at >= begin && at + bytes <= end && ((u64)origin & 15) == 0; }
+    DEV Extent extent(u64 at, u32 bytes) const {
+        if (at >= end || at + bytes <= begin) return NOTHING;
+        return bytes == CHUNK_BYTES && at >= begin && at + bytes <= end && ((u64)origin & 15) == 0 ? WHOLE : SOME;
+    }
     DEV void store_part(u64 at, uint4 q) const {
         u64 lo = q.x | (u64)q.y << 32, hi = q.z | (u64)q.w << 32;
 #pragma unroll 1
@@ -287,42 +293,40 @@ template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, 
 
 // A chunk as profile `fast` writes it: no exceptions, no bases, one mode. Every warp looks at its tail itself, so that nobody waits.
 template <class T, bool QUANTIZED> struct Plain {
-    u32 info;      // of subchunk `lane`: bits 0–7 width, from 8 on where its payload begins, in 8 bytes
-    bool valid;    // whether the rest is right as well
+    u32 info;    // of subchunk `lane`: bits 0–7 width, from 8 on where its payload begins, in words
 
-    // Whether it is such a chunk; the same on every thread of the block.
+    // Whether it is such a chunk, and valid; the same on every thread of the block. Where it is not, whoever takes others apart finds what is wrong.
     DEV bool parse(const u32* body, u32 bytes, u32 lane) {
         const u8* byte = (const u8*)body;
-        const u32 active = body[0], word = body[2], units = word & 0xffff, special = word >> 30;
-        const u32 tail = CHUNK_HEADER_BYTES + units * ALIGN, at = tail + (T::BITS == 64 ? 4 : 0);
+        const uint4 header = *(const uint4*)body;
+        const u32 active = header.x, units = header.z & 0xffff, tail = CHUNK_HEADER_BYTES + units * ALIGN, at = tail + (T::BITS == 64 ? 4 : 0);
         // Neither patched, nor a base, nor a shift.
-        if (body[1] | body[3] | (word & 0x3fff0000u) | (special != (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT)) || at > bytes) return false;
-        if (T::BITS == 64 && body[tail / 4]) return false;
+        if (header.y | header.w | (header.z >> 16 ^ (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT) << 14)) return false;
+        if (at > bytes) return false;
         const bool has = active >> lane & 1;
-        const u32 descriptor = has ? byte[at + __popc(active & ((1u << lane) - 1))] : 0, n = has ? (descriptor & 63) + 1 : 0;
-        if (!__all_sync(FULL, !has || descriptor >> 6 == (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL))) return false;
-        const u32 length = n * (32 * T::VALUES / 64), up_to = warp_running_sum(length);
-        const u32 used = __shfl_sync(FULL, up_to, 31), end = at + __popc(active);
-        info = n | (up_to - length) << 8;
-        bool good = n <= T::BITS && (used + 1) / 2 == units && (end + ALIGN - 1) / ALIGN * ALIGN == bytes;
-        if (good) {
-            // What pads payload and tail must be zero.
-            const u32 payload_end = CHUNK_HEADER_BYTES + used * 8;
-            if (payload_end + lane < tail) good &= byte[payload_end + lane] == 0;
-            if (end + lane < bytes) good &= byte[end + lane] == 0;
-        }
-        valid = __all_sync(FULL, good);
-        return true;
+        const u32 descriptor = byte[at + __popc(active & ((1u << lane) - 1))], n = has ? (descriptor & 63) + 1 : 0;
+        const u32 length = n * (32 * T::VALUES / 64), up_to = warp_running_sum(length), used = __shfl_sync(FULL, up_to, 31), end = at + __popc(active);
+        info = n | (CHUNK_HEADER_BYTES / 4 + 2 * (up_to - length)) << 8;
+        u32 bad = has ? descriptor >> 6 ^ (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL) : 0;
+        bad |= ((used + 1) / 2 ^ units) | ((end + ALIGN - 1) / ALIGN * ALIGN ^ bytes);
+        if (T::BITS < 64) bad |= n > T::BITS;
+        if (T::BITS == 64) bad |= body[tail / 4];
+        // What pads payload and tail must be zero.
+        if (used & 1) bad |= body[tail / 4 - 1] | body[tail / 4 - 2];
+        if (end + lane < bytes) bad |= byte[end + lane];
+        return __all_sync(FULL, bad == 0);
     }
 
     DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, u32 warp, u32 lane) const {
         const Quantizer<T> quantizer = shared_quantizer;    // in registers
         const PairQuantizer<T> pair_quantizer(quantizer);
         to += warp * 32 + lane;
+        u32 next = __shfl_sync(FULL, info, warp);
 #pragma unroll 2
         for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
-            const u32 mine = __shfl_sync(FULL, info, s), n = mine & 0xff;
-            const u32* words = body + CHUNK_HEADER_BYTES / 4 + (mine >> 8) * 2;
+            const u32 n = next & 0xff;
+            const u32* words = body + (next >> 8);
+            next = __shfl_sync(FULL, info, s + DECODE_WARPS);    // asked for early; behind the last one any
             if constexpr (T::BITS == 16) {
                 store_streaming(to, pairs(unpack_pairs(words, n, lane), n, pair_quantizer));
                 to += DECODE_WARPS * 32;
@@ -352,11 +356,10 @@ template <class T, bool QUANTIZED> struct Plain {
     }
 };
 
-template <class T, bool QUANTIZED> DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane, bool& good) {
+template <class T, bool QUANTIZED> DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane) {
     Plain<T, QUANTIZED> plain;
     if (!plain.parse(body, bytes, lane)) return false;
-    good = plain.valid;
-    if (good) plain.decode(body, quantizer, (uint4*)to, warp, lane);
+    plain.decode(body, quantizer, (uint4*)to, warp, lane);
     return true;
 }
 
@@ -454,19 +457,17 @@ DEV u64 compare(const u8* src, u64 c, const u64* part) {
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
 template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c, u32 warp, u32 lane) {
+    if (place.extent == NOTHING) return true;    // only its checksum was needed
     const u64 at = c * CHUNK_BYTES;
-    const u32 bytes = stream.head.chunk_bytes(c);
     const Target& target = stream.target;
-    if (at >= target.end || at + bytes <= target.begin) return true;    // only its checksum was needed
-    const bool whole = bytes == CHUNK_BYTES && target.whole(at, CHUNK_BYTES), big_endian = stream.head.big_endian;
+    const bool whole = place.extent == WHOLE, big_endian = stream.head.big_endian;
     const bool quantized = T::EXPONENT > 0 && stream.quantizer.on;
     if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
     if (T::EXPONENT > 0 && whole && !big_endian && (quantized || stream.head.is_float)) {
-        bool good;
         u8* to = target.origin + at;
-        if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good)
-                      : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane, good))
-            return good;
+        if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane)
+                      : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane))
+            return true;
     }
     if (warp == 0) {
         const bool good = parse<T>(body, place.units * ALIGN, stream.head, quantized ? PairQuantizer<T>::offset() : 0, lane, parts);
@@ -481,7 +482,8 @@ template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
 template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
     if (chunk >= stream.end) return;
-    const Body body = locate(src, stream.head, chunk, lane);
+    Body body = locate(src, stream.head, chunk, lane);
+    body.extent = (u16)stream.target.extent(chunk * CHUNK_BYTES, stream.head.chunk_bytes(chunk));
     for (u32 i = 8 * lane; i < body.units; i += 8 * 32) prefetch(src + body.at + i * ALIGN);
     if (lane == 0) place = body;
 }
@@ -537,8 +539,7 @@ template <class T> DEV void decompress(const DecompressArgs& a) {
         if (bench.stream.status == 0) {
             decompress_one(bench, seat - bench.stream.first);
         } else if (seat == bench.stream.first && threadIdx.x == 0) {
-            bench.stream.result->status = bench.stream.status;
-            bench.stream.result->bytes = 0;
+            report(bench.stream.result, 0, bench.stream.status);
         }
     }
 }

@@ -88,14 +88,17 @@ template <class T> DEV typename T::Word to_exponent_code(typename T::Word x) {
     const Word u = wrap<T>((x << 2) | (x >> (T::BITS - 1) << 1));
     return negative<T>(wrap<T>(2 * x - first)) ? u : wrap<T>(2 * first - 1 - u);
 }
+// Even codes count from zero on, and skip those words behind exponent 0; odd ones, all their bits flipped, from exponent 1 on.
 template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
-    typedef typename T::Word Word;
-    const Word first = (Word)1 << (T::BITS - T::EXPONENT), top = (Word)1 << (T::BITS - 1);
-    const Word h = c >> 1;
-    Word v = h >= first ? h + top : h;
-    if (c & 1) v = top + first - 1 - h;
-    v = wrap<T>(v);
-    return wrap<T>((v >> 1) | (v << (T::BITS - 1)));
+    enum { TOP = T::BITS < 32 ? T::BITS : 32 };    // bits of the half that has the exponent, or of the word
+    const u32 first = 1u << (TOP - T::EXPONENT), odd = spread_lowest((u32)c), high = (u32)(c >> (T::BITS - TOP)) ^ odd;
+    const u32 skipped = high >= 2 * first ? 1u << (TOP - 2) : 0, more = (skipped & ~odd) | (first / 2 & odd);
+    if constexpr (T::BITS == 64) {
+        const u32 low = (u32)c ^ odd;
+        return __funnelshift_r(low, high, 2) | (u64)(__funnelshift_r(high, low, 2) + more) << 32;
+    }
+    const u32 x = wrap<T>(high);
+    return wrap<T>((x >> 2 | x << (T::BITS - 2 & 31)) + more);
 }
 
 // Bits up to and with the highest one.

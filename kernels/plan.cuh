@@ -141,9 +141,7 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
 
 // Length and checksum of a stream, whose index has the keyed sum `sum`, and the result; by one thread.
 DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Result* result) {
-    result->bytes = status ? 0 : bytes;
-    result->status = status;
-    result->zero = 0;
+    report(result, bytes, status);
     if (status) return;
     u64* w = (u64*)dst;
     w[3] = bytes;

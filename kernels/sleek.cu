@@ -12,7 +12,7 @@
 // PART: 1 for the encoder for everything alone, 2 for the adaptive one, 0 for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
-    KERNEL void __launch_bounds__(DECODE_THREADS, 8) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); }
+    KERNEL void __launch_bounds__(DECODE_THREADS, 9) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); }
 #define FLOAT_KERNELS(name, type) \
     KERNELS(name, type) \
     KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \

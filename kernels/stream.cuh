@@ -17,11 +17,17 @@ struct Control {
 
 // What the host reads after a launch.
 struct Result {
-    u64 bytes;     // compress: bytes of the stream
+    u64 bytes;     // of the stream, or of the array; 0 after an error
     u32 status;    // 0, or the C status code
     u32 zero;
 };
 
+// `bytes` are those of a call that failed in nothing.
+DEV void report(Result* result, u64 bytes, u32 status) {
+    result->bytes = status ? 0 : bytes;
+    result->status = status;
+    result->zero = 0;
+}
 
 DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
 
@@ -127,6 +133,5 @@ DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disa
     const u64 stored = ((const u64*)src)[7];
     u32 status = atomicMax(&control->status, 0u);
     if (mix(sum + KEY64 * head.bodies_at) != stored || differ) status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
-    result->status = status;
-    result->bytes = head.raw_bytes;
+    report(result, head.raw_bytes, status);
 }
