@@ -25,6 +25,8 @@ fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
 /// As HDF5 calls it.
 pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
     guard(-1, || {
+        // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
+        crate::environment::check()?;
         match Hdf5::<Functions>::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },

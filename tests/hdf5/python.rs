@@ -46,6 +46,7 @@ macro_rules! h5py {
             damaged_chunks_are_noticed
             bad_requests_are_refused
             request_in_the_environment
+            malformed_variables_make_no_dataset
             fork_after_use
             many_threads
             existing_dataset_in_a_fresh_process

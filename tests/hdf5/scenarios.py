@@ -377,6 +377,19 @@ def request_in_the_environment():
         assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))
 
 
+def malformed_variables_make_no_dataset():
+    a = field((100, 100))
+    with h5py.File("f.h5", "w") as f:
+        for variable in ("SLEEK_NUM_THREADS", "SLEEK_SIMD"):
+            os.environ[variable] = "wrong"
+            for flag in (OPTIONAL, MANDATORY):
+                for request in (opts(ABS, 1e-3), opts(LOSSLESS)):
+                    assert refused(f, "a", a, (50, 50), request, flag), (variable, flag)
+            del os.environ[variable]
+        assert len(f) == 0
+        assert worst_error(a, create(f, "a", a, (50, 50), opts(ABS, 1e-3))[:]) <= Fraction(1e-3)
+
+
 def fork_after_use():
     a = field((2000, 1000))
 
