@@ -55,6 +55,19 @@ pub const FEATURE_MPI: c_ulong = 0x100;
 /// `H5P_DEFAULT`, `H5S_ALL` and `H5E_DEFAULT`.
 pub const DEFAULT: Hid = 0;
 
+/// `H5Epush2`: error stack, file, function, line, ids of class, major and minor error, format of the text, what it prints.
+pub type Push =
+    unsafe extern "C" fn(Hid, *const c_char, *const c_char, c_uint, Hid, Hid, Hid, *const c_char, ...) -> Herr;
+
+/// Where a variable of HDF5 is, or a function whose type a table cannot say.
+#[derive(Clone, Copy, Debug)]
+pub struct Address(pub NonNull<c_void>);
+
+// SAFETY: a number; whoever follows it says what makes that sound.
+unsafe impl Send for Address {}
+// SAFETY: the same.
+unsafe impl Sync for Address {}
+
 /// A table of HDF5's functions, found at run time.
 pub trait Table: Copy + Send + Sync + 'static {
     /// Looks up every function; the name of the first that is missing as error.
@@ -71,16 +84,19 @@ pub trait Table: Copy + Send + Sync + 'static {
 }
 
 /// Declares such a table. Functions behind `[optional]` do not exist in every version or build; the first name that does counts.
+/// Names behind `[address]` need not exist either.
 macro_rules! table {
     ($(#[$about:meta])* $table:ident,
      $($(#[$doc:meta])* $name:ident: fn($($arg:ty),*) -> $ret:ty;)*
-     $([optional] $(#[$odoc:meta])* $oname:ident $(or $other:ident)*: fn($($oarg:ty),*) -> $oret:ty;)*) => {
+     $([optional] $(#[$odoc:meta])* $oname:ident $(or $other:ident)*: fn($($oarg:ty),*) -> $oret:ty;)*
+     $([address] $(#[$adoc:meta])* $aname:ident;)*) => {
         $(#[$about])*
         #[allow(non_snake_case, missing_docs)]
         #[derive(Clone, Copy)]
         pub struct $table {
             $($(#[$doc])* pub $name: unsafe extern "C" fn($($arg),*) -> $ret,)*
             $($(#[$odoc])* pub $oname: Option<unsafe extern "C" fn($($oarg),*) -> $oret>,)*
+            $($(#[$adoc])* pub $aname: Option<Address>,)*
         }
 
         impl Table for $table {
@@ -100,6 +116,7 @@ macro_rules! table {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(address.as_ptr())
                         })
                     },)*
+                    $($aname: find(name(concat!(stringify!($aname), "\0"))).map(Address),)*
                 })
             }
 
@@ -136,6 +153,19 @@ table! {
     H5Pget_chunk: fn(Hid, c_int, *mut u64) -> c_int;
     H5Pfill_value_defined: fn(Hid, *mut c_int) -> Herr;
     H5Pget_fill_value: fn(Hid, Hid, *mut c_void) -> Herr;
+    [optional]
+    H5Ecreate_stack: fn() -> Hid;
+    [optional]
+    /// Takes the place of this thread's error stack, and closes the id.
+    H5Eset_current_stack: fn(Hid) -> Herr;
+    [address]
+    /// A `Push`.
+    H5Epush2;
+    [address]
+    /// The id of HDF5's error class, a `Hid`. Those of its major and minor errors follow.
+    H5E_ERR_CLS_g;
+    [address] H5E_PLINE_g;
+    [address] H5E_CANTFILTER_g;
 }
 
 table! {

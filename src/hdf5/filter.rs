@@ -12,8 +12,13 @@ use crate::error::{Kind, Result, fail};
 use crate::memory;
 use crate::params::{Mode, Params};
 
-/// Runs a call-back's work: nothing unwinds into HDF5, and errors are kept and logged.
-fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
+/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged and pushed.
+fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T>) -> T {
+    logged(failed, || work().inspect_err(|e| report::push(caller, e)))
+}
+
+/// The same without an HDF5 that has called.
+fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
     crate::guard::guard(failed, || work().inspect_err(|e| report::log(format_args!("error: {e}"))))
 }
 
@@ -24,7 +29,7 @@ fn guard<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
 /// # Safety
 /// As HDF5 calls it.
 pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
-    guard(-1, || {
+    guard(-1, caller, || {
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
         crate::environment::check()?;
         match Hdf5::<Functions>::of_caller(caller)? {
@@ -147,7 +152,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     Ok(Pipeline { ours, filters: count as usize })
 }
 
-/// `H5Z_func_t`. Uses nothing of HDF5. On failure the caller's buffer is as it was.
+/// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.
 ///
 /// # Safety
 /// As HDF5 calls it: `*buf` holds `nbytes` bytes and comes from `malloc`.
@@ -158,8 +163,9 @@ pub unsafe extern "C" fn filter(
     nbytes: usize,
     buf_size: *mut usize,
     buf: *mut *mut c_void,
+    caller: *const c_void,
 ) -> usize {
-    guard(0, || {
+    guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
         let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
         let out = if flags & FLAG_REVERSE != 0 { decode(src)? } else { encode(words, src)? };
@@ -266,7 +272,7 @@ impl Drop for Buffer {
 /// # Safety
 /// `caller` is an address in a loaded object, or null.
 pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
-    guard(Kind::Hdf5.code(), || {
+    logged(Kind::Hdf5.code(), || {
         let own = if caller.is_null() { None } else { Object::at(caller) };
         let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
         // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but one.
@@ -288,7 +294,7 @@ pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hdf5::cd_values_of;
+    use crate::hdf5::{cd_values_of, resolve};
 
     /// A chunk as HDF5 holds it.
     struct Chunk {
@@ -308,7 +314,7 @@ mod tests {
 
         fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
             // SAFETY: as HDF5 calls it.
-            unsafe { filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
+            unsafe { resolve::filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
         }
 
         fn bytes(&self) -> &[u8] {

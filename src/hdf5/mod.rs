@@ -31,7 +31,7 @@ static CLASS: abi::FilterClass = abi::FilterClass {
     // Zero would be ignored for an optional filter, and drop a mandatory one without a word: set_local refuses instead.
     can_apply: None,
     set_local: Some(resolve::set_local),
-    filter: Some(filter::filter),
+    filter: Some(resolve::filter),
 };
 
 /// The filter's H5Z_class2_t, for H5Zregister() and h5py's register_filter(). `sleek_hdf5.h` has more for HDF5.

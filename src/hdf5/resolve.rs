@@ -2,7 +2,7 @@
 //! symbol scope, and an id from one means nothing, or worse something else, to another. So the filter looks where the call
 //! returns to, and takes the functions of that very object.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{NonNull, null, null_mut};
 
 use super::abi::{Hid, Table};
@@ -182,20 +182,20 @@ fn in_program<T: Table>(_caller: *const c_void, _prefix: &str) -> Option<T> {
     None
 }
 
-/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another.
+/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another, by these instructions.
 macro_rules! with_return_address {
     ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty => $to:path, $x86:literal, $arm:literal) => {
         #[cfg(target_arch = "x86_64")]
         $(#[$attr])*
         #[unsafe(naked)]
         $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            std::arch::naked_asm!(concat!("mov ", $x86, ", [rsp]"), "jmp {to}", to = sym $to)
+            std::arch::naked_asm!($x86, to = sym $to)
         }
         #[cfg(target_arch = "aarch64")]
         $(#[$attr])*
         #[unsafe(naked)]
         $vis unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            std::arch::naked_asm!(concat!("mov ", $arm, ", x30"), "b {to}", to = sym $to)
+            std::arch::naked_asm!($arm, to = sym $to)
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         $(#[$attr])*
@@ -228,7 +228,15 @@ pub(crate) use pass_return_address;
 
 with_return_address! {
     /// `H5Z_set_local_func_t`. A fourth argument goes into a register that the caller leaves free.
-    pub fn set_local(dcpl: Hid, type_id: Hid, space: Hid) -> i32 => super::filter::set_local, "rcx", "x3"
+    pub fn set_local(dcpl: Hid, type_id: Hid, space: Hid) -> i32
+        => super::filter::set_local, "mov rcx, [rsp]\njmp {to}", "mov x3, x30\nb {to}"
+}
+
+with_return_address! {
+    /// `H5Z_func_t`. A seventh argument goes onto the stack of x86.
+    pub fn filter(
+        flags: c_uint, cd_nelmts: usize, cd_values: *const c_uint, nbytes: usize, buf_size: *mut usize, buf: *mut *mut c_void
+    ) -> usize => super::filter::filter, "push [rsp]\ncall {to}\nadd rsp, 8\nret", "mov x6, x30\nb {to}"
 }
 
 with_return_address! {
@@ -236,7 +244,7 @@ with_return_address! {
     /// would: 0, or `SLEEK_ERR_HDF5` if no HDF5 can be found or it refuses. Needed before writing to an existing dataset, where
     /// HDF5 loads no plugins, and where no plugin path is set. May be called many times.
     #[unsafe(no_mangle)]
-    pub fn sleek_h5_register() -> i32 => super::filter::register, "rdi", "x0"
+    pub fn sleek_h5_register() -> i32 => super::filter::register, "mov rdi, [rsp]\njmp {to}", "mov x0, x30\nb {to}"
 }
 
 #[cfg(test)]

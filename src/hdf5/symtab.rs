@@ -20,7 +20,7 @@ pub fn functions<T: Table>(caller: *const c_void, prefix: &str) -> Option<T> {
     base_of(program).filter(|p| *p as usize == base)?;
     let found = T::of_program().get_or_init(|| {
         let symbols = Symbols::of_program()?;
-        symbols.function_at(caller as usize)?.to_bytes().starts_with(prefix.as_bytes()).then_some(())?;
+        symbols.symbol_at(caller as usize)?.to_bytes().starts_with(prefix.as_bytes()).then_some(())?;
         // SAFETY: these are functions of the HDF5 in the program; resolve.rs checks its version.
         Some((base, unsafe { T::load(|name| symbols.find(name)) }.ok()?))
     });
@@ -38,6 +38,7 @@ struct Symbols {
 const SECTION_BYTES: usize = 64;
 const SYMBOL_BYTES: usize = 24;
 const SYMTAB: u32 = 2;
+const VARIABLE: u8 = 1;
 const FUNCTION: u8 = 2;
 
 impl Symbols {
@@ -56,24 +57,24 @@ impl Symbols {
         Some(Symbols { table: body(symtab)?, names: body(names)?, bias: program_bias()? })
     }
 
-    /// Name, address and bytes of every function.
-    fn functions(&self) -> impl Iterator<Item = (&CStr, Range<usize>)> {
-        self.table.chunks_exact(SYMBOL_BYTES).filter(|s| s[4] & 15 == FUNCTION).filter_map(|s| {
+    /// Name, address and bytes of every function and variable.
+    fn symbols(&self) -> impl Iterator<Item = (&CStr, Range<usize>)> {
+        self.table.chunks_exact(SYMBOL_BYTES).filter(|s| matches!(s[4] & 15, VARIABLE | FUNCTION)).filter_map(|s| {
             let name = CStr::from_bytes_until_nul(self.names.get(u32_at(s, 0)? as usize..)?).ok()?;
             let (start, size) = (word(s, 8)? as usize, word(s, 16)? as usize);
-            // An address of 0 belongs to a function of another file.
+            // An address of 0 belongs to a symbol of another file.
             (start != 0)
                 .then(|| (name, start.wrapping_add(self.bias)..start.wrapping_add(self.bias).wrapping_add(size)))
         })
     }
 
     fn find(&self, name: &CStr) -> Option<NonNull<c_void>> {
-        let (_, at) = self.functions().find(|(n, _)| *n == name)?;
+        let (_, at) = self.symbols().find(|(n, _)| *n == name)?;
         NonNull::new(at.start as *mut c_void)
     }
 
-    fn function_at(&self, address: usize) -> Option<&CStr> {
-        self.functions().find(|(_, at)| at.contains(&address)).map(|(name, _)| name)
+    fn symbol_at(&self, address: usize) -> Option<&CStr> {
+        self.symbols().find(|(_, at)| at.contains(&address)).map(|(name, _)| name)
     }
 }
 
@@ -119,7 +120,7 @@ mod tests {
     fn this_program_finds_its_own_functions() {
         let symbols = Symbols::of_program().unwrap();
         let ours = read as *const () as usize;
-        let name = symbols.function_at(ours).unwrap();
+        let name = symbols.symbol_at(ours).unwrap();
         assert!(name.to_str().unwrap().contains("symtab"), "{name:?}");
         assert_eq!(symbols.find(name).unwrap().as_ptr() as usize, ours);
         assert_eq!(symbols.find(c"no_such_function"), None);

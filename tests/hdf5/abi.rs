@@ -92,7 +92,14 @@ fn functions_have_hdf5s_types() {
             std::mem::transmute::<FillValueDefined<h5d::H5D_fill_value_t>, FillValueDefined<i32>>(fill_value_defined)
         },
         H5Pget_fill_value: h5p::H5Pget_fill_value,
+        H5Ecreate_stack: Some(h5e::H5Ecreate_stack),
+        H5Eset_current_stack: Some(h5e::H5Eset_current_stack),
+        H5Epush2: None,
+        H5E_ERR_CLS_g: None,
+        H5E_PLINE_g: None,
+        H5E_CANTFILTER_g: None,
     };
+    let _: abi::Push = h5e::H5Epush2;
     // SAFETY: enumerations of C are ints, and a function pointer or none is a pointer, as our types say.
     let dataset = unsafe {
         use std::mem::transmute;

@@ -85,6 +85,10 @@ fn requests_in_words() {
         for bad in ["abs", "", "abs=1,ranges=5", &long] {
             assert!(!place.attempt(program, &["b.h5", bad]).status.success(), "{program}: '{bad}' was taken");
         }
+        // HDF5 prints its error stack, which ends with the filter's reason.
+        let out = place.attempt(program, &["b.h5", "abs=1,ranges=5"]);
+        let stack = String::from_utf8_lossy(&out.stderr);
+        assert!(stack.contains("in filter(): invalid argument: 'ranges=5'"), "{program}: {stack}");
     }
 }
 

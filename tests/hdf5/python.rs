@@ -44,6 +44,7 @@ macro_rules! h5py {
             special_values
             other_filters_beside
             damaged_chunks_are_noticed
+            exceptions_say_why
             bad_requests_are_refused
             request_in_the_environment
             malformed_variables_make_no_dataset

@@ -344,6 +344,31 @@ def damaged_chunks_are_noticed():
         assert worst_error(a, d[:]) <= Fraction(1e-3)
 
 
+def exceptions_say_why():
+    a = field((100, 100))
+
+    def said(what):
+        try:
+            what()
+        except (OSError, ValueError) as e:
+            return str(e)
+        raise AssertionError("no exception")
+
+    with h5py.File("f.h5", "w") as f:
+        for flag in (OPTIONAL, MANDATORY):
+            text = said(lambda: create(f, "i", a.astype("i4"), (50, 50), opts(ABS, 1e-3), flag))
+            assert "mode abs on integers of 4 bytes" in text, text
+        # A text that would do harm if it were taken for a format.
+        words_of_text = struct.unpack("<3I", b"100%s%n%n=1\0")
+        text = said(lambda: create(f, "t", a, (50, 50), (2, *words_of_text)))
+        assert "'100%s%n%n=1' is unknown" in text, text
+        d = create(f, "a", a, (100, 100), opts(ABS, 1e-3))
+        bad = bytearray(stream(d))
+        bad[200] ^= 1
+        d.id.write_direct_chunk((0, 0), bytes(bad))
+        assert "checksum of chunk group 0" in said(lambda: d[:])
+
+
 def bad_requests_are_refused():
     a = field((100, 100))
     half = words(0.5)

@@ -140,6 +140,23 @@ fn nccopy_and_netcdf4() {
     }
 }
 
+#[test]
+fn the_error_stack_says_why() {
+    let Some(place) = Place::with(&["h5repack", &venv_python(PYTHON)]) else { return };
+    let sample = sample(&place);
+    let mut repack = place.command("h5repack");
+    repack.env_remove("SLEEK_LOG").args([
+        "--enable-error-stack",
+        "-f",
+        &h5repack_argument(&abs(BOUND)),
+        sample,
+        "a.h5",
+    ]);
+    let out = repack.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("in filter(): mode not supported"), "{said}");
+}
+
 /// A refusal comes before the first chunk, so h5repack stores without the filter what it would otherwise lose.
 #[test]
 fn a_malformed_variable_is_told_and_loses_nothing() {
