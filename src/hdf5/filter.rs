@@ -8,6 +8,7 @@ use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::resolve::{Hdf5, Object};
 use super::{CLASS, FILTER_ID, dataset, report, text};
 use crate::dtype::DType;
+use crate::environment;
 use crate::error::{Kind, Result, fail};
 use crate::memory;
 use crate::params::{Mode, Params};
@@ -31,7 +32,7 @@ fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
 pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
     guard(-1, caller, || {
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
-        crate::environment::check()?;
+        environment::check()?;
         match Hdf5::<Functions>::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
@@ -51,10 +52,11 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
         return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
     };
     let asked = CdValues::decode(&ours.words)?.request;
-    let request = match std::env::var("SLEEK_PARAMS") {
-        // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
-        Ok(text) if ours.words.is_empty() || asked.mode != Mode::Lossless => text::parse(&text)?,
-        _ => asked,
+    // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
+    let request = if ours.words.is_empty() || asked.mode != Mode::Lossless {
+        environment::params()?.unwrap_or(asked)
+    } else {
+        asked
     };
     // SAFETY: as above.
     let stored = unsafe { dataset::stored(hdf5, type_id)? };

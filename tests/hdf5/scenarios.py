@@ -397,6 +397,9 @@ def request_in_the_environment():
         os.environ["SLEEK_PARAMS"] = "lossless"
         overridden = create(f, "d", a, (50, 50), opts(REL, 1e-6))
         assert same_bits(a, overridden[:])
+        os.environ["SLEEK_PARAMS"] = ""
+        unset = create(f, "unset", a, (50, 50), opts(REL, 1e-6))
+        assert stored_cd(unset)[:5] == opts(REL, 1e-6)
         os.environ["SLEEK_PARAMS"] = "abs=much"
         assert refused(f, "e", a, (50, 50), ())
         assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))
