@@ -8,11 +8,16 @@ use crate::params::{Mode, Params, Profile};
 pub fn parse(text: &str) -> Result<Params> {
     let mut params = Params::new(DType::F32);
     let mut mode_given = false;
+    let mut keys = Vec::new();
     for item in text.split(',').map(str::trim) {
         let (key, value) = match item.split_once('=') {
             Some((k, v)) => (k.trim(), Some(v.trim())),
             None => (item, None),
         };
+        if keys.contains(&key) {
+            return fail!(InvalidArgument, "'{item}' in '{text}': '{key}' may be there once only");
+        }
+        keys.push(key);
         if let Some(mode) = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().find(|m| m.name() == key) {
             if mode_given {
                 return fail!(
@@ -45,6 +50,9 @@ pub fn parse(text: &str) -> Result<Params> {
     }
     if !mode_given {
         return fail!(InvalidArgument, "'{text}' has no mode; give one of abs=, noa=, rel=, lossless");
+    }
+    if let Some(key) = keys.into_iter().find(|k| ["range", "fill"].contains(k)).filter(|_| params.mode != Mode::Noa) {
+        return fail!(InvalidArgument, "'{key}' in '{text}' goes with noa only");
     }
     params.check()?;
     Ok(params)
@@ -99,6 +107,16 @@ mod tests {
         for text in texts.into_iter().chain(["noa=1,range=0", "abs=1,profile=slow", "abs=1,"]) {
             let message = parse(text).unwrap_err().message;
             assert!(!message.is_empty(), "{text}");
+        }
+        let said = |text| parse(text).unwrap_err().message;
+        for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {
+            assert!(said(text).contains("'range' in") && said(text).contains("noa only"), "{}", said(text));
+        }
+        assert!(said("abs=1,fill=0").contains("'fill' in"));
+        let twice =
+            ["noa=1,range=50,range=60", "noa=1,fill=1,fill=1", "abs=1,abs=2", "abs=1,profile=fast,profile=fast"];
+        for text in twice.into_iter().chain(["lossless,lossless"]) {
+            assert!(said(text).contains("once only"), "{}", said(text));
         }
     }
 }
