@@ -207,6 +207,29 @@ fn golden_files_that_are_cut_or_go_on_are_refused() {
     }
 }
 
+/// One bound is promised for the whole array of a file, so its streams agree in what makes it.
+#[test]
+fn streams_of_different_kinds_are_no_file() {
+    let first = Params { range: Some(1.0), ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+    let values: Vec<u8> = (0..200u8).flat_map(|i| f32::from(i).sqrt().to_le_bytes()).collect();
+    let file = |second: &Params| {
+        let [mut head, tail] = [&first, second].map(|params| sleek::compress(params, &values).unwrap());
+        head[11] |= 4;
+        reference::builder::seal(&mut head);
+        [head, tail].concat()
+    };
+    assert_eq!(reference::decode_file(&file(&first)).unwrap().len(), 2 * values.len());
+    for second in [
+        Params { range: Some(50.0), ..first.clone() },
+        Params { bound: 1e-2, ..first.clone() },
+        Params { mode: Mode::Abs, ..first.clone() },
+        Params { big_endian: true, ..first.clone() },
+        Params { dtype: DType::F16, ..first.clone() },
+    ] {
+        assert!(reference::decode_file(&file(&second)).is_err(), "{second:?}");
+    }
+}
+
 #[test]
 fn the_golden_streams_cover_the_format() {
     let cases = cases();

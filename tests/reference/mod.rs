@@ -212,7 +212,8 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
 
 /// Decodes a file: the bytes of the array, which is that of its streams one after another.
 pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
-    let kind = |stream: &[u8]| (stream[9], stream[10], stream[11] & 1, stream[32..40].to_vec());
+    // Element type, mode, byte order, bound and range.
+    let kind = |stream: &[u8]| (stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec());
     let (mut data, mut at) = (Vec::new(), 0);
     loop {
         let stream = slice(file, at, number(file, at + 24, 8)?)?;
