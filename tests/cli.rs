@@ -195,6 +195,23 @@ fn missing_and_surplus_frames_are_noticed() {
     bench.ok("decompress -f packed out");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+#[allow(clippy::zombie_processes)] // wait4 is not known to it
+fn a_small_file_takes_little_memory() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(1000)));
+    let child = bench.command("compress -q --dtype f32 --abs 1e-3 in packed").spawn().unwrap();
+    // SAFETY: waits for a child that is ours and that nobody else waits for; zeros are a `rusage`.
+    let (status, usage) = unsafe {
+        let (mut status, mut usage) = (0, std::mem::zeroed::<libc::rusage>());
+        assert_eq!(libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage), child.id() as i32);
+        (status, usage)
+    };
+    assert_eq!(status, 0);
+    assert!(usage.ru_maxrss < 64 << 10, "{} kB", usage.ru_maxrss);
+}
+
 #[test]
 fn threads_do_not_change_a_byte() {
     let bench = Bench::new();

@@ -17,7 +17,8 @@ impl Block {
     /// Room for `n` bytes, whatever they hold.
     pub fn room(&mut self, n: usize) -> &mut [u8] {
         if self.bytes.len() < n {
-            self.bytes.resize(n, 0);
+            // Zeroed by the system, page by page where they are used: a small file takes little of a large room.
+            self.bytes = vec![0; n];
         }
         self.used = n;
         &mut self.bytes[..n]
