@@ -470,6 +470,16 @@ fn inspect_shows_what_is_inside() {
     bench.ok("compress -f --dtype f32 --abs 1e-60 in packed");
     let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
     assert!(table.contains("losslessly"), "{table}");
+    // Digits of a number that is very small or large are not counted by zeros.
+    for (scale, exponent) in [(1e-30f32, Some("e-29")), (1e30, Some("e31")), (1.0, None)] {
+        bench.put("in", &bytes_of(&wave(8192).iter().map(|v| v * scale).collect::<Vec<_>>()));
+        bench.ok("compress -f --dtype f32 --noa 1e-3 in packed");
+        for command in ["inspect packed", "verify in packed"] {
+            let table = String::from_utf8(bench.ok(command)).unwrap();
+            let range = table.split("of the value range ").nth(1).unwrap().split([':', '\n']).next().unwrap();
+            assert!(range.len() < 25 && range.find('e').map(|at| &range[at..]) == exponent, "{range}");
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use clap::builder::PossibleValuesParser;
 use sleek::{DType, Mode, Params, Profile};
 
+use crate::progress::number;
+
 /// The bound: exactly one of four.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
@@ -60,6 +62,7 @@ impl Quality {
         let (mode, bound) = self.bound.mode_and_value();
         for (name, value) in [("range", self.range), ("fill", self.fill)] {
             if let (Some(v), true) = (value, mode != Mode::Noa) {
+                let v = number(v);
                 return Err(format!("--{name} {v} goes with --noa, not with --{}", mode.name()));
             }
         }

@@ -4,6 +4,7 @@ use sleek::format::Header;
 use sleek::format::constants::{HEADER_BYTES, MAGIC};
 
 use crate::io::{Block, Input};
+use crate::progress::number;
 
 /// Bytes of data in a frame that `sleek compress` writes, and the most that is restored at once.
 pub const FRAME_BYTES: usize = 64 << 20;
@@ -55,7 +56,7 @@ impl FrameReader {
         if kind(first) == kind(header) {
             return Ok(());
         }
-        let say = |h: &Header| format!("{} {} {}", h.layout.dtype.name(), h.mode.name(), h.bound);
+        let say = |h: &Header| format!("{} {} {}", h.layout.dtype.name(), h.mode.name(), number(h.bound));
         let (found, expected) = (say(header), say(first));
         Err(self.blame(&format!("the stream is {found}, the first one of the file {expected}; they must agree")))
     }

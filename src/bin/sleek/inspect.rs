@@ -9,7 +9,7 @@ use sleek::{Info, Mode};
 use crate::Outcome;
 use crate::frames::FrameReader;
 use crate::io::{Block, Input};
-use crate::progress::{bytes, ratio};
+use crate::progress::{bytes, number, ratio};
 
 /// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
 const CHUNKS: [&str; 3] = ["packed", "raw", "constant"];
@@ -113,7 +113,7 @@ fn row(label: &str, value: &str) {
 fn bound(info: &Info) -> String {
     let asked = match info.mode {
         Mode::Lossless => return "lossless".into(),
-        Mode::Noa => format!("noa {:e} of the value range {}", info.bound, info.range),
+        Mode::Noa => format!("noa {:e} of the value range {}", info.bound, number(info.range)),
         mode => format!("{} {:e}", mode.name(), info.bound),
     };
     match info.mode {

@@ -84,6 +84,11 @@ pub fn bytes(n: u64) -> String {
     }
 }
 
+/// A number in full, with an exponent where there would be many zeros.
+pub fn number(x: f64) -> String {
+    if x == 0.0 || (1e-4..1e6).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
+}
+
 /// A measured number for reading: no more digits than anyone reads.
 pub fn figure(x: f64) -> String {
     if x == 0.0 { "0".into() } else { format!("{x:.4e}") }

@@ -11,7 +11,7 @@ use sleek::format::Header;
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input};
-use crate::progress::{Progress, bytes, figure, ratio};
+use crate::progress::{Progress, bytes, figure, number, ratio};
 use crate::{Outcome, element, pipeline};
 
 /// Exit code when the bound does not hold.
@@ -255,7 +255,7 @@ impl Report {
     fn bound(&self) -> String {
         match self.header.mode {
             Mode::Lossless => "lossless".into(),
-            Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, self.header.range),
+            Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, number(self.header.range)),
             mode => format!("{} {:e}", mode.name(), self.header.bound),
         }
     }
