@@ -139,6 +139,23 @@ fn odd_sizes() {
 }
 
 #[test]
+fn the_summary_tells_what_has_grown() {
+    let bench = Bench::new();
+    for (values, ratio) in [(vec![], "0.00"), (wave(1), "0.0"), (vec![2.5; 4000], "1")] {
+        bench.put("in", &bytes_of(&values));
+        let packed = stderr(&bench.run("compress -f --dtype f32 --lossless in packed"));
+        assert!(packed.contains(&format!(" ratio {ratio}")), "{packed}");
+        let shown =
+            |text: &str| text.split("ratio").nth(1).unwrap().split([',', '\n']).next().unwrap().trim().to_owned();
+        assert_eq!(shown(&stderr(&bench.run("decompress -f packed out"))), shown(&packed));
+        for command in ["inspect packed", "verify in packed"] {
+            let table = String::from_utf8(bench.ok(command)).unwrap();
+            assert_eq!(shown(&table), shown(&packed), "{table}");
+        }
+    }
+}
+
+#[test]
 fn integers_and_big_endian() {
     let bench = Bench::new();
     let values = wave(5000);

@@ -10,7 +10,7 @@ use sleek::{DType, Mode, Params};
 use crate::args::{self, Quality, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output};
-use crate::progress::{Progress, summary};
+use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, pipeline};
 
 /// Compress an array, given as the plain bytes of its elements
@@ -147,7 +147,7 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
-        eprintln!("{}", summary(&from, &to, bytes_in, bytes_out, time));
+        eprintln!("{}", summary(Array::In, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(())
 }

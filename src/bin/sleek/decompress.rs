@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 use crate::io::{Input, Output};
-use crate::progress::{Progress, summary};
+use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, pipeline};
 
 /// Restore an array from a compressed file
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Outcome {
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
-        eprintln!("{}", summary(&from, &to, bytes_in, bytes_out, time));
+        eprintln!("{}", summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -52,10 +52,16 @@ impl Drop for Progress {
     }
 }
 
-/// The line at the end: what went in, what came out, how fast. `raw` is the size of the array, by which speed is measured.
-pub fn summary(from: &str, to: &str, bytes_in: u64, bytes_out: u64, time: Duration) -> String {
-    let raw = bytes_in.max(bytes_out);
-    let packed = bytes_in.min(bytes_out);
+/// Which side of a command is the array, by which ratio and speed are measured.
+#[derive(PartialEq)]
+pub enum Array {
+    In,
+    Out,
+}
+
+/// The line at the end: what went in, what came out, how fast.
+pub fn summary(array: Array, from: &str, to: &str, bytes_in: u64, bytes_out: u64, time: Duration) -> String {
+    let (raw, packed) = if array == Array::In { (bytes_in, bytes_out) } else { (bytes_out, bytes_in) };
     let seconds = time.as_secs_f64();
     format!(
         "{from} -> {to}: {} -> {}, ratio {}, {seconds:.2} s, {:.2} GB/s",

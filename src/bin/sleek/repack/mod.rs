@@ -18,7 +18,7 @@ use crate::args::{Quality, Threads, Verbosity};
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id, LibraryArg, expect_hdf5};
 use crate::io::{Staging, check_place};
-use crate::progress::{Progress, bytes, ratio, summary};
+use crate::progress::{Array, Progress, bytes, ratio, summary};
 use plan::{Decision, Item, Request, Requests};
 
 /// Exit code when the new file does not keep what was promised; there is none then.
@@ -167,7 +167,10 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
             println!("verified: every value of the new file was compared with the old one");
         }
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
-        eprintln!("{}", summary(&from, &to, before, after, start.elapsed()));
+        eprintln!("{}", summary(Array::In, &from, &to, before, after, start.elapsed()));
+        if after > before {
+            eprintln!("sleek: {to} is larger than {from} was: {}, not {}", bytes(after), bytes(before));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
