@@ -64,19 +64,32 @@ fn print(params: &Params, words: &[u32]) {
     println!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
 }
 
-/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request. For `fast` and `--fill` they have none.
+/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and `--fill`, for
+/// which they have no arguments.
 fn print_convenience(params: &Params) {
-    if params.profile != Profile::Adaptive || params.fill_value.is_some() {
-        return;
-    }
+    let (c, fortran) = match params.profile == Profile::Fast || params.fill_value.is_some() {
+        true => calls_in_words(params),
+        false => calls(params),
+    };
+    section("C and C++, with sleek_hdf5.h");
+    println!("{c}");
+    section("Fortran, with the module sleek_hdf5");
+    println!("{fortran}");
+}
+
+fn calls_in_words(params: &Params) -> (String, String) {
+    let request = text::format(params);
+    (format!("H5Pset_sleek(dcpl, \"{request}\");"), format!("call h5pset_sleek_f(dcpl, \"{request}\", error)"))
+}
+
+fn calls(params: &Params) -> (String, String) {
     let name = params.mode.name();
     let bound = if params.mode == Mode::Lossless { String::new() } else { format!(", {:e}", params.bound) };
     let range = params.range.map(|r| format!(", {r:e}"));
     let range_in_c = if params.mode == Mode::Noa { range.as_deref().unwrap_or(", 0") } else { "" };
-    section("C and C++, with sleek_hdf5.h");
-    println!("H5Pset_sleek_{name}(dcpl{bound}{range_in_c});");
-    section("Fortran, with the module sleek_hdf5");
-    println!("call h5pset_sleek_{name}_f(dcpl{}, error{})", double(&bound), double(range.as_deref().unwrap_or("")));
+    let range = double(range.as_deref().unwrap_or(""));
+    let fortran = format!("call h5pset_sleek_{name}_f(dcpl{}, error{range})", double(&bound));
+    (format!("H5Pset_sleek_{name}(dcpl{bound}{range_in_c});"), fortran)
 }
 
 /// The keyword arguments of `sleek.h5` in Python.
