@@ -278,6 +278,27 @@ fn a_closed_pipe_is_no_complaint() {
     assert_eq!(stderr(&out), "");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_standard_output_is_an_error() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(20_000)));
+    bench.ok("compress -q --dtype f32 --abs 1e-3 in packed");
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let printing =
+        ["verify in packed", "verify --json in packed", "inspect packed", "h5args --abs 1", "completions bash"];
+    for args in printing.into_iter().chain(["doctor", "analyze -q --dtype f32 in", "--help", "--version"]) {
+        let out = bench.command(args).stdout(full()).output().unwrap();
+        let message = stderr(&out);
+        assert_eq!(out.status.code(), Some(2), "{args}: {message}");
+        assert!(message.starts_with("sleek: error: standard output: No space left"), "{args}: {message}");
+        assert_eq!(message.lines().count(), 1, "{args}: {message}");
+    }
+    // A summary that nobody can read does not spoil the result.
+    let out = bench.command("decompress packed out").stderr(full()).output().unwrap();
+    assert!(out.status.success() && bench.path("out").exists());
+}
+
 #[test]
 fn fill_value_and_specials() {
     let bench = Bench::new();

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::{Shell, generate};
 
+use crate::io::say;
 use crate::{Cli, Outcome};
 
 /// Print what a shell needs to complete the arguments of this command
@@ -15,6 +16,8 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    generate(args.shell, &mut Cli::command(), "sleek", &mut std::io::stdout());
+    let mut script = Vec::new();
+    generate(args.shell, &mut Cli::command(), "sleek", &mut script);
+    say!("{}", String::from_utf8_lossy(&script).trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use sleek::{DType, Mode, Params};
 
 use crate::args::{self, Quality, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
-use crate::io::{Block, Input, Output};
+use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, pipeline};
 
@@ -147,7 +147,7 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
-        eprintln!("{}", summary(Array::In, &from, &to, bytes_in, bytes_out, time));
+        tell(&summary(Array::In, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(())
 }

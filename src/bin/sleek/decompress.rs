@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
-use crate::io::{Input, Output};
+use crate::io::{Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
 use crate::{Outcome, pipeline};
 
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Outcome {
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
-        eprintln!("{}", summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
+        tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(ExitCode::SUCCESS)
 }

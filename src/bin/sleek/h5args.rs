@@ -8,6 +8,7 @@ use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;
 use crate::args::Quality;
+use crate::io::say;
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, else of each HDF5 chunk";
 
@@ -28,7 +29,7 @@ pub fn run(args: &Args) -> Outcome {
     let params = args.quality.params(DType::F32)?;
     let words = cd_values_of(&params);
     match args.json {
-        true => println!("{:#}", json!({"filter_id": FILTER_ID, "cd_values": words})),
+        true => say!("{:#}", json!({"filter_id": FILTER_ID, "cd_values": words})),
         false => print(&params, &words),
     }
     Ok(ExitCode::SUCCESS)
@@ -41,27 +42,25 @@ fn print(params: &Params, words: &[u32]) {
     // Fortran's integers are signed.
     let signed: Vec<i32> = words.iter().map(|w| *w as i32).collect();
     let signed = joined(&signed, ", ");
-    println!(
-        "# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor"
-    );
+    say!("# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor");
     // The letters of the filter stand in the command alone, so that `grep -o 'UD=[0-9,]*'` takes it out.
     section(
         "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l CHUNK=...)",
     );
-    println!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
+    say!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
     section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");
-    println!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
+    say!("nccopy -4 -F 'VAR,{FILTER_ID},{plain}' in.nc out.nc");
     section("Python, with the package sleek");
-    println!("f.create_dataset(\"x\", data=x, chunks=True, **sleek.h5({}))", python(params));
+    say!("f.create_dataset(\"x\", data=x, chunks=True, **sleek.h5({}))", python(params));
     section("Python, with h5py alone");
-    println!("f.create_dataset(\"x\", data=x, chunks=True, compression={FILTER_ID}, compression_opts=({list}))");
+    say!("f.create_dataset(\"x\", data=x, chunks=True, compression={FILTER_ID}, compression_opts=({list}))");
     print_convenience(params);
     section("C, with HDF5 alone");
-    println!("const unsigned cd_values[{n}] = {{{}}};", joined(words, "u, ") + "u");
-    println!("H5Pset_filter(dcpl, {FILTER_ID}, H5Z_FLAG_MANDATORY, {n}, cd_values);");
+    say!("const unsigned cd_values[{n}] = {{{}}};", joined(words, "u, ") + "u");
+    say!("H5Pset_filter(dcpl, {FILTER_ID}, H5Z_FLAG_MANDATORY, {n}, cd_values);");
     section("Fortran, with HDF5 alone (flag 0 is mandatory)");
-    println!("integer :: cd_values({n}) = [{signed}]");
-    println!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
+    say!("integer :: cd_values({n}) = [{signed}]");
+    say!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
 }
 
 /// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and `--fill`, for
@@ -72,9 +71,9 @@ fn print_convenience(params: &Params) {
         false => calls(params),
     };
     section("C and C++, with sleek_hdf5.h");
-    println!("{c}");
+    say!("{c}");
     section("Fortran, with the module sleek_hdf5");
-    println!("{fortran}");
+    say!("{fortran}");
 }
 
 fn calls_in_words(params: &Params) -> (String, String) {
@@ -110,7 +109,7 @@ fn double(number: &str) -> String {
 }
 
 fn section(title: &str) {
-    println!("\n# {title}");
+    say!("\n# {title}");
 }
 
 fn joined<T: ToString>(values: &[T], separator: &str) -> String {

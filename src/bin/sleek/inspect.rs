@@ -8,7 +8,7 @@ use sleek::{Info, Mode};
 
 use crate::Outcome;
 use crate::frames::FrameReader;
-use crate::io::{Block, Input};
+use crate::io::{Block, Input, say};
 use crate::progress::{bytes, number, ratio};
 
 /// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Outcome {
     }
     let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
     match args.json {
-        true => println!("{:#}", to_json(&info, frames)),
+        true => say!("{:#}", to_json(&info, frames)),
         false => print(&info, frames),
     }
     Ok(ExitCode::SUCCESS)
@@ -102,11 +102,11 @@ fn print(info: &Info, frames: u64) {
     row("frames", &frames.to_string());
     shares("chunks", &CHUNKS, &info.chunks);
     shares("subchunks", &SUBCHUNKS, &info.subchunks);
-    println!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
+    say!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
 }
 
 fn row(label: &str, value: &str) {
-    println!("{label:<11}{value}");
+    say!("{label:<11}{value}");
 }
 
 /// What was asked for and what it came to.
@@ -129,6 +129,6 @@ fn shares(label: &str, names: &[&str], counts: &[u64]) {
     row(label, &total.to_string());
     for (name, n) in names.iter().zip(counts).filter(|(_, n)| **n > 0) {
         let share = 100.0 * *n as f64 / total as f64;
-        println!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
+        say!("{:<11}{name:<18}{n:>12}{share:>8.1} %", "");
     }
 }

@@ -1,8 +1,10 @@
 //! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A buffer that is filled again and again without being zeroed again.
 #[derive(Default)]
@@ -137,6 +139,34 @@ fn standard_input() -> io::Result<File> {
 fn standard_input() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// Prints a line at once, as `println!` does, but without its panic: `said` has what went wrong.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::io::print_line(format_args!($($text)*)) };
+}
+pub(crate) use say;
+
+/// The first line that could not be printed.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();
+
+pub fn print_line(line: fmt::Arguments) {
+    if let Err(e) = writeln!(io::stdout().lock(), "{line}") {
+        let _ = UNSAID.set(e); // the first error is the cause
+    }
+}
+
+/// Whether standard output has taken every line.
+pub fn said() -> Result<(), String> {
+    match UNSAID.get() {
+        Some(e) => Err(format!("standard output: {e}")),
+        None => Ok(()),
+    }
+}
+
+/// Prints a line on standard error. Where that fails nobody is left to be told.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Where a result goes.

@@ -61,10 +61,10 @@ fn main() -> ExitCode {
     io::die_quietly_of_broken_pipes();
     let outcome = match Cli::try_parse() {
         Ok(cli) => run(cli.command),
-        Err(e) => return usage(&e),
+        Err(e) => usage(&e),
     };
-    outcome.unwrap_or_else(|message| {
-        eprintln!("sleek: error: {message}");
+    outcome.and_then(|code| io::said().map(|()| code)).unwrap_or_else(|message| {
+        io::tell(&format!("sleek: error: {message}"));
         ExitCode::from(ERROR)
     })
 }
@@ -87,12 +87,12 @@ fn run(command: Command) -> Outcome {
 }
 
 /// Prints what clap has to say: help and version as they are, errors in the form of all others.
-fn usage(e: &clap::Error) -> ExitCode {
+fn usage(e: &clap::Error) -> Outcome {
     let is_error = e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_error {
-        eprint!("sleek: {}", e.render());
+        io::tell(&format!("sleek: {}", e.render().to_string().trim_end()));
     } else {
-        let _ = e.print(); // nobody is left to be told that printing failed
+        e.print().map_err(|e| format!("standard output: {e}"))?;
     }
-    if e.use_stderr() { ExitCode::from(ERROR) } else { ExitCode::SUCCESS }
+    Ok(if e.use_stderr() { ExitCode::from(ERROR) } else { ExitCode::SUCCESS })
 }

@@ -10,7 +10,7 @@ use sleek::format::Header;
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
-use crate::io::{Block, Input};
+use crate::io::{Block, Input, say};
 use crate::progress::{Progress, bytes, figure, number, ratio};
 use crate::{Outcome, element, pipeline};
 
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Outcome {
     let compressed = Input::open(&args.compressed)?;
     let report = compare(original, compressed, args.verbosity.quiet)?;
     match args.json {
-        true => println!("{:#}", report.to_json()),
+        true => say!("{:#}", report.to_json()),
         false => report.print(),
     }
     Ok(if report.kept() { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
@@ -229,7 +229,7 @@ impl Report {
 
     fn print(&self) {
         let dtype = self.header.layout.dtype.name();
-        let row = |label: &str, value: String| println!("{label:<17}{value}");
+        let row = |label: &str, value: String| say!("{label:<17}{value}");
         row("elements", format!("{} {dtype}", self.count));
         row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
         row("ratio", ratio(self.original_bytes, self.compressed_bytes));

@@ -17,6 +17,7 @@ use sleek::DType;
 use crate::Outcome;
 use crate::args::{self, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
+use crate::io::{say, tell};
 use crate::progress::Progress;
 use ladder::Ladder;
 use noise::Floor;
@@ -98,11 +99,11 @@ pub fn run(args: &Args) -> Outcome {
         plot::write(&analysis, plot, args.force)?;
     }
     match args.json {
-        true => println!("{:#}", table::to_json(&analysis)),
+        true => say!("{:#}", table::to_json(&analysis)),
         false => table::print(&analysis),
     }
     if let (Some(plot), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
-        eprintln!("plot: {}", plot.display());
+        tell(&format!("plot: {}", plot.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

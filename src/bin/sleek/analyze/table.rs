@@ -7,6 +7,7 @@ use sleek::{DType, Mode, Params};
 use super::Analysis;
 use super::ladder::Row;
 use super::noise::Floor;
+use crate::io::say;
 use crate::progress::bytes;
 
 /// Columns that all tables have after their first two.
@@ -17,10 +18,10 @@ pub fn print(analysis: &Analysis) {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (lo, hi) = sample.extremes;
     let fill = sample.fill.map_or(String::new(), |f| format!(", without the fill value {}", short(f)));
-    println!("{}", sample.name);
-    println!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
+    say!("{}", sample.name);
+    say!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
     let (tried, all) = (sample.bytes() as u64, sample.count * sample.dtype.size() as u64);
-    println!(
+    say!(
         "  tried on {} of {}; PSNR and noa refer to the whole range {}",
         bytes(tried),
         bytes(all),
@@ -28,12 +29,12 @@ pub fn print(analysis: &Analysis) {
     );
     if let Some(value) = sample.suspect() {
         let value = short(value);
-        println!("  {value} stands apart and occurs often: if it marks missing values, add --fill {value}");
+        say!("  {value} stands apart and occurs often: if it marks missing values, add --fill {value}");
     }
-    println!("\n{:>8}{:>9}{HEAD}", "", "");
+    say!("\n{:>8}{:>9}{HEAD}", "", "");
     row_line("lossless", "", &ladder.lossless);
     if !ladder.range.is_empty() {
-        println!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
+        say!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
         let mut floor = ladder.floor.as_ref();
         for row in decades(&ladder.range) {
             if let Some(f) = floor.take_if(|f| f.abs > row.abs) {
@@ -46,12 +47,12 @@ pub fn print(analysis: &Analysis) {
         }
     }
     if !ladder.relative.is_empty() {
-        println!("\n{:>8}{:>9}{HEAD}", "rel", "largest");
+        say!("\n{:>8}{:>9}{HEAD}", "rel", "largest");
         for row in decades(&ladder.relative) {
             row_line(&format!("{:e}", row.bound), &format!("{:.1e}", row.max_relative), row);
         }
     }
-    println!("\n{}", in_lines(&verdict(analysis), 80));
+    say!("\n{}", in_lines(&verdict(analysis), 80));
     commands(analysis);
 }
 
@@ -67,7 +68,7 @@ fn floor_line(analysis: &Analysis, row: &Row) {
 fn row_line(first: &str, second: &str, row: &Row) {
     let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
     let spectrum = row.spectrum.map_or("-".into(), percent);
-    println!(
+    say!(
         "{first:>8}{second:>9}{:>7}{:>11}{:>11}{psnr:>7}{spectrum:>10}{:>6.2}{:>8.2}",
         ratio(row.ratio),
         error(row.max_error),
@@ -146,7 +147,7 @@ fn commands(analysis: &Analysis) {
         Mode::Lossless => "--lossless".into(),
         mode => format!("--{} {:e}", mode.name(), params.bound),
     };
-    println!("\nCommands, {why} (other bounds: sleek h5args):");
+    say!("\nCommands, {why} (other bounds: sleek h5args):");
     match &analysis.sample.place {
         Some((file, dataset)) => {
             let file = file.display();
@@ -154,13 +155,13 @@ fn commands(analysis: &Analysis) {
                 Mode::Lossless => "lossless".into(),
                 mode => format!("{}={:e}", mode.name(), params.bound),
             };
-            println!("  sleek repack --dataset {dataset}={request} {file} new.h5");
-            println!("  {} {file} new.h5", h5repack(&params, dataset));
+            say!("  sleek repack --dataset {dataset}={request} {file} new.h5");
+            say!("  {} {file} new.h5", h5repack(&params, dataset));
         }
         None => {
             let order = if analysis.sample.big_endian { " --big-endian" } else { "" };
             let (dtype, file) = (analysis.sample.dtype.name(), &analysis.sample.name);
-            println!("  sleek compress --dtype {dtype}{order} {bound} {file} {file}.sleek");
+            say!("  sleek compress --dtype {dtype}{order} {bound} {file} {file}.sleek");
         }
     }
 }

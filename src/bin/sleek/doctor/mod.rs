@@ -11,6 +11,7 @@ use sandbox::Findings;
 
 use crate::Outcome;
 use crate::hdf5::libraries::{self, Library};
+use crate::io::say;
 
 /// Exit code when something is to be fixed.
 const AILING: u8 = 1;
@@ -70,21 +71,21 @@ impl Doctor {
     }
 
     fn look_at_environment(&mut self) {
-        println!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::hdf5::FILTER_ID);
+        say!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::hdf5::FILTER_ID);
         match self.own.clone() {
-            Some(own) => println!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
-            None => println!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),
+            Some(own) => say!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
+            None => say!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),
         }
         match self.variable.clone() {
-            None => println!("HDF5_PLUGIN_PATH: not set, so each HDF5 library searches its own directory"),
+            None => say!("HDF5_PLUGIN_PATH: not set, so each HDF5 library searches its own directory"),
             Some(dirs) => {
-                println!("HDF5_PLUGIN_PATH: is set, and replaces the directories of every HDF5 library");
+                say!("HDF5_PLUGIN_PATH: is set, and replaces the directories of every HDF5 library");
                 self.directories(&dirs);
             }
         }
         for variable in [sleek::environment::THREADS, sleek::environment::SIMD, "SLEEK_PARAMS", "SLEEK_LOG"] {
             if let Some(value) = std::env::var_os(variable) {
-                println!("{variable}: {}", value.display());
+                say!("{variable}: {}", value.display());
             }
         }
         if let Err(e) = sleek::environment::check() {
@@ -102,7 +103,7 @@ impl Doctor {
     fn directories(&mut self, dirs: &[PathBuf]) {
         for dir in dirs {
             let state = self.directory_state(dir);
-            println!("    {}: {state}", dir.display());
+            say!("    {}: {state}", dir.display());
         }
     }
 
@@ -143,7 +144,7 @@ impl Doctor {
     }
 
     fn look_at_libraries(&mut self, found: Vec<Library>) {
-        println!("\nHDF5 libraries: {} found", found.len());
+        say!("\nHDF5 libraries: {} found", found.len());
         if found.is_empty() {
             self.advice.insert("no libhdf5 was found: install HDF5, or name the file with --library".into());
         }
@@ -153,18 +154,18 @@ impl Doctor {
     }
 
     fn look_at(&mut self, library: &Library) {
-        println!("\n  {} ({})", library.file.display(), library.source);
+        say!("\n  {} ({})", library.file.display(), library.source);
         let findings = sandbox::try_library(&library.file, None);
-        println!("    version: {}", findings.version.as_deref().unwrap_or("unknown"));
+        say!("    version: {}", findings.version.as_deref().unwrap_or("unknown"));
         if self.variable.is_none() {
             for dir in &findings.directories {
                 let state = self.directory_state(dir);
-                println!("    searches {}: {state}", dir.display());
+                say!("    searches {}: {state}", dir.display());
             }
         }
-        println!("    filter: {}", verdict(&findings));
+        say!("    filter: {}", verdict(&findings));
         if !findings.works() {
-            findings.complaints.iter().for_each(|line| println!("      {line}"));
+            findings.complaints.iter().for_each(|line| say!("      {line}"));
             self.treat(library, &findings);
         }
     }
@@ -195,7 +196,7 @@ impl Doctor {
             say(format!("{file}: does not work with this command's libsleek.so either, see above; please report this"));
             return;
         }
-        println!("    with HDF5_PLUGIN_PATH={} it works", dir.display());
+        say!("    with HDF5_PLUGIN_PATH={} it works", dir.display());
         match self.variable {
             None => {
                 say(format!("export HDF5_PLUGIN_PATH={}", dir.display()));
@@ -207,14 +208,14 @@ impl Doctor {
 
     fn advise(&self) -> ExitCode {
         if self.advice.is_empty() {
-            println!("\nAll is well.");
+            say!("\nAll is well.");
             return ExitCode::SUCCESS;
         }
-        println!("\nWhat to fix");
-        self.advice.iter().for_each(|line| println!("  - {line}"));
+        say!("\nWhat to fix");
+        self.advice.iter().for_each(|line| say!("  - {line}"));
         if !self.defaults.is_empty() {
-            println!("  - or, for all users, copy libsleek.so to where the libraries look by themselves:");
-            self.defaults.iter().for_each(|dir| println!("      {}", dir.display()));
+            say!("  - or, for all users, copy libsleek.so to where the libraries look by themselves:");
+            self.defaults.iter().for_each(|dir| say!("      {}", dir.display()));
         }
         ExitCode::from(AILING)
     }

@@ -1,7 +1,6 @@
 //! What the child process of `sleek doctor` does: load a library, say in one line each what it learns.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::ptr::null;
@@ -11,6 +10,7 @@ use sleek::{DType, Mode, Params};
 
 use crate::Outcome;
 use crate::hdf5::Loaded;
+use crate::io::say;
 
 /// `hid_t` since HDF5 1.10.
 type Hid = i64;
@@ -29,7 +29,7 @@ pub fn plugin(file: &Path) -> Outcome {
     let version = unsafe { plugin.function::<unsafe extern "C" fn() -> *const c_char>(c"sleek_version")? };
     // SAFETY: it returns a constant string.
     let version = unsafe { CStr::from_ptr(version()) };
-    say(&format!("version {}", version.to_string_lossy()));
+    say!("version {}", version.to_string_lossy());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,24 +37,18 @@ pub fn plugin(file: &Path) -> Outcome {
 pub fn library(file: &Path) -> Outcome {
     let hdf5 = Hdf5(Loaded::open(file)?);
     let version = hdf5.0.hdf5_version()?;
-    say(&format!("version {}.{}.{}", version.0, version.1, version.2));
+    say!("version {}.{}.{}", version.0, version.1, version.2);
     if version < (1, 10, 0) {
         return Err("HDF5 is older than 1.10".into());
     }
-    hdf5.directories()?.iter().for_each(|d| say(&format!("directory {d}")));
+    hdf5.directories()?.iter().for_each(|d| say!("directory {d}"));
     if !hdf5.filter_is_available()? {
         return Ok(ExitCode::SUCCESS);
     }
-    say("available");
+    say!("available");
     let stored = hdf5.round_trip()?;
-    say(&format!("stored {} {stored}", VALUES * size_of::<f32>()));
+    say!("stored {} {stored}", VALUES * size_of::<f32>());
     Ok(ExitCode::SUCCESS)
-}
-
-/// At once: what comes next may crash.
-fn say(line: &str) {
-    println!("{line}");
-    let _ = std::io::stdout().flush();
 }
 
 /// Calls `$name` of the library with arguments of the given types; a negative answer is an error.

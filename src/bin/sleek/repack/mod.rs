@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::args::{Quality, Threads, Verbosity};
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id, LibraryArg, expect_hdf5};
-use crate::io::{Staging, check_place};
+use crate::io::{Staging, check_place, say, tell};
 use crate::progress::{Array, Progress, bytes, ratio, summary};
 use plan::{Decision, Item, Request, Requests};
 
@@ -148,8 +148,8 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
     if args.verify {
         let violations = check::compare(file, staging.path(), contents, &items, quiet)?;
         if !violations.is_empty() {
-            violations.iter().for_each(|line| eprintln!("sleek: BROKEN: {line}"));
-            eprintln!("sleek: {} was not written", output.display());
+            violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
+            tell(&format!("sleek: {} was not written", output.display()));
             return Ok(ExitCode::from(BROKEN));
         }
     }
@@ -164,12 +164,12 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
     if !quiet {
         print_table(&items, "ratio");
         if args.verify {
-            println!("verified: every value of the new file was compared with the old one");
+            say!("verified: every value of the new file was compared with the old one");
         }
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
-        eprintln!("{}", summary(Array::In, &from, &to, before, after, start.elapsed()));
+        tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
         if after > before {
-            eprintln!("sleek: {to} is larger than {from} was: {}, not {}", bytes(after), bytes(before));
+            tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", bytes(after), bytes(before)));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -178,7 +178,7 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
 /// A line for each dataset.
 fn print_table(items: &[Option<Item>], ratio_label: &str) {
     let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
-    println!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
+    say!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
     for item in items.iter().flatten() {
         let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
         let (shown, what) = match &item.decision {
@@ -186,6 +186,6 @@ fn print_table(items: &[Option<Item>], ratio_label: &str) {
             Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
         };
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        println!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
+        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
     }
 }
