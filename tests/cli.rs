@@ -462,6 +462,27 @@ fn devices_are_written_to_not_replaced() {
     assert!(Path::new("/dev/null").metadata().is_ok_and(|m| !m.is_file()));
 }
 
+/// A limit on file sizes is met as a full disk is.
+#[cfg(unix)]
+#[test]
+fn a_file_that_gets_too_large_leaves_nothing() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(100_000)));
+    let mut command = bench.command("compress --dtype f32 --lossless in out");
+    // SAFETY: `setrlimit` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: 8192, rlim_max: 8192 };
+            libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+            Ok(())
+        })
+    };
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
+    assert!(stderr(&out).contains("out: File too large"), "{}", stderr(&out));
+    assert_eq!(bench.files(), [bench.path("in")]);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_nothing() {

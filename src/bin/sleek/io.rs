@@ -303,12 +303,14 @@ impl Drop for Staged {
     }
 }
 
-/// Lets a closed pipe end the process as it ends every other tool, rather than fail each print.
-pub fn die_quietly_of_broken_pipes() {
+/// Lets a closed pipe end the process as it ends every other tool, rather than fail each print. A file that reaches the limit
+/// of sizes (`ulimit -f`) fails its write instead, so that it goes away as on a full disk.
+pub fn settle_signals() {
     #[cfg(unix)]
-    // SAFETY: restores a default disposition, before any thread runs.
+    // SAFETY: restores a default disposition and ignores a signal, before any thread runs.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

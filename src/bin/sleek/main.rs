@@ -58,7 +58,7 @@ const ERROR: u8 = 2;
 type Outcome = Result<ExitCode, String>;
 
 fn main() -> ExitCode {
-    io::die_quietly_of_broken_pipes();
+    io::settle_signals();
     let outcome = match Cli::try_parse() {
         Ok(cli) => run(cli.command),
         Err(e) => usage(&e),
