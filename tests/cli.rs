@@ -400,7 +400,15 @@ fn variables_that_cannot_be_understood_are_refused() {
         ("SLEEK_NUM_THREADS", "0", "from 1 on"),
         ("SLEEK_SIMD", "sse", "avx2"),
     ] {
-        for args in ["compress --dtype f32 --abs 1e-3 in out", "decompress packed out", "verify in packed"] {
+        for args in [
+            "compress --dtype f32 --abs 1e-3 in out",
+            "decompress packed out",
+            "verify in packed",
+            "inspect packed",
+            "h5args --abs 1e-3",
+            "analyze --dtype f32 in",
+            "repack --abs 1e-3 in out",
+        ] {
             let out = bench.command(args).env(variable, value).output().unwrap();
             let message = stderr(&out);
             assert_eq!(out.status.code(), Some(2), "{variable}={value} {args}");

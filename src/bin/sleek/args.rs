@@ -103,12 +103,18 @@ pub struct Threads {
 
 impl Threads {
     /// To be called before the library is used and before the command starts a thread.
-    pub fn apply(&self) {
+    pub fn apply(&self) -> Result<(), String> {
         if let Some(n) = self.threads {
             // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
             unsafe { std::env::set_var(sleek::environment::THREADS, n.to_string()) };
         }
+        check_variables()
     }
+}
+
+/// Refuses variables that cannot be understood before anything is done, also where they would not matter.
+pub fn check_variables() -> Result<(), String> {
+    sleek::environment::check().map_err(|e| e.to_string())
 }
 
 /// How much to say.

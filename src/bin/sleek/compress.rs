@@ -47,7 +47,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    args.threads.apply();
+    args.threads.apply()?;
     let mut params = args.quality.params(args.dtype)?;
     params.big_endian = args.big_endian;
     check_frame(args)?;

@@ -29,7 +29,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    args.threads.apply();
+    args.threads.apply()?;
     let input = Input::open(&args.input)?;
     let mut output = Output::create(&args.output, args.force)?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);

@@ -7,7 +7,7 @@ use sleek::hdf5::{FILTER_ID, cd_values_of, text};
 use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;
-use crate::args::Quality;
+use crate::args::{Quality, check_variables};
 use crate::io::say;
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, else of each HDF5 chunk";
@@ -25,6 +25,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
+    check_variables()?;
     // The filter learns the element type from the dataset; any float type lets the bound be checked.
     let params = args.quality.params(DType::F32)?;
     let words = cd_values_of(&params);

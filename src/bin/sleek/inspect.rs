@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sleek::{Info, Mode};
 
 use crate::Outcome;
+use crate::args::check_variables;
 use crate::frames::FrameReader;
 use crate::io::{Block, Input, say};
 use crate::progress::{bytes, number, ratio};
@@ -28,6 +29,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
+    check_variables()?;
     let input = Input::open(&args.input)?;
     let name = input.name.clone();
     let mut reader = FrameReader::new(input);

@@ -36,7 +36,7 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    args.threads.apply();
+    args.threads.apply()?;
     if args.original == args.compressed {
         return Err(format!(
             "{}: is named twice; the original and the compressed file are needed",

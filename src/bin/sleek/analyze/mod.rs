@@ -84,7 +84,7 @@ pub struct Analysis {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    args.threads.apply();
+    args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;
     let kind = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| (dtype, args.big_endian));
     let sample =

@@ -76,7 +76,7 @@ fn named_request(argument: &str) -> Result<(String, Request), String> {
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
-    args.threads.apply();
+    args.threads.apply()?;
     // The variable is for programs that have no such arguments.
     // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
     unsafe { std::env::remove_var("SLEEK_PARAMS") };
