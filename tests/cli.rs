@@ -625,7 +625,12 @@ fn doctor_finds_fault_and_cure() {
     assert!(code == Some(1) && text.contains("does not exist") && text.contains("remove "), "{text}");
     let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);
     assert!(code == Some(1) && text.contains("SLEEK_NUM_THREADS is 'four'"), "{text}");
-    assert!(text.contains("SLEEK_PARAMS: 'abs=x' needs a number"), "{text}");
+    assert!(text.contains("SLEEK_PARAMS: 'abs=x' needs a number") && !text.contains("please report"), "{text}");
+    // A request that is coarser than the one that is tried.
+    for request in ["abs=5", "noa=1e-2", "rel=1e-1"] {
+        let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_PARAMS", request)]);
+        assert!(code == Some(0) && text.contains(&format!("SLEEK_PARAMS: {request}")), "{text}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -97,6 +97,7 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
     if let Some(dir) = plugins {
         command.env(PATH_VARIABLE, dir);
     }
+    leave_out_variables(&mut command);
     let mut child = command.spawn().map_err(|e| format!("cannot start a child process: {e}"))?;
     let (out, complaints) = (collect(child.stdout.take()), collect(child.stderr.take()));
     let start = Instant::now();
@@ -112,6 +113,15 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
         }
     };
     Ok((out.join().unwrap_or_default(), complaints.join().unwrap_or_default(), status))
+}
+
+/// A request of the user's would take the place of the one that is tried, and what cannot be understood was found before: neither is
+/// a fault of the library.
+fn leave_out_variables(command: &mut Command) {
+    command.env_remove("SLEEK_PARAMS");
+    if sleek::environment::check().is_err() {
+        command.env_remove(sleek::environment::THREADS).env_remove(sleek::environment::SIMD);
+    }
 }
 
 /// Reads a pipe to its end beside everything else, so that a child never waits for us.
