@@ -58,6 +58,7 @@ impl Bench {
         assert_eq!(out.status.code(), Some(2), "sleek {args}: {message}");
         assert!(message.starts_with("sleek: error: "), "sleek {args}: {message}");
         assert!(message.contains(part), "sleek {args}: no '{part}' in: {message}");
+        assert!(message.lines().count() == 1 || message.ends_with("try '--help'.\n"), "{message}");
         assert_eq!(self.files(), before, "sleek {args} left files");
     }
 
@@ -379,6 +380,8 @@ fn bad_arguments() {
         ("compress --dtype f32 --abs 1 --threads 0 in out", "0"),
         ("verify in in", "twice"),
         ("frobnicate", "frobnicate"),
+        ("repack --abs 1e-3 in -", "cannot be read from or written to a stream"),
+        ("repack --abs 1e-3 - out", "cannot be read from or written to a stream"),
     ];
     for (args, part) in refused {
         bench.fails(args, part);

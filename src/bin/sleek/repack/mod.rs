@@ -81,6 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
     unsafe { std::env::remove_var("SLEEK_PARAMS") };
     let general = general_request(args)?;
+    [Some(&args.input), args.output.as_ref()].into_iter().flatten().try_for_each(|path| expect_name(path))?;
     expect_hdf5(&args.input)?;
     if let (Some(output), false) = (&args.output, args.dry_run) {
         check_place(output, args.force)?;
@@ -99,6 +100,14 @@ pub fn run(args: &Args) -> Outcome {
             print_table(&items, "estimate");
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// Refuses `-`, which is a stream everywhere else.
+fn expect_name(path: &Path) -> Result<(), String> {
+    match path.as_os_str() == "-" {
+        true => Err("-: an HDF5 file cannot be read from or written to a stream; name a file".into()),
+        false => Ok(()),
     }
 }
 
