@@ -1,6 +1,6 @@
 """A file of everything that HDF5 has, and whether another file is the same but for errors within a bound.
 
-repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | netcdf FILE | xarray OLD NEW GROUP NOA
+repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | large FILE | netcdf FILE | xarray OLD NEW GROUP NOA
 """
 
 import sys
@@ -228,6 +228,14 @@ def scales(new):
     with h5py.File(new) as f:
         assert [d.keys() for d in f["zz_t"].dims] == [["y"], ["x"]]
         assert f["zz_t"].dims[1][0] == f["x"] and h5py.h5ds.is_scale(f["x"].id)
+
+
+def large(name):
+    """Floats of any bits, which nothing makes smaller."""
+    import h5py
+
+    with h5py.File(name, "w") as f:
+        f["bits"] = np.random.default_rng(1).integers(0, 2**32, 1 << 23, dtype="u4").view("f4")
 
 
 def netcdf(name):

@@ -1,6 +1,8 @@
 //! `sleek repack` on files of everything that HDF5 and netCDF-4 have.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Output;
 
 use crate::{Place, common, source, venv_python};
@@ -135,6 +137,66 @@ fn a_dry_run_estimates_and_writes_nothing() {
         line.split_whitespace().nth(4).unwrap().parse().unwrap()
     };
     assert!((ratio(&dry) / ratio(&done) - 1.0).abs() < 0.1, "{dry}\n{done}");
+}
+
+/// A limit on file sizes is met as a full disk is: HDF5 fails to write anywhere, or crashes.
+#[test]
+fn a_full_disk_leaves_everything_as_it_was() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let before = files(&place);
+    for limit in [0, 2000, 8000, 20_000, 50_000, 100_000, 200_000] {
+        for new in ["new.h5", "old.h5"] {
+            let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+            // SAFETY: `setrlimit` may be called between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+                    libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+                    Ok(())
+                })
+            };
+            command.env_remove("SLEEK_LOG").args(["repack", "-q", "--force", "--lossless", "old.h5", new]);
+            let out = command.output().unwrap();
+            let message = String::from_utf8_lossy(&out.stderr).into_owned();
+            assert_eq!(out.status.code(), Some(2), "{limit}: {message}");
+            assert!(message.starts_with("sleek: error: ") && message.contains(new), "{limit}: {message}");
+            assert!(message.contains("File too large") || message.contains("HDF5 crashed"), "{limit}: {message}");
+            assert_eq!(message.lines().count(), 1, "{limit}: {message}");
+            assert_eq!(files(&place), before, "{limit}");
+        }
+    }
+}
+
+#[test]
+fn an_interruption_ends_the_work() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["large", "old.h5"]);
+    let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+    let mut child = command.args(["repack", "-q", "--lossless", "old.h5", "new.h5"]).spawn().unwrap();
+    let sizes = || fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap().metadata().map_or(0, |m| m.len()));
+    let patience = std::time::Instant::now();
+    while sizes().filter(|n| *n > 0).count() < 2 {
+        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // SAFETY: signals a child that is ours and not yet waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    assert!(!child.wait().unwrap().success());
+    assert_eq!(sizes().count(), 1, "only old.h5 is left");
+    let args = |p: PathBuf| fs::read(p.join("cmdline")).unwrap_or_default();
+    let hidden = place.path(".new.h5.sleek").into_os_string().into_encoded_bytes();
+    let mut processes = fs::read_dir("/proc").unwrap().map(|e| args(e.unwrap().path()));
+    assert!(!processes.any(|a| a.windows(hidden.len()).any(|w| w == hidden)), "the work goes on");
+}
+
+#[test]
+fn a_larger_file_is_called_so() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["large", "old.h5"]);
+    let out = sleek(&place, &["repack", "--lossless", "old.h5", "new.h5"]);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(message.contains("ratio 1.00") && message.contains("new.h5 is larger than old.h5 was"), "{message}");
 }
 
 #[test]

@@ -315,20 +315,34 @@ pub fn settle_signals() {
 }
 
 #[cfg(unix)]
+pub use signals::end_on_signal;
+
+#[cfg(unix)]
 mod signals {
     use std::ffi::{CString, c_char, c_int};
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
     use std::ptr;
-    use std::sync::atomic::{AtomicPtr, Ordering};
+    use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
     static DOOMED: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
+    static CHILD: AtomicI32 = AtomicI32::new(0);
 
     /// Names the one file that must not survive an interruption.
     pub fn remove_on_signal(path: Option<&Path>) {
         let name = path.and_then(|p| CString::new(p.as_os_str().as_bytes()).ok());
         // The old name is leaked: a handler may be reading it.
         DOOMED.store(name.map_or(ptr::null_mut(), CString::into_raw), Ordering::SeqCst);
+        catch_all();
+    }
+
+    /// Names the one child process that must not survive an interruption: it may be writing that file.
+    pub fn end_on_signal(child: Option<u32>) {
+        CHILD.store(child.map_or(0, |id| id as i32), Ordering::SeqCst);
+        catch_all();
+    }
+
+    fn catch_all() {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
             // SAFETY: `remove_and_die` only makes async-signal-safe calls.
             unsafe { catch(signal) };
@@ -348,9 +362,13 @@ mod signals {
     }
 
     extern "C" fn remove_and_die(signal: c_int) {
-        let name = DOOMED.load(Ordering::SeqCst);
-        // SAFETY: unlink, signal and raise are async-signal-safe; `name` is a leaked C string or null.
+        let (child, name) = (CHILD.load(Ordering::SeqCst), DOOMED.load(Ordering::SeqCst));
+        // SAFETY: these functions are async-signal-safe; `child` is not waited for yet, `name` is a leaked C string or null.
         unsafe {
+            if child > 0 {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, ptr::null_mut(), 0);
+            }
             if !name.is_null() {
                 libc::unlink(name);
             }

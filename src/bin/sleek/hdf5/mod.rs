@@ -5,6 +5,7 @@ pub mod dataset;
 pub mod libraries;
 pub mod object;
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
@@ -86,6 +87,8 @@ pub struct Hdf5 {
     chunk_info: Option<ChunkInfo>,
     loaded: Loaded,
     version: (u32, u32, u32),
+    /// The last error, unless it was forgiven.
+    failure: RefCell<Option<String>>,
 }
 
 /// Calls a function of HDF5; a negative answer is an error with HDF5's own words.
@@ -106,7 +109,8 @@ macro_rules! h5_id {
 }
 pub(crate) use h5_id;
 
-/// An id of HDF5 that is given back when it goes out of scope.
+/// An id of HDF5 that is given back when it goes out of scope. After an error it is not: HDF5 would try to write what it could not
+/// write before, and crash.
 pub struct Id<'a> {
     pub hdf5: &'a Hdf5,
     pub id: Hid,
@@ -121,14 +125,18 @@ impl<'a> Id<'a> {
     pub fn close(self) -> Result<(), String> {
         let (hdf5, id) = (self.hdf5, self.id);
         std::mem::forget(self);
+        if let Some(failure) = hdf5.failure.borrow().clone() {
+            return Err(failure); // of an id that went out of scope
+        }
         h5!(hdf5, H5Idec_ref(id)).map(drop)
     }
 }
 
 impl Drop for Id<'_> {
     fn drop(&mut self) {
-        // SAFETY: the id is ours, and this is the last use of it.
-        unsafe { (self.hdf5.call.H5Idec_ref)(self.id) };
+        if self.hdf5.failure.borrow().is_none() {
+            let _ = h5!(self.hdf5, H5Idec_ref(self.id)); // `close` of the file will tell
+        }
     }
 }
 
@@ -170,6 +178,7 @@ impl Hdf5 {
                 chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
                 loaded,
                 version,
+                failure: RefCell::new(None),
             }
         };
         // Errors are told in our own words, not printed by HDF5.
@@ -201,8 +210,23 @@ impl Hdf5 {
             .map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
     }
 
-    /// What went wrong in `function`: HDF5's innermost sentence is the cause.
+    /// What went wrong in `function`. From here on nothing is given back or closed, unless that is forgiven.
     pub fn complaint(&self, function: &str) -> String {
+        let message = self.last_error(function);
+        self.failure.replace(Some(message.clone()));
+        message
+    }
+
+    /// What came of a call that may fail without harm.
+    pub fn forgive<T>(&self, result: Result<T, String>) -> Option<T> {
+        if result.is_err() {
+            self.failure.replace(None);
+        }
+        result.ok()
+    }
+
+    /// HDF5's innermost sentence is the cause.
+    fn last_error(&self, function: &str) -> String {
         unsafe extern "C" fn take(_: c_uint, record: *const abi::ErrorRecord, out: *mut c_void) -> Herr {
             // SAFETY: `out` is the vector below; HDF5 gives a record with a sentence or null.
             unsafe {
@@ -216,12 +240,19 @@ impl Hdf5 {
         let mut sentences: Vec<String> = Vec::new();
         // SAFETY: `take` has the required type, and the vector outlives the call.
         unsafe { (self.call.H5Ewalk2)(abi::DEFAULT, 0, take, (&raw mut sentences).cast()) };
-        match (sentences.first(), sentences.last()) {
-            (Some(cause), Some(effect)) if cause != effect => format!("{function}: {effect}: {cause}"),
-            (Some(cause), _) => format!("{function}: {cause}"),
-            _ => format!("{function} failed"),
+        let Some(cause) = sentences.first() else { return format!("{function} failed") };
+        match (system_says(cause), sentences.last()) {
+            (Some(said), _) => format!("{function}: {said}"),
+            (None, Some(effect)) if cause != effect => format!("{function}: {effect}: {cause}"),
+            _ => format!("{function}: {cause}"),
         }
     }
+}
+
+/// What the system says in HDF5's sentence on a failed call of it, which also has time and addresses, on two lines.
+fn system_says(sentence: &str) -> Option<&str> {
+    let (_, rest) = sentence.split_once("error message = '")?;
+    rest.split_once('\'').map(|(said, _)| said)
 }
 
 fn dotted((major, minor, release): (u32, u32, u32)) -> String {

@@ -269,7 +269,7 @@ unsafe fn reference(copy: &Copy, at: *mut c_void, kind: i32, size: usize) -> Res
     if bytes.iter().all(|b| *b == 0) {
         return Ok(());
     }
-    let object = h5_id!(hdf5, H5Rdereference2(copy.from.id, DEFAULT, kind, at)).ok();
+    let object = hdf5.forgive(h5_id!(hdf5, H5Rdereference2(copy.from.id, DEFAULT, kind, at)));
     let place = object.map(|o| copy.contents.place_of(&o)).transpose()?.flatten();
     let Some(place) = place else {
         bytes.fill(0);

@@ -2,8 +2,10 @@
 
 mod attributes;
 mod check;
+mod child;
 mod copy;
 mod plan;
+mod work;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +17,10 @@ use sleek::{DType, Params};
 
 use crate::Outcome;
 use crate::args::{Quality, Threads, Verbosity};
-use crate::hdf5::object::{Contents, Kind};
-use crate::hdf5::{Hdf5, Id, LibraryArg, expect_hdf5};
+use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Staging, check_place, say, tell};
-use crate::progress::{Array, Progress, bytes, ratio, summary};
-use plan::{Decision, Item, Request, Requests};
+use crate::progress::{Array, bytes, summary};
+use plan::Request;
 
 /// Exit code when the new file does not keep what was promised; there is none then.
 const BROKEN: u8 = 1;
@@ -54,6 +55,9 @@ pub struct Args {
     force: bool,
     #[command(flatten)]
     verbosity: Verbosity,
+    /// In the child process: do the work, with this empty file for the result
+    #[arg(long, hide = true)]
+    child: Option<PathBuf>,
     /// The file as it is
     #[arg(value_name = "IN")]
     input: PathBuf,
@@ -77,27 +81,18 @@ fn named_request(argument: &str) -> Result<(String, Request), String> {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    // The variable is for programs that have no such arguments.
-    // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
-    unsafe { std::env::remove_var("SLEEK_PARAMS") };
     let general = general_request(args)?;
+    if let Some(new) = &args.child {
+        work::run(args, general, new);
+    }
     [Some(&args.input), args.output.as_ref()].into_iter().flatten().try_for_each(|path| expect_name(path))?;
     expect_hdf5(&args.input)?;
-    if let (Some(output), false) = (&args.output, args.dry_run) {
-        check_place(output, args.force)?;
-    }
-    let hdf5 = Hdf5::find(args.library.library.as_deref())?;
-    let file = hdf5.open(&args.input)?;
-    let contents = Contents::read(&file).map_err(|e| format!("{}: {e}", args.input.display()))?;
-    let requests = Requests::new(general, &args.dataset, &file, &contents)
-        .map_err(|e| format!("{}: {e}", args.input.display()))?;
-    let items = decide(args, &requests, &file, &contents)?;
-    let quiet = args.verbosity.quiet;
     match &args.output {
-        Some(output) if !args.dry_run => repack(args, output, &file, &contents, items),
-        _ if quiet => Ok(ExitCode::SUCCESS),
+        Some(output) if !args.dry_run => repack(args, output),
         _ => {
-            print_table(&items, "estimate");
+            // Nothing is written, so any name will do.
+            let table = child::run(Path::new("-"), &args.input)?.unwrap_or_default();
+            table.lines().for_each(|line| say!("{line}"));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -124,44 +119,14 @@ fn general_request(args: &Args) -> Result<Option<Params>, String> {
     Ok(args.quality.is_given().then_some(general))
 }
 
-/// Decides on every dataset.
-fn decide<'a>(
-    args: &Args,
-    requests: &Requests,
-    file: &Id<'a>,
-    contents: &Contents,
-) -> Result<Vec<Option<Item<'a>>>, String> {
-    let quiet = args.verbosity.quiet;
-    let total = fs::metadata(&args.input).map(|m| m.len()).ok();
-    let mut progress = Progress::new("looking", total, quiet);
-    let mut items = Vec::new();
-    for (place, object) in contents.objects.iter().enumerate() {
-        let item = match object.kind {
-            Kind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
-            _ => None,
-        };
-        progress.add(item.as_ref().map_or(0, |i| i.stored_bytes));
-        items.push(item);
-    }
-    Ok(items)
-}
-
-fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items: Vec<Option<Item>>) -> Outcome {
+/// Has the new file written beside its place and puts it there.
+fn repack(args: &Args, output: &Path) -> Outcome {
     let start = Instant::now();
-    let quiet = args.verbosity.quiet;
     let blame = |e: std::io::Error| format!("{}: {e}", output.display());
+    check_place(output, args.force)?;
     let (empty, staging) = Staging::new(output, args.force).map_err(blame)?;
     drop(empty);
-    copy::file(file, &args.input, staging.path(), contents, &mut items, quiet)
-        .map_err(|e| format!("{}: {e}", args.input.display()))?;
-    if args.verify {
-        let violations = check::compare(file, staging.path(), contents, &items, quiet)?;
-        if !violations.is_empty() {
-            violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
-            tell(&format!("sleek: {} was not written", output.display()));
-            return Ok(ExitCode::from(BROKEN));
-        }
-    }
+    let Some(table) = child::run(staging.path(), output)? else { return Ok(ExitCode::from(BROKEN)) };
     // The old file may be the only copy, so the new one must be on the disk before it takes its place.
     let new = fs::File::open(staging.path()).map_err(blame)?;
     new.sync_all().map_err(blame)?;
@@ -170,11 +135,8 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
     let permissions = fs::metadata(&args.input).map(|m| m.permissions());
     permissions.and_then(|p| fs::set_permissions(staging.path(), p)).map_err(blame)?;
     staging.finish()?;
-    if !quiet {
-        print_table(&items, "ratio");
-        if args.verify {
-            say!("verified: every value of the new file was compared with the old one");
-        }
+    table.lines().for_each(|line| say!("{line}"));
+    if !args.verbosity.quiet {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
         if after > before {
@@ -182,19 +144,4 @@ fn repack(args: &Args, output: &Path, file: &Id, contents: &Contents, mut items:
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A line for each dataset.
-fn print_table(items: &[Option<Item>], ratio_label: &str) {
-    let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
-    say!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
-    for item in items.iter().flatten() {
-        let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
-        let (shown, what) = match &item.decision {
-            Decision::Keep(why) => (String::new(), format!("kept: {why}")),
-            Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
-        };
-        let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
-    }
 }

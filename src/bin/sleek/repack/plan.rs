@@ -39,7 +39,7 @@ impl Requests {
     ) -> Result<Requests, String> {
         let mut requests = Requests { general, named: BTreeMap::new() };
         for (path, request) in named {
-            let object = open_object(file, &c_string(path.as_bytes())?).ok();
+            let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
             let Some(place) = place.filter(|p| contents.objects[*p].kind == Kind::Dataset) else {
                 let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);

@@ -1,0 +1,112 @@
+//! What the child process of `sleek repack` does: all that is done through HDF5.
+
+use std::fs;
+use std::path::Path;
+
+use sleek::Params;
+
+use super::plan::{Decision, Item, Requests};
+use super::{Args, BROKEN, check, copy};
+use crate::ERROR;
+use crate::hdf5::object::{Contents, Kind};
+use crate::hdf5::{Hdf5, Id};
+use crate::io::{say, tell};
+use crate::progress::{Progress, bytes, ratio};
+
+/// Prints the table, or as a single line what went wrong, for the parent process to read.
+pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
+    let code = work(args, general, new).unwrap_or_else(|message| {
+        say!("{message}");
+        ERROR
+    });
+    // SAFETY: ends the process at once. The usual end would run HDF5's own, which crashes after some errors.
+    unsafe { libc::_exit(code.into()) }
+}
+
+/// The exit code.
+fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> {
+    let blame = |e: String| format!("{}: {e}", args.input.display());
+    let hdf5 = Hdf5::find(args.library.library.as_deref())?;
+    let file = hdf5.open(&args.input)?;
+    let contents = Contents::read(&file).map_err(blame)?;
+    let requests = Requests::new(general, &args.dataset, &file, &contents).map_err(blame)?;
+    let mut items = decide(args, &requests, &file, &contents)?;
+    let quiet = args.verbosity.quiet;
+    match &args.output {
+        Some(output) if !args.dry_run => {
+            if !write(args, output, new, &file, &contents, &mut items)? {
+                return Ok(BROKEN);
+            }
+            if !quiet {
+                print_table(&items, "ratio");
+            }
+            if args.verify && !quiet {
+                say!("verified: every value of the new file was compared with the old one");
+            }
+        }
+        _ if quiet => {}
+        _ => print_table(&items, "estimate"),
+    }
+    Ok(0)
+}
+
+/// Decides on every dataset.
+fn decide<'a>(
+    args: &Args,
+    requests: &Requests,
+    file: &Id<'a>,
+    contents: &Contents,
+) -> Result<Vec<Option<Item<'a>>>, String> {
+    let quiet = args.verbosity.quiet;
+    let total = fs::metadata(&args.input).map(|m| m.len()).ok();
+    let mut progress = Progress::new("looking", total, quiet);
+    let mut items = Vec::new();
+    for (place, object) in contents.objects.iter().enumerate() {
+        let item = match object.kind {
+            Kind::Dataset => Some(Item::decide(file, contents, place, requests, args.dry_run)?),
+            _ => None,
+        };
+        progress.add(item.as_ref().map_or(0, |i| i.stored_bytes));
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// Writes the new file; false if it does not keep what was promised.
+fn write(
+    args: &Args,
+    output: &Path,
+    new: &Path,
+    file: &Id,
+    contents: &Contents,
+    items: &mut [Option<Item>],
+) -> Result<bool, String> {
+    let quiet = args.verbosity.quiet;
+    copy::file(file, &args.input, new, contents, items, quiet)
+        .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
+    if !args.verify {
+        return Ok(true);
+    }
+    let violations =
+        check::compare(file, new, contents, items, quiet).map_err(|e| format!("{}: {e}", output.display()))?;
+    violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
+    if !violations.is_empty() {
+        tell(&format!("sleek: {} was not written", output.display()));
+    }
+    Ok(violations.is_empty())
+}
+
+/// A line for each dataset.
+fn print_table(items: &[Option<Item>], ratio_label: &str) {
+    let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
+    say!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
+    for item in items.iter().flatten() {
+        let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
+        let (shown, what) = match &item.decision {
+            Decision::Keep(why) => (String::new(), format!("kept: {why}")),
+            Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
+        };
+        let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
+        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
+    }
+}
