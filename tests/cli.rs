@@ -213,6 +213,29 @@ fn missing_and_surplus_frames_are_noticed() {
     bench.ok("decompress -f packed out");
 }
 
+#[test]
+fn frames_of_different_kinds_are_no_file() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(40_000)));
+    let packed = |args: &str| {
+        bench.ok(&format!("compress -f --frame-bytes 65536 {args} in packed"));
+        bench.get("packed")
+    };
+    let many = packed("--dtype f32 --noa 1e-3 --range 1");
+    let first = u64::from_le_bytes(many[24..32].try_into().unwrap()) as usize;
+    for (other, differs) in [
+        ("--dtype f32 --noa 1e-3 --range 50", "value range of the stream 50, of the first one of the file 1"),
+        ("--dtype f32 --noa 1e-2 --range 1", "bound of the stream 0.01"),
+        ("--dtype f32 --noa 1e-3 --range 1 --big-endian", "byte order of the stream big-endian"),
+        ("--dtype f32 --abs 1e-3", "mode of the stream abs"),
+        ("--dtype i32 --lossless", "element type of the stream i32"),
+    ] {
+        bench.put("mixed", &[&many[..first], &packed(other)].concat());
+        bench.fails("inspect mixed", differs);
+        bench.fails("decompress -f mixed out", differs);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 #[allow(clippy::zombie_processes)] // wait4 is not known to it

@@ -52,13 +52,22 @@ impl FrameReader {
 
     fn expect_the_same_kind(&mut self, header: &Header) -> Result<(), String> {
         let first = self.first.get_or_insert_with(|| header.clone());
-        let kind = |h: &Header| (h.layout.dtype, h.big_endian, h.mode, h.bound.to_bits());
-        if kind(first) == kind(header) {
-            return Ok(());
+        let kind = |h: &Header| {
+            [
+                ("element type", h.layout.dtype.name().into()),
+                ("byte order", if h.big_endian { "big-endian" } else { "little-endian" }.into()),
+                ("mode", h.mode.name().into()),
+                ("bound", number(h.bound)),
+                ("value range", number(h.range)),
+            ]
+        };
+        match std::iter::zip(kind(header), kind(first)).find(|(found, expected)| found != expected) {
+            None => Ok(()),
+            Some(((what, found), (_, expected))) => {
+                let message = format!("{what} of the stream {found}, of the first one of the file {expected}");
+                Err(self.blame(&format!("{message}; they must agree")))
+            }
         }
-        let say = |h: &Header| format!("{} {} {}", h.layout.dtype.name(), h.mode.name(), number(h.bound));
-        let (found, expected) = (say(header), say(first));
-        Err(self.blame(&format!("the stream is {found}, the first one of the file {expected}; they must agree")))
     }
 
     fn blame(&self, message: &str) -> String {

@@ -83,7 +83,8 @@ impl Doctor {
                 self.directories(&dirs);
             }
         }
-        for variable in [sleek::environment::THREADS, sleek::environment::SIMD, "SLEEK_PARAMS", "SLEEK_LOG"] {
+        for variable in [sleek::environment::THREADS, sleek::environment::SIMD, sleek::environment::PARAMS, "SLEEK_LOG"]
+        {
             if let Some(value) = std::env::var_os(variable) {
                 say!("{variable}: {}", value.display());
             }
@@ -91,8 +92,8 @@ impl Doctor {
         if let Err(e) = sleek::environment::check() {
             self.advice.insert(format!("{}: until then the filter refuses all work", e.message));
         }
-        if let Some(Err(e)) = std::env::var("SLEEK_PARAMS").ok().map(|text| sleek::hdf5::text::parse(&text)) {
-            self.advice.insert(format!("SLEEK_PARAMS: {}", e.message));
+        if let Err(e) = sleek::environment::params() {
+            self.advice.insert(e.message);
         }
         if std::env::var_os("HDF5_PLUGIN_PRELOAD").is_some_and(|v| v == "::") {
             self.advice.insert("HDF5_PLUGIN_PRELOAD is \"::\", which forbids all plugins: unset it".into());
