@@ -135,6 +135,15 @@ impl<'a> Dataset<'a> {
         unsafe { (self.hdf5.data.H5Pget_layout)(self.dcpl.id) == abi::LAYOUT_CHUNKED }
     }
 
+    /// Whether the transfer properties change the values on their way.
+    pub fn transformed(&self) -> bool {
+        let f = &self.hdf5.data;
+        let Some(expression) = f.H5Pget_data_transform.filter(|_| self.dxpl != abi::DEFAULT) else { return false };
+        // It fails where there is none.
+        // SAFETY: an id of this library; null asks for the length.
+        quietly(f, || unsafe { expression(self.dxpl, std::ptr::null_mut(), 0) }) > 0
+    }
+
     /// Options of the chunked layout; bit 1 leaves partial chunks without filters.
     pub fn chunk_options(&self) -> Result<c_uint> {
         let Some(options) = self.hdf5.data.H5Pget_chunk_opts else { return Ok(0) };

@@ -139,6 +139,9 @@ unsafe fn direct(
         Way::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
         _ => (),
     }
+    if dataset.transformed() {
+        ordinary!("the transfer properties transform the data");
+    }
     if !dataset.chunked() {
         ordinary!("the dataset is not chunked");
     }

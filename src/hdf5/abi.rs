@@ -201,6 +201,9 @@ table! {
     H5Eget_auto2: fn(Hid, *mut *mut c_void, *mut *mut c_void) -> Herr;
     H5Eset_auto2: fn(Hid, *mut c_void, *mut c_void) -> Herr;
     [optional]
+    /// Property list, room or null for the expression, its bytes; the expression's bytes. Where it is missing nothing can be set.
+    H5Pget_data_transform: fn(Hid, *mut c_char, usize) -> isize;
+    [optional]
     /// A program that holds HDF5 may lack it.
     H5Iget_file_id: fn(Hid) -> Hid;
     [optional]

@@ -129,6 +129,7 @@ fn functions_have_hdf5s_types() {
             H5Zregister: h5z::H5Zregister,
             H5Eget_auto2: transmute::<GetAuto<h5e::H5E_auto2_t>, GetAuto<*mut c_void>>(h5e::H5Eget_auto2),
             H5Eset_auto2: transmute::<SetAuto<h5e::H5E_auto2_t>, SetAuto<*mut c_void>>(h5e::H5Eset_auto2),
+            H5Pget_data_transform: Some(h5p::H5Pget_data_transform),
             H5Iget_file_id: Some(h5i::H5Iget_file_id),
             H5Pset_fapl_mpio: None,
             H5FDdriver_query: Some(h5fd::H5FDdriver_query),

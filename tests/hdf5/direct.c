@@ -328,6 +328,30 @@ static void ordinary(hid_t file, const char *name, hid_t type, hid_t mem_type, v
     CHECK(H5Dclose(d));
 }
 
+/* Values that HDF5 is to change on their way. */
+static void transformed(hid_t file)
+{
+    hid_t dxpl = H5Pcreate(H5P_DATASET_XFER), d = dataset(file, "transformed", H5T_IEEE_F32LE, by_abs);
+    void *m = place(field, sizeof field);
+    fresh();
+    OK(H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, dxpl, m, NULL, &info));
+    expect(fast(), "chunks");
+    CHECK(H5Pset_data_transform(dxpl, "2*x"));
+    OK(H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, dxpl, m, NULL, &info));
+    expect(SLEEK_H5D_ORDINARY, "transform the data");
+    CHECK(H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back));
+    for (int i = 0; i < NY * NX; i++) ((float *)other)[i] = 2 * ((float *)field)[i];
+    kept((float *)other, (float *)back, NY * NX, "transformed");
+    OK(H5Dread_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, dxpl, m, NULL, &info));
+    expect(SLEEK_H5D_ORDINARY, "transform the data");
+    CHECK(H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, dxpl, back));
+    fetch(other, m, sizeof other);
+    if (memcmp(back, other, sizeof back) != 0) DIE("transformed back");
+    release(m);
+    CHECK(H5Dclose(d));
+    CHECK(H5Pclose(dxpl));
+}
+
 static void routes(hid_t file)
 {
     for (int y = 0; y < NY; y++)
@@ -337,6 +361,7 @@ static void routes(hid_t file)
     ordinary(file, "deflate after", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, before_deflate, "only filter");
     ordinary(file, "deflate", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, deflate_only, "only filter");
     ordinary(file, "plain edges", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, edges_plain, "without filters");
+    transformed(file);
 
     hid_t d = dataset(file, "boxes", H5T_IEEE_F32BE, by_abs);
     const hsize_t start[2] = {30, 20}, count[2] = {70, 40}, odd[2] = {31, 20}, little[2] = {5, 40}, none[2] = {0, 40};
