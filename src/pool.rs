@@ -96,15 +96,14 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
 /// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork in the midst
 /// of it would leave children that wait for it for ever.
 fn started(size: usize) -> Option<ThreadPool> {
+    let signals = Signals::of_pool_threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
-        .start_handler(|_| {
-            block_signals();
-            crate::guard::enter_for_good();
-        })
-        .build()
-        .ok()?;
+        .start_handler(|_| crate::guard::enter_for_good())
+        .build();
+    drop(signals);
+    let pool = pool.ok()?;
     let (done, wait) = mpsc::channel();
     pool.spawn(move || {
         // Left in this thread's own queue: another must take it while this one waits.
@@ -117,13 +116,47 @@ fn started(size: usize) -> Option<ThreadPool> {
     Some(pool)
 }
 
-/// The host's signal handlers must run on the host's threads.
-fn block_signals() {
-    #[cfg(unix)]
-    // SAFETY: plain libc calls on a local set.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+/// The signals that this thread had blocked before it took a pool thread's setting; its end brings them back.
+///
+/// Threads have from their first moment what the thread that makes them has: that one must be set, or the host's signal handlers
+/// could run on threads of the pool that have only begun.
+#[cfg(unix)]
+struct Signals(libc::sigset_t);
+
+#[cfg(unix)]
+impl Signals {
+    /// The host's signal handlers run on the host's threads, but for what a thread's own instruction raises: that ends the process
+    /// where it is blocked, and hosts have handlers that open the page and go on.
+    fn of_pool_threads() -> Signals {
+        use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+        // SAFETY: plain libc calls on local sets.
+        unsafe {
+            let (mut blocked, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+            libc::sigfillset(&mut blocked);
+            for own in [SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP] {
+                libc::sigdelset(&mut blocked, own);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+            Signals(before)
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the set that pthread_sigmask filled in.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Where there are no signals there is nothing to block.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn of_pool_threads() -> Signals {
+        Signals
     }
 }

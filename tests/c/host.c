@@ -1,9 +1,11 @@
 // A host that has set everything otherwise: floating-point control, locale, signals; one that forks while threads compress.
 #include "check.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +13,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { COUNT = 1 << 18, MODES = 4, FORKERS = 3, FORKS = 15 };
+enum { COUNT = 1 << 18, MODES = 4, FORKERS = 3, FORKS = 15, POOLS = 40 };
 static float field[COUNT], expected[MODES][COUNT];
 static unsigned char *streams[MODES];
 static size_t stream_bytes[MODES];
@@ -105,6 +107,81 @@ static void signal_handlers(void) {
     CHECK(signals >= 200 && strayed == 0);
 }
 
+// The host's thread in a child without a pool: its signals come while the pool is made.
+static void *first_pool(void *unused) {
+    (void)unused;
+    sigset_t timer;
+    sigemptyset(&timer), sigaddset(&timer, SIGALRM);
+    host = pthread_self();
+    const struct itimerval often = {{0, 20}, {0, 20}}, never = {{0, 0}, {0, 0}};
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &timer, NULL) == 0);
+    sleek_params p = params(0, 64);
+    size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
+    unsigned char *stream = malloc(bound);
+    CHECK(sleek_compress(&p, field, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK);
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    CHECK(pthread_sigmask(SIG_BLOCK, NULL, &timer) == 0 && !sigismember(&timer, SIGALRM));
+    free(stream);
+    return NULL;
+}
+
+// The main thread, which the kernel would choose first, blocks them.
+static void signals_of_first_pools(void) {
+    for (int i = 0; i < POOLS; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            struct sigaction action;
+            memset(&action, 0, sizeof action);
+            action.sa_handler = on_signal;
+            sigset_t timer;
+            sigemptyset(&timer), sigaddset(&timer, SIGALRM);
+            pthread_t thread;
+            CHECK(sigprocmask(SIG_BLOCK, &timer, NULL) == 0 && sigaction(SIGALRM, &action, NULL) == 0);
+            CHECK(pthread_create(&thread, NULL, first_pool, NULL) == 0 && pthread_join(thread, NULL) == 0);
+            _exit(strayed != 0);
+        }
+        int status = 1;
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
+static unsigned char *volatile guarded;
+static size_t page;
+static volatile sig_atomic_t opened;
+
+// Opens the page that could not be read.
+static void on_fault(int number, siginfo_t *what, void *unused) {
+    (void)number, (void)unused;
+    const size_t at = (size_t)((unsigned char *)what->si_addr - guarded);
+    if (at >= sizeof field || mprotect(guarded + at / page * page, page, PROT_READ) != 0) _exit(3);
+    opened++;
+}
+
+// A host that brings in pages when SIGSEGV tells it to, on whatever thread.
+static void lazy_pages(void) {
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_fault, action.sa_flags = SA_SIGINFO;
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    const int zeros = open("/dev/zero", O_RDWR);
+    guarded = mmap(NULL, sizeof field, PROT_READ | PROT_WRITE, MAP_PRIVATE, zeros, 0);
+    CHECK(guarded != MAP_FAILED && close(zeros) == 0);
+    memcpy(guarded, field, sizeof field);
+    sleek_params p = params(0, 4);
+    size_t bound = sleek_compress_bound(&p, COUNT), bytes = 0;
+    unsigned char *stream = malloc(bound);
+    CHECK(sigaction(SIGSEGV, &action, &old) == 0);
+    for (int i = 0; i < 20; i++) {
+        opened = 0;
+        CHECK(mprotect(guarded, sizeof field, PROT_NONE) == 0);
+        CHECK(sleek_compress(&p, guarded, COUNT, stream, bound, &bytes, NULL) == SLEEK_OK && opened > 0);
+        CHECK(bytes == stream_bytes[0] && memcmp(stream, streams[0], bytes) == 0);
+    }
+    CHECK(sigaction(SIGSEGV, &old, NULL) == 0 && munmap(guarded, sizeof field) == 0);
+    free(stream);
+}
+
 static volatile int done;
 
 static void *busy(void *unused) {
@@ -143,6 +220,8 @@ int main(void) {
     floating_point();
     locales();
     signal_handlers();
+    signals_of_first_pools();
+    lazy_pages();
     forks();
     for (int mode = 0; mode < MODES; mode++) free(streams[mode]);
     puts("any host is fine");
