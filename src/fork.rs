@@ -69,3 +69,12 @@ pub fn between_forks<R>(work: impl FnOnce() -> R) -> R {
 pub fn once<T>(cell: &OnceLock<T>, init: impl FnOnce() -> T) -> &T {
     cell.get().unwrap_or_else(|| between_forks(|| cell.get_or_init(init)))
 }
+
+/// The content of `cell`, for a `find` that lasts long or waits for others: threads that come before the first has ended find it too,
+/// and no lock is held meanwhile.
+pub fn found<T>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> &T {
+    cell.get().unwrap_or_else(|| {
+        let own = find();
+        once(cell, || own)
+    })
+}

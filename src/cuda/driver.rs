@@ -10,8 +10,7 @@ use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
 
 use crate::device::Place;
 use crate::error::{Error, Kind, Result, fail};
-#[cfg(target_os = "linux")]
-use crate::fork::between_forks;
+use crate::fork;
 
 /// An error where the driver reports one.
 pub fn check(result: CUresult, what: &str) -> Result<()> {
@@ -57,7 +56,7 @@ fn loaded() -> bool {
     }
     let mut search = Search { seen: NOT_AMONG.load(Ordering::Relaxed), objects: 0, found: false };
     // SAFETY: `visit` takes such a pointer, and `search` outlives the call.
-    between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) });
+    fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) });
     YES.store(search.found, Ordering::Relaxed);
     NOT_AMONG.store(search.objects, Ordering::Relaxed);
     search.found
@@ -86,10 +85,10 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     c_int::from(search.found || objects == search.seen)
 }
 
-/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process.
+/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process, or by each thread that comes at first.
 pub fn usable() -> Result<()> {
     static USABLE: OnceLock<std::result::Result<(), String>> = OnceLock::new();
-    let state = USABLE.get_or_init(|| {
+    let state = fork::found(&USABLE, || {
         // SAFETY: tries to open the library by name, which runs no code of ours.
         if !unsafe { sys::is_culib_present() } {
             return Err("no CUDA driver (libcuda.so.1) on this machine".into());

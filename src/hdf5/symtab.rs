@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 
 use super::abi::Table;
 use super::resolve::base_of;
+use crate::fork;
 
 /// The main program's HDF5 if the code at `caller` is part of it, in a function whose name begins with `prefix`: else the table and
 /// what is loaded do not fit each other.
@@ -18,7 +19,7 @@ pub fn functions<T: Table>(caller: *const c_void, prefix: &str) -> Option<T> {
     // SAFETY: asks for a number; it is an address in the main program.
     let program = unsafe { libc::getauxval(libc::AT_PHDR) } as *const c_void;
     base_of(program).filter(|p| *p as usize == base)?;
-    let found = T::of_program().get_or_init(|| {
+    let found = fork::found(T::of_program(), || {
         let symbols = Symbols::of_program()?;
         symbols.symbol_at(caller as usize)?.to_bytes().starts_with(prefix.as_bytes()).then_some(())?;
         // SAFETY: these are functions of the HDF5 in the program; resolve.rs checks its version.
@@ -87,7 +88,7 @@ fn program_bias() -> Option<usize> {
     }
     let mut bias: Option<usize> = None;
     // SAFETY: `first` has the required type and the variable outlives the call.
-    crate::fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) });
+    fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut bias).cast()) });
     bias
 }
 
