@@ -2,9 +2,19 @@
 //! A child has only the thread that forked; a lock that another thread held stays locked in it.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(unix)]
 use lock::{lock_forks, unlock_forks};
+
+/// Forks that lie between this process and the one that loaded the library.
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// What no process shares with those that it was forked from. A child in a pid namespace of its own may have its parent's pid; one made
+/// without the C library's `fork` has not counted it.
+pub fn process() -> (usize, u32) {
+    (FORKS.load(Ordering::Relaxed), std::process::id())
+}
 
 #[cfg(unix)]
 mod lock {
@@ -28,6 +38,11 @@ mod lock {
         unsafe { libc::pthread_mutex_unlock(NO_FORK.0.get()) };
     }
 
+    extern "C" fn count_and_unlock() {
+        super::FORKS.fetch_add(1, super::Ordering::Relaxed);
+        unlock_forks();
+    }
+
     /// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
     /// and unlock it in the midst of another's work.
     ///
@@ -36,7 +51,7 @@ mod lock {
     extern "C" fn register() {
         drop(std::hint::black_box(Box::new(0_u8)));
         // SAFETY: functions of this library, which is never unloaded.
-        unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(unlock_forks)) };
+        unsafe { libc::pthread_atfork(Some(lock_forks), Some(unlock_forks), Some(count_and_unlock)) };
     }
 
     #[used]

@@ -5,12 +5,13 @@ use std::sync::mpsc;
 
 use rayon::ThreadPool;
 
-use crate::fork::between_forks;
+use crate::fork;
 
 mod shared;
 
 struct Pool {
-    pid: u32,
+    /// Of `fork::process`.
+    process: (usize, u32),
     size: usize,
     pool: ThreadPool,
     /// The pool that this one replaced. Nobody asks for it again, but it stays reachable for tools that look for leaks.
@@ -73,15 +74,15 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
 
 /// A pool of at least `size` threads that belongs to this process.
 fn pool_of(size: usize) -> Option<&'static ThreadPool> {
-    let pid = std::process::id();
+    let process = fork::process();
     let current = POOL.load(Ordering::Acquire);
     // SAFETY: pointers in POOL come from Box::leak below and are never freed.
-    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.pid == pid && p.size >= size) {
+    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.process == process && p.size >= size) {
         return Some(&p.pool);
     }
     let size = size.max(threads(0)).max(2).next_power_of_two();
-    let pool = between_forks(|| started(size))?;
-    let fresh = Box::into_raw(Box::new(Pool { pid, size, pool, _previous: current }));
+    let pool = fork::between_forks(|| started(size))?;
+    let fresh = Box::into_raw(Box::new(Pool { process, size, pool, _previous: current }));
     match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: `fresh` was leaked just now and is never freed from here on.
         Ok(_) => Some(unsafe { &(*fresh).pool }),
