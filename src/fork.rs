@@ -1,4 +1,4 @@
-//! What a forked child would find locked for ever if a fork came in its midst: first uses, and questions to the dynamic loader.
+//! What a forked child would find locked for ever if a fork came in its midst: first uses, and lists of what is loaded.
 //! A child has only the thread that forked; a lock that another thread held stays locked in it.
 
 use std::sync::OnceLock;

@@ -10,6 +10,10 @@ use crate::error::{Result, fail};
 use crate::fork::between_forks;
 
 /// An object of this process, kept loaded as long as this value lives.
+///
+/// The loader is asked while forks are free to come: the C library gives a child a loader that nobody waits in (glibc always, musl since
+/// 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor forks or calls us, would wait for this
+/// one, and this one for the loader.
 pub struct Object {
     handle: NonNull<c_void>,
     base: *mut c_void,
@@ -55,7 +59,7 @@ impl Object {
     /// The address of `symbol` in the object or its dependencies.
     pub fn find(&self, symbol: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is open.
-        NonNull::new(between_forks(|| unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) }))
+        NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), symbol.as_ptr()) })
     }
 
     /// The address of `symbol` if the object itself defines it: a dependency's would be of another HDF5.
@@ -67,7 +71,7 @@ impl Object {
     fn open(name: *const std::ffi::c_char) -> Option<Object> {
         let load = if name.is_null() { 0 } else { libc::RTLD_NOLOAD };
         // SAFETY: `name` is null or a C string that the dynamic linker or a CString gave us. Nothing is loaded.
-        let handle = NonNull::new(between_forks(|| unsafe { libc::dlopen(name, libc::RTLD_LAZY | load) }))?;
+        let handle = NonNull::new(unsafe { libc::dlopen(name, libc::RTLD_LAZY | load) })?;
         Some(Object { handle, base: null_mut() })
     }
 }
@@ -75,7 +79,7 @@ impl Object {
 impl Drop for Object {
     fn drop(&mut self) {
         // SAFETY: opened once in `open`, closed once here.
-        between_forks(|| unsafe { libc::dlclose(self.handle.as_ptr()) });
+        unsafe { libc::dlclose(self.handle.as_ptr()) };
     }
 }
 
@@ -87,9 +91,7 @@ pub fn base_of(address: *const c_void) -> Option<*mut c_void> {
 fn lookup(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = std::mem::MaybeUninit::uninit();
     // SAFETY: dladdr takes any address, and fills `info` unless it returns 0.
-    between_forks(|| unsafe {
-        if libc::dladdr(address, info.as_mut_ptr()) != 0 { Some(info.assume_init()) } else { None }
-    })
+    unsafe { if libc::dladdr(address, info.as_mut_ptr()) != 0 { Some(info.assume_init()) } else { None } }
 }
 
 /// The names under which the dynamic linker knows the loaded objects; the main program's is empty.
@@ -105,6 +107,7 @@ fn loaded_objects() -> Vec<CString> {
         0
     }
     let mut names = Vec::new();
+    // The list has a lock of its own, which glibc leaves as it was in a child; no constructor runs under it.
     // SAFETY: `add` has the required type and the vector outlives the call.
     between_forks(|| unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut names).cast()) });
     names

@@ -175,6 +175,24 @@ fn threads_of_hdf5_and_past_it() {
     }
 }
 
+/// A child must wait for nothing that its parent had begun, nor two threads for each other.
+#[test]
+#[cfg(target_os = "linux")]
+fn forks_and_constructors_while_hdf5_is_looked_for() {
+    let Some(place) = Place::with(&["h5cc", "cc"]) else { return };
+    let (library, rpath) = (common::libsleek(), library_folder(&place));
+    let (library, include, constructor) = (library.to_str().unwrap(), include(), source("constructor.c"));
+    let late = [&*include, &constructor, library, &rpath, "-o", "late.so"];
+    common::run(place.command("cc").args(["-shared", "-fPIC"]).args(late));
+    for way in WAYS {
+        compile(&place, "h5cc", way, &[&source("fork.c"), library, &rpath, "-ldl", "-lpthread"], "fork");
+        for arguments in [&["first"][..], &["same_id"], &["constructor", "./late.so"]] {
+            let said = common::run(place.command("./fork").args(arguments).env("SLEEK_NUM_THREADS", "4"));
+            assert!(said.contains("no one waits"), "{way:?} {arguments:?}: {said}");
+        }
+    }
+}
+
 /// The shared HDF5 that `h5cc -shlib` links, and those inside the wheels of h5py.
 fn shared_hdf5(place: &Place) -> Vec<String> {
     compile(place, "h5cc", &["-shlib"], &[&source("lifecycle.c")], "shared");
