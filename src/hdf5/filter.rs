@@ -170,7 +170,7 @@ pub unsafe extern "C" fn filter(
     guard(0, caller, || {
         // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
         let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
-        let out = if flags & FLAG_REVERSE != 0 { decode(src)? } else { encode(words, src)? };
+        let out = if flags & FLAG_REVERSE != 0 { decode(words, src)? } else { encode(words, src)? };
         // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
         unsafe {
             libc::free(*buf);
@@ -206,8 +206,21 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
+/// Bytes that a chunk has at least, by words that tell its shape: elements may be arrays of numbers. Behind another filter, where the
+/// numbers are bytes, it may have any length.
+fn least_bytes(values: &CdValues) -> u64 {
+    match &values.element {
+        Some(e) if e.dtype != DType::U8 => e.chunk.iter().fold(e.dtype.size() as u64, |n, d| n.saturating_mul(*d)),
+        _ => 0,
+    }
+}
+
 /// What the filter does to a chunk of `bytes`.
 pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
+    let least = least_bytes(values);
+    if (bytes as u64) < least {
+        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {least} or more");
+    }
     match values.params() {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => Ok(params),
         _ if values.request.mode == Mode::Lossless => Ok(Params { dtype: DType::U8, ..values.request.clone() }),
@@ -221,8 +234,15 @@ pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
     }
 }
 
-fn decode(src: &[u8]) -> Result<Buffer> {
-    let mut out = Buffer::new(crate::codec::raw_bytes(src)?)?;
+/// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how long it must be,
+/// a shorter one is refused.
+fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
+    let bytes = crate::codec::raw_bytes(src)?;
+    let least = CdValues::decode(words).map_or(0, |values| least_bytes(&values));
+    if (bytes as u64) < least {
+        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {least}");
+    }
+    let mut out = Buffer::new(bytes)?;
     crate::decompress_into(src, out.bytes())?;
     Ok(out)
 }
@@ -358,13 +378,23 @@ mod tests {
 
     #[test]
     fn lossless_needs_no_words_and_takes_any_length() {
-        let raw = values();
-        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (4099, long_form(Mode::Lossless, 0.0))] {
+        let raw = [values(), vec![1, 2, 3]].concat();
+        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (20_003, long_form(Mode::Lossless, 0.0))] {
             let mut chunk = Chunk::new(&raw[..len]);
             assert!(chunk.run(0, &words) > 0);
             assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
             assert_eq!(chunk.bytes(), &raw[..len]);
         }
+    }
+
+    #[test]
+    fn a_chunk_too_short_for_its_dataset_is_refused() {
+        let (raw, words) = (values(), long_form(Mode::Lossless, 0.0));
+        let mut chunk = Chunk::new(&raw[..64]);
+        assert_eq!(chunk.run(0, &words), 0);
+        assert!(chunk.run(0, &[]) > 0);
+        assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
+        assert_eq!(chunk.run(FLAG_REVERSE, &[]), 64);
     }
 
     /// Pages that the kernel had to bring in for this thread so far.

@@ -417,6 +417,21 @@ static void routes(hid_t file)
     CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, first, bytes, stream));
     if (get(d, H5T_NATIVE_FLOAT, NULL, NULL, back, sizeof back) != SLEEK_E_CORRUPT) DIE("a damaged chunk: %s", sleek_last_error());
     free(stream);
+    /* A whole stream, of less than a chunk: HDF5 would read on behind what the filter gives it. */
+    sleek_params few;
+    unsigned char small[4096];
+    size_t small_bytes;
+    OK(sleek_params_init(&few));
+    few.dtype = SLEEK_F32;
+    OK(sleek_compress(&few, field, 16, small, sizeof small, &small_bytes, NULL));
+    CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, first, small_bytes, small));
+    H5E_BEGIN_TRY {
+        if (H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0) DIE("a stream of 16 elements");
+    } H5E_END_TRY
+    if (strstr(sleek_last_error(), "holds 64 bytes") == NULL) DIE("%s", sleek_last_error());
+    /* The GPU is asked for elements that it has not. */
+    const int refused = gpu ? SLEEK_E_OUT_OF_RANGE : SLEEK_E_CORRUPT;
+    if (get(d, H5T_NATIVE_FLOAT, NULL, NULL, back, sizeof back) != refused) DIE("a small stream: %s", sleek_last_error());
     CHECK(H5Dclose(d));
 
     /* Elements that are no numbers, and a dataset without dimensions. */
