@@ -183,8 +183,12 @@ unsafe fn direct(
         }
     }
     let boxes = Boxes::new(start, count, &chunk, element);
-    let params =
-        filter::encode_params(&CdValues::decode(&ours.words)?, chunk.iter().product::<u64>() as usize * element)?;
+    // HDF5 reads with any words, and fails with bad ones in its own way.
+    let bytes = chunk.iter().product::<u64>() as usize * element;
+    let params = match CdValues::decode(&ours.words).and_then(|values| filter::encode_params(&values, bytes)) {
+        Ok(params) => params,
+        Err(e) => ordinary!("the filter would refuse chunks: {}", e.message),
+    };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
     Ok(Ok(Direct { boxes, params, swap, pad: fill.unwrap_or(vec![0; element]), fills }))

@@ -352,6 +352,29 @@ static void transformed(hid_t file)
     CHECK(H5Pclose(dxpl));
 }
 
+/* Words that do not tell the element type, as a program that hides its HDF5 leaves them: they are enough to read. */
+static void short_words(hid_t file)
+{
+    H5Z_class2_t class = *(const H5Z_class2_t *)sleek_h5_class();
+    class.set_local = NULL;
+    CHECK(H5Zregister(&class));
+    hid_t d = dataset(file, "short words", H5T_IEEE_F32LE, by_abs);
+    CHECK(H5Zregister(sleek_h5_class()));
+    sleek_params p;
+    static unsigned char stream[sizeof field];
+    size_t bytes;
+    const hsize_t at[2] = {CY, CX};
+    OK(sleek_params_init(&p));
+    p.dtype = SLEEK_F32;
+    OK(sleek_compress(&p, field, CY * CX, stream, sizeof stream, &bytes, NULL));
+    CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, at, bytes, stream));
+    OK(get(d, H5T_NATIVE_FLOAT, NULL, NULL, back, sizeof back));
+    expect(SLEEK_H5D_ORDINARY, "do not say the element type");
+    CHECK(H5Dread(d, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, other));
+    if (memcmp(back, other, sizeof back) != 0 || back[CY][CX] != field[0][0]) DIE("short words");
+    CHECK(H5Dclose(d));
+}
+
 static void routes(hid_t file)
 {
     for (int y = 0; y < NY; y++)
@@ -362,6 +385,7 @@ static void routes(hid_t file)
     ordinary(file, "deflate", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, deflate_only, "only filter");
     ordinary(file, "plain edges", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, edges_plain, "without filters");
     transformed(file);
+    short_words(file);
 
     hid_t d = dataset(file, "boxes", H5T_IEEE_F32BE, by_abs);
     const hsize_t start[2] = {30, 20}, count[2] = {70, 40}, odd[2] = {31, 20}, little[2] = {5, 40}, none[2] = {0, 40};
