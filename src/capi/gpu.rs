@@ -212,9 +212,10 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
         let params = unsafe { sleek_params::read(params) }?;
         enough_for(arrays, workspace_bytes)?;
         // SAFETY: as above.
-        let (src, counts) = unsafe { (list("src", src, arrays)?, list("counts", counts, arrays)?) };
+        let (src, counts) = unsafe { (memory::list("src", src, arrays)?, memory::list("counts", counts, arrays)?) };
         // SAFETY: as above.
-        let (dst, rooms) = unsafe { (list("dst", dst, arrays)?, list("dst_capacities", dst_capacities, arrays)?) };
+        let (dst, rooms) =
+            unsafe { (memory::list("dst", dst, arrays)?, memory::list("dst_capacities", dst_capacities, arrays)?) };
         let mut items = Vec::new();
         reserve(&mut items, arrays)?;
         for i in 0..arrays {
@@ -252,9 +253,10 @@ pub unsafe extern "C" fn sleek_decompress_batch_async(
         let params = unsafe { sleek_params::read(params) }?;
         enough_for(arrays, workspace_bytes)?;
         // SAFETY: as above.
-        let (src, bytes) = unsafe { (list("src", src, arrays)?, list("src_bytes", src_bytes, arrays)?) };
+        let (src, bytes) =
+            unsafe { (memory::list("src", src, arrays)?, memory::list("src_bytes", src_bytes, arrays)?) };
         // SAFETY: as above.
-        let (dst, counts) = unsafe { (list("dst", dst, arrays)?, list("counts", counts, arrays)?) };
+        let (dst, counts) = unsafe { (memory::list("dst", dst, arrays)?, memory::list("counts", counts, arrays)?) };
         let mut items = Vec::new();
         reserve(&mut items, arrays)?;
         for i in 0..arrays {
@@ -264,22 +266,6 @@ pub unsafe extern "C" fn sleek_decompress_batch_async(
         // SAFETY: as above.
         unsafe { batch::decompress_async(params.dtype, &items, results.cast(), workspace.cast(), stream) }
     })
-}
-
-/// The caller's list of `n` values.
-///
-/// # Safety
-/// `pointer` is NULL or holds `n` of them, which nobody writes during the call.
-unsafe fn list<'a, T>(name: &str, pointer: *const T, n: usize) -> Result<&'a [T]> {
-    if n == 0 {
-        return Ok(&[]);
-    }
-    memory::not_null(name, pointer)?;
-    if !pointer.is_aligned() || n > isize::MAX as usize / size_of::<T>() {
-        return fail!(InvalidArgument, "{name} at {pointer:p} cannot be a list of {n} entries");
-    }
-    // SAFETY: not null, aligned, of a possible length; the rest is the contract.
-    Ok(unsafe { std::slice::from_raw_parts(pointer, n) })
 }
 
 fn enough_for(arrays: usize, workspace_bytes: usize) -> Result<()> {

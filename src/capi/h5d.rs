@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 use std::mem::{offset_of, size_of};
 
+use super::memory;
 use super::types::check_size;
 use crate::error::Result;
 use crate::guard::status;
@@ -208,11 +209,12 @@ unsafe fn transfer(
     let hdf5 = Library::of_user(caller)?;
     // SAFETY: as above.
     let rank = unsafe { Dataset::new(&hdf5, dataset, dxpl)? }.dims.len();
-    let numbers = |at: *const u64| {
-        // SAFETY: not null and aligned; one number for each dimension by the contract.
-        (!at.is_null()).then(|| unsafe { std::slice::from_raw_parts(at, rank) })
+    let numbers = |name: &str, at: *const u64| {
+        // SAFETY: one number for each dimension by the contract.
+        (!at.is_null()).then(|| unsafe { memory::list(name, at, rank) }).transpose()
     };
-    let request = Request { dataset, mem_type, dxpl, start: numbers(start), count: numbers(count), stream };
+    let (start, count) = (numbers("start", start)?, numbers("count", count)?);
+    let request = Request { dataset, mem_type, dxpl, start, count, stream };
     let report = work(&hdf5, &request)?;
     // SAFETY: as above.
     unsafe { sleek_h5d_info::write(info, size, &report) };

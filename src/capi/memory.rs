@@ -45,6 +45,22 @@ pub unsafe fn source<'a>(name: &str, pointer: *const c_void, bytes: usize) -> Re
     Ok(unsafe { from_raw_parts(pointer.cast(), bytes) })
 }
 
+/// The caller's list of `n` values.
+///
+/// # Safety
+/// `pointer` is NULL or holds `n` of them, which nobody writes during the call.
+pub unsafe fn list<'a, T>(name: &str, pointer: *const T, n: usize) -> Result<&'a [T]> {
+    if n == 0 {
+        return Ok(&[]);
+    }
+    not_null(name, pointer)?;
+    if !pointer.is_aligned() || n > isize::MAX as usize / size_of::<T>() {
+        return fail!(InvalidArgument, "{name} at {pointer:p} cannot be a list of {n} entries");
+    }
+    // SAFETY: not null, aligned, of a possible length; the rest is the contract.
+    Ok(unsafe { from_raw_parts(pointer, n) })
+}
+
 /// Refuses a source and a destination that no program can have, and ones that overlap.
 pub fn apart(src: *const c_void, src_bytes: usize, dst: *const c_void, dst_bytes: usize) -> Result<()> {
     check("src", src, src_bytes)?;

@@ -412,6 +412,9 @@ static void routes(hid_t file)
     if (put(d, H5T_NATIVE_FLOAT, start, beyond, field, sizeof field) != SLEEK_E_OUT_OF_RANGE) DIE("beyond the end");
     if (get(d, H5T_NATIVE_FLOAT, far, count, back, sizeof back) != SLEEK_E_OUT_OF_RANGE) DIE("far beyond the end");
     if (H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, H5P_DEFAULT, NULL, NULL, NULL) != SLEEK_E_NULL_POINTER) DIE("NULL");
+    const hsize_t *unaligned = (const hsize_t *)(const void *)((const char *)start + 1);
+    if (get(d, H5T_NATIVE_FLOAT, unaligned, NULL, back, sizeof back) != SLEEK_E_INVALID_ARGUMENT) DIE("start");
+    if (get(d, H5T_NATIVE_FLOAT, start, unaligned, back, sizeof back) != SLEEK_E_INVALID_ARGUMENT) DIE("count");
     info.struct_size = 3;
     if (H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, H5P_DEFAULT, field, NULL, &info) != SLEEK_E_INVALID_ARGUMENT) DIE("struct_size");
     if (H5Dwrite_sleek(d, H5T_NATIVE_FLOAT, NULL, NULL, H5P_DEFAULT, field, field, NULL) != SLEEK_E_INVALID_ARGUMENT) DIE("a stream");
