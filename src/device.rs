@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use crate::codec;
 use crate::error::{Result, fail};
+#[cfg(feature = "cuda")]
 use crate::format::Header;
 #[cfg(feature = "cuda")]
 use crate::format::constants::HEADER_BYTES;
@@ -137,10 +138,7 @@ pub unsafe fn decompress(
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
             match range {
                 None => codec::decompress_into(src, dst, 0),
-                Some((first, count)) => {
-                    codec::decompress_range_into(src, first, count, dst)?;
-                    Ok(count * inspect_size(src)?)
-                }
+                Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
             }
         }
     }
@@ -247,10 +245,6 @@ pub mod batch {
 #[cfg(not(feature = "cuda"))]
 fn no_cuda<T>(_: &T) -> Result<()> {
     fail!(Device, "this library was built without the feature cuda")
-}
-
-fn inspect_size(src: &[u8]) -> Result<usize> {
-    Ok(Header::read(src)?.layout.dtype.size())
 }
 
 /// A sentence on where the work would run and why.

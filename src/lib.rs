@@ -81,7 +81,7 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 
 /// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
-    codec::decompress_range_into(src, first, count, dst)
+    codec::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
 /// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.

@@ -104,8 +104,8 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
-/// See [`crate::decompress_range_into`].
-pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
+/// See [`crate::decompress_range_into`]; returns the bytes written.
+pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
     crate::environment::check()?;
     let (header, index) = open(src)?;
     let size = header.layout.dtype.size();
@@ -116,7 +116,8 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
     if dst.len() < bytes {
         return fail!(BufferTooSmall, "{} bytes; {count} elements take {bytes}", dst.len());
     }
-    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], 0)
+    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], 0)?;
+    Ok(bytes)
 }
 
 /// What is known of a stream without decoding it.
