@@ -16,6 +16,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::format::Layout;
 use crate::format::constants::*;
+use crate::memory::filled;
 use crate::params::{Mode, Params, Profile};
 use crate::stage::quantize::mantissa_and_bias;
 use driver::{Buffer, Scratch, Session};
@@ -339,11 +340,7 @@ unsafe fn read_head(session: &Session, src: *const u8, bytes: usize) -> Result<H
 /// `src` holds `bytes` of device memory.
 pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<Vec<u8>> {
     let session = Session::enter(ordinal, stream)?;
-    let mut host = Vec::new();
-    if host.try_reserve_exact(bytes).is_err() {
-        return fail!(OutOfMemory, "{bytes} bytes");
-    }
-    host.resize(bytes, 0);
+    let mut host = filled(bytes, 0u8)?;
     // SAFETY: the contract; the vector lives until the wait is over.
     unsafe { session.copy(host.as_mut_ptr(), src, bytes) }?;
     session.wait()?;
