@@ -14,8 +14,8 @@ use crate::bound;
 use crate::device::Place;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
-use crate::format::Layout;
 use crate::format::constants::*;
+use crate::format::{Header, Layout};
 use crate::memory::filled;
 use crate::params::{Mode, Params, Profile};
 use crate::stage::quantize::mantissa_and_bias;
@@ -266,13 +266,13 @@ pub unsafe fn decompress(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
-        let head = read_head(&session, src, src_bytes)?;
-        let size = head.dtype.size();
+        let layout = read_layout(&session, src, src_bytes)?;
+        let size = layout.dtype.size();
         let (first, count) = match range {
-            None => (0, head.count),
+            None => (0, layout.count),
             Some((first, count)) => {
-                if first.checked_add(count as u64).is_none_or(|end| end > head.count) {
-                    return fail!(OutOfRange, "{count} elements from {first} on; the array has {}", head.count);
+                if first.checked_add(count as u64).is_none_or(|end| end > layout.count) {
+                    return fail!(OutOfRange, "{count} elements from {first} on; the array has {}", layout.count);
                 }
                 (first, count as u64)
             }
@@ -285,10 +285,10 @@ pub unsafe fn decompress(
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
         let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
-        let kernels = module::load(&session, head.dtype)?;
-        let chunks = chunks_of_range(head.dtype, count);
+        let kernels = module::load(&session, layout.dtype)?;
+        let chunks = chunks_of_range(layout.dtype, count);
         let batch = alone(item, chunks, kernels.decompress, workspace.start(), None);
-        enqueue_decompress(&session, head.dtype, batch, first, &kernels)?;
+        enqueue_decompress(&session, layout.dtype, batch, first, &kernels)?;
         let result = outcome(&session, &mut workspace)?;
         if result.status != 0 {
             return failed(result);
@@ -301,37 +301,21 @@ pub unsafe fn decompress(
     }
 }
 
-/// Type and length of a stream's array.
-struct Head {
-    dtype: DType,
-    count: u64,
-}
-
-/// Reads as much of the header as is needed to launch; the kernel checks it all.
+/// Reads what is needed to launch, and refuses what the header alone shows; the kernel checks it all.
 ///
 /// # Safety
 /// `src` holds `bytes`, anywhere.
-unsafe fn read_head(session: &Session, src: *const u8, bytes: usize) -> Result<Head> {
-    let mut h = [0u8; HEADER_BYTES];
+unsafe fn read_layout(session: &Session, src: *const u8, bytes: usize) -> Result<Layout> {
+    let mut head = [0u8; HEADER_BYTES];
     let have = bytes.min(HEADER_BYTES);
     // SAFETY: the contract; the local lives until the wait is over.
-    unsafe { session.copy(h.as_mut_ptr(), src, have) }?;
+    unsafe { session.copy(head.as_mut_ptr(), src, have) }?;
     session.wait()?;
-    if have < MAGIC.len() || h[..6] != MAGIC {
-        return fail!(NotSleek, "the first bytes are {:02x?}, not {MAGIC:02x?}", &h[..have.min(6)]);
+    let header = Header::peek(&head[..have], bytes as u64)?;
+    if bytes as u64 > header.stream_bytes {
+        return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - header.stream_bytes);
     }
-    if have < HEADER_BYTES {
-        return fail!(Truncated, "{have} bytes; the header alone takes {HEADER_BYTES}");
-    }
-    let corrupt = |e: Error| Error::new(Kind::Corrupt, e.message);
-    let dtype = DType::from_code(h[9].into()).map_err(corrupt)?;
-    let count = u64::from_le_bytes([h[16], h[17], h[18], h[19], h[20], h[21], h[22], h[23]]);
-    Layout::new(dtype, count).map_err(corrupt)?;
-    let stream_bytes = u64::from_le_bytes([h[24], h[25], h[26], h[27], h[28], h[29], h[30], h[31]]);
-    if bytes as u64 > stream_bytes {
-        return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - stream_bytes);
-    }
-    Ok(Head { dtype, count })
+    Ok(header.layout)
 }
 
 /// The bytes of a stream in device memory, as host memory.

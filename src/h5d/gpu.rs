@@ -14,7 +14,8 @@ use crate::cuda::boxes::{BoxArgs, Boxes, MAX_DIMS};
 use crate::cuda::driver::{Buffer, Pinned, Session};
 use crate::cuda::module::Outcome;
 use crate::error::Result;
-use crate::format::constants::{ALIGN, HEADER_BYTES, MAGIC};
+use crate::format::Header;
+use crate::format::constants::ALIGN;
 use crate::memory::reserve;
 
 /// Data of a batch; enough to fill a GPU, and little enough to keep two of them in pinned memory.
@@ -100,6 +101,12 @@ impl<'a> Work<'a> {
     /// Elements of a chunk.
     fn elements(&self) -> u64 {
         (self.direct.boxes.chunk_bytes() / self.direct.boxes.element) as u64
+    }
+
+    /// Whether the bytes begin like a stream of a chunk; the GPU checks all of it.
+    fn takes(&self, stream: &[u8]) -> bool {
+        let of_chunk = |h: Header| h.layout.dtype == self.direct.params.dtype && h.layout.count == self.elements();
+        Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
 
     /// Enqueues the compression of batch `b`, and the copy of its outcomes to `outcomes`.
@@ -295,7 +302,7 @@ impl Fetched {
                     raw_chunk(data, boxes.chunk_bytes(), i)?;
                     Source::Raw(at)
                 }
-                Stored::Bytes(_) if is_of(work.direct.params.dtype as u8, data) => Source::Stream(at, size),
+                Stored::Bytes(_) if work.takes(data) => Source::Stream(at, size),
                 Stored::Bytes(_) => {
                     expect(codec::raw_bytes(data)?, boxes.chunk_bytes(), i)?;
                     Source::Restored(codec::decompress(data)?)
@@ -370,11 +377,6 @@ impl Fetched {
     fn check(&self, outcomes: &Pinned) -> Result<()> {
         outcomes.outcomes(self.streams).iter().try_for_each(Outcome::check)
     }
-}
-
-/// Whether the bytes begin like a stream of elements of this type; the GPU checks all of it.
-fn is_of(dtype: u8, stream: &[u8]) -> bool {
-    stream.len() >= HEADER_BYTES && stream.starts_with(&MAGIC[..6]) && stream[9] == dtype
 }
 
 /// Copies host memory to a GPU, after everything on the stream.
