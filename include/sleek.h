@@ -108,7 +108,7 @@ typedef enum sleek_codec {
 
 // What the encoder may spend on the ratio. A decoder reads both without being told.
 typedef enum sleek_profile {
-    // The mode with the fewest bits for every 512 bytes, and the bound used in full.
+    // A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used in full.
     SLEEK_ADAPTIVE = 0,
     // The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,

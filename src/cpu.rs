@@ -289,17 +289,16 @@ unsafe fn decode_chunk<C: ChunkCodec>(
 ) -> Result<()> {
     let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + layout.chunk_raw_bytes(c);
     let wanted = chunk.start.max(bytes.start)..chunk.end.min(bytes.end);
-    let Some(kind) = index.kind(c) else { return fail!(Corrupt, "chunk {c} is of no known kind") };
     if wanted.is_empty() {
         return Ok(());
     }
     // SAFETY: within this chunk's bytes, which are this thread's alone.
     let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
     if wanted == chunk {
-        return codec.decode(decoder, kind, body, out, past_caches);
+        return codec.decode(decoder, index.kind(c), body, out, past_caches);
     }
     let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(decoder, kind, body, &mut whole[..chunk.len()], false)?;
+    codec.decode(decoder, index.kind(c), body, &mut whole[..chunk.len()], false)?;
     out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
     Ok(())
 }

@@ -44,7 +44,8 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Profile {
-    /// A mode chosen for every subchunk by its exact size; the bound is used in full.
+    /// A mode for every quarter of a chunk, by samples of what each would take, and a width and exceptions for every subchunk; the
+    /// bound is used in full.
     #[default]
     Adaptive = 0,
     /// The paper's transform only: power-of-two bound, one mode.

@@ -101,7 +101,7 @@ pub enum sleek_codec {
 /// What the encoder may spend on the ratio. A decoder reads both without being told.
 #[repr(C)]
 pub enum sleek_profile {
-    /// The mode with the fewest bits for every 512 bytes, and the bound used in full.
+    /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used in full.
     SLEEK_ADAPTIVE = 0,
     /// The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,
@@ -295,13 +295,7 @@ impl sleek_info {
     /// What header and index say. [`crate::inspect`] tells more, but has to visit every chunk.
     pub fn new(header: &Header, index: &Index) -> Result<sleek_info> {
         let layout = header.layout;
-        let mut chunks = [0; 3];
-        for c in 0..layout.chunks {
-            match index.kind(c) {
-                Some(kind) => chunks[kind as usize] += 1,
-                None => return fail!(Corrupt, "chunk {c} is of no known kind"),
-            }
-        }
+        let chunks = index.kinds();
         Ok(sleek_info {
             struct_size: size_of::<sleek_info>(),
             format_version: VERSION.into(),

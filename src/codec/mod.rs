@@ -2,9 +2,10 @@
 
 pub mod sleek;
 
+use crate::bound::Step;
 use crate::dtype::DType;
-use crate::error::{Error, Kind, Result, fail};
-use crate::format::{Header, Index, Kind as ChunkKind, Layout, constants::CODEC_SLEEK};
+use crate::error::{Result, fail};
+use crate::format::{Header, Index, Layout, constants::CODEC_SLEEK};
 use crate::memory::filled;
 use crate::params::{Mode, Params, Profile};
 
@@ -175,18 +176,11 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         bound: header.bound,
         range: header.range,
         abs_bound: header.abs_bound,
-        step: f64::from(header.step_w) * 2f64.powi(header.step_j.into()),
-        chunks: [0; 3],
+        step: Step { w: header.step_w, j: header.step_j }.value(),
+        chunks: index.kinds(),
         subchunks: [0; 6],
         patched: 0,
     };
-    for c in 0..layout.chunks {
-        match index.kind(c) {
-            Some(kind) => info.chunks[kind as usize] += 1,
-            None => return Err(Error::new(Kind::Corrupt, format!("chunk {c} is of no known kind"))),
-        }
-    }
-    debug_assert_eq!(ChunkKind::Constant as usize, 2);
     codec(header.codec)?.inspect(&header, &index, &mut info)?;
     Ok(info)
 }

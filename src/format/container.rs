@@ -226,10 +226,9 @@ impl<'a> Index<'a> {
                 let units = (entry & ENTRY_SIZE_MASK) as usize;
                 let raw_units = index.layout.chunk_raw_bytes(c).div_ceil(ALIGN);
                 let fits = match index.kind(c) {
-                    Some(Kind::Packed) => units * ALIGN >= CHUNK_HEADER_BYTES && units <= CHUNK_BYTES / ALIGN,
-                    Some(Kind::Raw) => units == raw_units,
-                    Some(Kind::Constant) => units == 1,
-                    None => false,
+                    Kind::Packed => units * ALIGN >= CHUNK_HEADER_BYTES && units <= CHUNK_BYTES / ALIGN,
+                    Kind::Raw => units == raw_units,
+                    Kind::Constant => units == 1 && entry >> ENTRY_KIND_SHIFT == Kind::Constant as u16,
                 };
                 if !fits || entry & !(ENTRY_SIZE_MASK | 3 << ENTRY_KIND_SHIFT) != 0 {
                     return fail!(Corrupt, "index entry {entry:#06x} of chunk {c} is not valid");
@@ -252,13 +251,19 @@ impl<'a> Index<'a> {
     }
 
     /// How chunk `c` is stored.
-    pub fn kind(&self, c: usize) -> Option<Kind> {
+    pub fn kind(&self, c: usize) -> Kind {
         match self.entry(c) >> ENTRY_KIND_SHIFT {
-            0 => Some(Kind::Packed),
-            1 => Some(Kind::Raw),
-            2 => Some(Kind::Constant),
-            _ => None,
+            0 => Kind::Packed,
+            1 => Kind::Raw,
+            _ => Kind::Constant, // of the two that are left `new` refuses one
         }
+    }
+
+    /// How many chunks are stored in each way, in the order of `Kind`.
+    pub fn kinds(&self) -> [u64; 3] {
+        let mut counts = [0; 3];
+        (0..self.layout.chunks).for_each(|c| counts[self.kind(c) as usize] += 1);
+        counts
     }
 
     /// Bytes of the body of chunk `c`.

@@ -47,7 +47,7 @@ impl Codec for Sleek {
         let plan = Plan::for_decoding(header)?;
         for g in 0..header.layout.groups {
             for (c, body) in index.bodies(g) {
-                if index.kind(c) == Some(Kind::Packed) {
+                if index.kind(c) == Kind::Packed {
                     count_modes(&plan, body.bytes(), info)?;
                 }
             }

@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, room};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -361,12 +361,6 @@ unsafe fn ascend_by<const N: usize>(at: *const u8) -> bool {
         let not_above = _mm_cmpeq_epi8(_mm_subs_epu8(next, this), _mm_setzero_si128());
         _mm_movemask_epi8(not_above) & ((1 << N) - 1) == 0
     }
-}
-
-/// Checks that `out` has room for the packed bytes and the slack.
-#[inline(always)]
-pub(super) fn room(packed: usize, out: &[u8]) {
-    assert!(out.len() >= packed + 64);
 }
 
 impl SimdLevel for Avx2 {

@@ -6,9 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, room, store, string_shift};
+use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use super::avx2_choose::LISTED;
-use super::{HIGHS, POSITIONS, scalar};
+use super::{HIGHS, POSITIONS, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 const LANES: usize = 16;

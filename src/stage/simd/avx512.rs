@@ -12,7 +12,7 @@ use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::avx512_quarter as quarter;
 use super::avx512_unpack::{unpack8s, unpack16s, unpack32, unpack64};
 use super::scalar;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged};
+use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, room};
 use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -138,12 +138,6 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
         *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
         sums
     }
-}
-
-/// Checks that `out` has room for the packed bytes and the slack.
-#[inline(always)]
-pub(super) fn room(packed: usize, out: &[u8]) {
-    assert!(out.len() >= packed + 64);
 }
 
 /// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last` are the last 64 bytes of the one before.

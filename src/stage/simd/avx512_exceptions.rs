@@ -3,9 +3,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{left32, left64, room};
+use super::avx512::{left32, left64};
 use super::avx512_unpack::{unpack32, unpack64};
-use super::scalar;
+use super::{room, scalar};
 use crate::format::constants::MAX_EXCEPTIONS;
 use crate::stage::word::Word;
 

@@ -3,11 +3,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, opaque, room};
+use super::avx512::{Lanes, opaque};
 use super::avx512_choose::list_positions;
 use super::avx512_exceptions::{Parts, merge_few, position_masks};
 use super::avx512_unpack::{Unpack, unpack_table};
-use super::{HIGHS, POSITIONS, scalar};
+use super::{HIGHS, POSITIONS, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 const LANES: usize = 32;

@@ -6,9 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, room};
+use super::avx512::Lanes;
 use super::avx512_exceptions::{ASCENDING, position_masks};
-use super::scalar;
+use super::{room, scalar};
 use crate::format::constants::MAX_EXCEPTIONS;
 
 const LANES: usize = 64;

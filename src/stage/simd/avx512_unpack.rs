@@ -6,7 +6,8 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, right32, right64, room};
+use super::avx512::{Lanes, right32, right64};
+use super::room;
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
 #[derive(Clone, Copy)]

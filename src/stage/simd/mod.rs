@@ -40,8 +40,14 @@ pub const POSITIONS: usize = MAX_EXCEPTIONS + 64;
 pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
-/// Bytes that `Simd::pack` may write behind the packed ones.
-pub const WRITE_SLACK: usize = 64;
+/// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
+const SLACK: usize = 64;
+
+/// Checks that there are `packed` bytes and the slack.
+#[inline(always)]
+fn room(packed: usize, bytes: &[u8]) {
+    assert!(bytes.len() >= packed + SLACK);
+}
 
 /// In each row a byte for each subchunk of a chunk.
 pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
