@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::codec::Manner;
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
@@ -132,19 +133,19 @@ impl Shared {
 pub fn compress<C: ChunkCodec>(
     codec: &C,
     mut header: Header,
-    threads: u32,
+    manner: Manner,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
     let layout = header.layout;
     let bodies_at = layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
-    let tasks = tasks(threads, src.len(), COMPRESSED_PER_THREAD);
+    let (tasks, past_caches) = (tasks(manner.threads, src.len(), COMPRESSED_PER_THREAD), manner.past_caches(src.len()));
     let index = IndexMut::new(layout, head);
     let end = if tasks > 1 {
-        parallel::compress(codec, index, tasks, src, bodies)?
+        parallel::compress(codec, index, (tasks, past_caches), src, bodies)?
     } else {
-        compress_serial(codec, index, src, bodies)?
+        compress_serial(codec, index, past_caches, src, bodies)?
     };
     header.stream_bytes = (bodies_at + end) as u64;
     header.write(dst);
@@ -155,10 +156,15 @@ fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
     fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
 }
 
-fn compress_serial<C: ChunkCodec>(codec: &C, mut index: IndexMut, src: &[u8], bodies: &mut [u8]) -> Result<usize> {
+fn compress_serial<C: ChunkCodec>(
+    codec: &C,
+    mut index: IndexMut,
+    past_caches: bool,
+    src: &[u8],
+    bodies: &mut [u8],
+) -> Result<usize> {
     let layout = index.layout();
     let mut encoder = codec.encoder()?;
-    let past_caches = src.len() >= stream::MIN_BYTES;
     let mut spare = [0u8; CHUNK_BYTES + SLACK];
     let mut at = 0;
     for g in 0..layout.groups {
@@ -201,7 +207,7 @@ pub fn decompress<C: ChunkCodec>(
     index: &Index,
     first: u64,
     dst: &mut [u8],
-    threads: u32,
+    manner: Manner,
 ) -> Result<()> {
     if dst.is_empty() {
         return Ok(());
@@ -210,8 +216,8 @@ pub fn decompress<C: ChunkCodec>(
     let first_byte = first as usize * layout.dtype.size();
     let bytes = first_byte..first_byte + dst.len();
     let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
-    let tasks = tasks(threads, dst.len(), DECOMPRESSED_PER_THREAD);
-    let past_caches = dst.len() >= stream::MIN_BYTES;
+    let (tasks, past_caches) =
+        (tasks(manner.threads, dst.len(), DECOMPRESSED_PER_THREAD), manner.past_caches(dst.len()));
     let mut places = Vec::new();
     // With few groups a thread's share is less than one: verify here, then share out units.
     let unit = if groups.len() < 2 * tasks { UNIT_CHUNKS } else { GROUP_CHUNKS };

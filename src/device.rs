@@ -109,7 +109,7 @@ pub unsafe fn compress(
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
         // SAFETY: host memory; the contract of this function.
-        None => codec::compress_into(params, unsafe { slice(src, bytes) }, unsafe { slice_mut(dst, capacity) }),
+        None => crate::compress_into(params, unsafe { slice(src, bytes) }, unsafe { slice_mut(dst, capacity) }),
     }
 }
 
@@ -137,7 +137,7 @@ pub unsafe fn decompress(
             // SAFETY: host memory; the contract of this function.
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
             match range {
-                None => codec::decompress_into(src, dst, 0),
+                None => crate::decompress_into(src, dst),
                 Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
             }
         }

@@ -37,6 +37,8 @@ pub mod pool;
 pub mod stage;
 pub mod text;
 
+use codec::Manner;
+
 pub use codec::Info;
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
@@ -54,7 +56,7 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 ///
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::compress_into(params, src, dst)
+    codec::compress_into(params, src, dst, Manner::threads(params.threads))
 }
 
 /// [`compress_into`] a new buffer of the right size.
@@ -66,12 +68,12 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
 ///
 /// Every checksum is verified before the bytes that it covers are decoded. After an error `dst` holds nothing of use.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::decompress_into(src, dst, 0)
+    codec::decompress_into(src, dst, Manner::threads(0))
 }
 
 /// [`decompress_into`] on `threads` threads; 0 lets the library choose.
 pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
-    codec::decompress_into(src, dst, threads)
+    codec::decompress_into(src, dst, Manner::threads(threads))
 }
 
 /// [`decompress_into`] a new buffer of the right size.

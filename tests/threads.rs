@@ -2,6 +2,7 @@
 
 mod vectors;
 
+use sleek::codec::{self, Manner};
 use sleek::format::{Header, Index};
 use sleek::{DType, Kind, Mode, Params, Profile};
 use vectors::Random;
@@ -36,8 +37,12 @@ fn cases() -> Vec<Params> {
     ]
 }
 
+fn read_at_once(threads: u32) -> Manner {
+    Manner { read_at_once: true, ..Manner::threads(threads) }
+}
+
 #[test]
-fn the_number_of_threads_changes_no_byte() {
+fn neither_threads_nor_caches_change_a_byte() {
     for params in cases() {
         for size in sizes() {
             let data = mixed(params.dtype, size);
@@ -47,10 +52,15 @@ fn the_number_of_threads_changes_no_byte() {
                 assert!(with(threads) == one, "{threads} threads on {size} bytes of {:?}", params.dtype);
             }
             let back = sleek::decompress(&one).unwrap();
-            for threads in [1, 2, 3, 7] {
+            for manner in [1, 2, 3, 7].map(Manner::threads).into_iter().chain([1, 3].map(read_at_once)) {
                 let mut again = vec![0xA5; data.len()];
-                sleek::codec::decompress_into(&one, &mut again, threads).unwrap();
-                assert!(again == back, "{threads} threads decoding {size} bytes of {:?}", params.dtype);
+                codec::decompress_into(&one, &mut again, manner).unwrap();
+                assert!(again == back, "{manner:?} decoding {size} bytes of {:?}", params.dtype);
+            }
+            for manner in [1, 3].map(read_at_once) {
+                let mut again = vec![0xA5; sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap()];
+                let bytes = codec::compress_into(&params, &data, &mut again, manner).unwrap();
+                assert!(again[..bytes] == one, "{manner:?} encoding {size} bytes of {:?}", params.dtype);
             }
         }
     }
@@ -103,7 +113,7 @@ fn calls_from_many_threads_do_not_disturb_each_other() {
                     let stream = sleek::compress(&Params { threads, ..params.clone() }, data).unwrap();
                     assert!(stream == *expected, "{threads} threads for caller {caller}");
                     let mut again = vec![0xA5; data.len()];
-                    sleek::codec::decompress_into(&stream, &mut again, threads).unwrap();
+                    codec::decompress_into(&stream, &mut again, Manner::threads(threads)).unwrap();
                     assert!(again == *back, "{threads} threads decoding for caller {caller}");
                 }
             });

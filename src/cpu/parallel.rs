@@ -19,7 +19,7 @@ const UNITS_KEPT: usize = 4;
 pub fn compress<C: ChunkCodec>(
     codec: &C,
     mut index: IndexMut,
-    tasks: usize,
+    (tasks, past_caches): (usize, bool),
     src: &[u8],
     bodies: &mut [u8],
 ) -> Result<usize> {
@@ -30,7 +30,7 @@ pub fn compress<C: ChunkCodec>(
         layout,
         src,
         bodies: Shared::new(bodies),
-        past_caches: src.len() >= stream::MIN_BYTES,
+        past_caches,
         next: AtomicUsize::new(0),
         units: Mutex::new(filled(n, None)?),
         placed: AtomicUsize::new(0),

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
+use crate::codec::Manner;
 use crate::error::{Error, Kind, Result, fail};
 use crate::memory::filled;
 use crate::params::{Device, Params};
@@ -54,19 +55,19 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
     let room = crate::compress_bound(&params, bytes / params.dtype.size())?;
     let array = Array(src.cast_mut());
     let compress = |i: usize| {
-        let params = Params { threads: helpers(tasks, threads), ..params.clone() };
+        let manner = Manner { threads: helpers(tasks, threads), read_at_once: true };
         let mut stream = filled(room, 0u8)?;
         let len = match boxes.whole(i).filter(|_| *swap == 1) {
             Some(at) => {
                 // SAFETY: a whole chunk of the array, which nobody writes.
                 let chunk = unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) };
-                codec::compress_into(&params, chunk, &mut stream)?
+                codec::compress_into(&params, chunk, &mut stream, manner)?
             }
             None => {
                 let mut chunk = filled(bytes, 0u8)?;
                 // SAFETY: the array holds the selection.
                 unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
-                codec::compress_into(&params, &chunk, &mut stream)?
+                codec::compress_into(&params, &chunk, &mut stream, manner)?
             }
         };
         stream.truncate(len);
@@ -106,11 +107,11 @@ pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<D
                     Some(at) => {
                         // SAFETY: as in `scatter`.
                         let to = unsafe { std::slice::from_raw_parts_mut(array.start().add(at), bytes) };
-                        codec::decompress_into(&data, to, threads).map(|_| ())
+                        codec::decompress_into(&data, to, Manner::threads(threads)).map(|_| ())
                     }
                     None => {
                         let mut chunk = filled(bytes, 0u8)?;
-                        codec::decompress_into(&data, &mut chunk, threads)?;
+                        codec::decompress_into(&data, &mut chunk, Manner { threads, read_at_once: true })?;
                         scatter(&chunk)
                     }
                 }

@@ -7,6 +7,7 @@ use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::resolve::{Hdf5, Object};
 use super::{CLASS, FILTER_ID, dataset, report, text};
+use crate::codec::{self, Manner};
 use crate::dtype::DType;
 use crate::environment;
 use crate::error::{Kind, Result, fail};
@@ -191,17 +192,20 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
     if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
 }
 
-/// Chunks from this size on are compressed by several threads. Those fall asleep while HDF5 copies and writes, and waking them for a
-/// smaller one lasts longer than they save (docs/experiments.md).
-const BYTES_FOR_THREADS: usize = 2 << 20;
+/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies and writes, and
+/// waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches from their caches
+/// (docs/experiments.md).
+const BYTES_FOR_THREADS: (usize, usize) = (2 << 20, 8 << 20);
+
+/// HDF5 reads the result at once: it writes what was compressed, and copies what was decompressed.
+fn manner(bytes: usize, for_threads: usize) -> Manner {
+    Manner { threads: if bytes < for_threads { 1 } else { 0 }, read_at_once: true }
+}
 
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let mut params = encode_params(&CdValues::decode(words)?, src.len())?;
-    if src.len() < BYTES_FOR_THREADS {
-        params.threads = 1;
-    }
+    let params = encode_params(&CdValues::decode(words)?, src.len())?;
     let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
-    let len = crate::compress_into(&params, src, out.bytes())?;
+    let len = codec::compress_into(&params, src, out.bytes(), manner(src.len(), BYTES_FOR_THREADS.0))?;
     out.shrink(len);
     Ok(out)
 }
@@ -237,13 +241,13 @@ pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
 /// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how long it must be,
 /// a shorter one is refused.
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let bytes = crate::codec::raw_bytes(src)?;
+    let bytes = codec::raw_bytes(src)?;
     let least = CdValues::decode(words).map_or(0, |values| least_bytes(&values));
     if (bytes as u64) < least {
         return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {least}");
     }
     let mut out = Buffer::new(bytes)?;
-    crate::decompress_into(src, out.bytes())?;
+    codec::decompress_into(src, out.bytes(), manner(bytes, BYTES_FOR_THREADS.1))?;
     Ok(out)
 }
 

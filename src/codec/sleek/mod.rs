@@ -13,7 +13,7 @@ pub use plan::Plan;
 
 use std::cell::Cell;
 
-use super::{Codec, Info};
+use super::{Codec, Info, Manner};
 use crate::cpu::{self, ChunkCodec, Data};
 use crate::error::Result;
 use crate::format::constants::CODEC_SLEEK;
@@ -33,14 +33,14 @@ impl Codec for Sleek {
         "sleek"
     }
 
-    fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8]) -> Result<usize> {
+    fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8], manner: Manner) -> Result<usize> {
         let (plan, header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, level: Level::best() }, header, params.threads, src, dst)
+        cpu::compress(&Chunks { plan, level: Level::best() }, header, manner, src, dst)
     }
 
-    fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], threads: u32) -> Result<()> {
+    fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], manner: Manner) -> Result<()> {
         let chunks = Chunks { plan: Plan::for_decoding(header)?, level: Level::best() };
-        cpu::decompress(&chunks, header, index, first, dst, threads)
+        cpu::decompress(&chunks, header, index, first, dst, manner)
     }
 
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
