@@ -385,11 +385,21 @@ template <class T> DEV bool decode_stored(const u32* body, u32 kind, const Strea
     return good;
 }
 
-// A body to shared memory; this thread's share of its keyed sum.
+// A body to shared memory; this thread's share of its keyed sum. A short one all at once; of a long one, of which registers hold four parts, that takes longer.
 DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     u64 sum = 0;
     const uint4* from = (const uint4*)src;
     u32 i = threadIdx.x, key = key_of(4 * i);
+    if (uniform(units) <= 4 * DECODE_THREADS) {
+#pragma unroll
+        for (u32 j = 0; j < 4; j++)
+            if (i + j * DECODE_THREADS < units) copy_async(body + i + j * DECODE_THREADS, from + i + j * DECODE_THREADS);
+        wait_for_copies();
+#pragma unroll
+        for (u32 j = 0; j < 4; j++)
+            if (i + j * DECODE_THREADS < units) sum += keyed(body[i + j * DECODE_THREADS], key + j * (8 * DECODE_THREADS * KEY32));
+        return sum;
+    }
     for (; i + 3 * DECODE_THREADS < units; i += 4 * DECODE_THREADS) {
         uint4 q[4];
 #pragma unroll

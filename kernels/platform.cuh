@@ -41,6 +41,11 @@ DEV u64 count_if(bool wanted, u64* p) {
 // Data that is touched once: keep it from pushing out what is still needed.
 DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
+// From global to shared memory, past the registers; there once the thread that asked has waited.
+DEV void copy_async(uint4* to, const uint4* from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+}
+DEV void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // The place of the highest one; −1 for 0. It is one instruction, counting the zeros above it is two.

@@ -12,6 +12,16 @@ fi
 out=${SLEEK_OUT:-build/gpu}
 mkdir -p "$out"
 
+# Where there are several GPUs, a table of each while all work at once, to be compared with that of one alone.
+several() {
+    local gpus
+    gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+    [ "$gpus" -gt 1 ] || return 0
+    for i in $(seq 0 $((gpus - 1))); do CUDA_VISIBLE_DEVICES=$i "$gpu" quick 512 11 > "$out/gpu$i.md" & done
+    wait
+    for i in $(seq 0 $((gpus - 1))); do printf '\nGPU %d of %d at once:\n\n' "$i" "$gpus" && cat "$out/gpu$i.md"; done
+}
+
 # nvCOMP's table, or a line that says why there is none.
 nvcomp() {
     if [ -z "${SLEEK_NVCOMP:-}" ] || ! command -v nvcc > /dev/null; then
@@ -28,6 +38,7 @@ nvcomp() {
     "$gpu" bench "$@"
     "$gpu" batches
     "$gpu" calls
+    several
     echo
     nvcomp
 } | tee "$out/tables.md"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -40,6 +41,7 @@ struct Fiber {
     char* stack;
     u32 thread;
     bool done;
+    std::vector<std::pair<uint4*, const uint4*>> copies;    // that nobody has waited for yet
 };
 struct Warp { u32 arrived = 0, generation = 0; u64 slot[32]; };
 struct Block {
@@ -270,6 +272,11 @@ inline uint4 load_relaxed(const uint4* p) {
 }
 inline uint4 load_streaming(const uint4* p) { return *p; }
 inline void store_streaming(uint4* p, uint4 v) { *p = v; }
+inline void copy_async(uint4* to, const uint4* from) { shim::fiber->copies.push_back({to, from}); }
+inline void wait_for_copies() {
+    for (const auto& [to, from] : shim::fiber->copies) *to = *from;
+    shim::fiber->copies.clear();
+}
 inline void prefetch(const u8*) {}
 
 inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
