@@ -236,7 +236,7 @@ template <class T> struct FastEncoder {
             const uint2 widths = *(const uint2*)(shared.width + warp * PER_WARP);
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) {
-                const u32 n = uniform((k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff);
+                const u32 n = uniform(byte_of(widths, k));
                 if constexpr (T::BITS == 16) {
                     pack_pairs(words, q[k], n, lane);
                 } else {
@@ -259,10 +259,12 @@ template <class T> struct FastEncoder {
         }
     }
 
+    // Width k of a warp's eight.
+    static DEV u32 byte_of(uint2 widths, u32 k) { return (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff; }
     // The warp's short strings to their places in its payload: each lane packs a strip of them.
     DEV void pack_strips(u32* payload, uint2 widths) const {
         const ShortStrings& strings = shared.strings[warp];
-        const u32 k = lane / ShortStrings::OF_SUBCHUNK, n = (k < 4 ? widths.x : widths.y) >> (8 * (k & 3)) & 0xff;
+        const u32 k = lane / ShortStrings::OF_SUBCHUNK, n = byte_of(widths, k);
         const u32 bits = is_short<T>(n) ? T::VALUES * n : 0;
         if (!__any_sync(FULL, bits)) return;
         // The widths before it, a byte each.
