@@ -44,7 +44,7 @@ fn compile_and_run(source: &str) -> String {
 }
 
 fn run_quietly(source: &str, program: &Path) -> String {
-    let out = Command::new(program).output().unwrap();
+    let out = common::output(&mut Command::new(program));
     let stderr = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && stderr.is_empty(), "{source}: {}\n{stderr}", out.status);
     String::from_utf8(out.stdout).unwrap()
@@ -114,7 +114,7 @@ fn examples() {
 #[test]
 fn the_bench_of_calls() {
     let dir = tempfile::tempdir().unwrap();
-    let out = Command::new(compile(&dir, "benches/calls.c")).output().unwrap();
+    let out = common::output(&mut Command::new(compile(&dir, "benches/calls.c")));
     assert_eq!(out.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&out.stderr).starts_with("usage: calls FIELD.f32 BOUND"));
 }

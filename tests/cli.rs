@@ -40,7 +40,7 @@ impl Bench {
     }
 
     fn run(&self, args: &str) -> Output {
-        self.command(args).output().unwrap()
+        common::output(&mut self.command(args))
     }
 
     /// Runs what must succeed; returns standard output.
@@ -435,7 +435,7 @@ fn variables_that_cannot_be_understood_are_refused() {
             "analyze --dtype f32 in",
             "repack --abs 1e-3 in out",
         ] {
-            let out = bench.command(args).env(variable, value).output().unwrap();
+            let out = common::output(bench.command(args).env(variable, value));
             let message = stderr(&out);
             assert_eq!(out.status.code(), Some(2), "{variable}={value} {args}");
             assert!(message.contains(&format!("{variable} is '{value}'")) && message.contains(right), "{message}");
@@ -443,7 +443,7 @@ fn variables_that_cannot_be_understood_are_refused() {
         }
     }
     // An option takes the place of the variable.
-    let out = bench.command("verify --threads 2 in packed").env("SLEEK_NUM_THREADS", "four").output().unwrap();
+    let out = common::output(bench.command("verify --threads 2 in packed").env("SLEEK_NUM_THREADS", "four"));
     assert!(out.status.success(), "{}", stderr(&out));
 }
 
@@ -511,7 +511,7 @@ fn a_file_that_gets_too_large_leaves_nothing() {
             Ok(())
         })
     };
-    let out = command.output().unwrap();
+    let out = common::output(&mut command);
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     assert!(stderr(&out).contains("out: File too large"), "{}", stderr(&out));
     assert_eq!(bench.files(), [bench.path("in")]);
@@ -639,7 +639,7 @@ fn doctor_finds_fault_and_cure() {
     let doctor = |path: PathBuf, variables: &[(&str, &str)]| {
         let mut command = Command::new(bench.path("bin/sleek"));
         command.arg("doctor").env("HDF5_PLUGIN_PATH", path).envs(variables.iter().copied());
-        let out = command.output().unwrap();
+        let out = common::output(&mut command);
         (out.status.code(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
     let (code, text) = doctor(bench.path("plugins"), &[]);
@@ -673,7 +673,7 @@ fn doctor_finds_its_own_plugin_as_installed() {
         fs::write(bench.path("lib/libsleek.so"), b"").unwrap();
         let plugin = bench.path(place).join("libsleek.so");
         fs::copy(common::libsleek(), &plugin).unwrap();
-        let out = Command::new(bench.path("bin/sleek")).arg("doctor").output().unwrap();
+        let out = common::output(Command::new(bench.path("bin/sleek")).arg("doctor"));
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         let plugin = fs::canonicalize(plugin).unwrap();
         let line = format!("Plugin of this command: {} (version {})", plugin.display(), sleek::VERSION);

@@ -2,7 +2,9 @@
 #![allow(dead_code)] // each test uses its part
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
@@ -39,10 +41,41 @@ pub fn sample_fields() -> Vec<PathBuf> {
     fields
 }
 
+/// More than any program that a test runs needs, on a slow machine and under valgrind.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// What `command` did. One that waits for ever fails here, with everything that it printed, and its children end with it.
+pub fn output(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    let child = command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let group = child.id();
+    let (done, ended) = mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    let (late, out) = match ended.recv_timeout(PATIENCE) {
+        Ok(out) => (false, out),
+        Err(_) => {
+            // SAFETY: a signal to a group of processes that this function made.
+            #[cfg(unix)]
+            unsafe {
+                libc::kill(-(group as i32), libc::SIGKILL)
+            };
+            (true, ended.recv().unwrap())
+        }
+    };
+    let out = out.unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(!late, "{command:?} was still running after {PATIENCE:?}\n{}", printed(&out));
+    out
+}
+
+fn printed(out: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
+}
+
 /// Runs `command` and gives its standard output; a failure panics with everything that it printed.
 pub fn run(command: &mut Command) -> String {
-    let out = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(out.status.success(), "{command:?}: {}\n{stdout}\n{stderr}", out.status);
-    stdout.into_owned()
+    let out = output(command);
+    assert!(out.status.success(), "{command:?}: {}\n{}", out.status, printed(&out));
+    String::from_utf8_lossy(&out.stdout).into_owned()
 }

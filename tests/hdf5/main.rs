@@ -59,7 +59,7 @@ impl Place {
 
     /// What a command that may fail did.
     fn attempt(&self, program: &str, arguments: &[&str]) -> Output {
-        self.command(program).args(arguments).output().unwrap()
+        common::output(self.command(program).args(arguments))
     }
 }
 

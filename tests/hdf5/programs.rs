@@ -254,7 +254,7 @@ fn existing_dataset_after_registering() {
         compile(&place, "h5cc", way, &sources, "existing");
         let no_plugins = |arguments: &[&str]| {
             let mut command = place.command("./existing");
-            command.args(arguments).env("HDF5_PLUGIN_PATH", place.work.path()).output().unwrap()
+            common::output(command.args(arguments).env("HDF5_PLUGIN_PATH", place.work.path()))
         };
         assert!(!no_plugins(&["a.h5", "create"]).status.success(), "the filter was there without registering");
         for step in ["create", "write"] {

@@ -14,7 +14,7 @@ const EXACT: [&str; 4] = ["/x", "/y", "/long", "/fraction"];
 /// `sleek` without any plugin path: it brings the filter along.
 fn sleek(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
-    command.env_remove("HDF5_PLUGIN_PATH").args(arguments).output().unwrap()
+    common::output(command.env_remove("HDF5_PLUGIN_PATH").args(arguments))
 }
 
 fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
@@ -157,7 +157,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
                 })
             };
             command.env_remove("SLEEK_LOG").args(["repack", "-q", "--force", "--lossless", "old.h5", new]);
-            let out = command.output().unwrap();
+            let out = common::output(&mut command);
             let message = String::from_utf8_lossy(&out.stderr).into_owned();
             assert_eq!(out.status.code(), Some(2), "{limit}: {message}");
             assert!(message.starts_with("sleek: error: ") && message.contains(new), "{limit}: {message}");

@@ -152,7 +152,7 @@ fn the_error_stack_says_why() {
         sample,
         "a.h5",
     ]);
-    let out = repack.output().unwrap();
+    let out = common::output(&mut repack);
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && said.contains("in filter(): mode not supported"), "{said}");
 }
@@ -164,8 +164,8 @@ fn a_malformed_variable_is_told_and_loses_nothing() {
     let sample = sample(&place);
     let filter = h5repack_argument(&abs(BOUND));
     for (variable, value) in [("SLEEK_NUM_THREADS", "all"), ("SLEEK_SIMD", "neon")] {
-        let out =
-            place.command("h5repack").env(variable, value).args(["-f", &filter, sample, "plain.h5"]).output().unwrap();
+        let mut command = place.command("h5repack");
+        let out = common::output(command.env(variable, value).args(["-f", &filter, sample, "plain.h5"]));
         let message = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(out.status.success() && message.contains(&format!("{variable} is '{value}'")), "{message}");
         assert_eq!(sleek_datasets(&place, "plain.h5"), 0);
