@@ -265,8 +265,7 @@ pub fn decompress<C: ChunkCodec>(
 
 /// Compares the bodies of group `g` with their checksum.
 fn verify(index: &Index, g: usize) -> Result<()> {
-    let sum =
-        index.bodies(g).fold(0u64, |s, (c, body)| s.wrapping_add(checksum::of_chunk(body.bytes(), c % GROUP_CHUNKS)));
+    let sum = checksum::of_group(index.bodies(g).map(|(_, body)| body.bytes()));
     if sum != index.group_checksum(g) {
         return fail!(
             Corrupt,

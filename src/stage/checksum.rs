@@ -11,21 +11,29 @@ fn key(i: usize) -> u32 {
     (2 * i as u32 + 1).wrapping_mul(KEY32)
 }
 
+/// Bodies that are summed at once: they share the keys, which are a third of the work.
+const TOGETHER: usize = 4;
+
 /// Keyed sum of whole 32-bit words.
 pub fn keyed_sum(bytes: &[u8]) -> u64 {
-    debug_assert!(bytes.len().is_multiple_of(4));
+    keyed_sums([bytes])[0]
+}
+
+/// The keyed sum of each of `bodies`, which are whole 32-bit words.
+fn keyed_sums<const N: usize>(bodies: [&[u8]; N]) -> [u64; N] {
+    debug_assert!(bodies.iter().all(|b| b.len().is_multiple_of(4)));
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sum_avx512(bytes) };
+            return unsafe { x86::keyed_sums_avx512(bodies) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sum_avx2(bytes) };
+            return unsafe { x86::keyed_sums_avx2(bodies) };
         }
     }
-    portable_sum(bytes)
+    bodies.map(portable_sum)
 }
 
 /// The sum of words that begin with word `first`.
@@ -65,16 +73,51 @@ mod x86 {
     use super::{KEY32, key, sum_from};
     use std::arch::x86_64::*;
 
-    /// Vectors summed in turn, so that no sum waits for the one before.
+    /// Vectors of a single body summed in turn, so that no sum waits for the one before.
     const VECTORS: usize = 2;
 
-    macro_rules! keyed_sum {
-        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $srli:ident, $shuffle:ident,
-         $mul:ident, $add:ident, $add_keys:ident) => {
+    macro_rules! keyed_sums {
+        ($sums:ident, $sum_from_word:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident,
+         $srli:ident, $shuffle:ident, $mul:ident, $add:ident, $add_keys:ident) => {
+            /// As far as all bodies go they are summed together, then each by itself.
             #[target_feature(enable = $feature)]
-            pub fn $name(bytes: &[u8]) -> u64 {
+            pub fn $sums<const N: usize>(bodies: [&[u8]; N]) -> [u64; N] {
                 const WORDS: usize = $words;
-                let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(key);
+                let together = if N > 1 { bodies.iter().map(|b| b.len()).min().unwrap_or(0) / (4 * WORDS) } else { 0 };
+                let word_keys: [u32; WORDS] = std::array::from_fn(key);
+                // SAFETY: a vector of words of the array.
+                let mut even_keys = unsafe { $load(word_keys.as_ptr().cast()) };
+                let mut odd_keys = $srli::<32>(even_keys);
+                let advance = $set1(KEY32.wrapping_mul(2 * WORDS as u32) as i32);
+                let (mut even, mut odd) = ([$zero(); N], [$zero(); N]);
+                for i in 0..together {
+                    for b in 0..N {
+                        // SAFETY: vector `i` of this body, which has `together` at least.
+                        let w = unsafe { $load(bodies[b].as_ptr().add(4 * WORDS * i).cast()) };
+                        // A shuffle, since it runs on another port than multiplications do.
+                        let high = $shuffle::<0b11_11_01_01>(w);
+                        even[b] = $add(even[b], $mul(w, even_keys));
+                        odd[b] = $add(odd[b], $mul(high, odd_keys));
+                    }
+                    even_keys = $add_keys(even_keys, advance);
+                    odd_keys = $add_keys(odd_keys, advance);
+                }
+                let mut sums = [0; N];
+                for b in 0..N {
+                    let mut lanes = [0u64; WORDS / 2];
+                    // SAFETY: the array is a vector long.
+                    unsafe { $store(lanes.as_mut_ptr().cast(), $add(even[b], odd[b])) };
+                    let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
+                    sums[b] = sum.wrapping_add($sum_from_word(together * WORDS, &bodies[b][4 * WORDS * together..]));
+                }
+                sums
+            }
+
+            /// The sum of words that begin with word `first`.
+            #[target_feature(enable = $feature)]
+            fn $sum_from_word(first: usize, bytes: &[u8]) -> u64 {
+                const WORDS: usize = $words;
+                let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(|i| key(first + i));
                 let advance = $set1(KEY32.wrapping_mul((2 * VECTORS * WORDS) as u32) as i32);
                 let (mut even_keys, mut odd_keys) = ([$zero(); VECTORS], [$zero(); VECTORS]);
                 for v in 0..VECTORS {
@@ -89,7 +132,6 @@ mod x86 {
                     for v in 0..VECTORS {
                         // SAFETY: vector v of the step.
                         let w = unsafe { $load(step[4 * WORDS * v..][..4 * WORDS].as_ptr().cast()) };
-                        // A shuffle, since it runs on another port than multiplications do.
                         let high = $shuffle::<0b11_11_01_01>(w);
                         even[v] = $add(even[v], $mul(w, even_keys[v]));
                         odd[v] = $add(odd[v], $mul(high, odd_keys[v]));
@@ -105,13 +147,14 @@ mod x86 {
                 // SAFETY: the array is a vector long.
                 unsafe { $store(lanes.as_mut_ptr().cast(), all) };
                 let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
-                sum.wrapping_add(sum_from((bytes.len() - rest.len()) / 4, rest))
+                sum.wrapping_add(sum_from(first + (bytes.len() - rest.len()) / 4, rest))
             }
         };
     }
 
-    keyed_sum!(
-        keyed_sum_avx512,
+    keyed_sums!(
+        keyed_sums_avx512,
+        sum_from_word_avx512,
         "avx512f",
         16,
         _mm512_setzero_si512,
@@ -124,8 +167,9 @@ mod x86 {
         _mm512_add_epi64,
         _mm512_add_epi32
     );
-    keyed_sum!(
-        keyed_sum_avx2,
+    keyed_sums!(
+        keyed_sums_avx2,
+        sum_from_word_avx2,
         "avx2",
         8,
         _mm256_setzero_si256,
@@ -150,7 +194,24 @@ pub fn mix(x: u64) -> u64 {
 
 /// What the body of a chunk adds to its group's checksum; `k` is the chunk's place in the group.
 pub fn of_chunk(body: &[u8], k: usize) -> u64 {
-    mix(keyed_sum(body).wrapping_add((k as u64 + 1).wrapping_mul(KEY64)))
+    of_sum(keyed_sum(body), k)
+}
+
+/// The checksum of a group, by the bodies of its chunks.
+pub fn of_group<'a>(bodies: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let (mut bodies, mut all) = (bodies.enumerate().peekable(), 0u64);
+    while bodies.peek().is_some() {
+        let some: [Option<(usize, &[u8])>; TOGETHER] = std::array::from_fn(|_| bodies.next());
+        let sums = keyed_sums(some.map(|body| body.map_or(&[][..], |(_, body)| body)));
+        for ((k, _), sum) in some.iter().flatten().zip(sums) {
+            all = all.wrapping_add(of_sum(sum, *k));
+        }
+    }
+    all
+}
+
+fn of_sum(sum: u64, k: usize) -> u64 {
+    mix(sum.wrapping_add((k as u64 + 1).wrapping_mul(KEY64)))
 }
 
 /// Checksum of header and index, with the checksum field itself taken as zero.
@@ -183,8 +244,38 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has it.
-                assert_eq!(unsafe { x86::keyed_sum_avx2(&bytes[..len]) }, plain(&bytes[..len]), "{len}");
+                assert_eq!(unsafe { x86::keyed_sums_avx2([&bytes[..len]]) }, [plain(&bytes[..len])], "{len}");
             }
+        }
+    }
+
+    /// Lengths in every order, some of them zero, so that each body in turn goes on alone.
+    #[test]
+    fn bodies_summed_together_are_summed_as_if_alone() {
+        let bytes: Vec<u8> = (0..70_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+        for lens in [[16_384, 16_384, 16_384, 16_384], [4096, 4112, 16, 8000], [0, 500, 1000, 0], [1600, 64, 128, 132]]
+        {
+            for turn in 0..TOGETHER {
+                let bodies: [&[u8]; TOGETHER] =
+                    std::array::from_fn(|b| &bytes[16_400 * b..][..lens[(b + turn) % TOGETHER]]);
+                let sums = bodies.map(plain);
+                assert_eq!(keyed_sums(bodies), sums, "{lens:?} {turn}");
+                #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has it.
+                    assert_eq!(unsafe { x86::keyed_sums_avx2(bodies) }, sums, "{lens:?} {turn}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_is_the_sum_of_its_chunks() {
+        let bytes: Vec<u8> = (0..9000u32).map(|i| (i.wrapping_mul(2_246_822_519) >> 9) as u8).collect();
+        for count in 0..=11 {
+            let body = |k: usize| &bytes[100 * k..][..16 * (3 + k * 7 % 5)];
+            let each = (0..count).fold(0u64, |sum, k| sum.wrapping_add(of_chunk(body(k), k)));
+            assert_eq!(of_group((0..count).map(body)), each, "{count}");
         }
     }
 }
