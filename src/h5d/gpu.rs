@@ -227,14 +227,14 @@ pub unsafe fn read(
     let mut done = Done::default();
     for b in 0..work.batches() {
         // The host reads this batch while the GPU restores the one before.
-        let mut fetched = Fetched::read(&work, dataset, b, &mut halves[b % 2], &mut done)?;
+        let fetched = Fetched::read(&work, dataset, b, &mut halves[b % 2], &mut done)?;
         if let Some(before) = under_way.take() {
             session.wait()?;
             before.check(&outcomes)?;
         }
-        // SAFETY: room for the array by the contract; everything else is there until `_settled` is dropped.
+        let fetched = under_way.insert(fetched);
+        // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is dropped.
         unsafe { fetched.restore(&work, &fill, &mut halves[b % 2], &mut outcomes, stream)? };
-        under_way = Some(fetched);
     }
     session.wait()?;
     under_way.map_or(Ok(()), |last| last.check(&outcomes))?;
