@@ -1,6 +1,7 @@
 //! The value range of an array, for bounds relative to it.
 
 use super::quantize::widen_f16;
+use super::stream;
 use super::word::Word;
 use crate::dtype::DType;
 
@@ -86,6 +87,8 @@ impl Float for f64 {}
 
 /// Independent running extremes, so that the loop is not one chain of dependent comparisons.
 const LANES: usize = 64;
+/// Bytes from what is looked at to what is fetched from memory meanwhile.
+const AHEAD: usize = 16384;
 
 #[inline(always)]
 fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N]) -> F, fill: F) -> Option<(f64, f64)> {
@@ -101,6 +104,9 @@ fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N])
     };
     let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<LANES>();
     for block in blocks {
+        for line in (0..LANES * N).step_by(64) {
+            stream::fetch(block.as_ptr().cast::<u8>().wrapping_add(AHEAD + line));
+        }
         for (lane, b) in block.iter().enumerate() {
             step(lane, b);
         }

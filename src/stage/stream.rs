@@ -121,15 +121,23 @@ impl Ahead {
     #[inline(always)]
     pub fn fetch(&mut self, lines: usize) {
         for _ in 0..lines {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing, wherever it points.
-            unsafe {
-                use std::arch::x86_64::*;
-                _mm_prefetch::<_MM_HINT_T1>(self.at.cast())
-            };
+            fetch(self.at);
             self.at = self.at.wrapping_add(self.step);
         }
     }
+}
+
+/// Asks the processor to fetch the cache line at `at`, which may be anywhere.
+#[inline(always)]
+pub fn fetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of x86-64, and a prefetch accesses nothing, wherever it points.
+    unsafe {
+        use std::arch::x86_64::*;
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 /// Asks the processor for `LINES` cache lines from `at` on, which will be written soon: a store that finds its line waits for nothing. For processors
