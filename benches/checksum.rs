@@ -51,7 +51,7 @@ fn by_chunks(header: &Header, index: &Index, times: usize) -> u64 {
 
 /// The checksums of all groups, each group summed `times` times.
 fn by_groups(header: &Header, index: &Index, times: usize) -> u64 {
-    let group = |g| checksum::of_group(black_box(index).bodies(g).map(|(_, body)| body.bytes()));
+    let group = |g| checksum::GroupSum::new(black_box(index).bodies(g).map(|(_, body)| body.bytes())).finish();
     (0..header.layout.groups).flat_map(|g| (0..times).map(move |_| group(g))).fold(0, u64::wrapping_add)
 }
 

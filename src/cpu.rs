@@ -13,7 +13,8 @@ use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
 use crate::memory::reserve;
 use crate::params::Params;
 use crate::pool;
-use crate::stage::{checksum, fpu, range, stream};
+use crate::stage::checksum::{self, GroupSum, TOGETHER};
+use crate::stage::{fpu, range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
 const UNIT_CHUNKS: usize = 8;
@@ -38,12 +39,14 @@ pub trait ChunkCodec: Sync {
     fn decoder(&self) -> Self::Decoder;
     /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, out: &mut [u8]) -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk. With `past_caches` they are written as `stage::stream` does.
+    /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
+    /// written as `stage::stream` does.
     fn decode(
         &self,
         decoder: &mut Self::Decoder,
         kind: Kind,
         body: Body,
+        ahead: &[u8],
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
@@ -216,44 +219,30 @@ pub fn decompress<C: ChunkCodec>(
     let first_byte = first as usize * layout.dtype.size();
     let bytes = first_byte..first_byte + dst.len();
     let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
-    let (tasks, past_caches) =
-        (tasks(manner.threads, dst.len(), DECOMPRESSED_PER_THREAD), manner.past_caches(dst.len()));
-    let mut places = Vec::new();
+    let tasks = tasks(manner.threads, dst.len(), DECOMPRESSED_PER_THREAD);
     // With few groups a thread's share is less than one: verify here, then share out units.
-    let unit = if groups.len() < 2 * tasks { UNIT_CHUNKS } else { GROUP_CHUNKS };
-    if unit < GROUP_CHUNKS {
+    let mut verified = None;
+    if groups.len() < 2 * tasks {
+        let places = verified.insert(Vec::new());
         for g in groups.clone() {
             verify(index, g)?;
-            reserve(&mut places, layout.group_chunks(g).len())?;
+            reserve(places, layout.group_chunks(g).len())?;
             places.extend(index.bodies(g));
         }
     }
-    let units = if unit < GROUP_CHUNKS { places.len().div_ceil(unit) } else { groups.len() };
-    let next = AtomicUsize::new(0);
+    let past_caches = manner.past_caches(dst.len());
+    let restoration =
+        Restoration { codec, index, layout, bytes, groups, dst: Shared::new(dst), past_caches, next: 0.into() };
     let failure = Mutex::new(None);
-    let shared = Shared::new(dst);
     pool::run(tasks, &|| {
         let mut decoder = codec.decoder();
-        loop {
-            let u = next.fetch_add(1, Ordering::Relaxed);
-            if u >= units {
-                break;
-            }
-            // SAFETY: units hold different chunks, chunks restore disjoint bytes, and `dst` outlives the pool's scope.
-            let mut decode = |c, body| unsafe {
-                decode_chunk(codec, &mut decoder, index, &layout, c, body, &bytes, &shared, past_caches)
-            };
-            let done = if unit < GROUP_CHUNKS {
-                places[u * unit..].iter().take(unit).try_for_each(|(c, body)| decode(*c, *body))
-            } else {
-                let g = groups.start + u;
-                verify(index, g).and_then(|()| index.bodies(g).try_for_each(|(c, body)| decode(c, body)))
-            };
-            if let Err(e) = done {
-                next.store(units, Ordering::Relaxed);
-                failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
-                break;
-            }
+        let done = match &verified {
+            Some(chunks) => restoration.units(&mut decoder, chunks),
+            None => restoration.groups(&mut decoder),
+        };
+        if let Err(e) = done {
+            restoration.stop();
+            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
         }
         // After an error too: a copy still under way must not land on what the caller writes next.
         if past_caches {
@@ -263,9 +252,97 @@ pub fn decompress<C: ChunkCodec>(
     failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
 }
 
+/// What all threads that decompress see.
+struct Restoration<'a, C> {
+    codec: &'a C,
+    index: &'a Index<'a>,
+    layout: Layout,
+    /// The bytes of the array that are wanted, for which `dst` has room.
+    bytes: Range<usize>,
+    /// The groups that they are in.
+    groups: Range<usize>,
+    dst: Shared,
+    past_caches: bool,
+    /// The next unit or group to take.
+    next: AtomicUsize,
+}
+
+impl<'a, C: ChunkCodec> Restoration<'a, C> {
+    fn take(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn take_group(&self) -> Option<usize> {
+        self.groups.clone().nth(self.take())
+    }
+
+    /// Leaves nothing to take.
+    fn stop(&self) {
+        self.next.store(usize::MAX / 2, Ordering::Relaxed);
+    }
+
+    /// Decodes units of `chunks`, which are verified, until none is left.
+    fn units(&self, decoder: &mut C::Decoder, chunks: &[(usize, Body)]) -> Result<()> {
+        while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
+            // SAFETY: the chunks of a unit are the thread's that took it.
+            unit.iter().try_for_each(|(c, body)| unsafe { self.chunk(decoder, *c, *body, &[]) })?;
+        }
+        Ok(())
+    }
+
+    /// Verifies and decodes groups until none is left.
+    fn groups(&self, decoder: &mut C::Decoder) -> Result<()> {
+        let Some(mut g) = self.take_group() else { return Ok(()) };
+        verify(self.index, g)?;
+        loop {
+            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from memory each is summed
+            // soon, since by the end of the group many would have left the cache again.
+            let then = self.take_group();
+            let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
+            let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));
+            for (k, (c, body)) in self.index.bodies(g).enumerate() {
+                // SAFETY: the chunks of a group are the thread's that took it.
+                unsafe { self.chunk(decoder, c, body, to_fetch.next().unwrap_or_default())? };
+                if self.past_caches && (k + 1).is_multiple_of(TOGETHER) {
+                    sum.add();
+                }
+            }
+            let Some(then) = then else { return Ok(()) };
+            compare(self.index, then, sum.finish())?;
+            g = then;
+        }
+    }
+
+    /// Decodes the part of chunk `c` that is wanted, and has what lies `ahead` fetched meanwhile.
+    ///
+    /// # Safety
+    /// No other thread works on chunk `c`.
+    unsafe fn chunk(&self, decoder: &mut C::Decoder, c: usize, body: Body, ahead: &[u8]) -> Result<()> {
+        let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + self.layout.chunk_raw_bytes(c);
+        let wanted = chunk.start.max(self.bytes.start)..chunk.end.min(self.bytes.end);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: within this chunk's bytes, which are this thread's alone; `dst` outlives the pool's scope.
+        let out = unsafe { self.dst.part(wanted.start - self.bytes.start..wanted.end - self.bytes.start) };
+        let kind = self.index.kind(c);
+        if wanted == chunk {
+            return self.codec.decode(decoder, kind, body, ahead, out, self.past_caches);
+        }
+        let mut whole = [0u8; CHUNK_BYTES];
+        self.codec.decode(decoder, kind, body, ahead, &mut whole[..chunk.len()], false)?;
+        out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
+        Ok(())
+    }
+}
+
 /// Compares the bodies of group `g` with their checksum.
 fn verify(index: &Index, g: usize) -> Result<()> {
-    let sum = checksum::of_group(index.bodies(g).map(|(_, body)| body.bytes()));
+    compare(index, g, GroupSum::new(index.bodies(g).map(|(_, body)| body.bytes())).finish())
+}
+
+/// Compares the checksum of the bodies of group `g` with the index.
+fn compare(index: &Index, g: usize, sum: u64) -> Result<()> {
     if sum != index.group_checksum(g) {
         return fail!(
             Corrupt,
@@ -273,37 +350,5 @@ fn verify(index: &Index, g: usize) -> Result<()> {
             index.group_checksum(g)
         );
     }
-    Ok(())
-}
-
-/// Decodes the part of chunk `c` that lies in `bytes`.
-///
-/// # Safety
-/// No other thread works on chunk `c`.
-#[allow(clippy::too_many_arguments)]
-unsafe fn decode_chunk<C: ChunkCodec>(
-    codec: &C,
-    decoder: &mut C::Decoder,
-    index: &Index,
-    layout: &Layout,
-    c: usize,
-    body: Body,
-    bytes: &Range<usize>,
-    shared: &Shared,
-    past_caches: bool,
-) -> Result<()> {
-    let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + layout.chunk_raw_bytes(c);
-    let wanted = chunk.start.max(bytes.start)..chunk.end.min(bytes.end);
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    // SAFETY: within this chunk's bytes, which are this thread's alone.
-    let out = unsafe { shared.part(wanted.start - bytes.start..wanted.end - bytes.start) };
-    if wanted == chunk {
-        return codec.decode(decoder, index.kind(c), body, out, past_caches);
-    }
-    let mut whole = [0u8; CHUNK_BYTES];
-    codec.decode(decoder, index.kind(c), body, &mut whole[..chunk.len()], false)?;
-    out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
     Ok(())
 }

@@ -148,3 +148,35 @@ fn a_range_is_read_past_damage_in_other_groups() {
         Kind::Corrupt
     );
 }
+
+/// An array that is written past the caches, of which each group is verified while the one before is decoded: damage in any group, and at
+/// either end of it, is noticed, and nothing of that group is decoded.
+#[test]
+fn damage_in_any_group_of_a_large_array_is_noticed() {
+    let (group, groups) = (64 * 4096, 18);
+    let data = vectors::bytes("walk", DType::F32, 3, groups * group - 5000, false);
+    let stream = sleek::compress(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3), &data).unwrap();
+    let whole = sleek::decompress(&stream).unwrap();
+    let number = |at: usize| u64::from_le_bytes(stream[at..at + 8].try_into().unwrap()) as usize;
+    let start = |g: usize| if g < groups { number(64 + 16 * g) } else { stream.len() };
+    let untouched = 0x5a;
+    for g in 0..groups {
+        for at in [start(g), start(g + 1) - 1] {
+            let mut damaged = stream.clone();
+            damaged[at] ^= 0x10;
+            for threads in [1, 2] {
+                let mut dst = vec![untouched; whole.len()];
+                let error = sleek::decompress_into_with(&damaged, &mut dst, threads).unwrap_err();
+                assert_eq!(error.kind, Kind::Corrupt, "{g} {at} {threads}");
+                assert!(error.to_string().contains(&format!("chunk group {g} ")), "{error}");
+                let end = whole.len().min(4 * group * (g + 1));
+                assert!(dst[4 * group * g..end].iter().all(|b| *b == untouched), "group {g} was decoded");
+            }
+        }
+    }
+    for threads in [1, 2] {
+        let mut dst = vec![untouched; whole.len()];
+        sleek::decompress_into_with(&stream, &mut dst, threads).unwrap();
+        assert!(dst == whole, "{threads}");
+    }
+}

@@ -12,7 +12,7 @@ fn key(i: usize) -> u32 {
 }
 
 /// Bodies that are summed at once: they share the keys, which are a third of the work.
-const TOGETHER: usize = 4;
+pub const TOGETHER: usize = 4;
 
 /// Keyed sum of whole 32-bit words.
 pub fn keyed_sum(bytes: &[u8]) -> u64 {
@@ -197,17 +197,33 @@ pub fn of_chunk(body: &[u8], k: usize) -> u64 {
     of_sum(keyed_sum(body), k)
 }
 
-/// The checksum of a group, by the bodies of its chunks.
-pub fn of_group<'a>(bodies: impl Iterator<Item = &'a [u8]>) -> u64 {
-    let (mut bodies, mut all) = (bodies.enumerate().peekable(), 0u64);
-    while bodies.peek().is_some() {
-        let some: [Option<(usize, &[u8])>; TOGETHER] = std::array::from_fn(|_| bodies.next());
+/// The checksum of a group, a few bodies at a time.
+pub struct GroupSum<I> {
+    bodies: std::iter::Enumerate<I>,
+    sum: u64,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>> GroupSum<I> {
+    /// Of the bodies of the group's chunks.
+    pub fn new(bodies: I) -> Self {
+        GroupSum { bodies: bodies.enumerate(), sum: 0 }
+    }
+
+    /// Adds the next [`TOGETHER`] bodies; whether there were any.
+    pub fn add(&mut self) -> bool {
+        let some: [Option<(usize, &[u8])>; TOGETHER] = std::array::from_fn(|_| self.bodies.next());
         let sums = keyed_sums(some.map(|body| body.map_or(&[][..], |(_, body)| body)));
         for ((k, _), sum) in some.iter().flatten().zip(sums) {
-            all = all.wrapping_add(of_sum(sum, *k));
+            self.sum = self.sum.wrapping_add(of_sum(sum, *k));
         }
+        some[0].is_some()
     }
-    all
+
+    /// The checksum, with all that were not added yet.
+    pub fn finish(mut self) -> u64 {
+        while self.add() {}
+        self.sum
+    }
 }
 
 fn of_sum(sum: u64, k: usize) -> u64 {
@@ -275,7 +291,7 @@ mod tests {
         for count in 0..=11 {
             let body = |k: usize| &bytes[100 * k..][..16 * (3 + k * 7 % 5)];
             let each = (0..count).fold(0u64, |sum, k| sum.wrapping_add(of_chunk(body(k), k)));
-            assert_eq!(of_group((0..count).map(body)), each, "{count}");
+            assert_eq!(GroupSum::new((0..count).map(body)).finish(), each, "{count}");
         }
     }
 }

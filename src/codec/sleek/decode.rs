@@ -28,6 +28,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     plan: &Plan,
     kind: Kind,
     body: Body,
+    ahead: &[u8],
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
@@ -42,11 +43,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
         let data = apart.insert(spare.data.write([[0; SUBCHUNK_BYTES]; SUBCHUNKS]));
         &mut data[..out.len().div_ceil(SUBCHUNK_BYTES)]
     };
-    // What the decoder needs a group of chunks later, if these are as long as this one, can be fetched meanwhile.
-    let ahead = body.and_rest.get(GROUP_CHUNKS * body.len..(GROUP_CHUNKS + 1) * body.len).unwrap_or(&[]);
     let size = size_of::<E::Word>();
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
-    let mut ahead = Ahead::new(ahead, body.len / 64);
+    let mut ahead = Ahead::new(ahead, ahead.len() / 64);
     let (mut staged, mut last) = ([Line::ZERO; SUBCHUNK_BYTES / 64], Line::ZERO);
     // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
     // instructions.

@@ -139,10 +139,11 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
+                ahead: &[u8],
                 spare: &mut Spare,
                 out: &mut [u8],
             ) -> Result<()> {
-                decode::chunk::<E, S, P, PAST_CACHES>(plan, kind, body, spare, out)
+                decode::chunk::<E, S, P, PAST_CACHES>(plan, kind, body, ahead, spare, out)
             }
         }
     };
@@ -176,6 +177,7 @@ pub fn decode<const PAST_CACHES: bool>(
     plan: &Plan,
     kind: Kind,
     body: Body,
+    ahead: &[u8],
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
@@ -183,11 +185,13 @@ pub fn decode<const PAST_CACHES: bool>(
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512, PAST_CACHES; avx512::decode, plan, kind, body, spare, out) },
+        Level::Avx512 => unsafe {
+            by_dtype!(plan, Avx512, PAST_CACHES; avx512::decode, plan, kind, body, ahead, spare, out)
+        },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, PAST_CACHES; avx2::decode, plan, kind, body, spare, out) },
-        _ => by_dtype!(plan, Scalar, PAST_CACHES; decode::chunk, plan, kind, body, spare, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, PAST_CACHES; avx2::decode, plan, kind, body, ahead, spare, out) },
+        _ => by_dtype!(plan, Scalar, PAST_CACHES; decode::chunk, plan, kind, body, ahead, spare, out),
     }
 }
 

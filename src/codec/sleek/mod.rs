@@ -105,9 +105,17 @@ impl ChunkCodec for Chunks {
         level::encode(self.level, &self.plan, &mut encoder.buffers, data, out)
     }
 
-    fn decode(&self, decoder: &mut Decoder, kind: Kind, body: Body, out: &mut [u8], past_caches: bool) -> Result<()> {
+    fn decode(
+        &self,
+        decoder: &mut Decoder,
+        kind: Kind,
+        body: Body,
+        ahead: &[u8],
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.level, &self.plan, kind, body, &mut decoder.spare, out)
+        decode(self.level, &self.plan, kind, body, ahead, &mut decoder.spare, out)
     }
 }
 
