@@ -1,6 +1,6 @@
 """SLEEK and the filters of hdf5plugin: ratio, bound, speed, and HDF5 on a RAM disk. `make performance` runs it.
 
-    performance.py measure --sleek COMMAND --library LIBSLEEK_SO --ram PROGRAM --cpu JSON --data DIRECTORY --out DIRECTORY [--quick]
+    performance.py measure --sleek COMMAND --library LIBSLEEK_SO --ram PROGRAM --cpu JSON --large JSON --data DIRECTORY --out DIRECTORY [--quick]
     performance.py report --out DIRECTORY
 
 `measure` writes performance.json into the directory, and both make performance.md and performance.png from it.
@@ -43,6 +43,7 @@ def arguments():
     parser.add_argument("--library", help="libsleek.so")
     parser.add_argument("--ram", help="the program of benches/hdf5/ram.c")
     parser.add_argument("--cpu", help="what `cargo bench --bench cpu -- --json` wrote")
+    parser.add_argument("--large", help="the same for arrays that no cache holds")
     parser.add_argument("--data", help="directory of NAME_DIMS.f32 and .f64 files")
     parser.add_argument("--quick", action="store_true", help="few fields, one round: a test of the bench")
     return parser.parse_args()
@@ -135,6 +136,7 @@ def run(a):
         "speed_bound": SPEED_BOUND,
         "fields": [dict(name=f.name, dtype=f.dtype, has_fill=f.has_fill, shape=f.data.shape) for f in everything],
         "cpu": json.loads(pathlib.Path(a.cpu).read_text()),
+        "large": json.loads(pathlib.Path(a.large).read_text()),
     }
     result["ratios"] = list(ratios(everything, codecs, bounds))
     result["speeds"] = list(speeds(everything, codecs, rounds))

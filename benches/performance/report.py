@@ -197,8 +197,8 @@ class Report:
             rows.append(row)
         return table(["field", "type"] + codecs, rows)
 
-    def cpu_mean(self, figure, **wanted):
-        found = [r[figure] for r in self.result["cpu"] if all(r[k] == v for k, v in wanted.items())]
+    def cpu_mean(self, figure, of="cpu", **wanted):
+        found = [r[figure] for r in self.result[of] if all(r[k] == v for k, v in wanted.items())]
         return geometric_mean(found) if found and None not in found else float("nan")
 
     def levels(self):
@@ -216,6 +216,20 @@ class Report:
         head = ["bound", "profile", "level", "type", "memcpy GB/s", "compress × memcpy", "decompress × memcpy"]
         head += [f"compress, {cores} cores × one", "decompress", "compress, instructions a value", "decompress"]
         return table(head, rows)
+
+    def large(self):
+        """One core, arrays that no cache holds."""
+        figures = ["memcpy", "compress_memcpy", "decompress_memcpy"]
+        rows = []
+        for bound in (self.speed_bound, LOSSLESS):
+            for profile in ("adaptive", "fast"):
+                for dtype in ("f32", "f64"):
+                    key = dict(bound=bound, profile=profile, dtype=dtype)
+                    cells = [number(self.cpu_mean(f, of="large", **key)) for f in figures]
+                    rows.append([bound_name(bound), profile, dtype, *cells])
+        head = ["bound", "profile", "type", "memcpy GB/s", "compress × memcpy", "decompress × memcpy"]
+        size = max((r["mib"] for r in self.result["large"]), default=0)
+        return f"Arrays of {size} MiB:\n\n" + table(head, rows)
 
     def hdf5_means(self, language, codec, bound, chunk, threads):
         """(write, read, share of fields that failed) against no filter."""
@@ -254,6 +268,9 @@ class Report:
                 key = dict(level=level, profile=profile, dtype=dtype, bound=self.speed_bound)
                 of = [self.cpu_mean(f, **key) for f in ("compress_memcpy", "decompress_memcpy")]
                 row(f"one core, {level}, {profile}, {dtype}, {bound_name(self.speed_bound)}: × memcpy", aim, of)
+                if level == "avx512":
+                    of = [self.cpu_mean(f, of="large", **key) for f in ("compress_memcpy", "decompress_memcpy")]
+                    row("the same, arrays that no cache holds", aim, of)
         for dtype in ("f32", "f64"):
             key = dict(level="avx512", dtype=dtype, bound=self.speed_bound)
             of = [self.cpu_mean(f, profile="adaptive", **key) / self.cpu_mean(f, profile="fast", **key) for f in ("compress", "decompress")]
@@ -283,6 +300,7 @@ class Report:
             "against peers": self.against_peers(),
             "targets": self.targets(),
             "levels": self.levels(),
+            "large": self.large(),
             "hdf5 C": self.hdf5("C"),
             "hdf5 h5py": self.hdf5("h5py"),
             "by class": self.by_class(),
