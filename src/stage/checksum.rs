@@ -13,24 +13,26 @@ fn key(i: usize) -> u32 {
 
 /// Bodies that are summed at once: they share the keys, which are a third of the work.
 pub const TOGETHER: usize = 4;
+/// Vectors of a single body that are summed in turn, so that no sum waits for the one before.
+const ALONE: usize = 2;
 
 /// Keyed sum of whole 32-bit words.
 pub fn keyed_sum(bytes: &[u8]) -> u64 {
-    keyed_sums([bytes])[0]
+    keyed_sums::<1, ALONE>([bytes])[0]
 }
 
-/// The keyed sum of each of `bodies`, which are whole 32-bit words.
-fn keyed_sums<const N: usize>(bodies: [&[u8]; N]) -> [u64; N] {
+/// The keyed sum of each of `bodies`, which are whole 32-bit words; by `V` vectors of each in turn.
+fn keyed_sums<const N: usize, const V: usize>(bodies: [&[u8]; N]) -> [u64; N] {
     debug_assert!(bodies.iter().all(|b| b.len().is_multiple_of(4)));
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sums_avx512(bodies) };
+            return unsafe { x86::keyed_sums_avx512::<N, V>(0, bodies) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sums_avx2(bodies) };
+            return unsafe { x86::keyed_sums_avx2::<N, V>(0, bodies) };
         }
     }
     bodies.map(portable_sum)
@@ -70,91 +72,61 @@ fn portable_sum(bytes: &[u8]) -> u64 {
 /// By hand: of the portable loop compilers make half as much again of what it needs.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{KEY32, key, sum_from};
+    use super::{ALONE, KEY32, key, sum_from};
     use std::arch::x86_64::*;
 
-    /// Vectors of a single body summed in turn, so that no sum waits for the one before.
-    const VECTORS: usize = 2;
-
     macro_rules! keyed_sums {
-        ($sums:ident, $sum_from_word:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident,
-         $srli:ident, $shuffle:ident, $mul:ident, $add:ident, $add_keys:ident) => {
-            /// As far as all bodies go they are summed together, then each by itself.
+        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $srli:ident, $shuffle:ident,
+         $mul:ident, $add:ident, $add_keys:ident) => {
+            /// The sums of `bodies`, which begin with word `first`, by V vectors of each in turn: as far as all go together, then each alone.
             #[target_feature(enable = $feature)]
-            pub fn $sums<const N: usize>(bodies: [&[u8]; N]) -> [u64; N] {
+            pub fn $name<const N: usize, const V: usize>(first: usize, bodies: [&[u8]; N]) -> [u64; N] {
                 const WORDS: usize = $words;
-                let together = if N > 1 { bodies.iter().map(|b| b.len()).min().unwrap_or(0) / (4 * WORDS) } else { 0 };
-                let word_keys: [u32; WORDS] = std::array::from_fn(key);
-                // SAFETY: a vector of words of the array.
-                let mut even_keys = unsafe { $load(word_keys.as_ptr().cast()) };
-                let mut odd_keys = $srli::<32>(even_keys);
-                let advance = $set1(KEY32.wrapping_mul(2 * WORDS as u32) as i32);
-                let (mut even, mut odd) = ([$zero(); N], [$zero(); N]);
-                for i in 0..together {
-                    for b in 0..N {
-                        // SAFETY: vector `i` of this body, which has `together` at least.
-                        let w = unsafe { $load(bodies[b].as_ptr().add(4 * WORDS * i).cast()) };
-                        // A shuffle, since it runs on another port than multiplications do.
-                        let high = $shuffle::<0b11_11_01_01>(w);
-                        even[b] = $add(even[b], $mul(w, even_keys));
-                        odd[b] = $add(odd[b], $mul(high, odd_keys));
-                    }
-                    even_keys = $add_keys(even_keys, advance);
-                    odd_keys = $add_keys(odd_keys, advance);
-                }
-                let mut sums = [0; N];
-                for b in 0..N {
-                    let mut lanes = [0u64; WORDS / 2];
+                let step = 4 * WORDS * V;
+                let together = bodies.iter().map(|b| b.len()).min().unwrap_or(0) / step * step;
+                let advance = $set1(KEY32.wrapping_mul((2 * V * WORDS) as u32) as i32);
+                let (mut even_keys, mut odd_keys) = ([$zero(); V], [$zero(); V]);
+                for v in 0..V {
+                    let keys: [u32; WORDS] = std::array::from_fn(|i| key(first + WORDS * v + i));
                     // SAFETY: the array is a vector long.
-                    unsafe { $store(lanes.as_mut_ptr().cast(), $add(even[b], odd[b])) };
-                    let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
-                    sums[b] = sum.wrapping_add($sum_from_word(together * WORDS, &bodies[b][4 * WORDS * together..]));
-                }
-                sums
-            }
-
-            /// The sum of words that begin with word `first`.
-            #[target_feature(enable = $feature)]
-            fn $sum_from_word(first: usize, bytes: &[u8]) -> u64 {
-                const WORDS: usize = $words;
-                let word_keys: [u32; VECTORS * WORDS] = std::array::from_fn(|i| key(first + i));
-                let advance = $set1(KEY32.wrapping_mul((2 * VECTORS * WORDS) as u32) as i32);
-                let (mut even_keys, mut odd_keys) = ([$zero(); VECTORS], [$zero(); VECTORS]);
-                for v in 0..VECTORS {
-                    // SAFETY: a vector of words of the array.
-                    even_keys[v] = unsafe { $load(word_keys[WORDS * v..][..WORDS].as_ptr().cast()) };
+                    even_keys[v] = unsafe { $load(keys.as_ptr().cast()) };
                     odd_keys[v] = $srli::<32>(even_keys[v]);
                 }
-                let (mut even, mut odd) = ([$zero(); VECTORS], [$zero(); VECTORS]);
-                let steps = bytes.chunks_exact(4 * WORDS * VECTORS);
-                let rest = steps.remainder();
-                for step in steps {
-                    for v in 0..VECTORS {
-                        // SAFETY: vector v of the step.
-                        let w = unsafe { $load(step[4 * WORDS * v..][..4 * WORDS].as_ptr().cast()) };
-                        let high = $shuffle::<0b11_11_01_01>(w);
-                        even[v] = $add(even[v], $mul(w, even_keys[v]));
-                        odd[v] = $add(odd[v], $mul(high, odd_keys[v]));
+                let (mut even, mut odd) = ([[$zero(); V]; N], [[$zero(); V]; N]);
+                for at in (0..together).step_by(step) {
+                    for v in 0..V {
+                        for b in 0..N {
+                            // SAFETY: vector v of a step, of which each body has `together / step`.
+                            let w = unsafe { $load(bodies[b].as_ptr().add(at + 4 * WORDS * v).cast()) };
+                            // A shuffle, since it runs on another port than multiplications do.
+                            let high = $shuffle::<0b11_11_01_01>(w);
+                            even[b][v] = $add(even[b][v], $mul(w, even_keys[v]));
+                            odd[b][v] = $add(odd[b][v], $mul(high, odd_keys[v]));
+                        }
                         even_keys[v] = $add_keys(even_keys[v], advance);
                         odd_keys[v] = $add_keys(odd_keys[v], advance);
                     }
                 }
-                let mut all = $zero();
-                for v in 0..VECTORS {
-                    all = $add(all, $add(even[v], odd[v]));
+                let mut sums = [0; N];
+                for b in 0..N {
+                    let mut all = $zero();
+                    for v in 0..V {
+                        all = $add(all, $add(even[b][v], odd[b][v]));
+                    }
+                    let mut lanes = [0u64; WORDS / 2];
+                    // SAFETY: the array is a vector long.
+                    unsafe { $store(lanes.as_mut_ptr().cast(), all) };
+                    let (word, rest) = (first + together / 4, &bodies[b][together..]);
+                    let rest = if N > 1 { $name::<1, ALONE>(word, [rest])[0] } else { sum_from(word, rest) };
+                    sums[b] = lanes.iter().fold(rest, |a, b| a.wrapping_add(*b));
                 }
-                let mut lanes = [0u64; WORDS / 2];
-                // SAFETY: the array is a vector long.
-                unsafe { $store(lanes.as_mut_ptr().cast(), all) };
-                let sum = lanes.iter().fold(0u64, |a, b| a.wrapping_add(*b));
-                sum.wrapping_add(sum_from(first + (bytes.len() - rest.len()) / 4, rest))
+                sums
             }
         };
     }
 
     keyed_sums!(
         keyed_sums_avx512,
-        sum_from_word_avx512,
         "avx512f",
         16,
         _mm512_setzero_si512,
@@ -169,7 +141,6 @@ mod x86 {
     );
     keyed_sums!(
         keyed_sums_avx2,
-        sum_from_word_avx2,
         "avx2",
         8,
         _mm256_setzero_si256,
@@ -212,7 +183,7 @@ impl<'a, I: Iterator<Item = &'a [u8]>> GroupSum<I> {
     /// Adds the next [`TOGETHER`] bodies; whether there were any.
     pub fn add(&mut self) -> bool {
         let some: [Option<(usize, &[u8])>; TOGETHER] = std::array::from_fn(|_| self.bodies.next());
-        let sums = keyed_sums(some.map(|body| body.map_or(&[][..], |(_, body)| body)));
+        let sums = keyed_sums::<_, 1>(some.map(|body| body.map_or(&[][..], |(_, body)| body)));
         for ((k, _), sum) in some.iter().flatten().zip(sums) {
             self.sum = self.sum.wrapping_add(of_sum(sum, *k));
         }
@@ -260,7 +231,8 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has it.
-                assert_eq!(unsafe { x86::keyed_sums_avx2([&bytes[..len]]) }, [plain(&bytes[..len])], "{len}");
+                let [sum] = unsafe { x86::keyed_sums_avx2::<1, ALONE>(0, [&bytes[..len]]) };
+                assert_eq!(sum, plain(&bytes[..len]), "{len}");
             }
         }
     }
@@ -275,11 +247,11 @@ mod tests {
                 let bodies: [&[u8]; TOGETHER] =
                     std::array::from_fn(|b| &bytes[16_400 * b..][..lens[(b + turn) % TOGETHER]]);
                 let sums = bodies.map(plain);
-                assert_eq!(keyed_sums(bodies), sums, "{lens:?} {turn}");
+                assert_eq!(keyed_sums::<_, 1>(bodies), sums, "{lens:?} {turn}");
                 #[cfg(target_arch = "x86_64")]
                 if is_x86_feature_detected!("avx2") {
                     // SAFETY: the processor has it.
-                    assert_eq!(unsafe { x86::keyed_sums_avx2(bodies) }, sums, "{lens:?} {turn}");
+                    assert_eq!(unsafe { x86::keyed_sums_avx2::<_, 1>(0, bodies) }, sums, "{lens:?} {turn}");
                 }
             }
         }

@@ -53,20 +53,17 @@ pub fn output(command: &mut Command) -> Output {
     let group = child.id();
     let (done, ended) = mpsc::channel();
     std::thread::spawn(move || done.send(child.wait_with_output()));
-    let (late, out) = match ended.recv_timeout(PATIENCE) {
-        Ok(out) => (false, out),
-        Err(_) => {
-            // SAFETY: a signal to a group of processes that this function made.
-            #[cfg(unix)]
-            unsafe {
-                libc::kill(-(group as i32), libc::SIGKILL)
-            };
-            (true, ended.recv().unwrap())
-        }
+    if let Ok(out) = ended.recv_timeout(PATIENCE) {
+        return out.unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    }
+    // SAFETY: a signal to a group of processes that this function made.
+    #[cfg(unix)]
+    unsafe {
+        libc::kill(-(group as i32), libc::SIGKILL)
     };
-    let out = out.unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    assert!(!late, "{command:?} was still running after {PATIENCE:?}\n{}", printed(&out));
-    out
+    // A process that has left the group may still hold the pipes.
+    let out = ended.recv_timeout(Duration::from_secs(10)).ok().and_then(Result::ok);
+    panic!("{command:?} was still running after {PATIENCE:?}\n{}", out.as_ref().map_or(String::new(), printed));
 }
 
 fn printed(out: &Output) -> String {
