@@ -105,11 +105,8 @@ struct Compressor {
     u32 lane, warp;
 
     DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
-        if (threadIdx.x == 0) desk.index_sum = desk.done = 0;
+        if (threadIdx.x == 0) desk.index_sum = desk.done = desk.more = 0;
     }
-
-    // Its next chunk, or one beyond the end.
-    DEV u64 ticket() const { return atomicAdd(&desk.job.slot->control.ticket, 1ull); }
 
     // Takes a seat at an array, and the first chunk there; false if none is left. For the whole block.
     DEV bool enter() {
@@ -117,14 +114,24 @@ struct Compressor {
         leave();
         __syncthreads();    // everyone is done with the array before
         if (warp == 0) {
-            const u64 seat = __shfl_sync(FULL, lane ? 0 : atomicAdd(&a.batch.slots->control.seat, 1ull), 0);
-            const bool more = seat < a.batch.seats;
-            const u32 i = more ? a.batch.item_at(seat, lane) : 0;
+            // Of one array alone a block asks for a chunk at once, and has had it where there was `more` before.
+            const bool alone = !a.batch.items;
+            const u64 before = count_if(lane == 0, alone ? &a.batch.slots->control.ticket : &a.batch.slots->control.seat);
+            bool more;
+            u32 i = 0;
+            if (alone) {
+                more = !desk.more;
+                __syncwarp();    // all have read it
+            } else {
+                const u64 seat = __shfl_sync(FULL, before, 0);
+                more = seat < a.batch.seats;
+                if (more) i = a.batch.item_at(seat, lane);
+            }
             if (lane == 0) {
                 desk.more = more;
                 if (more) {
                     desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan};
-                    desk.chunk[0] = ticket();
+                    desk.chunk[0] = alone ? before : count_if(true, &desk.job.slot->control.ticket);
                 }
             }
         }
@@ -139,8 +146,7 @@ struct Compressor {
             if (desk.done) {
                 Control& control = desk.job.slot->control;
                 add_relaxed(&control.index_sum, desk.index_sum);
-                __threadfence();
-                desk.last = atomicAdd(&control.closed, desk.done) + desk.done == (u32)desk.job.plan.chunks;
+                desk.last = count_in(&control.closed, desk.done) + desk.done == (u32)desk.job.plan.chunks;
                 desk.index_sum = desk.done = 0;
             }
         }
@@ -148,21 +154,29 @@ struct Compressor {
         if (uniform(desk.last)) close();
     }
 
+    // All that is asked of other blocks' work is asked at once.
     DEV void close() {
-        __threadfence();
+        enum { TOGETHER = 4 };
         const Job& job = desk.job;
+        Control& control = job.slot->control;
+        const u64 others = load_relaxed(&control.index_sum), end = load_relaxed(&control.end);
+        const u32 status = load_relaxed(&control.status);
         const uint4* records = (const uint4*)(job.item.dst + HEADER_BYTES);
         u64 sum = 0;
-        for (u64 g = threadIdx.x; g < job.plan.groups; g += COMPRESS_THREADS)
-            sum += keyed(load_relaxed(records + g), key_of((u32)(HEADER_BYTES + g * GROUP_BYTES) / 4));
+        for (u64 g = threadIdx.x; g < job.plan.groups; g += TOGETHER * COMPRESS_THREADS) {
+            uint4 q[TOGETHER];
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++) q[j] = load_relaxed(records + min_of(g + j * COMPRESS_THREADS, job.plan.groups - 1));
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++)
+                if (g + j * COMPRESS_THREADS < job.plan.groups) sum += keyed(q[j], key_of((u32)(HEADER_BYTES + (g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
+        }
         sum = warp_sum(sum);
         if (lane == 0) desk.sums[warp] = sum;
         __syncthreads();
         if (threadIdx.x) return;
         for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
-        Control& control = job.slot->control;
-        sum += atomicAdd(&control.index_sum, 0ull);
-        seal(job.item.dst, job.plan.bodies_at, atomicAdd(&control.end, 0ull), sum, atomicMax(&control.status, 0u), job.result);
+        seal(job.item.dst, job.plan.bodies_at, end, sum + others, status, job.result);
     }
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.

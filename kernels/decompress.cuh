@@ -513,9 +513,9 @@ template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
     const Stream<T>& stream = bench.stream;
     const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
-    bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
     u32 turn = 0;
-    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);
+    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);    // while the body is on its way, the index
+    bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
     for (u64 c = stream.begin + seat; c < stream.end; c += stream.seats) {
         __syncthreads();    // the place is known, and everyone is done with the body before
         const Body here = bench.place[turn];

@@ -11,7 +11,7 @@ template <class T> struct Bench {
     Desk desk;
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];                            // of the last rounds
-    u64 part[2][COMPRESS_WARPS];                 // of each warp, in even and odd rounds: units that it found between two chunks of the block
+    u64 between[2];                              // in even and odd rounds: units between two chunks of the block
     ShortStrings strings[T::BITS > 16 ? COMPRESS_WARPS : 1];
     Quantizer<T> quantizer;
     u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
@@ -23,7 +23,7 @@ static_assert(6 * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "six blocks on a mu
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
-    enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
+    enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, FINDER = 1, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
 
     Compressor block;
     Desk& desk;
@@ -63,9 +63,10 @@ template <class T> struct FastEncoder {
         if (source.whole) {
             load(q, source.start);
             block.prefetch_ahead(c);
+        } else {
+            load_part(q, source);
         }
         if (packed(round, 2).there) place(round);
-        if (!source.whole) load_part(q, source);
         u32 n[PER_WARP];
         encode<QUANTIZED>(q, n, source);
         tell(q, n);
@@ -84,21 +85,19 @@ template <class T> struct FastEncoder {
         __syncthreads();
     }
 
-    // Where the chunk of the round before goes: each warp finds a part of what is before it, the first one the last, as it waits for a ticket.
+    // Where the chunk of the round before goes: one warp adds up what is before it.
     DEV void find_place(u32 round) const {
         const Packed &earlier = packed(round, 2), &last = packed(round, 1);
-        if (uniform(last.there)) {
-            const u64 units = units_between(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane, (warp + COMPRESS_WARPS - 1) % COMPRESS_WARPS, COMPRESS_WARPS);
-            if (lane == 0) shared.part[round & 1][warp] = units;
+        if (warp == FINDER && uniform(last.there)) {
+            const u64 units = units_between_at_once(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane);
+            if (lane == 0) shared.between[round & 1] = units;
         }
     }
     // The round after that it goes there.
     DEV void place(u32 round) {
         const Packed& earlier = packed(round, 3);
         Packed& chunk = packed(round, 2);
-        u64 before = earlier.there ? earlier.before + earlier.units() : 0;
-#pragma unroll
-        for (int w = 0; w < COMPRESS_WARPS; w++) before += shared.part[~round & 1][w];
+        const u64 before = (earlier.there ? earlier.before + earlier.units() : 0) + shared.between[~round & 1];
         block.place(shared.body[round & 1], {chunk.c, before, chunk.entry, 1});
         if (threadIdx.x == COMPRESS_THREADS - 1) chunk.before = before;
     }
@@ -140,6 +139,9 @@ template <class T> struct FastEncoder {
         for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
     }
     DEV void load_part(uint4 (&q)[PER_WARP], const Source& source) const {
+        // Or ptxas would keep the words of the chunk before until here.
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) q[k] = make_uint4(0, 0, 0, 0);
         one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
     }
 

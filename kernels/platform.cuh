@@ -27,8 +27,24 @@ DEV u64 load_relaxed(const u64* p) {
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
     return v;
 }
+DEV u32 load_relaxed(const u32* p) {
+    u32 v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+DEV u32 load_relaxed(const u16* p) {
+    u16 v;
+    asm volatile("ld.relaxed.gpu.global.u16 %0, [%1];" : "=h"(v) : "l"(p) : "memory");
+    return v;
+}
 // Sums in global memory that nobody waits for.
 DEV void add_relaxed(u64* p, u64 v) { asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
+// Adds to a counter in global memory, after what this thread did; what was there. Whoever sees the sum sees that too.
+DEV u32 count_in(u32* p, u32 v) {
+    u32 before;
+    asm volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], %2;\n\tfence.acq_rel.gpu;" : "=r"(before) : "l"(p), "r"(v) : "memory");
+    return before;
+}
 // Adds 1 to a counter in global memory where `wanted`; what was there. No branch, so that nobody waits before this is used, and no constant, which ptxas
 // would add up over the lanes, to wait for the result and tell each its own.
 DEV u64 count_if(bool wanted, u64* p) {

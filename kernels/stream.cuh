@@ -119,19 +119,17 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control, u6
         good &= (g > 0 || start == head.bodies_at) && start + (u64)ALIGN * __reduce_add_sync(FULL, units) == next;
     }
     sum = warp_sum(sum);
-    if (lane == 0 && sum) atomicAdd(&control->index_sum, sum);
+    if (lane == 0 && sum) add_relaxed(&control->index_sum, sum);
     return __all_sync(FULL, good);
 }
 
 // A block's last act in an array. The last of its blocks compares the checksums and leaves the result.
 DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disagreement, Result* result, u64 blocks) {
-    if (disagreement) atomicAdd(&control->disagreement, disagreement);
-    __threadfence();
-    if (atomicAdd(&control->closed, 1u) + 1 != (u32)blocks) return;
-    __threadfence();
-    const u64 sum = atomicAdd(&control->index_sum, 0ull), differ = atomicAdd(&control->disagreement, 0ull);
+    if (disagreement) add_relaxed(&control->disagreement, disagreement);
+    if (count_in(&control->closed, 1) + 1 != (u32)blocks) return;
+    const u64 sum = load_relaxed(&control->index_sum), differ = load_relaxed(&control->disagreement);
     const u64 stored = ((const u64*)src)[7];
-    u32 status = atomicMax(&control->status, 0u);
+    u32 status = load_relaxed(&control->status);
     if (mix(sum + KEY64 * head.bodies_at) != stored || differ) status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
     report(result, head.raw_bytes, status);
 }

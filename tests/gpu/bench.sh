@@ -36,6 +36,7 @@ nvcomp() {
 
 {
     "$gpu" bench "$@"
+    "$gpu" sizes
     "$gpu" batches
     "$gpu" calls
     several

@@ -261,6 +261,9 @@ template <class T> T atomicMax(T* p, T v) {
 }
 
 inline void store_relaxed(u64* p, u64 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+inline u32 count_in(u32* p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
+inline u32 load_relaxed(const u32* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+inline u32 load_relaxed(const u16* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 inline u64 load_relaxed(const u64* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 inline void store_relaxed(u16* p, u16 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 inline u64 count_if(bool wanted, u64* p) { return wanted ? __atomic_fetch_add(p, 1, __ATOMIC_RELAXED) : 0; }

@@ -5,6 +5,7 @@
 
 #[path = "../../benches/fields.rs"]
 mod fields;
+mod means;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -12,6 +13,7 @@ use std::ptr::null_mut;
 use cuda::batch::Item;
 use cudarc::driver::sys::{self, CUevent, CUresult};
 use fields::Field;
+use means::Row;
 use sleek::{DType, Device, Mode, Params, Profile, cuda, device};
 
 fn ok(r: CUresult) {
@@ -59,7 +61,8 @@ impl Drop for Memory {
     }
 }
 
-/// Median milliseconds of `reps` runs on the default stream, after two to warm up.
+/// Median milliseconds of `reps` runs on the default stream, after two to warm up. Each is behind another one, during which the processor has
+/// all of it enqueued: the GPU's time, not that of launches.
 fn time(reps: usize, mut run: impl FnMut()) -> f64 {
     let mut events: [CUevent; 2] = [null_mut(); 2];
     for e in &mut events {
@@ -68,6 +71,7 @@ fn time(reps: usize, mut run: impl FnMut()) -> f64 {
     let mut all = Vec::new();
     for i in 0..reps + 2 {
         let mut ms = 0f32;
+        run();
         unsafe {
             ok(sys::cuEventRecord(events[0], null_mut()));
             run();
@@ -375,7 +379,8 @@ impl Bench {
         })
     }
 
-    fn row(&self, name: &str, p: &Params) {
+    /// Measures an array, and prints it if there is a `name`.
+    fn row(&self, name: Option<&str>, p: &Params) -> Row {
         let before = self.copy();
         // The range costs a pass over the data; programs that know it give it.
         let measured = self.compress(p);
@@ -383,45 +388,67 @@ impl Bench {
         let given = Params { range: Some(range).filter(|r| *r > 0.0), ..p.clone() };
         let c = if p.mode == Mode::Noa { self.compress(&given) } else { measured };
         let (n, status) = result(&self.outcome);
-        assert_eq!(status, 0, "{name} {p:?}");
+        assert_eq!(status, 0, "{name:?} {p:?}");
         let d = self.decompress(p.dtype, n);
-        assert_eq!(result(&self.outcome).1, 0, "{name} {p:?}");
+        assert_eq!(result(&self.outcome).1, 0, "{name:?} {p:?}");
         let memcpy = (before + self.copy()) / 2.0;
         let ratio = self.bytes as f64 / n as f64;
         let ceiling = 2.0 / (1.0 + 1.0 / ratio);
         let bound = if p.mode == Mode::Lossless { "lossless".into() } else { format!("{:e}", p.bound) };
-        println!(
-            "| {name} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
-            p.profile.name(),
-            memcpy / c,
-            100.0 * memcpy / c / ceiling,
-            memcpy / measured,
-            memcpy / d,
-            100.0 * memcpy / d / ceiling
-        );
+        if let Some(name) = name {
+            println!(
+                "| {name} | {bound} | {} | {ratio:.2} | {:.2} | {:.0} % | {:.2} | {:.2} | {:.0} % |",
+                p.profile.name(),
+                memcpy / c,
+                100.0 * memcpy / c / ceiling,
+                memcpy / measured,
+                memcpy / d,
+                100.0 * memcpy / d / ceiling
+            );
+        }
+        let lossless = p.mode == Mode::Lossless;
+        Row { profile: p.profile, dtype: p.dtype, lossless, ratio, compress: memcpy / c, decompress: memcpy / d }
+    }
+
+    /// Measures all fields at all bounds.
+    fn rows(&self, bounds: &[f64], print: bool) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for field in fields::load() {
+            self.fill(&field);
+            let name = print.then_some(field.name.as_str());
+            rows.extend(settings(&field, bounds).iter().map(|p| self.row(name, p)));
+        }
+        rows
     }
 }
+
+const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
 fn bench(mib: usize, reps: usize, bounds: &[f64]) {
     println!(
         "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|"
     );
     let bench = Bench::new(mib, reps);
+    let rows = bench.rows(bounds, true);
     let fields = fields::load();
-    for field in &fields {
-        bench.fill(field);
-        for p in settings(field, bounds) {
-            bench.row(&field.name, &p);
-        }
-    }
     for field in fields.iter().find(|f| f.name.starts_with("navy")).map(other_types).into_iter().flatten() {
         bench.fill(&field);
         let bounds: &[f64] = if field.dtype.is_float() { &[1e-3] } else { &[] };
         for p in settings(&field, bounds) {
-            bench.row(&field.name, &p);
+            bench.row(Some(&field.name), &p);
         }
     }
+    means::heading();
+    means::print(mib, &rows);
     println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
+}
+
+/// What arrays of several sizes take, means only.
+fn sizes(reps: usize) {
+    means::heading();
+    for mib in [128, 256, 512, 1024, 2048] {
+        means::print(mib, &Bench::new(mib, reps).rows(&BOUNDS, false));
+    }
 }
 
 /// A field of 32-bit floats as other types: the same numbers in hundredths as integers.
@@ -560,12 +587,13 @@ fn main() {
     let number = |i: usize, otherwise: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(otherwise);
     match args.get(1).map(String::as_str) {
         Some("check") => check(),
-        Some("bench") => bench(number(2, 512), number(3, 11), &[1e-1, 1e-2, 1e-3, 1e-4, 1e-6]),
+        Some("bench") => bench(number(2, 512), number(3, 11), &BOUNDS),
+        Some("sizes") => sizes(number(2, 11)),
         Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
         Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats]"
         ),
     }
 }
