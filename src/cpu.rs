@@ -1,6 +1,7 @@
 //! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
 
 mod parallel;
+mod serial;
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -13,7 +14,8 @@ use crate::format::{Body, Header, Index, IndexMut, Kind, Layout};
 use crate::memory::reserve;
 use crate::params::Params;
 use crate::pool;
-use crate::stage::checksum::{self, GroupSum, TOGETHER};
+use crate::stage::checksum::{GroupSum, TOGETHER};
+use crate::stage::stream::Leaving;
 use crate::stage::{fpu, range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
@@ -37,8 +39,9 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes); returns its kind and the bytes of its body.
-    fn encode(&self, encoder: &mut Self::Encoder, data: Data, out: &mut [u8]) -> (Kind, usize);
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has all that is `leaving` leave meanwhile; returns its kind and
+    /// the bytes of its body.
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
     /// written as `stage::stream` does.
     fn decode(
@@ -148,7 +151,7 @@ pub fn compress<C: ChunkCodec>(
     let end = if tasks > 1 {
         parallel::compress(codec, index, (tasks, past_caches), src, bodies)?
     } else {
-        compress_serial(codec, index, past_caches, src, bodies)?
+        serial::compress(codec, index, past_caches, src, bodies)?
     };
     header.stream_bytes = (bodies_at + end) as u64;
     header.write(dst);
@@ -157,50 +160,6 @@ pub fn compress<C: ChunkCodec>(
 
 fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
     fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
-}
-
-fn compress_serial<C: ChunkCodec>(
-    codec: &C,
-    mut index: IndexMut,
-    past_caches: bool,
-    src: &[u8],
-    bodies: &mut [u8],
-) -> Result<usize> {
-    let layout = index.layout();
-    let mut encoder = codec.encoder()?;
-    let mut spare = [0u8; CHUNK_BYTES + SLACK];
-    let mut at = 0;
-    for g in 0..layout.groups {
-        let (start, mut sum) = (at, 0u64);
-        for c in layout.group_chunks(g) {
-            let data =
-                Data::new(src, c, layout.chunk_raw_bytes(c), src.get((c + 1) * CHUNK_BYTES..).unwrap_or_default());
-            // Near the end of `bodies` a body goes through `spare`, since an encoder needs room to spare. Otherwise past the caches it
-            // does so too: an encoder's stores would have memory read that nobody needs.
-            let direct = !past_caches && bodies.len() - at >= spare.len();
-            let out = if direct { &mut bodies[at..] } else { &mut spare[..] };
-            let (kind, bytes) = codec.encode(&mut encoder, data, out);
-            sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
-            if !direct {
-                match bodies.get_mut(at..at + bytes) {
-                    Some(place) => copy(&spare[..bytes], place, past_caches),
-                    None => return too_small(&layout, bodies.len()),
-                }
-            }
-            index.set_chunk(c, kind, bytes);
-            at += bytes;
-        }
-        index.set_group(g, (layout.bodies_at() + start) as u64, sum);
-    }
-    if past_caches {
-        stream::fence();
-    }
-    Ok(at)
-}
-
-/// Copies bodies to their place.
-fn copy(bodies: &[u8], place: &mut [u8], past_caches: bool) {
-    if past_caches { stream::copy(bodies, place) } else { place.copy_from_slice(bodies) }
 }
 
 /// Decodes elements from `first` on into `dst`. Each group is verified before any of its chunks is decoded.

@@ -177,3 +177,33 @@ fn ranges_are_parts_of_the_whole() {
         }
     }
 }
+
+/// An array that goes past the caches, where whole lines are put together from several bodies: wherever the stream begins in a line, its bytes are the
+/// same, and with any room nothing beyond it is written.
+#[test]
+fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
+    const GUARD: u8 = 0x5A;
+    let params = &cases()[0];
+    let mut data = mixed(params.dtype, 16 << 20);
+    // Bodies of 16 bytes, of which several share a line, at the beginning, in between and at the end.
+    for start in [0, 5 << 20, (16 << 20) - (90 << 10)] {
+        data[start..start + (90 << 10)].fill(0);
+    }
+    let at_once = Manner { read_at_once: true, ..Manner::threads(1) };
+    let bound = sleek::compress_bound(params, data.len() / params.dtype.size()).unwrap();
+    let mut buffer = vec![GUARD; bound + 256];
+    let n = codec::compress_into(params, &data, &mut buffer, at_once).unwrap();
+    let stream = buffer[..n].to_vec();
+    for threads in [1, 3] {
+        for (offset, room) in (0..64).map(|offset| (offset, n)).chain((1..80).map(|less| (less % 64, n - less))) {
+            buffer.fill(GUARD);
+            let dst = &mut buffer[offset..offset + room];
+            match codec::compress_into(params, &data, dst, Manner::threads(threads)) {
+                Ok(written) => assert!(room == n && dst[..written] == stream[..], "{offset} {threads}"),
+                Err(error) => assert!(room < n && error.kind == Kind::BufferTooSmall, "{offset} {room} {error}"),
+            }
+            let around = buffer[..offset].iter().chain(&buffer[offset + room..]);
+            assert!(around.copied().all(|byte| byte == GUARD), "{offset} {room} {threads}");
+        }
+    }
+}

@@ -4,12 +4,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChunkCodec, Data, SLACK, Shared, UNIT_CHUNKS, copy, too_small};
+use super::{ChunkCodec, Data, SLACK, Shared, UNIT_CHUNKS, too_small};
 use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{IndexMut, Kind, Layout};
 use crate::memory::{filled, with_scratch};
 use crate::pool;
+use crate::stage::stream::Leaving;
 use crate::stage::{checksum, stream};
 
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as the slowest.
@@ -123,7 +124,7 @@ impl<C: ChunkCodec> Job<'_, C> {
             let ahead = self.src.get(then * CHUNK_BYTES..).unwrap_or_default();
             let data = Data::new(self.src, c, self.layout.chunk_raw_bytes(c), ahead);
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = self.codec.encode(encoder, data, out);
+            let (kind, bytes) = self.codec.encode(encoder, data, Leaving::nothing(), out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
             unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u16);
@@ -166,7 +167,11 @@ impl<C: ChunkCodec> Job<'_, C> {
         if end <= self.bodies.len {
             // SAFETY: units take consecutive ranges, so no two overlap; the bodies outlive the pool's scope.
             let place = unsafe { self.bodies.part(end - bytes..end) };
-            copy(&scratch[..bytes], place, self.past_caches);
+            if self.past_caches {
+                stream::copy(&scratch[..bytes], place)
+            } else {
+                place.copy_from_slice(&scratch[..bytes])
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::stage::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::{BitWriter, Scalar};
 use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
-use crate::stage::stream::{Ahead, Line};
+use crate::stage::stream::{Ahead, Beside, Leaving, Line};
 use crate::stage::word::Word;
 
 /// Buffers that an encoder reuses from chunk to chunk.
@@ -99,34 +99,38 @@ impl<W: Word> Domain<W> {
     }
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare; returns the kind and size of the body.
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body is `leaving`; returns the kind and size
+/// of the body.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     plan: &Plan,
     Buffers { words, scratch, too_wide }: &mut Buffers,
     data: Data,
+    leaving: Leaving,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let (src, mut ahead) = (data.bytes(), Ahead::new(data.ahead, CHUNK_BYTES / 64));
-    let body = match to_small_integers::<E, S, P>(plan, src, words, too_wide, &mut ahead) {
+    let src = data.bytes();
+    let mut beside = Beside { ahead: Ahead::new(data.ahead, CHUNK_BYTES / 64), leaving };
+    let body = match to_small_integers::<E, S, P>(plan, src, words, too_wide, &mut beside.ahead) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let words = view(words);
-            encode::<E, Int<u16>, S, P>(plan, &domain, words, Some(extremes), scratch, &mut ahead, out)
+            encode::<E, Int<u16>, S, P>(plan, &domain, words, Some(extremes), scratch, &mut beside, out)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
                 Some(words) => (words, Domain::lossless::<E>(0)),
                 None => {
                     let words = view(words);
-                    let domain = to_integers::<E, S>(plan, src, words, &mut ahead);
+                    let domain = to_integers::<E, S>(plan, src, words, &mut beside.ahead);
                     (&*words, domain)
                 }
             };
-            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(words, &mut ahead));
-            encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut ahead, out)
+            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(words, &mut beside.ahead));
+            encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut beside, out)
         }
     };
+    beside.leaving.put(usize::MAX);
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
         Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes),
@@ -146,7 +150,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     words: &Words<X::Word, S>,
     extremes: Option<Extremes<X::Word>>,
     scratch: &mut Scratch,
-    ahead: &mut Ahead,
+    beside: &mut Beside,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
     let constant = match &extremes {
@@ -158,7 +162,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         to_element::<E>(plan, domain, domain.word(words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(plan, domain, words, extremes, scratch, ahead, out)?;
+    let bytes = pack_chunk::<E, X, S, P>(plan, domain, words, extremes, scratch, beside, out)?;
     Some((Kind::Packed, bytes))
 }
 
@@ -344,19 +348,20 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     words: &Words<X::Word, S>,
     extremes: Option<Extremes<X::Word>>,
     Scratch { codes, lists, exceptions }: &mut Scratch,
-    ahead: &mut Ahead,
+    beside: &mut Beside,
     out: &mut [u8],
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
     let mut choices = match &extremes {
-        Some(extremes) => choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, ahead),
+        Some(extremes) => choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, &mut beside.ahead),
         None => Choices::NONE,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let lines = ahead.left() / SUBCHUNKS;
+    let (lines, leaving) = (beside.ahead.left() / SUBCHUNKS, beside.leaving.left().div_ceil(SUBCHUNKS));
     for s in 0..SUBCHUNKS {
-        ahead.fetch(lines);
+        beside.ahead.fetch(lines);
+        beside.leaving.put(leaving);
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {

@@ -18,6 +18,7 @@ use crate::stage::quantize::{BF16, F16, F32, F64, Int};
 use crate::stage::simd::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::stage::simd::{Simd, avx2::Avx2, avx512::Avx512};
+use crate::stage::stream::Leaving;
 
 /// What instructions a chunk coder may use. Every level gives the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,9 +123,10 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 buffers: &mut Buffers,
                 data: Data,
+                leaving: Leaving,
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, buffers, data, out)
+                encode::chunk::<E, S, P>(plan, buffers, data, leaving, out)
             }
 
             /// # Safety
@@ -158,16 +160,23 @@ compiled_for!(
 );
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
-pub fn encode(level: Level, plan: &Plan, buffers: &mut Buffers, data: Data, out: &mut [u8]) -> (Kind, usize) {
+pub fn encode(
+    level: Level,
+    plan: &Plan,
+    buffers: &mut Buffers,
+    data: Data,
+    leaving: Leaving,
+    out: &mut [u8],
+) -> (Kind, usize) {
     debug_assert!(level.is_available());
     match level {
         // SAFETY: a level is only chosen where it is available.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, data, out) },
+        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, data, leaving, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, data, out) },
-        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, data, out),
+        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, data, leaving, out) },
+        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, data, leaving, out),
     }
 }
 

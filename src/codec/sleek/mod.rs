@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::format::constants::CODEC_SLEEK;
 use crate::format::{Body, Header, Index, Kind, Layout, Special, SubMode};
 use crate::params::Params;
-use crate::stage::fpu;
+use crate::stage::{fpu, stream::Leaving};
 
 /// The codec of this module.
 pub struct Sleek;
@@ -101,8 +101,8 @@ impl ChunkCodec for Chunks {
         Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new() }
     }
 
-    fn encode(&self, encoder: &mut Encoder, data: Data, out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, data, out)
+    fn encode(&self, encoder: &mut Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.level, &self.plan, &mut encoder.buffers, data, leaving, out)
     }
 
     fn decode(
