@@ -7,10 +7,22 @@
 
 DEV u32 at_least_0(i32 x) { return x > 0 ? x : 0; }
 
+// Top bits of both halves of a word.
+#define TOPS 0x80008000u
+// Eight entries: none of the top bits of its halves is set if all are there, as a 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
+DEV u32 missing_sizes(const uint4& q) {
+    const u32 one = 0x00010001u;
+    return ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
+}
+// Σ of their sizes, in two halves.
+DEV u32 pairs_of_sizes(const uint4& q) {
+    const u32 size = ENTRY_SIZE_MASK * 0x00010001u;
+    return (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
+}
+
 // Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
 // of those is missing.
 DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
-    const u32 one = 0x00010001u, top = 0x80008000u, size = ENTRY_SIZE_MASK * one;
     if (at < first || at + 8 > last) {
         // Entries outside count as there, with size 0: their bits 11 to 13 are zero in every entry.
         u32 w[4] = {q.x, q.y, q.z, q.w};
@@ -21,10 +33,8 @@ DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
         }
         q = make_uint4(w[0], w[1], w[2], w[3]);
     }
-    // A 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
-    const u32 missing = ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
-    there &= (missing & top) == 0;
-    const u32 pairs = (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
+    there &= (missing_sizes(q) & TOPS) == 0;
+    const u32 pairs = pairs_of_sizes(q);
     return (pairs & 0xffff) + (pairs >> 16);
 }
 
@@ -51,7 +61,6 @@ DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane, u32 warp
 
 // The same by one warp that asks for 1024 sizes at once.
 DEV u64 units_between_at_once(const u16* entries, u64 begin, u64 end, u32 lane) {
-    const u32 one = 0x00010001u, top = 0x80008000u, size = ENTRY_SIZE_MASK * one;
     const u64 aligned = begin & ~7ull;
     const u32 first = (u32)(begin - aligned), last = (u32)(end - aligned), from = (first + 7) & ~7u, to = last & ~7u;
     entries += aligned;
@@ -75,10 +84,10 @@ DEV u64 units_between_at_once(const u16* entries, u64 begin, u64 end, u32 lane) 
 #pragma unroll
             for (u32 j = 0; j < 4; j++)
                 if (at + 256 * j < to) {
-                    missing |= ((q[j].x - one) & ~q[j].x) | ((q[j].y - one) & ~q[j].y) | ((q[j].z - one) & ~q[j].z) | ((q[j].w - one) & ~q[j].w);
-                    pairs += (q[j].x & size) + (q[j].y & size) + (q[j].z & size) + (q[j].w & size);
+                    missing |= missing_sizes(q[j]);
+                    pairs += pairs_of_sizes(q[j]);
                 }
-            there = (missing & top) == 0 && single;
+            there = (missing & TOPS) == 0 && single;
             sum = add_halves(pairs, single & ENTRY_SIZE_MASK);
         } while (!__all_sync(FULL, there));
         total += __reduce_add_sync(FULL, sum);

@@ -6,7 +6,7 @@
 // Of an array, shared by the blocks of a launch; all zero before decompression. src/cuda/module.rs has the same layout.
 struct Control {
     u64 ticket;          // compress: chunks handed out
-    u64 seat;            // compress, first array only: seats handed out
+    u64 seat;            // compress, first array of a batch only: seats handed out
     u64 end;             // compress: bytes of the stream
     u64 disagreement;    // decompress: of bodies with the groups' checksums
     u64 index_sum;       // keyed sum of the index; decompress: and of the header, its own checksum left out

@@ -129,7 +129,7 @@ fn every_length_and_alignment() {
 fn many_chunks_wait_for_each_other() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(77);
-    // More than a group, more than the look-ahead reads at once.
+    // More than a group.
     let bytes = data("widths", DType::F32, 4096 * 300 + 17, &mut r);
     for (blocks, seed) in [(1, 0), (2, 3), (7, 1), (8, 9)] {
         shim.set(blocks, seed);
@@ -137,6 +137,23 @@ fn many_chunks_wait_for_each_other() {
         compare(shim, &p, &bytes, 0, "many");
     }
     compare(shim, &Params::new(DType::F32).with_bound(Mode::Abs, 1e-2), &bytes, 0, "many");
+}
+
+#[test]
+fn sizes_between_any_two_chunks_are_added_up() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(11);
+    // Between chunks of a block there are about as many others as blocks; a look-up that asks for 1024 at once may need several.
+    let entries: Vec<u16> = (0..4096).map(|_| (1 + r.next() % 1024) as u16 | ((r.next() % 3) as u16) << 14).collect();
+    let bytes: Vec<u8> = entries.iter().flat_map(|e| e.to_le_bytes()).collect();
+    let index = shim.upload(0, &bytes, 0);
+    for begin in (0..20).chain([1000, 2047]) {
+        for n in (0..30).chain([791, 1015, 1016, 1023, 1024, 1025, 1032, 1033, 2040]) {
+            let expected: u64 = entries[begin..begin + n].iter().map(|e| u64::from(e & 0x7ff)).sum();
+            let found = shim.units_between(index.at(0).cast(), begin as u64, (begin + n) as u64);
+            assert_eq!(found, expected, "{n} from {begin}");
+        }
+    }
 }
 
 #[test]

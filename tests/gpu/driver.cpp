@@ -152,6 +152,12 @@ Status cuGetErrorString(int, const char** s) { *s = "an error of the shim"; retu
 
 // What tests set and ask. A stream is any number above 2; its bit 8 is its device.
 void shim_set(u32 blocks, u32 seed) { blocks_at_once = blocks; fiber_seed = seed; }
+// What a warp finds to lie between two chunks, of an index of sizes.
+u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
+    u64 units = 0;
+    shim::launch(1, 1, 32, [&] { units = units_between_at_once(entries, begin, end, threadIdx.x); }, fiber_seed);
+    return units;
+}
 int shim_waits() { return synchronised; }
 int shim_copied() { return (int)copied; }    // bytes
 int shim_launches() { return launches; }

@@ -63,6 +63,13 @@ impl Shim {
         f(blocks, seed);
     }
 
+    /// What a warp finds to lie between two chunks of an index.
+    pub fn units_between(&self, entries: *const u16, begin: u64, end: u64) -> u64 {
+        let f: extern "C" fn(*const u16, u64, u64) -> u64 =
+            unsafe { std::mem::transmute(self.symbol("shim_units_between")) };
+        f(entries, begin, end)
+    }
+
     pub fn number(&self, name: &str) -> i32 {
         let f: extern "C" fn() -> i32 = unsafe { std::mem::transmute(self.symbol(name)) };
         f()
