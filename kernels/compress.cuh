@@ -181,7 +181,7 @@ struct Compressor {
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
     DEV void prefetch_ahead(u64 c) const {
-        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * 128;
+        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * LINE_BYTES;
         if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
     }
 

@@ -1,5 +1,5 @@
-// Stream → array. Blocks take chunks in turn: body to shared memory with its checksum on the way, then each warp decodes
-// subchunks in registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used;
+// Stream → array. Blocks take chunks by ticket, so that no block is behind, and what is read and written at one time lies together in memory:
+// body to shared memory with its checksum on the way, then each warp decodes subchunks in registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used;
 // checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 #pragma once
 #include "bitpack.cuh"
@@ -20,6 +20,7 @@ enum Extent { NOTHING, SOME, WHOLE };
 
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
+    u64 chunk;
     u64 at;            // offset in the stream
     u32 units;         // of 16 bytes; 0: the index is not valid
     u16 kind, extent;
@@ -34,6 +35,7 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
     const u32 before = (2 * lane < k ? pair & ENTRY_SIZE_MASK : 0) + (2 * lane + 1 < k ? pair >> 16 & ENTRY_SIZE_MASK : 0);
     const u32 entry = __shfl_sync(FULL, pair, k >> 1) >> (16 * (k & 1)) & 0xffff;
     Body body;
+    body.chunk = chunk;
     body.units = entry & ENTRY_SIZE_MASK;
     body.kind = (u16)(entry >> ENTRY_KIND_SHIFT);
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
@@ -491,10 +493,13 @@ template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>
 
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.
 template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 chunk, Body& place, u32 lane) {
-    if (chunk >= stream.end) return;
+    if (chunk >= stream.end) {
+        if (lane == 0) place.chunk = chunk;
+        return;
+    }
     Body body = locate(src, stream.head, chunk, lane);
     body.extent = (u16)stream.target.extent(chunk * CHUNK_BYTES, stream.head.chunk_bytes(chunk));
-    for (u32 i = 8 * lane; i < body.units; i += 8 * 32) prefetch(src + body.at + i * ALIGN);
+    for (u32 i = LINE_BYTES * lane; i < body.units * ALIGN; i += LINE_BYTES * 32) prefetch(src + body.at + i);
     if (lane == 0) place = body;
 }
 
@@ -516,20 +521,21 @@ template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
     u32 turn = 0;
     if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);    // while the body is on its way, the index
     bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
-    for (u64 c = stream.begin + seat; c < stream.end; c += stream.seats) {
+    for (;; turn ^= 1) {
         __syncthreads();    // the place is known, and everyone is done with the body before
         const Body here = bench.place[turn];
-        turn ^= 1;
+        if (uniform(here.chunk >= stream.end)) break;
+        const u64 ticket = count_if(threadIdx.x == DECODE_THREADS - 32, &stream.control->ticket);    // nobody waits for it before the body is here
         const u64 sum = warp_sum(fetch(src + here.at, here.units, (uint4*)bench.body));
         if (lane == 0) bench.part[warp] = sum;
         __syncthreads();
-        if (warp == DECODE_WARPS - 1) look_up(src, stream, c + stream.seats, bench.place[turn], lane);
+        if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + stream.seats + __shfl_sync(FULL, ticket, 0), bench.place[turn ^ 1], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
         }
-        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, c, bench.part);
-        good &= decode<T>(bench.body, here, stream, bench.parts, c, warp, lane);
+        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, here.chunk, bench.part);
+        good &= decode<T>(bench.body, here, stream, bench.parts, here.chunk, warp, lane);
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();

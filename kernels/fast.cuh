@@ -6,6 +6,9 @@
 #include "compress.cuh"
 #include "pairs.cuh"
 
+// On a multiprocessor. With registers for a sixth, what blocks read and write at one time would lie further apart in memory.
+#define FAST_BLOCKS 5
+
 // What a block shares.
 template <class T> struct Bench {
     Desk desk;
@@ -19,7 +22,7 @@ template <class T> struct Bench {
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
-static_assert(6 * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "six blocks on a multiprocessor of compute capability 9.0");
+static_assert(FAST_BLOCKS * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "on a multiprocessor of compute capability 9.0");
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
@@ -62,7 +65,8 @@ template <class T> struct FastEncoder {
         uint4 q[PER_WARP];
         if (source.whole) {
             load(q, source.start);
-            block.prefetch_ahead(c);
+            // Where less is written, later is better: what is ahead of all blocks stays closer to them.
+            if (!QUANTIZED) block.prefetch_ahead(c);
         } else {
             load_part(q, source);
         }
@@ -75,6 +79,7 @@ template <class T> struct FastEncoder {
         const u32 begin = frame.read(shared, warp, lane);
         const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
+        if (QUANTIZED && source.whole) block.prefetch_ahead(c);
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
         const u64 following = count_if(threadIdx.x == 0, &desk.job.slot->control.ticket);
         find_place(round);

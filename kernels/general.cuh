@@ -465,9 +465,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         load(q, source);
-        if (source.whole) block.prefetch_ahead(c);
         to_integers(q);
         choose_for(q, source);
+        if (source.whole) block.prefetch_ahead(c);
     }
     DEV void load(uint4 (&q)[PER_WARP], const Source& source) const {
         if (source.whole) {

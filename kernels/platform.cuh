@@ -175,6 +175,8 @@ DEV u64 bits_of(double v) { return (u64)__double_as_longlong(v); }
 #endif
 
 #define FULL 0xffffffffu
+// What one prefetch brings.
+#define LINE_BYTES 128
 
 DEV u32 min_of(u32 a, u32 b) { return a < b ? a : b; }
 DEV u64 min_of(u64 a, u64 b) { return a < b ? a : b; }

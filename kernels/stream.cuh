@@ -5,7 +5,7 @@
 
 // Of an array, shared by the blocks of a launch; all zero before decompression. src/cuda/module.rs has the same layout.
 struct Control {
-    u64 ticket;          // compress: chunks handed out
+    u64 ticket;          // compress: chunks handed out; decompress: beside those that blocks begin with
     u64 seat;            // compress, first array of a batch only: seats handed out
     u64 end;             // compress: bytes of the stream
     u64 disagreement;    // decompress: of bodies with the groups' checksums
@@ -31,6 +31,9 @@ DEV void report(Result* result, u64 bytes, u32 status) {
 
 DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
 
+// Of an element.
+DEV u32 bytes_of(u32 dtype) { return dtype == 2 || dtype == 8 || dtype == 12 ? 8 : dtype == 1 || dtype == 7 || dtype == 11 ? 4 : dtype == 5 || dtype == 9 ? 1 : 2; }
+
 struct StreamHead {
     u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
     u32 dtype, element_bytes, big_endian, is_float, step_w;
@@ -39,7 +42,7 @@ struct StreamHead {
     DEV u32 chunk_bytes(u64 c) const { return (u32)min_of(raw_bytes - c * CHUNK_BYTES, (u64)CHUNK_BYTES); }
 
     DEV void layout() {
-        element_bytes = dtype == 2 || dtype == 8 || dtype == 12 ? 8 : dtype == 1 || dtype == 7 || dtype == 11 ? 4 : dtype == 5 || dtype == 9 ? 1 : 2;
+        element_bytes = bytes_of(dtype);
         is_float = dtype <= 4;
         raw_bytes = count * element_bytes;
         chunks = (raw_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;

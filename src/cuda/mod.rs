@@ -30,6 +30,12 @@ const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTE
 /// Blocks that zero the index and measure the range take pieces of this many bytes.
 const PIECE: u64 = 16384;
 
+/// What one prefetch brings, as in kernels/platform.cuh.
+const LINE_BYTES: u64 = 128;
+
+/// Of an array, what is on its way to the second-level cache before blocks begin to compress it. More keeps them waiting.
+const AHEAD: u64 = 4 << 20;
+
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
 pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     let session = Session::enter(ordinal, stream)?;
@@ -111,7 +117,9 @@ unsafe fn enqueue_compress(
             range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
         }
         let begin = kernels.begin_compress;
-        let pieces = (layout.bodies_at() as u64).div_ceil(PIECE);
+        let index = (layout.bodies_at() as u64).div_ceil(PIECE);
+        let ahead = layout.raw_bytes.min(AHEAD).div_ceil(u64::from(begin.threads) * LINE_BYTES);
+        let pieces = index.max(ahead);
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
         if batch.seats > 0 {
             compress.launch(session, compress.blocks(batch.seats), &args)?;

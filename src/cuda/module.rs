@@ -126,7 +126,7 @@ pub struct DecompressArgs {
 #[derive(Clone, Copy)]
 pub struct Kernel {
     function: CUfunction,
-    threads: u32,
+    pub threads: u32,
     resident: u32,
 }
 
