@@ -6,9 +6,6 @@
 #include "compress.cuh"
 #include "pairs.cuh"
 
-// On a multiprocessor. With registers for a sixth, what blocks read and write at one time would lie further apart in memory.
-#define FAST_BLOCKS 5
-
 // What a block shares.
 template <class T> struct Bench {
     Desk desk;
@@ -22,7 +19,7 @@ template <class T> struct Bench {
     typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
-static_assert(FAST_BLOCKS * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "on a multiprocessor of compute capability 9.0");
+static_assert(6 * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "six blocks on a multiprocessor of compute capability 9.0");
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;

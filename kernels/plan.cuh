@@ -150,12 +150,13 @@ DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Result* re
 }
 
 // Before the chunks: the plan, an empty index, the header but for its length and checksum. Leaves nothing to do in an array
-// that has no chunks, or no room for its index. Meanwhile what the next kernel loads first comes to the second-level cache: a line for each thread here.
+// that has no chunks, or no room for its index. Meanwhile what the next kernel loads first of an array alone comes to the second-level cache: a line for
+// each thread here.
 DEV void begin_compress(const CompressArgs& a) {
     const Share share(a.batch);
     const Item item = a.batch.item(share.item);
     const u64 ahead = ((u64)share.rank * blockDim.x + threadIdx.x) * LINE_BYTES;
-    if (ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
+    if (!a.batch.items && ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
     Slot& slot = a.batch.slots[share.item];
     Plan plan = resolve(a, item.count, slot.control);
     const bool room = item.bytes >= plan.bodies_at;

@@ -15,7 +15,7 @@
     KERNEL void __launch_bounds__(DECODE_THREADS, 9) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); }
 #define FLOAT_KERNELS(name, type) \
     KERNELS(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, FAST_BLOCKS) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \
+    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \
     KERNEL void __launch_bounds__(RANGE_THREADS) sleek_range_##name(const CompressArgs a) { measure_range<type>(a); }
 KERNEL void __launch_bounds__(BEGIN_THREADS) sleek_begin_compress(const CompressArgs a) { begin_compress(a); }
 KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_items(a); }

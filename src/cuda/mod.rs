@@ -33,7 +33,7 @@ const PIECE: u64 = 16384;
 /// What one prefetch brings, as in kernels/platform.cuh.
 const LINE_BYTES: u64 = 128;
 
-/// Of an array, what is on its way to the second-level cache before blocks begin to compress it. More keeps them waiting.
+/// Of an array alone, what is on its way to the second-level cache before blocks begin to compress it. More keeps them waiting.
 const AHEAD: u64 = 4 << 20;
 
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
@@ -48,7 +48,7 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
 fn alone(item: Item, chunks: u64, kernel: Kernel, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
     let slots = workspace.cast::<Slot>();
     let outcomes = outcome.unwrap_or(outcome_in(workspace));
-    let seats = kernel.seats(&[chunks]).sum();
+    let seats = kernel.seats_alone(chunks);
     Batch { only: item, items: std::ptr::null(), slots, outcomes, seats, count: 1, zero: 0 }
 }
 
@@ -119,7 +119,7 @@ unsafe fn enqueue_compress(
         let begin = kernels.begin_compress;
         let index = (layout.bodies_at() as u64).div_ceil(PIECE);
         let ahead = layout.raw_bytes.min(AHEAD).div_ceil(u64::from(begin.threads) * LINE_BYTES);
-        let pieces = index.max(ahead);
+        let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
         if batch.seats > 0 {
             compress.launch(session, compress.blocks(batch.seats), &args)?;

@@ -122,12 +122,17 @@ pub struct DecompressArgs {
     pub zero: u32,
 }
 
-/// A kernel, how many threads its blocks have, and how many blocks the device holds at once.
+/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at one time lies further
+/// apart in memory.
+const FAST_BLOCKS: u32 = 5;
+
+/// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to hold.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     function: CUfunction,
     pub threads: u32,
     resident: u32,
+    alone: u32,
 }
 
 // SAFETY: a function handle may be used from any thread.
@@ -139,6 +144,11 @@ impl Kernel {
     /// Blocks for so many seats: no more than the device holds at once.
     pub fn blocks(&self, seats: u64) -> u32 {
         seats.clamp(1, self.resident.into()) as u32
+    }
+
+    /// Seats for one array of `chunks`.
+    pub fn seats_alone(&self, chunks: u64) -> u64 {
+        chunks.min(self.alone.into())
     }
 
     /// Seats for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for each.
@@ -242,14 +252,18 @@ pub fn load(session: &Session, dtype: DType) -> Result<Module> {
     let Source { name, ptx, .. } = source(dtype);
     once(&LOADED, session, name, || {
         let opened = open(session, name, ptx)?;
-        let typed = |base: &str| opened.kernel(&format!("sleek_{base}_{name}"));
+        let typed = |base: &str| format!("sleek_{base}_{name}");
         let float = name != "b8";
         Ok(Module {
-            decompress: typed("decompress")?,
+            decompress: opened.kernel(&typed("decompress"))?,
             begin_compress: opened.kernel("sleek_begin_compress")?,
             list: opened.kernel("sleek_list")?,
-            compress_fast: if float { Some(typed("compress_fast")?) } else { None },
-            range: if float { Some(typed("range")?) } else { None },
+            compress_fast: if float {
+                Some(opened.kernel_at_most(&typed("compress_fast"), FAST_BLOCKS)?)
+            } else {
+                None
+            },
+            range: if float { Some(opened.kernel(&typed("range"))?) } else { None },
         })
     })
 }
@@ -292,17 +306,22 @@ pub fn open(session: &Session, name: &str, ptx: &str) -> Result<Opened> {
 impl Opened {
     /// The kernel of this name.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        self.kernel_at_most(name, u32::MAX)
+    }
+
+    /// The kernel of this name, with so many blocks on a multiprocessor at most where it works on one array.
+    pub fn kernel_at_most(&self, name: &str, blocks: u32) -> Result<Kernel> {
         let Ok(text) = CString::new(name) else { return fail!(Internal, "kernel name {name}") };
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded; a live local.
         let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };
         check(done, &format!("finding {name}"))?;
-        measure(function, self.ordinal)
+        measure(function, self.ordinal, blocks)
     }
 }
 
 /// The block size of a kernel is its launch bound; the grid is what the device holds at once.
-fn measure(function: CUfunction, ordinal: i32) -> Result<Kernel> {
+fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
     let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
     // SAFETY: live locals and a function of a loaded module.
     let steps: [CUresult; 5] = unsafe {
@@ -328,5 +347,11 @@ fn measure(function: CUfunction, ordinal: i32) -> Result<Kernel> {
         ]
     };
     steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-    Ok(Kernel { function, threads: threads as u32, resident: (blocks.max(1) * processors.max(1)) as u32 })
+    let (blocks, processors) = (blocks.max(1) as u32, processors.max(1) as u32);
+    Ok(Kernel {
+        function,
+        threads: threads as u32,
+        resident: blocks * processors,
+        alone: blocks.min(at_most) * processors,
+    })
 }
