@@ -222,7 +222,7 @@ fn to_integers<E: Element, const S: usize>(
     ahead: &mut Ahead,
 ) -> Domain<E::Word> {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(if plan.profile == Profile::Fast { 3 } else { 1 });
+        ahead.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
             quantize::encode::<E, S>(q, subchunk);
