@@ -30,11 +30,9 @@ const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTE
 /// Blocks that zero the index and measure the range take pieces of this many bytes.
 const PIECE: u64 = 16384;
 
-/// What one prefetch brings, as in kernels/platform.cuh.
-const LINE_BYTES: u64 = 128;
-
-/// Of an array alone, what is on its way to the second-level cache before blocks begin to compress it. More keeps them waiting.
-const AHEAD: u64 = 4 << 20;
+/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the second-level cache: 4 MiB.
+/// With more, compression waits for them.
+const AHEAD_BLOCKS: u64 = 128;
 
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
 pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
@@ -118,7 +116,7 @@ unsafe fn enqueue_compress(
         }
         let begin = kernels.begin_compress;
         let index = (layout.bodies_at() as u64).div_ceil(PIECE);
-        let ahead = layout.raw_bytes.min(AHEAD).div_ceil(u64::from(begin.threads) * LINE_BYTES);
+        let ahead = layout.raw_bytes.div_ceil(PIECE).min(AHEAD_BLOCKS);
         let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
         if batch.seats > 0 {

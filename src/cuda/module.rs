@@ -130,7 +130,7 @@ const FAST_BLOCKS: u32 = 5;
 #[derive(Clone, Copy)]
 pub struct Kernel {
     function: CUfunction,
-    pub threads: u32,
+    threads: u32,
     resident: u32,
     alone: u32,
 }
