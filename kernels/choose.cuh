@@ -11,12 +11,13 @@ template <class T> struct Choice {
     u32 mode;
     u32 width;     // bits in the payload
     u32 high;      // bits of an exception's high part
-    u32 count;     // exceptions
+    u32 counts;    // see counts_of
     u32 based;     // whether the base counts
     typename T::Word base;
 };
 
-DEV u32 exception_bytes(u32 count, u32 high) { return 2 + count + (count * high + 7) / 8; }
+// Width of the high parts, flags, masks, high parts.
+template <class T> DEV u32 exception_bytes(u32 count, u32 eights, u32 high) { return 1 + FLAG_BYTES(T) + eights + (count * high + 7) / 8; }
 
 // What is known of a subchunk once its values were looked at; four lanes have that of a subchunk.
 template <class T> struct Survey {
@@ -53,12 +54,6 @@ template <class T> struct Stage {
     DEV explicit Stage(uint4* stage) : vectors((Vector*)stage) {}
     // The vector of a lane in a subchunk.
     DEV Vector& at(u32 subchunk, u32 lane) const { return vectors[lane % STRIP_VECTORS * ROW + lane / STRIP_VECTORS + 32 / STRIP_VECTORS * subchunk]; }
-    // The one of the warp's codes that has this number.
-    DEV typename T::Word code(u32 number) const {
-        const u32 vector = number / T::VALUES;
-        const void* p = (const u8*)(vectors + vector % STRIP_VECTORS * ROW + vector / STRIP_VECTORS) + number % T::VALUES * CODE_BYTES;
-        return CODE_BYTES == 8 ? (typename T::Word)*(const u64*)p : CODE_BYTES == 4 ? (typename T::Word)*(const u32*)p : (typename T::Word)*(const u16*)p;
-    }
 };
 template <class T> struct Strip {
     enum { VECTORS = STRIP_VECTORS, OF_SUBCHUNK = 32 / VECTORS, CODES = VECTORS * T::VALUES };
@@ -72,8 +67,11 @@ template <class T> struct Strip {
     // Whether the subchunk begins with it; if not, the last vector of the strip before it, else its own first one.
     DEV bool is_first() const { return lane % OF_SUBCHUNK == 0; }
     DEV Vector before() const { return first[is_first() ? 0 : END - NEXT - 1]; }
-    // The number of its first code among all of the warp's.
-    DEV u32 first_code() const { return lane * CODES; }
+    DEV typename T::Word code(u32 i) const {
+        enum { BYTES = Stage<T>::CODE_BYTES, GAP = (NEXT - 1) * sizeof(Vector) };    // from a vector's end to the next
+        const void* p = (const u8*)first + i * BYTES + i / T::VALUES * GAP;
+        return BYTES == 8 ? (typename T::Word)*(const u64*)p : BYTES == 4 ? (typename T::Word)*(const u32*)p : (typename T::Word)*(const u16*)p;
+    }
 };
 
 // Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
@@ -321,7 +319,7 @@ template <class T> DEV void to_offsets(const Strip<T>& strip, u32 mode, Before<T
 template <class T> DEV u32 best_width(u32 width, u32 wider, u32 full, u32 lane) {
     // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
     u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
-    const u32 bytes = BYTES_A_BIT(T) * width + exception_bytes(wider * SAMPLE, full - width);
+    const u32 count = wider * SAMPLE, bytes = BYTES_A_BIT(T) * width + exception_bytes<T>(count, min_of(count / 2, EIGHTS(T)), full - width);
     rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
@@ -348,8 +346,9 @@ template <class T, u32 BITS> DEV u32 fitting_width(const Widths& widths, u32 ful
 template <class T> struct Wide { typedef u32 Places; };
 template <> struct Wide<F16> { typedef u64 Places; };
 template <> struct Wide<BF16> { typedef u64 Places; };
-DEV u32 count_of(u32 places) { return __popc(places); }
-DEV u32 count_of(u64 places) { return __popc((u32)places) + __popc((u32)(places >> 32)); }
+// How many there are, and from bit 9 on how many eights have some; of a subchunk they can be added up.
+DEV u32 counts_of(u32 places) { return __popc(places) | __popc(used_bytes(places)) << 9; }
+DEV u32 counts_of(u64 places) { return counts_of((u32)places) + counts_of((u32)(places >> 32)); }
 
 template <class T> DEV u32 wide_codes(const Strip<T>& strip, u32 width) {
     const typename T::Word rest = ~low_bits<T>(width);    // with it narrower codes stay within a word
@@ -379,12 +378,13 @@ template <class T> DEV u64 wide_pairs(const Strip<T>& strip, u32 width) {
     return width == T::BITS ? 0 : ~((u64)within[1] << 32 | within[0]);
 }
 
-// The choice for a subchunk with `count` codes of more than `width` bits; step 3 with it.
-template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 count) {
+// The choice for a subchunk with codes of more than `width` bits, as many as `counts` says; step 3 with it.
+template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts) {
+    const u32 count = counts & 0x1ff, eights = counts >> 9;
     const u32 full = s.full(), plain = s.plain();
-    const u32 full_bytes = BYTES_A_BIT(T) * full, with = BYTES_A_BIT(T) * width + exception_bytes(count, full - width);
+    const u32 full_bytes = BYTES_A_BIT(T) * full, with = BYTES_A_BIT(T) * width + exception_bytes<T>(count, eights, full - width);
     const bool patched = width < full && count <= MAX_EXCEPTIONS && with < full_bytes;
     if (mode != MODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, plain, 0, 0, 1, s.least};
     const u32 based = mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
-    return {mode, patched ? width : full, patched ? full - width : 0, patched ? count : 0, based, mode == MODE_OFFSET ? s.least : based ? s.first : 0};
+    return {mode, patched ? width : full, patched ? full - width : 0, patched ? counts : 0, based, mode == MODE_OFFSET ? s.least : based ? s.first : 0};
 }

@@ -11,9 +11,9 @@
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)
 #define SUBCHUNKS_A_DECODER (SUBCHUNKS / DECODE_WARPS)
-// Behind the largest body lies room for the high parts of two subchunks of each warp, and what is read behind a string. The tail is parsed, too,
-// before its length is known to fit.
-#define BODY_ROOM (CHUNK_BYTES + 16 + 2 * DECODE_WARPS * SUBCHUNK_BYTES)
+// Behind the largest body lies room for what is read behind a string, and for a tail that is parsed before its length is known to fit: bases, descriptors, high
+// widths, flags and masks of all subchunks.
+#define BODY_ROOM (CHUNK_BYTES + 1536)
 
 // How much of a chunk is wanted: WHOLE if it can be stored by 16 bytes, too.
 enum Extent { NOTHING, SOME, WHOLE };
@@ -52,22 +52,21 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
 // What there is to know of a subchunk of a packed chunk.
 template <class T> struct alignas(2 * sizeof(typename T::Word)) Subchunk {
     typename T::Word base;    // for the quantizer, its offset added
-    u32 info;                 // bits 0–7 width n, 8–9 mode, 10 patched, 11 whether sums of codes fit into 32 bits, 16–31 place in the body, in 8 bytes
+    u32 info;                 // bits 0–7 width n, 8–9 mode, 10 whether sums of codes fit into 32 bits, 11–17 bits of a high part, 18–31 place in the body, in 8 bytes
+
+    static DEV u32 mode(u32 info) { return info >> 8 & 3; }
+    static DEV bool narrow(u32 info) { return info >> 10 & 1; }
+    static DEV u32 high(u32 info) { return info >> 11 & 0x7f; }    // 0 where there are no exceptions
+    static DEV const u32* payload(const u32* body, u32 info) { return body + (info >> 18) * 2; }
 };
 
-// Exceptions of a subchunk. All exceptions of a chunk are numbered through; where it says so, a place is that of exception 0 if it were one of these.
-struct alignas(16) Patch {
-    u32 first;         // number of the first
-    u32 positions;     // place in the body of exception 0's
-    u32 high_parts;    // place in the body of exception 0's, in bits
-    u32 info;          // bits 0–7 bits of a high part, 8–15 width n, 16– subchunk
-};
+// Which of 32 codes are exceptions, and where their high parts begin in the body, in bits.
+struct alignas(8) Patch { u32 places, high_parts; };
 
 // A packed chunk taken apart, by one warp for all.
 template <class T> struct Parts {
     Subchunk<T> subchunk[SUBCHUNKS];
-    Patch patch[SUBCHUNKS + 1];    // of those that have exceptions; then how many exceptions there are
-    u32 patched;                   // which have
+    Patch patch[SUBCHUNKS][T::BITS > 8 ? T::VALUES : 1];    // if any has exceptions
     u32 shift, special, good;
 };
 
@@ -75,6 +74,15 @@ template <class T> struct Parts {
 template <class T> DEV bool is_narrow(u32 full, u32 mode, u32 special) {
     if (T::BITS < 64 || (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT)) return false;
     return full <= (mode == MODE_SPECIAL ? 20 : 25);
+}
+
+// 32 bits from any byte on.
+DEV u32 bits_at(const u32* body, u32 at) { return __funnelshift_r(body[at >> 2], body[(at >> 2) + 1], 8 * at); }
+
+// How bytes that lie without gaps get to where four flags say, as __byte_perm takes it: its byte 4 is to be 0.
+DEV u32 spread_by(u32 flags) {
+    const u32 twice = flags | flags << 6, each = (twice | twice << 3) & 0x1111, before = each * 0x1110;
+    return (before & each * 3) | (0x4444 - each * 4);
 }
 
 // Parses header and tail of a packed chunk; false if it is not valid. `offset` is added to each base.
@@ -85,6 +93,7 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
     if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (head.step_w && shift)) return false;
+    if (T::BITS == 8 && patched) return false;
     Word ref = body[3];
     if (T::BITS < 32 && body[3] >> (T::BITS & 31)) return false;
     if (T::BITS == 64) {
@@ -105,30 +114,37 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     bool good = n <= T::BITS;
     if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
     const u32 rank = __popc(patched & below), patches = __popc(patched);
-    const u32 count = patch ? byte[at + rank] : 0, h = patch ? byte[at + patches + rank] : 0;
-    at += 2 * patches;
-    // Two sums at once: of payloads, at most 2^11 together, and of exceptions.
-    const u32 length = n * (32 * T::VALUES / 64) | count << 16;
+    const u32 h = patch ? byte[at + rank] : 0;
+    at += patches;
+    const u32 flags = patch ? bits_at(body, at + FLAG_BYTES(T) * rank) & low_ones(EIGHTS(T)) : 0, eights = __popc(flags);
+    at += FLAG_BYTES(T) * patches;
+    // Two sums at once: of payloads, at most 2^14 together, and of masks.
+    const u32 length = n * (32 * T::VALUES / 64) | eights << 16;
     const u32 up_to = warp_running_sum(length), all = __shfl_sync(FULL, up_to, 31);
-    if (patched) {
-        if (patch) good &= T::BITS > 8 && count >= 1 && count <= SUBCHUNK_BYTES * 8 / T::BITS && n < T::BITS && h >= 1 && h + n <= T::BITS;
-        const u32 blob = patch ? count + (count * h + 7) / 8 : 0, blobs = warp_running_sum(blob), before = at + blobs - blob;
-        at += __shfl_sync(FULL, blobs, 31);
-        good &= at <= bytes;
-        if (patch) {
-            const u32 high_parts = 8 * (before + count), used = high_parts + count * h;
-            if (at <= bytes && used & 7) good &= byte[used >> 3] >> (used & 7) == 0;
-            const u32 first = (up_to - length) >> 16;
-            parts.patch[rank] = {first, before - first, high_parts - first * h, h | n << 8 | lane << 16};
+    if (T::BITS > 8 && patched) {
+        u32 count = 0, used_masks = 0, mask = at + ((up_to - length) >> 16);
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) {
+            const u32 some = flags >> (4 * i & 31) & 15, places = __byte_perm(bits_at(body, mask), 0, spread_by(some));
+            parts.patch[lane][i] = {places, count * h};
+            mask += __popc(some);
+            count += __popc(places);
+            used_masks += __popc(used_bytes(places));
         }
-        if (lane == 0) parts.patch[patches].first = all >> 16;
+        at += all >> 16;
+        if (patch) good &= flags && used_masks == eights && h >= 1 && h + n <= T::BITS;
+        const u32 highs = good ? (count * h + 7) / 8 : 0, highs_up_to = warp_running_sum(highs);
+        const u32 high_parts = 8 * (at + highs_up_to - highs), used = high_parts + count * h;
+        at += __shfl_sync(FULL, highs_up_to, 31);
+        good &= at <= bytes;
+        if (good && used & 7) good &= byte[used >> 3] >> (used & 7) == 0;
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) parts.patch[lane][i].high_parts += high_parts;
     }
     const u32 used = all & 0xffff;
-    sub.info = n | mode << 8 | (patch ? 1u << 10 : 0) | (is_narrow<T>(n + h, mode, special) ? 1u << 11 : 0) |
-               (CHUNK_HEADER_BYTES / 8 + ((up_to - length) & 0xffff)) << 16;
+    sub.info = n | mode << 8 | (is_narrow<T>(n + h, mode, special) ? 1u << 10 : 0) | h << 11 | (CHUNK_HEADER_BYTES / 8 + ((up_to - length) & 0xffff)) << 18;
     parts.subchunk[lane] = sub;
     if (lane == 0) {
-        parts.patched = patched;
         parts.shift = shift;
         parts.special = special;
     }
@@ -142,35 +158,67 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     return __all_sync(FULL, zero);
 }
 
-// What the exceptions of some subchunks add to their codes, to `stage`, which was cleared: 512 bytes a subchunk, `subchunk` being the first. `patches`
-// are those of the first of these subchunks that has any, and the following ones up to `end`. False on a lane that finds them not valid. For a whole warp.
-template <class T> DEV bool patch(const u32* body, const Patch* patches, u32 number, u32 subchunk, uint4* stage, u32 lane) {
-    typedef typename T::Word Word;
-    const u32 begin = patches[0].first, end = patches[number].first, mine = lane < number ? patches[lane].first : ~0u, up_to = low_ones(lane + 1);
-    u32 bad = 0, rank = 0;    // bad: in the top bit
-#pragma unroll 1
-    for (u32 first = begin; uniform(first) < end; first += 32) {
-        // A bit for each subchunk whose exceptions begin among these 32.
-        const u32 begins = __reduce_or_sync(FULL, mine - first < 32 ? 1u << (mine - first & 31) : 0), i = first + lane;
-        if (i < end) {
-            const Patch p = patches[rank + __popc(begins & up_to) - 1];
-            const u32 h = p.info & 0xff, n = p.info >> 8 & 0xff;
-            const u8* position = (const u8*)body + (p.positions + i);
-            const u32 place = position[0], before = position[-1];
-            // Places grow, but that of the first one may be any.
-            bad |= (32 * T::VALUES - 1 - place) | ~((before - place) | (i - p.first - 1));
-            const u32 bit = p.high_parts + i * h;
-            const u32* w = body + (bit >> 5);
-            const u32 to = ((p.info >> 16) - subchunk) * (32 * T::VALUES) + (place & (32 * T::VALUES - 1));
-            const u32 low = __funnelshift_r(w[0], w[1], bit);
-            if (T::BITS == 64) ((u64*)stage)[to] = ((low | (u64)__funnelshift_r(w[1], w[2], bit) << 32) & ones<F64>(h)) << n;
-            else if (T::BITS == 32) ((u32*)stage)[to] = (low & low_ones(h)) << n;
-            else ((u16*)stage)[to] = (u16)((low & low_ones(h)) << n);
-        }
-        rank += __popc(begins);
-    }
-    return (i32)bad >= 0;
+// Codes in registers, so many in each, and by what the high part of the first of these is to be multiplied.
+template <class Word, int TOGETHER> struct Codes {
+    Word* words;
+    Word one;
+
+    DEV Word& word(int i) const { return words[i / TOGETHER]; }
+    DEV Word factor(int i) const { return i % TOGETHER ? one << 16 : one; }
+    DEV Codes behind(int n) const { return {words + n / TOGETHER, one}; }
+};
+// Adds to those of COUNT codes that `mask` has bits for, the first at the lowest, the next h bits of `window` each.
+template <int COUNT, class Window, class Word, int TOGETHER> DEV void add_each(Window window, u32 mask, u32 h, Codes<Word, TOGETHER> codes) {
+    const Word low = sizeof(Word) == 8 ? (Word)ones<F64>(h) : (Word)low_ones(h);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) add_next(codes.word(i), window, mask & 1u << i, low, codes.factor(i), h);
 }
+// Adds to COUNT codes their high parts of h bits, together at most 64, the first of which is at `bit`, which moves on.
+template <int COUNT, class Codes> DEV void add_long(const u32* body, u32& bit, u32 mask, u32 h, Codes codes) {
+    const u32* w = body + (bit >> 5);
+    add_each<COUNT>(__funnelshift_r(w[0], w[1], bit) | (u64)__funnelshift_r(w[1], w[2], bit) << 32, mask, h, codes);
+    bit += __popc(mask & low_ones(COUNT)) * h;
+}
+// The same of up to BITS bits.
+template <int COUNT, int BITS, class Codes> DEV void add_high_parts(const u32* body, u32& bit, u32 mask, u32 h, Codes codes) {
+    if (uniform(h <= 32 / COUNT)) {
+        const u32* w = body + (bit >> 5);
+        add_each<COUNT>(__funnelshift_r(w[0], w[1], bit), mask, h, codes);
+        bit += __popc(mask & low_ones(COUNT)) * h;
+    } else if (COUNT * BITS <= 64 || uniform(h <= 64 / COUNT)) {
+        add_long<COUNT>(body, bit, mask, h, codes);
+    } else {
+        add_long<COUNT / 2>(body, bit, mask, h, codes);
+        add_long<COUNT / 2>(body, bit, mask >> COUNT / 2, h, codes.behind(COUNT / 2));
+    }
+}
+
+// The exceptions of a lane's codes.
+template <class T> struct LaneExceptions {
+    u32 mask, bit, h, n;    // a bit for each code, the first at the lowest; the place of the first high part, in bits; bits of these, and of what is below them
+
+    DEV LaneExceptions(const Patch* patches, u32 info, u32 lane) {
+        enum { LANES = 32 / T::VALUES };    // of a word of places
+        const Patch p = patches[lane / LANES];
+        const u32 before = lane % LANES * T::VALUES;
+        h = Subchunk<T>::high(info);
+        n = info & 0xff;
+        mask = p.places >> before;
+        bit = p.high_parts + __popc(p.places & low_ones(before)) * h;
+    }
+    DEV void add_to(typename T::Word (&v)[T::VALUES], const u32* body) {
+        add_high_parts<T::VALUES, T::BITS>(body, bit, mask, h, Codes<typename T::Word, 1>{v, (typename T::Word)1 << n});
+    }
+    // The same of two codes in each register.
+    DEV void add_to(uint4& q, const u32* body) {
+        u32 v[4];
+        split(q, v);
+        const Codes<u32, 2> codes = {v, 1u << n};
+        add_high_parts<4, T::BITS>(body, bit, mask, h, codes);
+        add_high_parts<4, T::BITS>(body, bit, mask >> 4, h, codes.behind(4));
+        q = join(v);
+    }
+};
 
 // Where decoded bytes go: the whole 16 where they are wanted and aligned, else byte by byte within the wanted range.
 struct Target {
@@ -195,102 +243,75 @@ struct Target {
     }
 };
 
-// Words of a subchunk from its codes, what exceptions add in `more`.
-template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const Subchunk<T>& sub, u32 special, const uint4* more, u32 lane,
+// Words of a subchunk from its codes.
+template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 lane,
                                                          typename T::Word (&v)[T::VALUES]) {
-    const u32 n = sub.info & 0xff, mode = sub.info >> 8 & 3;
-    const u32* words = body + (sub.info >> 16) * 2;
-    const bool patched = uniform(sub.info & 1u << 10);
-    if (T::BITS == 64 && uniform(sub.info & 1u << 11)) {
+    typedef Subchunk<T> S;
+    const u32 n = sub.info & 0xff, mode = S::mode(sub.info);
+    const u32* words = S::payload(body, sub.info);
+    const bool patched = T::BITS > 8 && uniform(S::high(sub.info) != 0);
+    if (T::BITS == 64 && uniform(S::narrow(sub.info))) {
         u32 x[2];
         unpack<Small64>(words, n, lane, x);
-        if (patched) {
-            x[0] |= more->x;
-            x[1] |= more->z;
-        }
+        if (patched) LaneExceptions<Small64>(patches, sub.info, lane).add_to(x, body);
         restore_words<Small64>(mode, SPECIAL_DELTA2, 0, x);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = sub.base + (typename T::Word)(i64)(i32)x[i & 1];
         return;
     }
     unpack<T>(words, n, lane, v);
-    if (patched) {
-        typename T::Word high[T::VALUES];
-        split(*more, high);
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) v[i] |= high[i];
-    }
+    if constexpr (T::BITS > 8)
+        if (patched) LaneExceptions<T>(patches, sub.info, lane).add_to(v, body);
     restore_words<T>(mode, QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, v);
 }
 
 // The same for words of 16 bits, to their bytes: two at once.
-template <class T, bool QUANTIZED> DEV uint4 decode_pairs(const u32* body, const Subchunk<T>& sub, u32 special, u32 shift, const uint4* more, u32 lane,
+template <class T, bool QUANTIZED> DEV uint4 decode_pairs(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 shift, u32 lane,
                                                           const PairQuantizer<T>& quantizer) {
-    uint4 q = unpack_pairs(body + (sub.info >> 16) * 2, sub.info & 0xff, lane);
-    if (uniform(sub.info & 1u << 10)) q = make_uint4(q.x | more->x, q.y | more->y, q.z | more->z, q.w | more->w);
-    q = restore_pairs<T>(sub.info >> 8 & 3, QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, q);
+    typedef Subchunk<T> S;
+    uint4 q = unpack_pairs(S::payload(body, sub.info), sub.info & 0xff, lane);
+    if (uniform(S::high(sub.info) != 0)) LaneExceptions<T>(patches, sub.info, lane).add_to(q, body);
+    q = restore_pairs<T>(S::mode(sub.info), QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, q);
     if (QUANTIZED) return quantizer.restore(q);
     return shift ? each(q, [&](u32 x) { return x << shift & both(0xffffu << shift & 0xffffu); }) : q;
 }
 
-// `body` has BODY_ROOM bytes, of which `units` are taken.
-template <class T, bool QUANTIZED> DEV bool decode_packed(u32* body, u32 units, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
+template <class T, bool QUANTIZED> DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
                                                           const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
     const PairQuantizer<T> pairs(quantizer);
-    const u32 shift = parts.shift, special = parts.special, patched = parts.patched;
-    // High parts of as many subchunks at once as there is room for.
-    const u32 room = min_of((BODY_ROOM / 16 - 1 - units) / (DECODE_WARPS * 32), SUBCHUNKS_A_DECODER);
-    uint4* stage = (uint4*)body + units + 1 + warp * room * 32;
+    const u32 shift = parts.shift, special = parts.special;
     u32 s = warp * SUBCHUNKS_A_DECODER;
     const u32 end = s + SUBCHUNKS_A_DECODER;
-    u32 rank = __popc(patched & low_ones(s));
-    bool good = true;
     u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
     const bool plain = whole && !big_endian;
     uint4* to = (uint4*)(target.origin + at + in_chunk);
 #pragma unroll 1
-    while (s < end) {
-        const u32 until = min_of(s + room, end), number = __popc(patched >> s & low_ones(until - s));
-        if (uniform(number)) {
+    for (; s < end; s++) {
+        uint4 q;
+        if constexpr (T::BITS == 16) {
+            q = decode_pairs<T, QUANTIZED>(body, parts.subchunk[s], parts.patch[s], special, shift, lane, pairs);
+        } else {
+            Word v[T::VALUES];
+            decode_words<T, QUANTIZED>(body, parts.subchunk[s], parts.patch[s], special, lane, v);
+            if (QUANTIZED) {
+                quantizer.restore(v);
+            } else if (shift) {
 #pragma unroll
-            for (u32 k = 0; k < SUBCHUNKS_A_DECODER; k++)
-                if (k < until - s) stage[k * 32 + lane] = make_uint4(0, 0, 0, 0);
-            __syncwarp();
-            good &= patch<T>(body, parts.patch + rank, number, s, stage, lane);
-            __syncwarp();
-            rank += number;
-        }
-        const uint4* more = stage + lane;
-#pragma unroll 1
-        for (; s < until; s++) {
-            uint4 q;
-            if constexpr (T::BITS == 16) {
-                q = decode_pairs<T, QUANTIZED>(body, parts.subchunk[s], special, shift, more, lane, pairs);
-            } else {
-                Word v[T::VALUES];
-                decode_words<T, QUANTIZED>(body, parts.subchunk[s], special, more, lane, v);
-                if (QUANTIZED) {
-                    quantizer.restore(v);
-                } else if (shift) {
-#pragma unroll
-                    for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
-                }
-                q = join(v);
+                for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] << shift);
             }
-            if (plain) {
-                store_streaming(to, q);
-            } else {
-                if (big_endian) q = swap_bytes<T>(q);
-                target.store(at + in_chunk, whole, q);
-            }
-            in_chunk += SUBCHUNK_BYTES;
-            to += SUBCHUNK_BYTES / 16;
-            more += 32;
+            q = join(v);
         }
+        if (plain) {
+            store_streaming(to, q);
+        } else {
+            if (big_endian) q = swap_bytes<T>(q);
+            target.store(at + in_chunk, whole, q);
+        }
+        in_chunk += SUBCHUNK_BYTES;
+        to += SUBCHUNK_BYTES / 16;
     }
-    return good;
 }
 
 // A chunk as profile `fast` writes it: no exceptions, no bases, one mode. Every warp looks at its tail itself, so that nobody waits.
@@ -487,8 +508,9 @@ template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>
     }
     __syncthreads();
     if (!parts.good) return false;
-    if (quantized) return decode_packed<T, T::EXPONENT != 0>(body, place.units, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
-    return decode_packed<T, false>(body, place.units, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    if (quantized) decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    else decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    return true;
 }
 
 // Finds the body of a block's next chunk and starts it on its way to the second-level cache; for a whole warp.

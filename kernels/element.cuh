@@ -12,6 +12,10 @@ struct F16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { B
 struct BF16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
 struct B8 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
 
+// Of a subchunk: how many times it has eight words, and the bytes that have a bit for each of these.
+#define EIGHTS(T) (4 * T::VALUES)
+#define FLAG_BYTES(T) (EIGHTS(T) / 8)
+
 // A lane's words of a subchunk.
 template <class T> struct VectorOf { typedef uint4 Type; };
 template <> struct VectorOf<Small64> { typedef uint2 Type; };

@@ -45,9 +45,7 @@ template <class T> struct Shared {
     Laid<T> laid;
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
-    // Of each warp: where among its codes the exceptions are.
-    u16 lists[COMPRESS_WARPS][T::BITS > 8 ? SUBCHUNKS_A_WARP * MAX_EXCEPTIONS : 8];
-    u32 listed_at[SUBCHUNKS], listed[COMPRESS_WARPS];    // where those of a subchunk begin in this list, and where those of a warp end
+    typename Wide<T>::Places places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];    // of each lane's strip: where there are exceptions, if its subchunk has any
     Vote zeros;                                // zeros that all words of a warp end in
     u32 shift;                                 // so many zeros were dropped; of the first warp, which is the clerk
     Vote inexact;                              // whether rounding would not be exact enough for a warp
@@ -144,7 +142,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
         find_place();
         __syncthreads();
-        u32 choice = 0;
+        Chosen choice = {0};
         Word base = 0;
         if (warp == CLERK) enroll(choice, base);
         else place();
@@ -155,12 +153,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late. What there is still to write of each
     // subchunk comes back.
-    DEV void enroll(u32& choice, Word& base) {
+    DEV void enroll(Chosen& choice, Word& base) {
         const u64 following = count_if(lane == 0, &desk.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
         const u32 entry = publish(l);
         shared.laid.payload[lane] = l.payload;
-        if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions(shared.listed_at[lane]);
+        if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions;
         if (lane == 0) {
             const u32 round = shared.round[PLACE];
             shared.laid.header = l.header;
@@ -281,7 +279,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
     // The subchunk's choice as the others need it, by the lane that keeps it.
     DEV void tell(const Choice<T>& c, u32 s) const {
-        shared.told.choice[s] = c.width | c.mode << 8 | c.based << 10 | c.count << 16 | c.high << 24;
+        shared.told.choice[s] = Chosen::of(c);
         shared.told.base[s] = wrap<T>(c.base - raised());
     }
     DEV Word raised() const { return quantized() ? (Word)Quantizer<T>::RAISED : 0; }
@@ -387,18 +385,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
     DEV Stage<T> stage() const { return Stage<T>(words); }
 
-    // Step 3, after exceptions from codes of so many bits on were counted and listed.
+    // Step 3, after codes of more than `fitting` bits were looked for.
     DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, bool small, const Before<H>& start) {
         const u32 full = s.full();
-        u32 count = 0;
-        if (T::BITS > 8) {
-            if (__any_sync(FULL, fitting < full)) {
-                count = T::BITS == 64 && uniform(small) ? list<H>(fitting) : list<T>(fitting);
-            } else if (lane == 0) {
-                shared.listed[warp] = 0;
-            }
-        }
-        const Choice<T> c = decide<T>(s, mode, special, fitting, count);
+        u32 counts = 0;
+        if (T::BITS > 8 && __any_sync(FULL, fitting < full)) counts = T::BITS == 64 && uniform(small) ? find_wide<H>(fitting) : find_wide<T>(fitting);
+        const Choice<T> c = decide<T>(s, mode, special, fitting, counts);
         __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const bool other = c.mode != mode && full;
@@ -415,32 +407,16 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return c;
     }
 
-    // Lists the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk.
-    template <class W> DEV u32 list(u32 width) {
+    // Finds the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk.
+    template <class W> DEV u32 find_wide(u32 width) {
         const Strip<W> strip(Stage<W>(words), lane);
         typename Wide<W>::Places places;
         if constexpr (W::BITS == 16) places = wide_pairs(strip, width);
         else places = wide_codes<W>(strip, width);
-        u32 count = count_of(places), all = count + __shfl_sync(FULL, count, lane ^ 1);
-        all += __shfl_sync(FULL, all, lane ^ 2);
-        if (all > MAX_EXCEPTIONS) places = count = 0;
-        const u32 up_to = warp_running_sum(count), begin = up_to - count;
-        if (lane % Strip<W>::OF_SUBCHUNK == 0) shared.listed_at[warp * PER_WARP + lane / 4] = begin;
-        if (lane == 31) shared.listed[warp] = up_to;
-        __syncwarp();
-        u16* list = shared.lists[warp] + begin;
-        list = enter_places(list, (u32)places, strip.first_code());
-        if (Strip<W>::CODES > 32) enter_places(list, (u32)((u64)places >> 32), strip.first_code() + 32);
-        return all;
-    }
-    // The bits of `places` as numbers from `first` on. What has to wait for top_bit is not waited for.
-    static DEV u16* enter_places(u16* list, u32 places, u32 first) {
-        while (places) {
-            const u32 less = places - 1;
-            *list++ = (u16)(first + top_bit(places ^ less));
-            places &= less;
-        }
-        return list;
+        shared.places[warp][lane] = places;
+        u32 counts = counts_of(places);
+        counts += __shfl_sync(FULL, counts, lane ^ 1);
+        return counts + __shfl_sync(FULL, counts, lane ^ 2);
     }
     // A subchunk's codes to offsets from the least word, from which the mode's own base is `base` away.
     DEV void to_offsets(u32 k, u32 mode, Word base) const {
@@ -489,7 +465,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
 
     // The body of the chunk on the stage, where there are zeros.
-    DEV void pack_chunk(u64 c, u32 kind, u32 choice, Word base) {
+    DEV void pack_chunk(u64 c, u32 kind, Chosen choice, Word base) {
         if (kind == KIND_PACKED) {
             if (warp == CLERK) {
                 const Header<T> header = shared.laid.header;
@@ -520,7 +496,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
     template <class W> DEV void exceptions() const {
-        write_exceptions<W>((u8*)body, shared.laid.exceptions + warp * PER_WARP, shared.lists[warp], shared.listed[warp], Stage<W>(words), lane);
+        const Exceptions e = shared.laid.exceptions[warp * PER_WARP + lane / LANES];
+        if (__any_sync(FULL, e.high())) write_exceptions<W>((u8*)body, e, shared.places[warp][lane], Strip<W>(Stage<W>(words), lane));
     }
 
     // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits: strips begin n words apart, so that those of

@@ -3,10 +3,24 @@
 #include "choose.cuh"
 #include "compress.cuh"
 
+// A subchunk's choice but for its base: from bit 0 on the width, 7 the mode, 9 whether it is based, 10 how many exceptions, 19 in how many eights, 25 bits of a
+// high part.
+struct Chosen {
+    u32 bits;
+
+    template <class T> static DEV Chosen of(const Choice<T>& c) { return {c.width | c.mode << 7 | c.based << 9 | c.counts << 10 | c.high << 25}; }
+    DEV u32 width() const { return bits & 0x7f; }
+    DEV u32 mode() const { return bits >> 7 & 3; }
+    DEV bool based() const { return bits >> 9 & 1; }
+    DEV u32 count() const { return bits >> 10 & 0x1ff; }
+    DEV u32 eights() const { return bits >> 19 & 0x3f; }
+    DEV u32 high() const { return bits >> 25; }
+};
+
 // What the warps of a block tell the clerk of a chunk.
 template <class T> struct Told {
     typename T::Word base[SUBCHUNKS];
-    u32 choice[SUBCHUNKS];     // bits 0–7 width, 8–9 mode, 10 based, 16–23 exceptions, 24–31 bits of a high part
+    Chosen choice[SUBCHUNKS];
     typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
     uint4 same;                                // of each warp: whether they do
 };
@@ -19,37 +33,40 @@ template <class T> struct Header {
     DEV u32 tail() const { return CHUNK_HEADER_BYTES + payload_units * ALIGN; }
     DEV u32 bases() const { return tail() + (T::BITS == 64 ? 4 : 0); }
     DEV u32 widths() const { return bases() + 4 * base_width; }
-    DEV u32 exceptions() const { return widths() + __popc(active); }
+    DEV u32 high_widths() const { return widths() + __popc(active); }
+    DEV u32 flags() const { return high_widths() + __popc(patched); }
+    DEV u32 masks() const { return flags() + FLAG_BYTES(T) * __popc(patched); }
 };
 
-// Where the exceptions of a subchunk are written and what of: number i of the warp's list is at byte `places` + i and bit `highs` + i · `high`, which is what a
-// code has above `width`. `high` is 0 where there are none.
-struct alignas(16) Exceptions { u32 places, highs, width, high; };
+// Where in the body the flags, masks and high parts of a subchunk's exceptions begin.
+struct alignas(16) Exceptions {
+    u32 flags, masks, highs;
+    u32 info;    // bits 0–7 width, from 8 on bits of a high part, 0 where there are no exceptions
+
+    DEV u32 width() const { return info & 0xff; }
+    DEV u32 high() const { return info >> 8; }
+};
 
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
     Header<T> header;
-    u32 choice, bytes;
+    Chosen choice;
+    u32 bytes;
     u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
-    u32 blob;          // offset of its exceptions
-    // What is to know of these where the subchunk's begin with number `first` of the list.
-    DEV Exceptions exceptions(u32 first) const {
-        const u32 count = choice >> 16 & 0xff, high = choice >> 24;
-        return {blob - first, 8 * (blob + count) - first * high, choice & 0xff, count ? high : 0};
-    }
+    Exceptions exceptions;
     typename T::Word base;
 };
 
 template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     Layout<T> l;
     l.choice = told.choice[lane];
-    const u32 width = l.choice & 0xff, count = l.choice >> 16 & 0xff, high = l.choice >> 24;
-    const bool based = l.choice >> 10 & 1;
+    const u32 width = l.choice.width(), count = l.choice.count(), high = l.choice.high();
+    const bool based = l.choice.based();
     Header<T>& header = l.header;
     header.active = __ballot_sync(FULL, width || count);
     header.patched = __ballot_sync(FULL, count != 0);
-    // Two sums at once: of payloads, at most 2^14 together, and of exceptions, at most 32 · (32 + 256).
-    const u32 length = width * (SUBCHUNK_VALUES(T) / 8) | (count + (count * high + 7) / 8) << 16;
+    // Two sums at once: of payloads, at most 2^14 together, and of masks, at most 32 · 32.
+    const u32 length = width * BYTES_A_BIT(T) | l.choice.eights() << 16;
     const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     header.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
@@ -61,9 +78,16 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
         l.base = based ? wrap<T>(told.base[lane] - header.ref) : 0;
         header.base_width = width_of(warp_or(l.base));
     }
-    const u32 exceptions = header.exceptions(), patched = 2 * __popc(header.patched);
-    l.blob = exceptions + patched + (before >> 16);
-    l.bytes = (exceptions + (all >> 16) + patched + ALIGN - 1) / ALIGN * ALIGN;
+    u32 end = header.high_widths();
+    if (uniform(header.patched)) {
+        const u32 highs = (count * high + 7) / 8, highs_up_to = warp_running_sum(highs), masks = header.masks();
+        l.exceptions.flags = header.flags() + FLAG_BYTES(T) * __popc(header.patched & low_ones(lane));
+        l.exceptions.masks = masks + (before >> 16);
+        l.exceptions.highs = masks + (all >> 16) + highs_up_to - highs;
+        end = masks + (all >> 16) + __shfl_sync(FULL, highs_up_to, 31);
+    }
+    l.exceptions.info = width | high << 8;
+    l.bytes = (end + ALIGN - 1) / ALIGN * ALIGN;
     return l;
 }
 
@@ -74,11 +98,32 @@ DEV void or_bits(u32* words, u32 at, u32 value) {
     const u32 more = __funnelshift_l(value, 0u, at);
     if (more) atomicOr(w + 1, more);
 }
-DEV void or_bits(u32* words, u32 at, u64 value) {
-    or_bits(words, at, (u32)value);
-    if (value >> 32) or_bits(words, at + 32, (u32)(value >> 32));
-}
-DEV void or_byte(u8* body, u32 at, u32 value) { atomicOr((u32*)body + at / 4, __funnelshift_l(0u, value, 8 * at)); }
+// Of bits that do not go on in the next word.
+DEV void or_within(u32* words, u32 at, u32 value) { atomicOr(words + (at >> 5), __funnelshift_l(0u, value, at)); }
+
+// Bits one after the other, where there are none yet, between others': bit 0 of the first is bit `at` of `to`.
+struct Merger {
+    u32* to;
+    u32 at, word;
+
+    // Bits above `bits`, at most 32, are 0.
+    DEV void add(u32 string, u32 bits) {
+        word |= __funnelshift_l(0u, string, at);
+        const u32 end = at + bits;
+        if ((at ^ end) & 32) {
+            atomicOr(to++, word);
+            word = __funnelshift_l(string, 0u, at);
+        }
+        at = end;
+    }
+    DEV void add(u64 string, u32 bits) {
+        add((u32)string, min_of(bits, 32));
+        if (bits > 32) add((u32)(string >> 32), bits - 32);
+    }
+    DEV void finish() const {
+        if (word) atomicOr(to, word);
+    }
+};
 
 // Header and bases of a packed chunk; by one warp. What is zero is there.
 template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
@@ -92,24 +137,48 @@ template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T
     }
     pack_one_each(words + h.bases() / 4, base, h.base_width, lane);
 }
-// Modes and widths, and how many exceptions there are.
-template <class T> DEV void write_descriptors(u8* body, const Header<T>& h, u32 choice, u32 lane) {
-    const u32 width = choice & 0xff, count = choice >> 16 & 0xff, high = choice >> 24, mode = choice >> 8 & 3, below = (1u << lane) - 1;
-    if (h.active >> lane & 1) or_byte(body, h.widths() + __popc(h.active & below), mode << 6 | (width - (count ? 0 : 1)));
-    if (count) {
-        const u32 at = h.exceptions() + __popc(h.patched & below);
-        or_byte(body, at, count);
-        or_byte(body, at + __popc(h.patched), high);
-    }
+// Modes and widths, and those of high parts.
+template <class T> DEV void write_descriptors(u8* body, const Header<T>& h, Chosen choice, u32 lane) {
+    const u32 below = (1u << lane) - 1;
+    const bool patched = choice.count();
+    if (h.active >> lane & 1) or_within((u32*)body, 8 * (h.widths() + __popc(h.active & below)), choice.mode() << 6 | (choice.width() - !patched));
+    if (patched) or_within((u32*)body, 8 * (h.high_widths() + __popc(h.patched & below)), choice.high());
 }
 
-// The exceptions that a warp listed, one a lane: their places, and what they hold above their width. The list says which of the warp's codes they are.
-template <class T> DEV void write_exceptions(u8* body, const Exceptions* exceptions, const u16* list, u32 listed, const Stage<T>& stage, u32 lane) {
-    for (u32 first = 0; uniform(first) < uniform(listed); first += 32) {
-        const u32 i = first + lane, number = i < listed ? list[i] : 0;
-        const Exceptions e = exceptions[number / SUBCHUNK_VALUES(T)];
-        if (i >= listed || e.high == 0) continue;
-        or_byte(body, e.places + i, number % SUBCHUNK_VALUES(T));
-        or_bits((u32*)body, e.highs + i * e.high, (typename T::Word)(stage.code(number) >> e.width));
+// The bytes that are not 0, closed up.
+DEV u32 squeezed(u32 x) {
+    if (!(x & 0xff0000)) x = __byte_perm(x, 0, 0x4310);
+    if (!(x & 0xff00)) x = __byte_perm(x, 0, 0x4320);
+    return x & 0xff ? x : x >> 8;
+}
+// The exceptions of four eights, a bit of `places` each: masks from bit `at` on, which moves on; returns the flags.
+DEV u32 write_masks(u32* words, u32 places, u32& at) {
+    const u32 used = used_bytes(places) >> 7;
+    if (places) or_bits(words, at, squeezed(places));
+    at += 8 * __popc(used);
+    return sum_of_products(used, 0x08040201u, 0);
+}
+// What the codes at `places`, from number `first` of the strip on, hold above their width.
+template <class T> DEV void write_highs(Merger& to, const Strip<T>& strip, u32 places, u32 first, const Exceptions& e) {
+    while (places) {
+        const u32 less = places - 1;
+        to.add((typename T::Word)(strip.code(first + top_bit(places ^ less)) >> e.width()), e.high());
+        places &= less;
     }
+}
+// The exceptions of each lane's strip.
+template <class T> DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, const Strip<T>& strip) {
+    enum { LANES = Strip<T>::OF_SUBCHUNK, FLAGS = Strip<T>::CODES / 8 };
+    if (e.high() == 0) places = 0;
+    const u32 own = counts_of(places), before = running_sum<LANES>(own) - own;
+    if (!places) return;
+    u32* words = (u32*)body;
+    u32 at = 8 * (e.masks + (before >> 9)), flags = write_masks(words, (u32)places, at);
+    if (FLAGS > 4) flags |= write_masks(words, (u32)((u64)places >> 32), at) << 4;
+    or_within(words, 8 * e.flags + strip.lane % LANES * FLAGS, flags);
+    at = 8 * e.highs + (before & 0x1ff) * e.high();
+    Merger to = {words + (at >> 5), at & 31, 0};
+    write_highs<T>(to, strip, (u32)places, 0, e);
+    if (FLAGS > 4) write_highs<T>(to, strip, (u32)((u64)places >> 32), 32, e);
+    to.finish();
 }

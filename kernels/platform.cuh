@@ -92,12 +92,12 @@ DEV u32 settled(u32 x) {
     asm("" : "+r"(x));
     return x;
 }
-// Adds to a sum that of the lane `distance` below, if there is one: the shuffle itself tells.
-DEV void add_from_below(u32& sum, u32 distance) {
+// Adds to a sum that of the lane `distance` below, if there is one among those LANES that belong together: the shuffle itself tells.
+template <u32 LANES = 32> DEV void add_from_below(u32& sum, u32 distance) {
     asm volatile(
         "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
-        "shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n\t"
-        "@p add.u32 %0, %0, r;\n\t}" : "+r"(sum) : "r"(distance));
+        "shfl.sync.up.b32 r|p, %0, %1, %2, 0xffffffff;\n\t"
+        "@p add.u32 %0, %0, r;\n\t}" : "+r"(sum) : "r"(distance), "n"((32 - LANES) << 8));
 }
 DEV void add_from_below(u64& sum, u32 distance) {
     u32 low = (u32)sum, high = (u32)(sum >> 32);
@@ -127,6 +127,21 @@ DEV u32 sum_of_products(u32 a, u32 b, u32 sum) {
     u32 r;
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
     return r;
+}
+// If `wanted` is not 0, adds to a sum the bits of `window` that are in `low`, times `factor`, and these h bits leave the window. No branches, as the compiler
+// would make them.
+DEV void add_next(u32& sum, u32& window, u32 wanted, u32 low, u32 factor, u32 h) {
+    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tand.b32 x, %1, %3;\n\t@p mad.lo.u32 %0, x, %4, %0;\n\t@p shr.u32 %1, %1, %5;\n\t}"
+        : "+r"(sum), "+r"(window) : "r"(wanted), "r"(low), "r"(factor), "r"(h));
+}
+DEV void add_next(u32& sum, u64& window, u32 wanted, u32 low, u32 factor, u32 h) {
+    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tcvt.u32.u64 x, %1;\n\tand.b32 x, x, %3;\n\t@p mad.lo.u32 %0, x, %4, %0;\n\t"
+        "@p shr.u64 %1, %1, %5;\n\t}" : "+r"(sum), "+l"(window) : "r"(wanted), "r"(low), "r"(factor), "r"(h));
+}
+template <class Window> DEV void add_next(u64& sum, Window& window, u32 wanted, u64 low, u64 factor, u32 h) {
+    if (!wanted) return;
+    sum += (window & low) * factor;
+    window >>= h;
 }
 // The low `bits` bits set, at most 32.
 DEV u32 low_ones(u32 bits) {
@@ -199,3 +214,12 @@ template <class Word> DEV Word warp_running_sum(Word sum) {
     add_from_below(sum, 16);
     return sum;
 }
+// The same over those LANES that belong together.
+template <u32 LANES> DEV u32 running_sum(u32 sum) {
+#pragma unroll
+    for (u32 distance = 1; distance < LANES; distance *= 2) add_from_below<LANES>(sum, distance);
+    return sum;
+}
+
+// The top bit of each byte that is not 0.
+DEV u32 used_bytes(u32 x) { return (((x & 0x7f7f7f7fu) + 0x7f7f7f7fu) | x) & 0x80808080u; }

@@ -4,7 +4,7 @@
 mod reference;
 mod vectors;
 
-use reference::builder::{Body, Packed, Stream, Subchunk, random_packed, seal};
+use reference::builder::{Body, Packed, Stream, Subchunk, bits_of, random_packed, seal};
 use sleek::DType;
 use vectors::Random;
 
@@ -115,11 +115,11 @@ fn features_our_encoder_does_not_use() {
     packed.bases = (0..32).map(|s| s * 2047).collect();
     packed.shift = 3;
     packed.special = 1;
-    // The most exceptions, high parts of zero among them, over payloads of no bits and of some.
+    // Every element an exception, high parts of zero among them, over payloads of no bits and of some.
     for (s, width) in [(0, 0), (1, 5), (31, 15)] {
         packed.subchunks[s] = Some(Subchunk {
             high_width: 16 - width,
-            exceptions: (0..255).map(|at| (at, u64::from(at) & ((1 << (16 - width)) - 1))).collect(),
+            exceptions: (0..=255).map(|at| (at, u64::from(at) & ((1 << (16 - width)) - 1))).collect(),
             ..sub(s as u8 % 4, width, (0..256).map(|i| i & ((1 << width) - 1)).collect())
         });
     }
@@ -177,29 +177,17 @@ fn broken_rules_are_refused() {
     assert!(agreed(&stream_of(&valid()).bytes(), "the valid stream").is_some());
 
     type Change = (&'static str, fn(&mut Packed));
-    let changes: [Change; 9] = [
+    let changes: [Change; 5] = [
         ("special 2", |p| p.special = 2),
         ("special 3", |p| p.special = 3),
         ("base_width 33", |p| p.base_width = 33),
         ("shift 32", |p| p.shift = 32),
         ("width 33", |p| p.subchunks[2].as_mut().unwrap().width = 33),
-        ("no high bits", |p| p.subchunks[9].as_mut().unwrap().high_width = 0),
-        ("too many high bits", |p| p.subchunks[9].as_mut().unwrap().high_width = 30),
-        ("positions that fall", |p| p.subchunks[9].as_mut().unwrap().exceptions.swap(0, 1)),
-        ("a position past the end", |p| p.subchunks[9].as_mut().unwrap().exceptions[2].0 = 128),
     ];
     for (what, change) in changes {
         let mut packed = valid();
         change(&mut packed);
         assert_eq!(agreed(&stream_of(&packed).bytes(), what), None, "{what} was accepted");
-    }
-    // A bit behind the last high part: three of three bits leave seven of the second byte.
-    let mut body = valid().body();
-    let positions = body.windows(3).position(|p| p == [3, 100, 127]).unwrap();
-    for (bit, is_legal) in [(0, true), (1, false), (7, false)] {
-        body[positions + 4] = 1 << bit;
-        let stream = Stream { bodies: vec![Body::Packed(body.clone())], ..stream_of(&valid()) };
-        assert_eq!(agreed(&stream.bytes(), "a bit behind high parts").is_some(), is_legal, "bit {bit}");
     }
     // The exponent map where it has no place.
     for (what, dtype, step_w, shift) in
@@ -240,6 +228,167 @@ fn broken_rules_are_refused() {
     assert_eq!(agreed(&Stream { bodies: vec![constant], ..stream_of(&packed) }.bytes(), "long constant"), None);
     let large = Body::Packed(vec![0; 16384 + 16]);
     assert_eq!(agreed(&Stream { bodies: vec![large], ..stream_of(&packed) }.bytes(), "packed above raw"), None);
+}
+
+/// A subchunk's exceptions as the tail has them.
+#[derive(Clone)]
+struct Exceptions {
+    high_width: u8,
+    flags: u32,
+    masks: Vec<u8>,
+    highs: Vec<u8>,
+}
+
+impl Exceptions {
+    fn new(high_width: u8, flags: u32, masks: &[u8], highs: &[u8]) -> Exceptions {
+        Exceptions { high_width, flags, masks: masks.to_vec(), highs: highs.to_vec() }
+    }
+
+    /// Three of three bits, in the first eight and in the last one: elements 3 and 5 have 1 and 2, the last element has 3.
+    fn of_three(len: usize) -> Exceptions {
+        Exceptions::new(3, 1 | 1 << (len / 8 - 1), &[0x28, 0x80], &[0xD1, 0])
+    }
+
+    /// Every element one, of three bits.
+    fn of_all(len: usize) -> Exceptions {
+        Exceptions::new(3, u32::MAX >> (32 - len / 8), &vec![0xFF; len / 8], &vec![0xA7; len * 3 / 8])
+    }
+}
+
+/// The body of a chunk whose subchunks are all patched, byte by byte as the page has it: offsets from 100, whose low three bits
+/// are set.
+fn spelled_out(dtype: DType, exceptions: &[Exceptions]) -> Vec<u8> {
+    let len = 512 / dtype.size();
+    let payload = vec![0xFF; 32 * len * 3 / 8];
+    let mut body = vec![0xFF; 8];
+    body.extend((payload.len() as u16 / 16).to_le_bytes());
+    body.extend([0, 0, 100, 0, 0, 0]);
+    body.extend(payload);
+    if dtype.size() == 8 {
+        body.extend([0; 4]);
+    }
+    body.extend([3; 32]);
+    body.extend(exceptions.iter().map(|e| e.high_width));
+    body.extend(exceptions.iter().flat_map(|e| e.flags.to_le_bytes().into_iter().take(len / 64)));
+    body.extend(exceptions.iter().flat_map(|e| &e.masks));
+    body.extend(exceptions.iter().flat_map(|e| &e.highs));
+    body.resize(body.len().next_multiple_of(16), 0);
+    body
+}
+
+/// One of each size of elements that can have exceptions.
+const PATCHABLE: [DType; 3] = [DType::F64, DType::I32, DType::BF16];
+
+/// Each fault is the only one: a decoder that does not look for it takes the stream.
+#[test]
+fn broken_exceptions_are_refused() {
+    for dtype in PATCHABLE {
+        let (size, len) = (dtype.size(), 512 / dtype.size());
+        let stream_of = |exceptions: &[Exceptions]| {
+            let mut stream = Stream::lossless(dtype as u8, 32 * len as u64);
+            stream.bodies.push(Body::Packed(spelled_out(dtype, exceptions)));
+            stream.bytes()
+        };
+        let valid = Exceptions::of_three(len);
+        let restored = agreed(&stream_of(&vec![valid.clone(); 32]), "three exceptions").unwrap();
+        for (i, element) in restored.chunks(size).enumerate() {
+            let high =
+                [(3, 1), (5, 2), (len - 1, 3)].iter().find(|(at, _)| *at == i % len).map_or(0, |(_, high)| *high);
+            assert_eq!(element[0], 107 + 8 * high, "{dtype:?}, element {i}");
+            assert!(element[1..].iter().all(|&byte| byte == 0), "{dtype:?}, element {i}");
+        }
+
+        let all = Exceptions::of_all(len);
+        let (both, last) = (valid.flags, valid.flags & !1);
+        let mut gap = all.clone();
+        gap.masks[len / 16] = 0;
+        gap.highs.truncate((len - 8) * 3 / 8);
+        let mut cases = vec![
+            ("high parts of zero".to_owned(), Exceptions { highs: vec![0, 0], ..valid.clone() }, true),
+            ("the last element".into(), Exceptions::new(3, last, &[0x80], &[7]), true),
+            ("a bit behind high parts".into(), Exceptions { highs: vec![0xD1, 2], ..valid.clone() }, false),
+            ("an eight, no unused bits".into(), Exceptions::new(3, last, &[0xFF], &[0xFF; 3]), true),
+            ("all elements".into(), all, true),
+            ("no flags".into(), Exceptions::new(3, 0, &[], &[]), false),
+            ("a mask of zero alone".into(), Exceptions::new(3, last, &[0], &[]), false),
+            ("a mask of zero before another".into(), Exceptions::new(3, both, &[0, 0x80], &[7]), false),
+            ("a mask of zero behind another".into(), Exceptions::new(3, both, &[0x28, 0], &[0x3F]), false),
+            ("a mask of zero among all".into(), gap, false),
+        ];
+        for (high_width, bit) in (1..8).flat_map(|high_width| (0..8).map(move |bit| (high_width, bit))) {
+            let case = Exceptions::new(high_width, last, &[0x80], &[1 << bit]);
+            cases.push((format!("bit {bit} of a high part of {high_width}"), case, bit < high_width));
+        }
+        for high_width in 0..=255 {
+            let highs = vec![0; (3 * usize::from(high_width)).div_ceil(8)];
+            let is_legal = (1..=8 * size as u8 - 3).contains(&high_width);
+            let case = Exceptions { high_width, highs, ..valid.clone() };
+            cases.push((format!("high parts of {high_width} bits"), case, is_legal));
+        }
+        for (what, case, is_legal) in cases {
+            for s in [0, 1, 15, 16, 31] {
+                let mut exceptions = vec![valid.clone(); 32];
+                exceptions[s] = case.clone();
+                let what = format!("{dtype:?}, subchunk {s}: {what}");
+                assert_eq!(agreed(&stream_of(&exceptions), &what).is_some(), is_legal, "{what}");
+            }
+        }
+    }
+}
+
+/// A tail that ends anywhere, with what is missing right behind it: in the body of the next chunk, where it is not to be read.
+#[test]
+fn exceptions_that_are_cut_off_are_refused() {
+    for dtype in PATCHABLE {
+        let len = 512 / dtype.size();
+        let body = spelled_out(dtype, &vec![Exceptions::of_all(len); 32]);
+        let cut_at = |body: &[u8], at: usize| {
+            let mut rest = body[at..].to_vec();
+            rest.resize(16384, 0);
+            let mut stream = Stream::lossless(dtype as u8, 2 * 32 * len as u64);
+            stream.bodies = vec![Body::Packed(body[..at].to_vec()), Body::Raw(rest)];
+            agreed(&stream.bytes(), &format!("{dtype:?}, {at} of {} bytes", body.len()))
+        };
+        assert!(cut_at(&body, body.len()).is_some());
+        for at in (16..body.len()).step_by(16) {
+            assert_eq!(cut_at(&body, at), None, "{dtype:?}: {at} of {} bytes were enough", body.len());
+        }
+        // No high parts, of any width; the bytes of some are multiples of 2^16 together.
+        for high_width in 0..=255 {
+            let body =
+                spelled_out(dtype, &vec![Exceptions { high_width, highs: vec![], ..Exceptions::of_all(len) }; 32]);
+            assert_eq!(cut_at(&body, body.len()), None, "{dtype:?}: no high parts of {high_width} bits");
+        }
+    }
+}
+
+/// As many exceptions as elements, in every type that can have them, with codes from the narrowest to the widest.
+#[test]
+fn exceptions_of_all_elements_decode_alike() {
+    let mut random = Random(2027);
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.size() > 1) {
+        let (bits, len) = (8 * dtype.size() as u32, 512 / dtype.size());
+        for (width, high_width) in [(0, 1), (3, 5), (0, 8), (7, 9), (9, 7), (0, bits), (bits - 1, 1)] {
+            for (special, step_w) in
+                [(0, 0), (1, 0), (0, 5), (1, 5)].into_iter().filter(|f| f.1 == 0 || dtype.is_float())
+            {
+                let mut packed = Packed::flat(bits, bits_of(&mut random, bits / 2));
+                packed.special = special;
+                let modes = if special == 1 || (dtype.is_float() && step_w == 0) { 4 } else { 3 };
+                for s in [0, 1, 2, 3, 4, 30, 31] {
+                    let mut values = |bits| (0..len).map(|_| bits_of(&mut random, bits)).collect::<Vec<_>>();
+                    let (lows, highs) = (values(width), values(high_width));
+                    let exceptions = highs.into_iter().enumerate().map(|(at, high)| (at as u8, high)).collect();
+                    packed.subchunks[s] = Some(Subchunk { mode: s as u8 % modes, width, lows, high_width, exceptions });
+                }
+                let mut stream = Stream::lossless(dtype as u8, 32 * len as u64);
+                stream.step_w = step_w;
+                stream.bodies.push(Body::Packed(packed.body()));
+                let what = format!("{dtype:?}, {high_width} bits over {width}, special {special}, step {step_w}");
+                assert!(agreed(&stream.bytes(), &what).is_some(), "{what}: both refuse a legal stream");
+            }
+        }
+    }
 }
 
 #[test]
@@ -343,5 +492,5 @@ fn arbitrary_bytes_are_refused_by_both() {
 
 #[test]
 fn every_simd_level_decodes_alike() {
-    vectors::levels::at_lower_levels(&["random_legal_streams", "every_bin_of", "features_our_encoder"]);
+    vectors::levels::at_lower_levels(&["random_legal_streams", "every_bin_of", "features_our_encoder", "exceptions"]);
 }

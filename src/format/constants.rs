@@ -44,7 +44,9 @@ pub const KEY32: u32 = 0x9E37_79B1;
 /// Checksum: increment of the mixing function.
 pub const KEY64: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Most exceptions that our encoder gives a subchunk (a decoder takes up to 255).
+/// Values of a subchunk that share a byte which says which of them are exceptions.
+pub const EIGHT: usize = 8;
+/// Most exceptions that our encoder gives a subchunk (a decoder takes them all for it).
 pub const MAX_EXCEPTIONS: usize = 32;
 /// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk.
 pub const QUARTER: usize = SUBCHUNKS / 4;

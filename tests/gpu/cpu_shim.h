@@ -235,9 +235,14 @@ inline u32 uniform(u32 x) {
     return x;
 }
 inline u32 settled(u32 x) { return x; }
-template <class T> void add_from_below(T& sum, u32 distance) {
+template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
-    if ((shim::fiber->thread & 31) >= distance) sum += below;
+    if (shim::fiber->thread % LANES >= distance) sum += below;
+}
+template <class Word, class Window> void add_next(Word& sum, Window& window, u32 wanted, Word low, Word factor, u32 h) {
+    if (!wanted) return;
+    sum += (Word)(window & low) * factor;
+    window = h < 8 * sizeof window ? window >> h : 0;
 }
 template <class Word> u32 with_carry(u32 bits, Word v, Word rest) { return 2 * bits + ((Word)(v + rest) < v); }
 inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }

@@ -11,8 +11,17 @@ pub struct Subchunk {
     pub width: u32,
     pub lows: Vec<u64>,
     pub high_width: u32,
-    /// Position and high part; a subchunk with exceptions is patched.
+    /// Element and high part, in the order of elements; a subchunk with exceptions is patched.
     pub exceptions: Vec<(u8, u64)>,
+}
+
+impl Subchunk {
+    /// For each eight in order a byte: bit i is set where its element i is an exception.
+    fn masks(&self) -> Vec<u8> {
+        let mut masks = vec![0; self.lows.len() / 8];
+        self.exceptions.iter().for_each(|(at, _)| masks[usize::from(at / 8)] |= 1 << (at % 8));
+        masks
+    }
 }
 
 /// A packed chunk.
@@ -80,12 +89,10 @@ impl Packed {
             let number = sub.width as u8 - u8::from(sub.exceptions.is_empty());
             sub.mode << 6 | number
         }));
-        body.extend(patched().map(|(_, sub)| sub.exceptions.len() as u8));
         body.extend(patched().map(|(_, sub)| sub.high_width as u8));
-        for (_, sub) in patched() {
-            body.extend(sub.exceptions.iter().map(|&(at, _)| at));
-            body.extend(pack(sub.exceptions.iter().map(|&(_, high)| high), sub.high_width));
-        }
+        body.extend(patched().flat_map(|(_, sub)| pack(sub.masks().iter().map(|&mask| u64::from(mask != 0)), 1)));
+        body.extend(patched().flat_map(|(_, sub)| sub.masks()).filter(|&mask| mask != 0));
+        body.extend(patched().flat_map(|(_, sub)| pack(sub.exceptions.iter().map(|&(_, high)| high), sub.high_width)));
         pad(&mut body);
         body
     }
@@ -180,7 +187,7 @@ pub fn seal(stream: &mut [u8]) {
 }
 
 /// A value of at most `bits` bits.
-fn bits_of(random: &mut Random, bits: u32) -> u64 {
+pub fn bits_of(random: &mut Random, bits: u32) -> u64 {
     if bits == 0 { 0 } else { random.next() >> (64 - bits) }
 }
 
@@ -215,7 +222,7 @@ fn random_subchunk(random: &mut Random, bits: u32, limit: u32, modes: u64, patch
     let width = total - high_width;
     let mut exceptions = Vec::new();
     if patched {
-        let most = if random.below(4) == 0 { len.min(255) } else { len.min(12) };
+        let most = if random.below(4) == 0 { len } else { len.min(12) };
         let count = 1 + random.below(most as u64) as usize;
         let mut places: Vec<usize> = (0..len).collect();
         for i in 0..count {

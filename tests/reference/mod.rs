@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
 struct Plan {
     mode: u8,
     width: u32,
-    /// Position and high part, already moved to its place above the low bits.
+    /// Element and high part, already moved to its place above the low bits.
     exceptions: Vec<(usize, u64)>,
 }
 
@@ -338,7 +338,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     Ok(elements)
 }
 
-/// Items 3 to 6 of the tail.
+/// Items 3 to 7 of the tail.
 fn plans(
     header: &Header,
     active: u32,
@@ -361,23 +361,34 @@ fn plans(
         plans[s] = Some(Plan { mode, width, exceptions: Vec::new() });
     }
     let places: Vec<usize> = (0..SUBCHUNKS).filter(|&s| is_set(patched, s)).collect();
-    let counts = tail.take(places.len())?;
     let highs = tail.take(places.len())?;
-    for ((s, &count), &high) in places.into_iter().zip(counts).zip(highs) {
+    let mut flags = Vec::new();
+    for &s in &places {
+        let of_eights = unpack(tail.take(len / 64)?, len / 8, 1);
+        ensure(of_eights.contains(&1), || format!("subchunk {s}: no eight has exceptions"))?;
+        flags.push(of_eights);
+    }
+    let mut exceptions = Vec::new();
+    for (s, flags) in places.iter().zip(flags) {
+        let mut elements = Vec::new();
+        for j in (0..len / 8).filter(|&j| flags[j] == 1) {
+            let of_elements = unpack(tail.take(1)?, 8, 1);
+            ensure(of_elements.contains(&1), || format!("subchunk {s}: eight {j} has no exceptions"))?;
+            elements.extend((0..8).filter(|&i| of_elements[i] == 1).map(|i| 8 * j + i));
+        }
+        exceptions.push(elements);
+    }
+    for ((s, elements), &high) in places.into_iter().zip(exceptions).zip(highs) {
         let Some(plan) = &mut plans[s] else { return Err(format!("subchunk {s} is patched and inactive")) };
-        let (count, high) = (usize::from(count), u32::from(high));
-        ensure((1..=len).contains(&count), || format!("subchunk {s}: {count} exceptions"))?;
+        let (count, high) = (elements.len(), u32::from(high));
         ensure(high >= 1 && plan.width + high <= bits, || format!("subchunk {s}: high parts of {high} bits"))?;
-        let positions = tail.take(count)?;
-        ensure(positions.windows(2).all(|pair| pair[0] < pair[1]), || format!("subchunk {s}: positions out of order"))?;
-        ensure(positions.iter().all(|&at| usize::from(at) < len), || format!("subchunk {s}: a position past {len}"))?;
         let packed = tail.take((count * high as usize).div_ceil(8))?;
         let unused = packed.len() * 8 - count * high as usize;
         ensure(u32::from(packed[packed.len() - 1]) >> (8 - unused) == 0, || {
             format!("subchunk {s}: unused bits of the high parts are not zero")
         })?;
         let values = unpack(packed, count, high);
-        plan.exceptions = positions.iter().zip(values).map(|(&at, v)| (at.into(), v << plan.width)).collect();
+        plan.exceptions = elements.into_iter().zip(values).map(|(at, v)| (at, v << plan.width)).collect();
     }
     Ok(plans)
 }

@@ -10,18 +10,19 @@
 //!
 //! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
 //!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
-//!    seems so is judged by every fourth code, each counted four times. If the exceptions then are more than `MAX_EXCEPTIONS`, or
-//!    take no fewer bytes than codes of full width, there are none. 8-bit words have no exceptions.
+//!    seems so is judged by every fourth code, each counted four times, and as if an eight that has exceptions had two of them. If
+//!    the exceptions then are more than `MAX_EXCEPTIONS`, or take no fewer bytes than codes of full width, there are none. 8-bit
+//!    words have no exceptions.
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are equal, none.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments.md: 1–6 % in all.
 
 use super::plan::Plan;
-use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
+use crate::format::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::format::{Special, SubMode, Subchunks};
 use crate::stage::exponent;
 use crate::stage::quantize::Element;
-use crate::stage::simd::{HIGHS, POSITIONS, SideBySide, Simd, scalar};
+use crate::stage::simd::{HIGHS, Masks, SideBySide, Simd, count_of, scalar};
 use crate::stage::stream::Ahead;
 use crate::stage::word::Word;
 
@@ -38,6 +39,8 @@ pub struct Choices<W> {
     pub fulls: PerSubchunk,
     /// Codes of more than `widths` bits.
     pub exceptions: PerSubchunk,
+    /// Eights that these are in.
+    pub eights: PerSubchunk,
     /// The bases, 0 where a mode has none.
     pub bases: [W; SUBCHUNKS],
     /// Bit s is set where subchunk s has a base.
@@ -51,6 +54,7 @@ impl<W: Word> Choices<W> {
         widths: [0; SUBCHUNKS],
         fulls: [0; SUBCHUNKS],
         exceptions: [0; SUBCHUNKS],
+        eights: [0; SUBCHUNKS],
         bases: [W::ZERO; SUBCHUNKS],
         based: 0,
     };
@@ -62,19 +66,18 @@ fn payload<const S: usize>(width: u16) -> u16 {
     (S / 8) as u16 * width
 }
 
-/// Count, high width, positions, high parts of a subchunk's exceptions.
+/// High width, flags, the masks of `eights` that have some, and high parts of a subchunk's exceptions.
 #[inline(always)]
-fn exception_bytes(count: u16, high_width: u16) -> u16 {
-    2 + count + (count * high_width).div_ceil(8)
+fn exception_bytes<const S: usize>(count: u16, eights: u16, high_width: u16) -> u16 {
+    1 + (S / EIGHT / 8) as u16 + eights + (count * high_width).div_ceil(8)
 }
 
-/// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and the positions and high parts of
-/// the exceptions.
+/// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and which are exceptions with what high parts.
 pub struct Lists<W, const S: usize> {
     widths: [[u8; S]; SUBCHUNKS],
     side_by_side: SideBySide<S>,
     /// Of each subchunk that has exceptions.
-    pub positions: [[u8; POSITIONS]; SUBCHUNKS],
+    pub masks: [Masks; SUBCHUNKS],
     /// Of each subchunk that has exceptions.
     pub highs: [[W; HIGHS]; SUBCHUNKS],
 }
@@ -217,8 +220,10 @@ fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, fulls: &P
     for _ in 0..4 {
         let counts = wider::<W, S, P>(widths, &width);
         for s in 0..SUBCHUNKS {
-            // From `full` on the two bytes of a list of exceptions rule a width out.
-            let bytes = payload::<S>(width[s]) + exception_bytes(counts[s], fulls[s].saturating_sub(width[s]));
+            // From `full` on the bytes that any exceptions take rule a width out.
+            let eights = (counts[s] / 2).min((S / EIGHT) as u16);
+            let bytes =
+                payload::<S>(width[s]) + exception_bytes::<S>(counts[s], eights, fulls[s].saturating_sub(width[s]));
             // A later width is a larger one, but than the full one it is smaller.
             let better = bytes < least[s] || bytes == least[s] && best[s] < fulls[s];
             best[s] = if better { width[s] } else { best[s] };
@@ -301,8 +306,10 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
         c.widths = fit::<E::Word, S, P>(&lists.side_by_side, &c.fulls);
         for s in Subchunks::which(|s| c.widths[s] < c.fulls[s]) {
             ahead.fetch(1);
-            let count = P::split(&codes[s], c.widths[s].into(), &mut lists.positions[s], &mut lists.highs[s]);
-            c.exceptions[s] = count as u16;
+            let masks = P::split(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
+            c.exceptions[s] = count_of::<S>(&masks) as u16;
+            c.eights[s] = P::flags(&masks).count_ones() as u16;
+            lists.masks[s] = masks;
         }
     }
     for s in c.settle::<S>(least, most) {
@@ -319,7 +326,7 @@ impl<W: Word> Choices<W> {
         let mut changed = [false; SUBCHUNKS];
         for s in 0..SUBCHUNKS {
             let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
-            let with = payload::<S>(width) + exception_bytes(count, full - width);
+            let with = payload::<S>(width) + exception_bytes::<S>(count, self.eights[s], full - width);
             let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
             let plain = most[s].sub(least[s]).width() as u16;

@@ -374,9 +374,8 @@ fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
     } else {
         codes.fill(X::ZERO);
     }
-    let count = usize::from(parts.counts[s]);
-    if count > 0 {
-        let (positions, highs) = body[usize::from(parts.exceptions_at[s])..].split_at(count);
-        P::merge(codes, width, positions, highs, parts.high_widths[s].into());
+    if parts.header.patched >> s & 1 == 1 {
+        let highs = &body[usize::from(parts.highs_at[s])..];
+        P::merge(codes, width, &parts.masks[s], highs, parts.high_widths[s].into());
     }
 }

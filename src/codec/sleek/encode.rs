@@ -11,7 +11,7 @@ use crate::params::Profile;
 use crate::stage::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::stage::round;
 use crate::stage::simd::scalar::{BitWriter, Scalar};
-use crate::stage::simd::{HIGHS, HIGHS_SLACK, POSITIONS, Simd};
+use crate::stage::simd::{EIGHTS, HIGHS, HIGHS_SLACK, Masks, Simd};
 use crate::stage::stream::{Ahead, Beside, Leaving, Line};
 use crate::stage::word::Word;
 
@@ -32,7 +32,7 @@ struct Scratch {
     codes: Vec<Line>,
     /// `Lists`.
     lists: Vec<Line>,
-    /// Positions and high parts of the chunk's exceptions, as they are stored.
+    /// Masks and high parts of the chunk's exceptions, as they are stored.
     exceptions: Vec<u8>,
 }
 
@@ -41,10 +41,10 @@ const LIKE_THE_LAST: u8 = 15;
 /// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
 const SMALL_BITS: u32 = 14;
 
-/// The most that the exceptions of a chunk take: positions and full words, and what is written behind them.
-const EXCEPTIONS_BYTES: usize = SUBCHUNKS * MAX_EXCEPTIONS * 9 + POSITIONS + HIGHS_SLACK;
-/// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or positions and high parts of 64 bits.
-const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + POSITIONS + 8 * HIGHS);
+/// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
+const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * EIGHTS + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
+/// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or masks and high parts of 64 bits.
+const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + size_of::<Masks>() + 8 * HIGHS);
 
 impl Buffers {
     /// Allocates them.
@@ -381,27 +381,42 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
     let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
-    let len = pack_exceptions::<X::Word, S, P>(&choices, tail.patched, lists, exceptions);
-    Some(tail.write(domain, padded, &exceptions[..len], out))
+    let exceptions = Exceptions::<S>::pack::<X::Word, P>(&choices, tail.patched, lists, exceptions);
+    Some(tail.write(domain, padded, &exceptions, out))
 }
 
-/// Positions and high parts of all exceptions, those of the subchunks `patched`, as they are stored, at the start of `out`; returns their bytes.
-#[inline(always)]
-fn pack_exceptions<W: Word, const S: usize, P: Simd<W, S>>(
-    choices: &Choices<W>,
-    patched: u32,
-    lists: &Lists<W, S>,
-    out: &mut [u8],
-) -> usize {
-    let mut at = 0;
-    for s in Subchunks(patched) {
-        let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
-        // All that there may be: a copy of a known length is short.
-        out[at..at + MAX_EXCEPTIONS].copy_from_slice(&lists.positions[s][..MAX_EXCEPTIONS]);
-        at += count;
-        at += P::pack_highs(&lists.highs[s], count, high_width.into(), &mut out[at..]);
+/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
+struct Exceptions<'a, const S: usize> {
+    /// Flags of the eights that have some.
+    flags: [[u8; 4]; SUBCHUNKS],
+    /// The masks of these.
+    masks: &'a [u8],
+    /// High parts.
+    highs: &'a [u8],
+}
+
+impl<'a, const S: usize> Exceptions<'a, S> {
+    /// Those of the subchunks `patched`, in `place`.
+    #[inline(always)]
+    fn pack<W: Word, P: Simd<W, S>>(
+        choices: &Choices<W>,
+        patched: u32,
+        lists: &Lists<W, S>,
+        place: &'a mut [u8],
+    ) -> Self {
+        let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * EIGHTS);
+        let (mut flags, mut masks_end, mut highs_end) = ([[0; 4]; SUBCHUNKS], 0, 0);
+        for (s, own) in Subchunks(patched).zip(&mut flags) {
+            let flags = P::flags(&lists.masks[s]);
+            *own = flags.to_le_bytes();
+            // All that there may be: a copy of a known length is short.
+            masks[masks_end..][..EIGHTS].copy_from_slice(&P::squeeze(&lists.masks[s], flags));
+            masks_end += choices.eights[s] as usize;
+            let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
+            highs_end += P::pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
+        }
+        Exceptions { flags, masks: &masks[..masks_end], highs: &highs[..highs_end] }
     }
-    at
 }
 
 /// What the tail of a chunk is made of.
@@ -413,8 +428,7 @@ struct Tail<W> {
     /// Bases, and bit s set where subchunk s has one.
     bases: [W; SUBCHUNKS],
     based: u32,
-    /// Numbers of exceptions and bits of their high parts, of each subchunk.
-    counts: [u8; SUBCHUNKS],
+    /// Bits of the high parts of each subchunk's exceptions.
     high_widths: [u8; SUBCHUNKS],
 }
 
@@ -445,14 +459,19 @@ impl<W: Word> Tail<W> {
             descriptors: of_each(descriptors),
             bases,
             based: choices.based,
-            counts: of_each(choices.exceptions),
             high_widths: of_each(high_widths),
         }
     }
 
     /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
     #[inline(always)]
-    fn write(mut self, domain: &Domain<W>, payload: usize, exceptions: &[u8], out: &mut [u8]) -> usize {
+    fn write<const S: usize>(
+        mut self,
+        domain: &Domain<W>,
+        payload: usize,
+        exceptions: &Exceptions<S>,
+        out: &mut [u8],
+    ) -> usize {
         let (reference, width) = self.rebase();
         let header = ChunkHeader {
             active: self.active,
@@ -465,7 +484,9 @@ impl<W: Word> Tail<W> {
         };
         let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
         let high_bytes = if W::BITS == 64 { 4 } else { 0 };
-        let used = high_bytes + 4 * width as usize + active + 2 * patched + exceptions.len();
+        let flag_bytes = S / EIGHT / 8;
+        let of_exceptions = patched * (1 + flag_bytes) + exceptions.masks.len() + exceptions.highs.len();
+        let used = high_bytes + 4 * width as usize + active + of_exceptions;
         let start = CHUNK_HEADER_BYTES + payload;
         let end = (start + used).next_multiple_of(ALIGN);
         if end > CHUNK_BYTES {
@@ -480,12 +501,12 @@ impl<W: Word> Tail<W> {
         };
         put(&((reference.to_u64() >> 32) as u32).to_le_bytes()[..high_bytes]);
         put(self.pack_bases(width, &mut [0; 4 * 64]));
-        for (of, list) in
-            [(self.active, &self.descriptors), (self.patched, &self.counts), (self.patched, &self.high_widths)]
-        {
+        for (of, list) in [(self.active, &self.descriptors), (self.patched, &self.high_widths)] {
             put(&chosen(of, list, &mut [0; SUBCHUNKS])[..of.count_ones() as usize]);
         }
-        put(exceptions);
+        exceptions.flags[..patched].iter().for_each(|flags| put(&flags[..flag_bytes]));
+        put(exceptions.masks);
+        put(exceptions.highs);
         rest.fill(0);
         end
     }

@@ -5,7 +5,7 @@ use crate::error::{Result, fail};
 use crate::format::constants::*;
 use crate::format::{ChunkHeader, Special, SubMode, Subchunks};
 use crate::stage::quantize::Element;
-use crate::stage::simd::Simd;
+use crate::stage::simd::{Masks, Simd, count_of};
 use crate::stage::word::Word;
 
 /// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
@@ -24,10 +24,10 @@ pub struct Parts<W> {
     pub bases: [W; SUBCHUNKS],
     /// Where in the body the payload of each begins.
     pub payload_at: [u16; SUBCHUNKS],
-    /// Where its exceptions begin: positions, and the high parts behind them.
-    pub exceptions_at: [u16; SUBCHUNKS],
-    /// How many there are.
-    pub counts: [u8; SUBCHUNKS],
+    /// Which of its values are exceptions; only of a subchunk that has any.
+    pub masks: [Masks; SUBCHUNKS],
+    /// Where the high parts of these begin.
+    pub highs_at: [u16; SUBCHUNKS],
     /// Bits of a high part.
     pub high_widths: [u8; SUBCHUNKS],
 }
@@ -43,8 +43,8 @@ impl<W: Word> Parts<W> {
             widest: 0,
             bases: [W::ZERO; SUBCHUNKS],
             payload_at: [0; SUBCHUNKS],
-            exceptions_at: [0; SUBCHUNKS],
-            counts: [0; SUBCHUNKS],
+            masks: [[0; _]; SUBCHUNKS],
+            highs_at: [0; SUBCHUNKS],
             high_widths: [0; SUBCHUNKS],
         }
     }
@@ -126,43 +126,54 @@ impl<W: Word> Parts<W> {
             return Ok(());
         }
         let n = patched.count_ones() as usize;
-        let (counts, high_widths) = (P::spread(patched, take(tail, n)?), P::spread(patched, take(tail, n)?));
+        self.high_widths = P::spread(patched, take(tail, n)?);
         let is_patched = P::spread(patched, &[1; SUBCHUNKS][..n]);
-        // For all subchunks at once; where there are no exceptions all of these are 0.
-        let (mut bytes, mut last_bits, mut wrong) = ([0; SUBCHUNKS], [0; SUBCHUNKS], 0);
-        for s in 0..SUBCHUNKS {
-            let bits = u16::from(counts[s]) * u16::from(high_widths[s]);
-            bytes[s] = u16::from(counts[s]) + bits.div_ceil(8);
-            last_bits[s] = 8 - (bits.wrapping_neg() & 7) as u8;
-        }
-        for s in 0..SUBCHUNKS {
-            self.full[s] = self.full[s].wrapping_add(high_widths[s]);
-            let is_wrong = (counts[s] == 0)
-                | (u32::from(counts[s]) > S as u32)
-                | (high_widths[s] == 0)
-                | (u32::from(high_widths[s]) > W::BITS)
+        let mut wrong = 0;
+        for (s, is_patched) in is_patched.into_iter().enumerate() {
+            self.full[s] = self.full[s].wrapping_add(self.high_widths[s]);
+            let is_wrong = (self.high_widths[s] == 0)
+                | (u32::from(self.high_widths[s]) > W::BITS)
                 | (u32::from(self.full[s]) > W::BITS);
-            wrong |= u8::from(is_wrong) & is_patched[s];
+            wrong |= u8::from(is_wrong) & is_patched;
         }
         if wrong != 0 {
-            return fail!(Corrupt, "exceptions {counts:?} of {high_widths:?} bits above {:?}", self.widths);
+            return fail!(Corrupt, "high parts of {:?} bits above {:?}", self.high_widths, self.widths);
         }
-        // As much as chunk and positions at the most.
-        let at = P::running_sums(&bytes, (body.len() - tail.len()) as u16);
-        take(tail, usize::from(at[SUBCHUNKS - 1] - at[0] + bytes[SUBCHUNKS - 1]))?;
-        let mut is_wrong = false;
-        for s in Subchunks(patched) {
-            let exceptions = &body[usize::from(at[s])..][..usize::from(bytes[s])];
-            is_wrong |= !P::ascend_below::<S>(&exceptions[..usize::from(counts[s])]);
-            // Bits behind the last high part.
-            is_wrong |= u32::from(exceptions[exceptions.len() - 1]) >> last_bits[s] != 0;
-        }
-        if is_wrong {
-            return fail!(Corrupt, "exceptions that are not in order");
-        }
-        (self.exceptions_at, self.counts, self.high_widths) = (at, counts, high_widths);
+        self.read_masks::<S, P>(tail)?;
+        self.find_highs::<S>(tail, body)?;
         self.widest = self.full.into_iter().fold(0, u8::max).into();
         Ok(())
+    }
+
+    /// Which values of the patched subchunks are exceptions.
+    #[inline(always)]
+    fn read_masks<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8]) -> Result<()> {
+        let flag_bytes = S / EIGHT / 8;
+        let flags = take(tail, self.header.patched.count_ones() as usize * flag_bytes)?;
+        let mut is_wrong = false;
+        for (s, flags) in Subchunks(self.header.patched).zip(flags.chunks_exact(flag_bytes)) {
+            let flags = flags.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte));
+            let bytes = P::spread(flags, take(tail, flags.count_ones() as usize)?);
+            let mut masks: Masks = [0; _];
+            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, eight)| *mask = u64::from_le_bytes(*eight));
+            is_wrong |= flags == 0 || P::flags(&masks) != flags;
+            self.masks[s] = masks;
+        }
+        if is_wrong { fail!(Corrupt, "an eight without exceptions that is said to have some") } else { Ok(()) }
+    }
+
+    /// Where the high parts of the patched subchunks begin.
+    #[inline(always)]
+    fn find_highs<const S: usize>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
+        let mut is_wrong = false;
+        for s in Subchunks(self.header.patched) {
+            let bits = count_of::<S>(&self.masks[s]) * usize::from(self.high_widths[s]);
+            self.highs_at[s] = (body.len() - tail.len()) as u16;
+            let highs = take(tail, bits.div_ceil(8))?;
+            // Bits behind the last one.
+            is_wrong |= u32::from(highs[highs.len() - 1]) >> (8 - (bits.wrapping_neg() & 7)) != 0;
+        }
+        if is_wrong { fail!(Corrupt, "bits behind the last high part") } else { Ok(()) }
     }
 
     /// Refuses combinations of mode, quantizer and shift that the format does not define.

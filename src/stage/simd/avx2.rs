@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, room};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, positions, room};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -344,23 +344,14 @@ unsafe fn sums64(v: __m256i, carry: &mut __m256i) -> __m256i {
     }
 }
 
-/// Whether the `N` bytes at `at` are each less than the byte behind it.
+/// All bits of the bytes that have `flags`.
 ///
 /// # Safety
-/// The processor has the level's features; N + 1 ≤ 17 bytes at `at` are readable.
+/// The processor has the level's features.
 #[inline(always)]
-unsafe fn ascend_by<const N: usize>(at: *const u8) -> bool {
+unsafe fn bytes_of_flags(flags: u8) -> u64 {
     // SAFETY: as the caller promises.
-    unsafe {
-        let next = at.add(1);
-        let (this, next) = match N {
-            16 => (_mm_loadu_si128(at.cast()), _mm_loadu_si128(next.cast())),
-            8 => (_mm_loadl_epi64(at.cast()), _mm_loadl_epi64(next.cast())),
-            _ => (_mm_loadu_si32(at.cast()), _mm_loadu_si32(next.cast())),
-        };
-        let not_above = _mm_cmpeq_epi8(_mm_subs_epu8(next, this), _mm_setzero_si128());
-        _mm_movemask_epi8(not_above) & ((1 << N) - 1) == 0
-    }
+    unsafe { _pdep_u64(flags.into(), 0x0101_0101_0101_0101) * 0xff }
 }
 
 impl SimdLevel for Avx2 {
@@ -377,20 +368,18 @@ impl SimdLevel for Avx2 {
         wider(rows, limits)
     }
 
-    // As many at a time as there are, the last ones together with some of those before them.
     #[inline(always)]
-    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
-        let (at, pairs) = (positions.as_ptr(), positions.len().saturating_sub(1));
-        // SAFETY: only code of this level calls this; none begins less than its number of pairs before the end.
-        let ascend = unsafe {
-            match pairs {
-                0..4 => positions.windows(2).all(|p| p[0] < p[1]),
-                4..8 => ascend_by::<4>(at) & ascend_by::<4>(at.add(pairs - 4)),
-                8..16 => ascend_by::<8>(at) & ascend_by::<8>(at.add(pairs - 8)),
-                _ => (0..pairs).step_by(16).all(|i| ascend_by::<16>(at.add(i.min(pairs - 16)))),
-            }
-        };
-        ascend && positions.last().is_none_or(|last| usize::from(*last) < S)
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        let mut padded = [0; SUBCHUNKS + 8];
+        padded[..list.len()].copy_from_slice(list);
+        let (mut all, mut at) = ([0; SUBCHUNKS], 0);
+        for (eight, of) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
+            let listed = u64::from_le_bytes(*padded[at..].first_chunk().expect("eight more"));
+            // SAFETY: only code of this level calls this.
+            *eight = unsafe { _pdep_u64(listed, bytes_of_flags(of)) }.to_le_bytes();
+            at += of.count_ones() as usize;
+        }
+        all
     }
 
     // A line at a time.
@@ -402,6 +391,24 @@ impl SimdLevel for Avx2 {
                 unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
             }
         });
+    }
+
+    #[inline(always)]
+    fn flags(masks: &Masks) -> u32 {
+        // SAFETY: only code of this level calls this; masks are 32 bytes.
+        unsafe { !_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(masks.as_ptr()), _mm256_setzero_si256())) as u32 }
+    }
+
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        let (mut all, mut at) = ([0; EIGHTS + 8], 0);
+        for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
+            // SAFETY: only code of this level calls this.
+            let bytes = unsafe { _pext_u64(*mask, bytes_of_flags(flags)) };
+            all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            at += flags.count_ones() as usize;
+        }
+        *all.first_chunk().expect("as many")
     }
 
     #[inline(always)]
@@ -469,8 +476,8 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u32; 128], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u32; HIGHS]) -> usize {
-        lanes32::split(codes, width, positions, highs)
+    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -480,9 +487,11 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        room((positions.len() * high_width as usize).div_ceil(8), highs);
-        for (i, positions) in positions.chunks(8).enumerate() {
+    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        let count = count_of::<128>(masks);
+        room((count * high_width as usize).div_ceil(8), highs);
+        let mut positions = positions(masks);
+        for i in 0..count.div_ceil(8) {
             let mut parts = [0; 8];
             // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
@@ -490,7 +499,7 @@ impl Simd<u32, 128> for Avx2 {
                 let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
                 store(parts.as_mut_ptr(), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
             }
-            positions.iter().zip(parts).for_each(|(p, part)| codes[*p as usize] |= part);
+            parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
         }
     }
 }
@@ -559,8 +568,8 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u64; 64], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u64; HIGHS]) -> usize {
-        lanes64::split(codes, width, positions, highs)
+    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -570,9 +579,11 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        room((positions.len() * high_width as usize).div_ceil(8) + 32, highs);
-        for (i, positions) in positions.chunks(8).enumerate() {
+    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        let count = count_of::<64>(masks);
+        room((count * high_width as usize).div_ceil(8) + 32, highs);
+        let mut positions = positions(masks);
+        for i in 0..count.div_ceil(8) {
             let mut parts = [0; 8];
             // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
@@ -581,7 +592,7 @@ impl Simd<u64, 64> for Avx2 {
                 store(parts.as_mut_ptr(), _mm256_sll_epi64(unpack64::<true>(from, high_width, 0), shift));
                 store(parts.as_mut_ptr().add(4), _mm256_sll_epi64(unpack64::<true>(from, high_width, 1), shift));
             }
-            positions.iter().zip(parts).for_each(|(p, part)| codes[*p as usize] |= part);
+            parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
         }
     }
 }
@@ -618,8 +629,8 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u16; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
-        lanes16::split(codes, width, positions, highs)
+    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -629,8 +640,8 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        lanes16::merge(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::merge(codes, width, masks, highs, high_width);
     }
 }
 

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, load, store};
-use super::{HIGHS, POSITIONS, SideBySide};
+use super::{HIGHS, Masks, SideBySide};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 /// For each set of eight lanes their numbers, a byte each; zeros follow.
@@ -208,12 +208,12 @@ macro_rules! choose {
 
             /// See `Simd::split`.
             #[inline(always)]
-            pub fn split(codes: &[$w; $s], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [$w; HIGHS]) -> usize {
-                const { assert!(HIGHS >= MAX_EXCEPTIONS + 2 * LANES.next_multiple_of(8) && POSITIONS >= MAX_EXCEPTIONS + 8) };
+            pub fn split(codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+                const { assert!(HIGHS >= MAX_EXCEPTIONS + 2 * LANES.next_multiple_of(8)) };
                 let shift = width as i32;
                 let mut count = 0;
-                // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `positions` and
-                // in `highs`.
+                let mut masks: Masks = [0; _];
+                // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let shift = _mm_cvtsi32_si128(shift);
                     for i in 0..$s / LANES {
@@ -223,9 +223,7 @@ macro_rules! choose {
                         let lanes = _mm_loadl_epi64($listed.0[wide as usize].as_ptr().cast());
                         let parts = _mm256_permutevar8x32_epi32(parts, _mm256_cvtepu8_epi32(lanes));
                         store(highs.as_mut_ptr().add(at), parts);
-                        let numbers = u64::from_le_bytes(LISTED.0[wide as usize]);
-                        let numbers = numbers + (i * LANES) as u64 * 0x0101_0101_0101_0101;
-                        positions.as_mut_ptr().add(at).cast::<u64>().write_unaligned(numbers.to_le());
+                        masks[i * LANES / 64] |= u64::from(wide as u8) << (i * LANES % 64);
                         count += wide.count_ones() as usize;
                     }
                     // Zeros behind the last: packed, they complete its byte.
@@ -233,7 +231,7 @@ macro_rules! choose {
                     store(at, _mm256_setzero_si256());
                     store(at.add(8 - LANES), _mm256_setzero_si256());
                 }
-                count
+                masks
             }
         }
     };

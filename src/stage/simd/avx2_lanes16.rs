@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use super::avx2_choose::LISTED;
-use super::{HIGHS, POSITIONS, room, scalar};
+use super::{HIGHS, Masks, count_of, positions, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 const LANES: usize = 16;
@@ -221,7 +221,7 @@ pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
     }
 }
 
-/// For each eight lanes of 32 codes those that have a bit in `parts`, as bits: lanes 0 …, 16 …, 8 … and 24 ….
+/// A bit for each of 32 codes: whether there is one in its part.
 ///
 /// # Safety
 /// The processor has the level's features.
@@ -230,62 +230,54 @@ unsafe fn nonzero(parts: [__m256i; 2]) -> u32 {
     // SAFETY: as the caller promises.
     unsafe {
         let zero = |i: usize| _mm256_cmpeq_epi16(parts[i], _mm256_setzero_si256());
-        !_mm256_movemask_epi8(_mm256_packs_epi16(zero(0), zero(1))) as u32
+        let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(zero(0), zero(1)));
+        !_mm256_movemask_epi8(bytes) as u32
     }
 }
 
 /// See `Simd::split`.
 #[inline(always)]
-pub fn split<const S: usize>(
-    codes: &[u16; S],
-    width: u32,
-    positions: &mut [u8; POSITIONS],
-    highs: &mut [u16; HIGHS],
-) -> usize {
-    const { assert!(S.is_multiple_of(32) && S <= 512 && HIGHS >= MAX_EXCEPTIONS + 8 && POSITIONS >= MAX_EXCEPTIONS + 8) };
-    let mut wide = [0u32; 16];
-    // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `positions` and in
-    // `highs`.
+pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+    const { assert!(S.is_multiple_of(32) && HIGHS >= MAX_EXCEPTIONS + 8) };
+    let mut masks: Masks = [0; _];
+    // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let shift = _mm_cvtsi32_si128(width as i32);
         let parts = |i: usize| _mm256_srl_epi16(load(codes.as_ptr().add(i * LANES)), shift);
-        for (i, wide) in wide[..S / 32].iter_mut().enumerate() {
-            *wide = nonzero([parts(2 * i), parts(2 * i + 1)]);
+        for i in 0..S / 32 {
+            masks[i / 2] |= u64::from(nonzero([parts(2 * i), parts(2 * i + 1)])) << (i % 2 * 32);
         }
-        let count = wide.iter().map(|m| m.count_ones() as usize).sum();
-        if count > MAX_EXCEPTIONS {
-            return count;
+        if count_of::<S>(&masks) > MAX_EXCEPTIONS {
+            return masks;
         }
         let mut at = 0;
         for i in 0..S / LANES {
-            let sets = wide[i / 2] >> (i % 2 * 8);
-            let (low, high) = (sets as u8, (sets >> 16) as u8);
+            let sets = masks[i / 4] >> (i % 4 * LANES);
+            let (low, high) = (sets as u8, (sets >> 8) as u8);
             let lanes = |set: u8| _mm_loadl_epi64(LISTED.0[set as usize].as_ptr().cast());
             let lanes = _mm_unpacklo_epi64(lanes(low), lanes(high));
             // Both bytes of each lane.
             let bytes = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(lanes), _mm256_set1_epi16(0x0202));
             let bytes = _mm256_add_epi16(bytes, _mm256_set1_epi16(0x0100));
             let parts = _mm256_shuffle_epi8(parts(i), bytes);
-            let first = _mm_add_epi8(_mm_set1_epi8((i * LANES) as i8), _mm_set_epi64x(0x0808_0808_0808_0808, 0));
-            let numbers = _mm_add_epi8(lanes, first);
             let middle = at + low.count_ones() as usize;
-            _mm_storel_epi64(positions.as_mut_ptr().add(at).cast(), numbers);
             _mm_storeu_si128(highs.as_mut_ptr().add(at).cast(), _mm256_castsi256_si128(parts));
-            _mm_storeh_pd(positions.as_mut_ptr().add(middle).cast(), _mm_castsi128_pd(numbers));
             _mm_storeu_si128(highs.as_mut_ptr().add(middle).cast(), _mm256_extracti128_si256::<1>(parts));
             at = middle + high.count_ones() as usize;
         }
         // Zeros behind the last: packed, they complete its byte.
         _mm_storeu_si128(highs.as_mut_ptr().add(at).cast(), _mm_setzero_si128());
-        count
+        masks
     }
 }
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-    room((positions.len() * high_width as usize).div_ceil(8), highs);
-    for (i, positions) in positions.chunks(LANES).enumerate() {
+pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    let count = count_of::<S>(masks);
+    room((count * high_width as usize).div_ceil(8), highs);
+    let mut positions = positions(masks);
+    for i in 0..count.div_ceil(LANES) {
         let mut parts = [0; LANES];
         // SAFETY: see above; from 2 · high_width · i on, where a high part begins, high_width + 16 bytes are in `highs`.
         unsafe {
@@ -296,6 +288,6 @@ pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8],
             };
             store(parts.as_mut_ptr(), _mm256_sll_epi16(v, _mm_cvtsi32_si128(width as i32)));
         }
-        positions.iter().zip(parts).for_each(|(p, part)| codes[*p as usize] |= part);
+        parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
     }
 }

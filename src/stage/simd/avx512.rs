@@ -11,8 +11,7 @@ use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
 use super::avx512_quarter as quarter;
 use super::avx512_unpack::{unpack8s, unpack16s, unpack32, unpack64};
-use super::scalar;
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel, Staged, room};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, room};
 use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -224,20 +223,24 @@ impl SimdLevel for Avx512 {
         lanes16::running_sums(numbers, start)
     }
 
-    // For up to 64 positions one comparison with the positions one place on, S behind the last one.
     #[inline(always)]
-    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
-        if positions.len() > 64 || S > usize::from(u8::MAX) {
-            return scalar::ascend_below::<S>(positions);
-        }
-        // SAFETY: only code of this level calls this; masked loads touch the positions alone.
+    fn flags(masks: &Masks) -> u32 {
+        // SAFETY: only code of this level calls this; masks are 32 bytes.
         unsafe {
-            let present = _bzhi_u64(u64::MAX, positions.len() as u32);
-            let this = _mm512_maskz_loadu_epi8(present, positions.as_ptr().cast());
-            let next = positions.as_ptr().wrapping_add(1).cast();
-            let next = _mm512_mask_loadu_epi8(_mm512_set1_epi8(S as i8), present >> 1, next);
-            _mm512_mask_cmpge_epu8_mask(present, this, next) == 0
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_test_epi8_mask(masks, masks)
         }
+    }
+
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        let mut all = [0; EIGHTS];
+        // SAFETY: only code of this level calls this; masks are 32 bytes, and as many are stored.
+        unsafe {
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
+        }
+        all
     }
 
     // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for both to arrive in the cache,
@@ -318,8 +321,8 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u32; 128], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u32; HIGHS]) -> usize {
-        lanes32::split(codes, width, positions, highs)
+    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -329,8 +332,8 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u32; 128], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        exceptions::merge32(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::merge32(codes, width, masks, highs, high_width);
     }
 }
 
@@ -394,8 +397,8 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u64; 64], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u64; HIGHS]) -> usize {
-        lanes64::split(codes, width, positions, highs)
+    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -405,8 +408,8 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u64; 64], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        exceptions::merge64(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::merge64(codes, width, masks, highs, high_width);
     }
 }
 
@@ -437,8 +440,8 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        lanes16::merge(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::merge(codes, width, masks, highs, high_width);
     }
 
     #[inline(always)]
@@ -452,8 +455,8 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u16; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [u16; HIGHS]) -> usize {
-        lanes16::split(codes, width, positions, highs)
+    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::split(codes, width, highs)
     }
 
     #[inline(always)]
@@ -475,7 +478,7 @@ impl<const S: usize> Simd<u8, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u8; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        lanes8::merge(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes8::merge(codes, width, masks, highs, high_width);
     }
 }

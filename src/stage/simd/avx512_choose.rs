@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::avx512::{Lanes, right32, right64};
-use super::{HIGHS, POSITIONS};
+use super::{HIGHS, Masks, count_of};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 /// Of the 64-bit lanes of two vectors, taken in pairs, the second pair of each two.
@@ -35,31 +35,6 @@ unsafe fn sample64(x: *const u64) -> __m512i {
         let v = |i: usize| _mm512_loadu_si512(x.add(8 * i).cast());
         let odd = |i| _mm512_unpackhi_epi64(v(i), v(i + 1));
         _mm512_permutex2var_epi64(odd(0), SECOND_PAIRS.load(), odd(2))
-    }
-}
-
-/// The positions of the set bits of `masks`, 64 a word, at most `MAX_EXCEPTIONS`.
-#[inline(always)]
-pub(super) fn list_positions(masks: &[u64], positions: &mut [u8; POSITIONS]) {
-    const BYTES: Lanes<u8, 64> = {
-        let mut b = [0; 64];
-        let mut i = 0;
-        while i < 64 {
-            b[i] = i as u8;
-            i += 1;
-        }
-        Lanes(b)
-    };
-    let mut count = 0;
-    for (block, mask) in masks.iter().enumerate() {
-        assert!(count + 64 <= POSITIONS);
-        // SAFETY: 64 bytes from `count` on are in `positions`.
-        unsafe {
-            let numbers = _mm512_add_epi8(BYTES.load(), _mm512_set1_epi8((64 * block) as i8));
-            let listed = _mm512_maskz_compress_epi8(*mask, numbers);
-            _mm512_storeu_si512(positions.as_mut_ptr().add(count).cast(), listed);
-        }
-        count += mask.count_ones() as usize;
     }
 }
 
@@ -104,14 +79,8 @@ macro_rules! choose {
 
             /// See `Simd::split`.
             #[inline(always)]
-            pub fn split(
-                codes: &[$w; $s],
-                width: u32,
-                positions: &mut [u8; POSITIONS],
-                highs: &mut [$w; HIGHS],
-            ) -> usize {
-                let mut masks = [0u64; $s / 64];
-                let mut count = 0;
+            pub fn split(codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+                let mut masks: Masks = [0; _];
                 // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let limit = $set1(((1u128 << width) - 1) as _);
@@ -120,9 +89,8 @@ macro_rules! choose {
                         let wide = u64::from($cmpgt(v(i), limit));
                         masks[i * LANES / 64] |= wide << (i * LANES % 64);
                     }
-                    count += masks.iter().map(|m| m.count_ones() as usize).sum::<usize>();
-                    if count > MAX_EXCEPTIONS {
-                        return count;
+                    if count_of::<$s>(&masks) > MAX_EXCEPTIONS {
+                        return masks;
                     }
                     const { assert!(HIGHS >= MAX_EXCEPTIONS + LANES) };
                     let shift = $set1(width as _);
@@ -135,9 +103,8 @@ macro_rules! choose {
                         at += wide.count_ones() as usize;
                     }
                     _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), _mm512_setzero_si512());
+                    masks
                 }
-                list_positions(&masks, positions);
-                count
             }
         }
     };

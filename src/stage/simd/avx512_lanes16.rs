@@ -4,10 +4,8 @@
 use std::arch::x86_64::*;
 
 use super::avx512::{Lanes, opaque};
-use super::avx512_choose::list_positions;
-use super::avx512_exceptions::{Parts, merge_few, position_masks};
 use super::avx512_unpack::{Unpack, unpack_table};
-use super::{HIGHS, POSITIONS, room, scalar};
+use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 const LANES: usize = 32;
@@ -178,14 +176,9 @@ pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
 
 /// See `Simd::split`.
 #[inline(always)]
-pub fn split<const S: usize>(
-    codes: &[u16; S],
-    width: u32,
-    positions: &mut [u8; POSITIONS],
-    highs: &mut [u16; HIGHS],
-) -> usize {
-    const { assert!(S.is_multiple_of(2 * LANES) && S <= 512 && HIGHS >= MAX_EXCEPTIONS + LANES) };
-    let mut masks = [0u64; 8];
+pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+    const { assert!(S.is_multiple_of(2 * LANES) && HIGHS >= MAX_EXCEPTIONS + LANES) };
+    let mut masks: Masks = [0; _];
     // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
@@ -193,9 +186,8 @@ pub fn split<const S: usize>(
         for i in 0..S / LANES {
             masks[i / 2] |= u64::from(_mm512_cmpgt_epu16_mask(v(i), limit)) << (i % 2 * LANES);
         }
-        let count = masks.iter().map(|m| m.count_ones() as usize).sum();
-        if count > MAX_EXCEPTIONS {
-            return count;
+        if count_of::<S>(&masks) > MAX_EXCEPTIONS {
+            return masks;
         }
         let shift = _mm512_set1_epi16(width as i16);
         let mut at = 0;
@@ -207,8 +199,7 @@ pub fn split<const S: usize>(
             at += wide.count_ones() as usize;
         }
         _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), _mm512_setzero_si512());
-        list_positions(&masks[..S / 64], positions);
-        count
+        masks
     }
 }
 
@@ -225,22 +216,12 @@ static ASCENDING: [u16; MAX_EXCEPTIONS + LANES] = {
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
+pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
     // One vector holds the high parts; more are rare.
-    if positions.len() > LANES {
-        return scalar::merge(codes, width, positions, highs, high_width);
+    if count_of::<S>(masks) > LANES {
+        return scalar::merge(codes, width, masks, highs, high_width);
     }
     room(64, highs);
-    if S > 128 {
-        let mut parts = Parts([0; LANES]);
-        // SAFETY: only code of this level calls this; 64 bytes are in `highs`.
-        unsafe {
-            let v = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
-            _mm512_store_si512(parts.0.as_mut_ptr().cast(), v);
-        }
-        return merge_few(codes, positions, &parts.0);
-    }
-    let masks = position_masks::<S>(positions);
     let mut before = 0;
     // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
     unsafe {

@@ -7,8 +7,8 @@
 use std::arch::x86_64::*;
 
 use super::avx512::Lanes;
-use super::avx512_exceptions::{ASCENDING, position_masks};
-use super::{room, scalar};
+use super::avx512_exceptions::ASCENDING;
+use super::{Masks, count_of, room, scalar};
 use crate::format::constants::MAX_EXCEPTIONS;
 
 const LANES: usize = 64;
@@ -66,22 +66,22 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-    if positions.len() > MAX_EXCEPTIONS || S > 128 {
-        return scalar::merge(codes, width, positions, highs, high_width);
+pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    if count_of::<S>(masks) > MAX_EXCEPTIONS {
+        return scalar::merge(codes, width, masks, highs, high_width);
     }
     room(64, highs);
+    let mut before = 0;
     // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
         let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
-        let masks = position_masks::<S>(positions);
-        let before = masks[0].count_ones() as usize;
-        assert!(before <= MAX_EXCEPTIONS);
-        let rest = _mm512_permutexvar_epi8(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), all);
-        for (i, (mask, parts)) in masks.into_iter().zip([all, rest]).take(S / LANES).enumerate() {
+        for (i, mask) in masks[..S / LANES].iter().enumerate() {
+            assert!(before <= MAX_EXCEPTIONS);
+            let rest = _mm512_permutexvar_epi8(_mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()), all);
             let at = codes.as_mut_ptr().add(LANES * i).cast();
-            _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), _mm512_maskz_expand_epi8(mask, parts)));
+            _mm512_storeu_si512(at, _mm512_or_si512(_mm512_loadu_si512(at), _mm512_maskz_expand_epi8(*mask, rest)));
+            before += mask.count_ones() as usize;
         }
     }
 }

@@ -30,18 +30,39 @@ mod tests;
 
 use super::stream::{self, Line, bytes};
 use super::word::Word;
-use crate::format::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::format::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
 
 /// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
-/// Room for a list of positions, and what is written behind it.
-pub const POSITIONS: usize = MAX_EXCEPTIONS + 64;
+/// The most eights that a subchunk has exceptions in: those of words of 16 bits.
+pub const EIGHTS: usize = SUBCHUNK_BYTES / 2 / EIGHT;
+/// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
+pub type Masks = [u64; EIGHTS * EIGHT / 64];
 /// Room for a list of high parts, and what is written behind it.
 pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
 const SLACK: usize = 64;
+
+/// How many exceptions there are among S values.
+#[inline(always)]
+pub fn count_of<const S: usize>(masks: &Masks) -> usize {
+    masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
+}
+
+/// The positions of exceptions.
+#[inline(always)]
+pub fn positions(masks: &Masks) -> impl Iterator<Item = usize> {
+    (0..).zip(masks).flat_map(|(k, mask)| {
+        let mut rest = *mask;
+        std::iter::from_fn(move || {
+            let at = (rest != 0).then(|| 64 * k + rest.trailing_zeros() as usize);
+            rest &= rest.wrapping_sub(1);
+            at
+        })
+    })
+}
 
 /// Checks that there are `packed` bytes and the slack.
 #[inline(always)]
@@ -104,10 +125,16 @@ pub trait SimdLevel {
         scalar::running_sums(numbers, start)
     }
 
-    /// Whether each of the positions is greater than the one before it, and the last one less than S.
+    /// Bit j says whether byte j, the mask of an eight, is other than 0.
     #[inline(always)]
-    fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
-        scalar::ascend_below::<S>(positions)
+    fn flags(masks: &Masks) -> u32 {
+        scalar::flags(masks)
+    }
+
+    /// The bytes of the eights that have `flags`, one behind the other, and anything behind them.
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        scalar::squeeze(masks, flags)
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `stage::stream` does; to be called for all subchunks in their order.
@@ -181,11 +208,11 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::widths(codes, widths);
     }
 
-    /// Lists the codes that have more than `width` bits: their positions, and what they hold above the low `width` bits. Returns how
-    /// many there are; if these are more than `MAX_EXCEPTIONS`, the lists are worth nothing.
+    /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the low `width` bits, if they
+    /// are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
-    fn split(codes: &[W; S], width: u32, positions: &mut [u8; POSITIONS], highs: &mut [W; HIGHS]) -> usize {
-        scalar::split(codes, width, positions, highs)
+    fn split(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        scalar::split(codes, width, highs)
     }
 
     /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
@@ -195,9 +222,9 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::pack_highs(highs, count, n, out)
     }
 
-    /// Adds the high parts to the codes at the positions (ascending, below S), above their low `width` bits.
+    /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
     #[inline(always)]
-    fn merge(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-        scalar::merge(codes, width, positions, highs, high_width);
+    fn merge(codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        scalar::merge(codes, width, masks, highs, high_width);
     }
 }

@@ -1,8 +1,8 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{HIGHS, POSITIONS, SideBySide, Simd, SimdLevel};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, positions};
 use crate::format::Subchunks;
-use crate::format::constants::{MAX_EXCEPTIONS, MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
+use crate::format::constants::{MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::stage::exponent;
 use crate::stage::word::Word;
 
@@ -165,21 +165,11 @@ pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> 
 
 /// See `Simd::split`.
 #[inline(always)]
-pub fn split<W: Word, const S: usize>(
-    codes: &[W; S],
-    width: u32,
-    positions: &mut [u8; POSITIONS],
-    highs: &mut [W; HIGHS],
-) -> usize {
-    let count = codes.iter().map(|c| usize::from(*c >> width != W::ZERO)).sum();
-    if count <= MAX_EXCEPTIONS {
-        let above = codes.iter().enumerate().filter(|(_, c)| **c >> width != W::ZERO);
-        for (k, (i, c)) in above.enumerate() {
-            positions[k] = i as u8;
-            highs[k] = *c >> width;
-        }
-    }
-    count
+pub fn split<W: Word, const S: usize>(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+    let mut masks: Masks = [0; _];
+    codes.iter().enumerate().for_each(|(i, c)| masks[i / 64] |= u64::from(*c >> width != W::ZERO) << (i % 64));
+    positions(&masks).zip(highs).for_each(|(i, high)| *high = codes[i] >> width);
+    masks
 }
 
 /// See `Simd::pack_highs`.
@@ -213,18 +203,27 @@ pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] 
     })
 }
 
-/// See `SimdLevel::ascend_below`.
+/// See `SimdLevel::flags`.
 #[inline(always)]
-pub fn ascend_below<const S: usize>(positions: &[u8]) -> bool {
-    positions.last().is_none_or(|last| usize::from(*last) < S) && positions.windows(2).all(|p| p[0] < p[1])
+pub fn flags(masks: &Masks) -> u32 {
+    let bytes = masks.iter().flat_map(|m| m.to_le_bytes());
+    bytes.enumerate().fold(0, |flags, (j, mask)| flags | u32::from(mask != 0) << j)
+}
+
+/// See `SimdLevel::squeeze`.
+#[inline(always)]
+pub fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+    let mut all = [0; EIGHTS];
+    Subchunks(flags).zip(&mut all).for_each(|(j, byte)| *byte = (masks[j / 8] >> (j % 8 * 8)) as u8);
+    all
 }
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<W: Word, const S: usize>(codes: &mut [W; S], width: u32, positions: &[u8], highs: &[u8], high_width: u32) {
-    for (i, p) in positions.iter().enumerate() {
-        let high = W::from_u64(bits_at(highs, i * high_width as usize, high_width));
-        codes[*p as usize] = codes[*p as usize] | high << width;
+pub fn merge<W: Word, const S: usize>(codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    for (k, i) in positions(masks).enumerate() {
+        let high = W::from_u64(bits_at(highs, k * high_width as usize, high_width));
+        codes[i] = codes[i] | high << width;
     }
 }
 
