@@ -61,7 +61,7 @@ impl<W: Word> Parts<W> {
         let mut tail = &body[CHUNK_HEADER_BYTES + self.header.payload_units as usize * ALIGN..];
         self.read_bases::<S, P>(&mut tail, readable, len)?;
         self.read_descriptors::<S, P>(&mut tail, body)?;
-        self.read_exceptions::<S, P>(&mut tail, body)?;
+        self.read_exceptions::<S, P>(&mut tail, readable, body)?;
         if tail.len() >= ALIGN {
             return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
         }
@@ -119,7 +119,12 @@ impl<W: Word> Parts<W> {
     }
 
     #[inline(always)]
-    fn read_exceptions<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
+    fn read_exceptions<const S: usize, P: Simd<W, S>>(
+        &mut self,
+        tail: &mut &[u8],
+        readable: &[u8],
+        body: &[u8],
+    ) -> Result<()> {
         let patched = self.header.patched;
         self.full = self.widths;
         if patched == 0 {
@@ -139,7 +144,7 @@ impl<W: Word> Parts<W> {
         if wrong != 0 {
             return fail!(Corrupt, "high parts of {:?} bits above {:?}", self.high_widths, self.widths);
         }
-        self.read_masks::<S, P>(tail)?;
+        self.read_masks::<S, P>(tail, readable, body.len())?;
         self.find_highs::<S>(tail, body)?;
         self.widest = self.full.into_iter().fold(0, u8::max).into();
         Ok(())
@@ -147,13 +152,22 @@ impl<W: Word> Parts<W> {
 
     /// Which values of the patched subchunks are exceptions.
     #[inline(always)]
-    fn read_masks<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8]) -> Result<()> {
+    fn read_masks<const S: usize, P: Simd<W, S>>(
+        &mut self,
+        tail: &mut &[u8],
+        mut readable: &[u8],
+        len: usize,
+    ) -> Result<()> {
         let flag_bytes = S / EIGHT / 8;
         let flags = take(tail, self.header.patched.count_ones() as usize * flag_bytes)?;
+        // What is behind a list may be read: from there on a load need not ask where it ends.
+        readable = &readable[len - tail.len()..];
         let mut is_wrong = false;
         for (s, flags) in Subchunks(self.header.patched).zip(flags.chunks_exact(flag_bytes)) {
             let flags = flags.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte));
-            let bytes = P::spread(flags, take(tail, flags.count_ones() as usize)?);
+            let count = take(tail, flags.count_ones() as usize)?.len();
+            let bytes = P::spread(flags, readable);
+            readable = &readable[count..];
             let mut masks: Masks = [0; _];
             masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, eight)| *mask = u64::from_le_bytes(*eight));
             is_wrong |= flags == 0 || P::flags(&masks) != flags;

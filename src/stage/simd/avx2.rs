@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, positions, room};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::stage::stream::{self, Line, bytes};
 
@@ -370,14 +370,15 @@ impl SimdLevel for Avx2 {
 
     #[inline(always)]
     fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-        let mut padded = [0; SUBCHUNKS + 8];
-        padded[..list.len()].copy_from_slice(list);
-        let (mut all, mut at) = ([0; SUBCHUNKS], 0);
+        let (mut all, mut rest) = ([0; SUBCHUNKS], list);
         for (eight, of) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
-            let listed = u64::from_le_bytes(*padded[at..].first_chunk().expect("eight more"));
+            let listed = match rest.first_chunk() {
+                Some(listed) => u64::from_le_bytes(*listed),
+                None => rest.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
+            };
             // SAFETY: only code of this level calls this.
             *eight = unsafe { _pdep_u64(listed, bytes_of_flags(of)) }.to_le_bytes();
-            at += of.count_ones() as usize;
+            rest = &rest[of.count_ones() as usize..];
         }
         all
     }
@@ -395,8 +396,11 @@ impl SimdLevel for Avx2 {
 
     #[inline(always)]
     fn flags(masks: &Masks) -> u32 {
-        // SAFETY: only code of this level calls this; masks are 32 bytes.
-        unsafe { !_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(masks.as_ptr()), _mm256_setzero_si256())) as u32 }
+        let [a, b, c, d] = masks.map(|mask| mask as i64);
+        // SAFETY: only code of this level calls this. Not a load: masks that were just stored word by word would have to arrive in the cache first.
+        unsafe {
+            !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_set_epi64x(d, c, b, a), _mm256_setzero_si256())) as u32
+        }
     }
 
     #[inline(always)]
@@ -490,17 +494,16 @@ impl Simd<u32, 128> for Avx2 {
     fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<128>(masks);
         room((count * high_width as usize).div_ceil(8), highs);
-        let mut positions = positions(masks);
-        for i in 0..count.div_ceil(8) {
-            let mut parts = [0; 8];
+        let mut parts = [0; 128];
+        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
             // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
             unsafe {
                 let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
                 store(parts.as_mut_ptr(), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
             }
-            parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
         }
+        scalar::place(codes, masks, &parts);
     }
 }
 
@@ -582,9 +585,8 @@ impl Simd<u64, 64> for Avx2 {
     fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<64>(masks);
         room((count * high_width as usize).div_ceil(8) + 32, highs);
-        let mut positions = positions(masks);
-        for i in 0..count.div_ceil(8) {
-            let mut parts = [0; 8];
+        let mut parts = [0; 64];
+        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
             // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
             unsafe {
@@ -592,8 +594,8 @@ impl Simd<u64, 64> for Avx2 {
                 store(parts.as_mut_ptr(), _mm256_sll_epi64(unpack64::<true>(from, high_width, 0), shift));
                 store(parts.as_mut_ptr().add(4), _mm256_sll_epi64(unpack64::<true>(from, high_width, 1), shift));
             }
-            parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
         }
+        scalar::place(codes, masks, &parts);
     }
 }
 

@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use super::avx2_choose::LISTED;
-use super::{HIGHS, Masks, count_of, positions, room, scalar};
+use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::format::constants::{MAX_EXCEPTIONS, SAMPLE};
 
 const LANES: usize = 16;
@@ -276,9 +276,8 @@ pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIG
 pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
     let count = count_of::<S>(masks);
     room((count * high_width as usize).div_ceil(8), highs);
-    let mut positions = positions(masks);
-    for i in 0..count.div_ceil(LANES) {
-        let mut parts = [0; LANES];
+    let mut parts = [0; S];
+    for (i, parts) in parts.chunks_exact_mut(LANES).take(count.div_ceil(LANES)).enumerate() {
         // SAFETY: see above; from 2 · high_width · i on, where a high part begins, high_width + 16 bytes are in `highs`.
         unsafe {
             let from = highs.as_ptr().add(2 * high_width as usize * i);
@@ -288,6 +287,6 @@ pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, hi
             };
             store(parts.as_mut_ptr(), _mm256_sll_epi16(v, _mm_cvtsi32_si128(width as i32)));
         }
-        parts.into_iter().zip(&mut positions).for_each(|(part, p)| codes[p] |= part);
     }
+    scalar::place(codes, masks, &parts);
 }

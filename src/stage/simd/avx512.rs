@@ -207,12 +207,12 @@ impl SimdLevel for Avx512 {
     #[inline(always)]
     fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         const { assert!(SUBCHUNKS == 32) };
-        assert!(list.len() <= SUBCHUNKS);
+        let count = of.count_ones();
+        assert!(list.len() >= count as usize);
         let mut all = [0; SUBCHUNKS];
-        // SAFETY: only code of this level calls this; the masked load touches the list alone, and as many bytes as `all` has are stored.
+        // SAFETY: only code of this level calls this; the masked load touches what is asserted, and as many bytes as `all` has are stored.
         unsafe {
-            let listed = (u64::from(u32::MAX) >> (SUBCHUNKS - list.len())) as u32;
-            let list = _mm256_maskz_loadu_epi8(listed, list.as_ptr().cast());
+            let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
             _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
         }
         all

@@ -113,7 +113,7 @@ pub trait SimdLevel {
         scalar::sum_up_bytes(start, twice, codes, sums);
     }
 
-    /// The numbers of the subchunks `of`, one behind the other in `list`, each in its subchunk's place; 0 in the others.
+    /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0 in the others.
     #[inline(always)]
     fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         scalar::spread(of, list)

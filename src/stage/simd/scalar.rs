@@ -185,7 +185,7 @@ pub fn pack_highs<W: Word>(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [
 pub fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
     let mut all = [0; SUBCHUNKS];
     if of == u32::MAX {
-        all.copy_from_slice(list);
+        all.copy_from_slice(&list[..SUBCHUNKS]);
     } else {
         Subchunks(of).zip(list).for_each(|(s, n)| all[s] = *n);
     }
@@ -224,6 +224,22 @@ pub fn merge<W: Word, const S: usize>(codes: &mut [W; S], width: u32, masks: &Ma
     for (k, i) in positions(masks).enumerate() {
         let high = W::from_u64(bits_at(highs, k * high_width as usize, high_width));
         codes[i] = codes[i] | high << width;
+    }
+}
+
+/// Adds the parts to the codes that `masks` tell, one after the other; as many as there are, at most N.
+#[inline(always)]
+pub fn place<W: Word, const S: usize, const N: usize>(codes: &mut [W; S], masks: &Masks, parts: &[W; N]) {
+    const { assert!(N.is_power_of_two()) };
+    let mut k = 0;
+    for (codes, mask) in codes.as_chunks_mut::<64>().0.iter_mut().zip(masks) {
+        let mut rest = *mask;
+        while rest != 0 {
+            let code = &mut codes[rest.trailing_zeros() as usize];
+            *code = *code | parts[k % N];
+            k += 1;
+            rest &= rest - 1;
+        }
     }
 }
 
