@@ -132,7 +132,7 @@ impl<W: Word> Parts<W> {
         }
         let n = patched.count_ones() as usize;
         self.high_widths = P::spread(patched, take(tail, n)?);
-        let is_patched = P::spread(patched, &[1; SUBCHUNKS][..n]);
+        let is_patched = P::spread(patched, &[1; SUBCHUNKS]);
         let mut wrong = 0;
         for (s, is_patched) in is_patched.into_iter().enumerate() {
             self.full[s] = self.full[s].wrapping_add(self.high_widths[s]);

@@ -51,19 +51,6 @@ pub fn count_of<const S: usize>(masks: &Masks) -> usize {
     masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
 }
 
-/// The positions of exceptions.
-#[inline(always)]
-pub fn positions(masks: &Masks) -> impl Iterator<Item = usize> {
-    (0..).zip(masks).flat_map(|(k, mask)| {
-        let mut rest = *mask;
-        std::iter::from_fn(move || {
-            let at = (rest != 0).then(|| 64 * k + rest.trailing_zeros() as usize);
-            rest &= rest.wrapping_sub(1);
-            at
-        })
-    })
-}
-
 /// Checks that there are `packed` bytes and the slack.
 #[inline(always)]
 fn room(packed: usize, bytes: &[u8]) {

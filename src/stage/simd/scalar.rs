@@ -1,6 +1,6 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, positions};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel};
 use crate::format::Subchunks;
 use crate::format::constants::{MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
 use crate::stage::exponent;
@@ -161,6 +161,19 @@ pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> 
         (0..SUBCHUNKS).for_each(|s| counts[s] += u8::from(row[s] > limits[s]));
     }
     counts
+}
+
+/// The positions of exceptions.
+#[inline(always)]
+pub fn positions(masks: &Masks) -> impl Iterator<Item = usize> {
+    (0..).zip(masks).flat_map(|(k, mask)| {
+        let mut rest = *mask;
+        std::iter::from_fn(move || {
+            let at = (rest != 0).then(|| 64 * k + rest.trailing_zeros() as usize);
+            rest &= rest.wrapping_sub(1);
+            at
+        })
+    })
 }
 
 /// See `Simd::split`.

@@ -2,7 +2,7 @@
 
 use super::avx2::Avx2;
 use super::avx512::Avx512;
-use super::scalar::{BitWriter, Scalar};
+use super::scalar::{BitWriter, Scalar, positions};
 use super::*;
 use crate::codec::sleek::Level;
 use crate::format::constants::SAMPLE;
