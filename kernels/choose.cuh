@@ -23,6 +23,7 @@ template <class T> DEV u32 exception_bytes(u32 count, u32 eights, u32 high) { re
 template <class T> struct Survey {
     typename T::Word first, least;
     typename T::Word spread;    // the largest value's offset from the least
+    typename T::Word origin;    // what all are counted from
     typename T::Word any;       // OR of the codes
 
     DEV u32 plain() const { return width_of(spread); }    // of the offsets
@@ -44,7 +45,7 @@ template <class T> DEV typename T::Word half_code(typename T::Word x) {
 // The codes of a warp's subchunks are on its stage in two orders: a lane writes a vector of each subchunk, and reads a strip, which is 8 vectors of
 // one. The first of all strips lie beside each other, then the second, and so on, and a gap behind each of these rows has neither order meet in one
 // bank.
-enum { STRIP_VECTORS = 8, STAGE_VECTORS = STRIP_VECTORS * (32 + 1) };
+enum { STRIP_VECTORS = 8, STAGE_VECTORS = STRIP_VECTORS * (32 + 2) };
 template <class T> struct Stage {
     typedef typename VectorOf<T>::Type Vector;
     enum { ROW = 32 + 16 / sizeof(Vector), CODE_BYTES = sizeof(Vector) / T::VALUES };
@@ -69,7 +70,8 @@ template <class T> struct Strip {
     DEV Vector before() const { return first[is_first() ? 0 : END - NEXT - 1]; }
     DEV typename T::Word code(u32 i) const {
         enum { BYTES = Stage<T>::CODE_BYTES, GAP = (NEXT - 1) * sizeof(Vector) };    // from a vector's end to the next
-        const void* p = (const u8*)first + i * BYTES + i / T::VALUES * GAP;
+        const u32 of_vector = settled(i & ~(T::VALUES - 1u));
+        const void* p = (const u8*)first + of_vector * (GAP / T::VALUES) + i * BYTES;
         return BYTES == 8 ? (typename T::Word)*(const u64*)p : BYTES == 4 ? (typename T::Word)*(const u32*)p : (typename T::Word)*(const u16*)p;
     }
 };

@@ -40,6 +40,7 @@ struct Job {
     Slot* slot;
     Result* result;
     Plan plan;
+    u64 whole;    // chunks that are whole, of an array that is aligned to 16
 
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
     DEV uint4* records() const { return (uint4*)(item.dst + HEADER_BYTES); }
@@ -51,8 +52,8 @@ struct Job {
     DEV Source source(u64 c) const {
         Source s;
         s.start = item.src + c * CHUNK_BYTES;
-        s.bytes = bytes_of(c);
-        s.whole = uniform(s.bytes == CHUNK_BYTES && ((u64)s.start & 15) == 0);
+        s.whole = uniform(c < whole);
+        s.bytes = s.whole ? CHUNK_BYTES : bytes_of(c);
         return s;
     }
 
@@ -74,6 +75,10 @@ struct Job {
     }
 };
 
+// Once one warp for so many chunks of an array found its bins too far apart for words of 16 bits, nobody tries that again there: both ways together are more
+// than the caches for instructions hold.
+#define CHUNKS_A_LOOSE_WARP 32
+
 // What a block shares, whoever encodes.
 struct Desk {
     Job job;
@@ -83,6 +88,13 @@ struct Desk {
     u32 done;                      // and how many
     u32 last;                      // whether this block closes the stream
     u32 more;                      // whether there was a seat
+    u32 tight;                     // whether words of 16 bits are worth a try for the next one
+
+    // The block's next chunk, by what the counter says.
+    DEV void take(u64 ticket, u32 i) {
+        chunk[i] = ticket % LOOSE;
+        tight = ticket / LOOSE <= job.plan.chunks / CHUNKS_A_LOOSE_WARP;
+    }
 };
 
 // A chunk whose body is done, but not in its place.
@@ -130,8 +142,9 @@ struct Compressor {
             if (lane == 0) {
                 desk.more = more;
                 if (more) {
-                    desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan};
-                    desk.chunk[0] = alone ? before : count_if(true, &desk.job.slot->control.ticket);
+                    desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan, 0};
+                    if (((u64)desk.job.item.src & 15) == 0) desk.job.whole = desk.job.plan.raw_bytes / CHUNK_BYTES;
+                    desk.take(alone ? before : count_if(true, &desk.job.slot->control.ticket), 0);
                 }
             }
         }
@@ -181,8 +194,8 @@ struct Compressor {
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
     DEV void prefetch_ahead(u64 c) const {
-        const u64 ahead = (c + gridDim.x) * CHUNK_BYTES + threadIdx.x * LINE_BYTES;
-        if (ahead < desk.job.plan.raw_bytes) prefetch(desk.job.item.src + ahead);
+        const u64 ahead = c + gridDim.x;
+        if (ahead < desk.job.whole) prefetch(desk.job.item.src + ahead * CHUNK_BYTES + threadIdx.x * LINE_BYTES);
     }
 
     // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For the warps of a block from FIRST on.

@@ -8,6 +8,9 @@ struct F32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { B
 struct F64 { typedef u64 Word; typedef i64 Signed; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
 // Words of F64 that are known to be small enough: a lane's two in 8 bytes.
 struct Small64 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+// Words that take so few bits that differences of their differences, as codes, have no more than 15; a lane's in 8 bytes and in 4.
+struct Tight32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 4, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+struct Tight64 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
 struct F16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
 struct BF16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
 struct B8 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
@@ -19,6 +22,8 @@ struct B8 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BI
 // A lane's words of a subchunk.
 template <class T> struct VectorOf { typedef uint4 Type; };
 template <> struct VectorOf<Small64> { typedef uint2 Type; };
+template <> struct VectorOf<Tight32> { typedef uint2 Type; };
+template <> struct VectorOf<Tight64> { typedef u32 Type; };
 
 template <class T> DEV typename T::Word ones(u32 bits) {
     typedef typename T::Word Word;
@@ -35,6 +40,8 @@ DEV void split(uint4 q, u64 (&v)[2]) {
     v[1] = q.z | (u64)q.w << 32;
 }
 DEV void split(uint2 q, u32 (&v)[2]) { v[0] = q.x; v[1] = q.y; }
+DEV void split(uint2 q, u32 (&v)[4]) { v[0] = q.x & 0xffff; v[1] = q.x >> 16; v[2] = q.y & 0xffff; v[3] = q.y >> 16; }
+DEV void split(u32 q, u32 (&v)[2]) { v[0] = q & 0xffff; v[1] = q >> 16; }
 DEV void split(uint4 q, u32 (&v)[4]) { v[0] = q.x; v[1] = q.y; v[2] = q.z; v[3] = q.w; }
 DEV void split(uint4 q, u32 (&v)[8]) {
     const u32 w[4] = {q.x, q.y, q.z, q.w};

@@ -46,11 +46,12 @@ template <class T> struct Shared {
     uint4 body[BODY_VECTORS];                  // as it is built
     uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
     typename Wide<T>::Places places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];    // of each lane's strip: where there are exceptions, if its subchunk has any
+    u32 before[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];    // and what the subchunk's strips before it have of these, see counts_of
     Vote zeros;                                // zeros that all words of a warp end in
     u32 shift;                                 // so many zeros were dropped; of the first warp, which is the clerk
     Vote inexact;                              // whether rounding would not be exact enough for a warp
     Quantizer<T> quantizer;
-    u32 small[COMPRESS_WARPS];                 // of each warp: whether its codes are words of half the bits
+    u32 size[COMPRESS_WARPS];                  // of each warp: the words that its codes are
     u32 bins[COMPRESS_WARPS];                  // of each warp: what its last numbers took
 };
 
@@ -166,7 +167,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             packed(round, 0) = {desk.chunk[round & 1], 0, entry, 1};
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
-            desk.chunk[~round & 1] = following;
+            desk.take(following, ~round & 1);
         }
         choice = l.choice;
         base = l.base;
@@ -277,10 +278,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // Bits of the element that integer x stands for.
     DEV Word element_of(Word x) const { return quantized() ? quantizer.restore_any(x) : wrap<T>(x << shared.shift); }
 
-    // The subchunk's choice as the others need it, by the lane that keeps it.
-    DEV void tell(const Choice<T>& c, u32 s) const {
+    // The subchunk's choice as the others need it, by the lane that keeps it. `origin`: what the integers were counted from.
+    DEV void tell(const Choice<T>& c, u32 s, Word origin) const {
         shared.told.choice[s] = Chosen::of(c);
-        shared.told.base[s] = wrap<T>(c.base - raised());
+        shared.told.base[s] = wrap<T>(c.base + origin);
     }
     DEV Word raised() const { return quantized() ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
@@ -289,9 +290,42 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         shared.told.first[warp] = first;
     }
 
+    // What words a warp's integers and codes are: as they are, of half the bits, or, where bins are close together, of 16 (tight.cuh).
+    enum { WHOLE, SMALL, TIGHT };
+    template <class W> struct Words { typedef W Type; };
+    // What `f` does with the words of this size; the compiler sees only those that there may be.
+    template <class F> DEV void of_size(u32 size, const F& f) const {
+        if constexpr (USE == BINS)
+            if (uniform(size) == TIGHT) return f(Words<typename TightOf<T>::Type>());
+        if constexpr (T::BITS == 64 && USE != INTEGERS)
+            if (uniform(size) == SMALL) return f(Words<H>());
+        f(Words<T>());
+    }
+    template <class W> static constexpr bool is_tight() { return W::BITS == 16 && T::BITS > 16; }
+    // The warp's integers, and their codes.
+    template <class W> DEV Stage<W> integers() const { return Stage<W>(words); }
+    template <class W> DEV Strip<W> codes() const {
+        if constexpr (is_tight<W>()) return Strip<W>(TightStage<W>::codes(words), lane);
+        return Strip<W>(Stage<W>(words), lane);
+    }
+
     // Bins of the elements in q to the stage. What the words before took is tried first.
-    DEV void quantize(const Integers& integers, uint4 (&q)[PER_WARP], const Source& source, Word& least, Word& most, bool& small) const {
+    DEV void quantize(const Integers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s, Word& most, u32& size) const {
         const u32 before = uniform(shared.bins[warp]);
+        if constexpr (USE == BINS) {
+            if (before == Integers::SURE && uniform(desk.tight)) {
+                u32 low, high;
+                const bool done = integers.tight_to_stage(q, low, high, s.origin);
+                size = TIGHT;
+                s.least = low;
+                most = high;
+                if (uniform(done)) return;
+                s.origin = 0 - raised();
+                __syncwarp();
+                load(q, source);    // again, or there would have to be registers for what is rarely asked for
+                if (lane == 0) add_relaxed(&desk.job.slot->control.ticket, LOOSE);
+            }
+        }
         if (before != Integers::ANY) {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
@@ -299,8 +333,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             if (before == Integers::SURE) done = integers.template to_stage<W, Integers::SURE>(q, low, high);
             else if constexpr (T::BITS == 64) done = integers.template one_by_one<W>(q, low, high);
             else done = integers.checked_bins(q, low, high);
-            small = T::BITS == 64;
-            least = extended(low);
+            size = T::BITS == 64 ? SMALL : WHOLE;
+            s.least = extended(low);
             most = extended(high);
             if (uniform(done)) return;
         }
@@ -308,22 +342,23 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (before != Integers::ANY) load(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-        const bool plain = integers.bins_to_stage(least, most);
-        small = false;
+        const bool plain = integers.bins_to_stage(s.least, most);
+        size = WHOLE;
         __syncwarp();
         // Where bins once were not sure, others will not be either.
         if (lane == 0) shared.bins[warp] = plain ? Integers::CHECKED : Integers::ANY;
     }
     static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
-    // What can be said of the integers before there are codes. Where words of 64 bits take no more than half of them they are `small`.
-    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, bool& small) const {
+    // What can be said of the integers before there are codes.
+    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, u32& size) const {
         const Integers integers = {words, quantizer, lane};
         Survey<T> s;
         Word most;
-        small = false;
+        size = WHOLE;
+        s.origin = 0 - raised();
         if (T::EXPONENT > 0 && together(quantized())) {
             if constexpr (T::BITS == 16) integers.pairs_to_stage(q, s.least, most);
-            else quantize(integers, q, source, s.least, most, small);
+            else quantize(integers, q, source, s, most, size);
         } else {
             integers.template to_stage<T, Integers::NONE>(q, s.least, most);
         }
@@ -331,21 +366,18 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return s;
     }
 
-    // Of small words only the lower halves count.
-    DEV u32 mode_of(const Survey<T>& s, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return ::mode_of<H>(special, Stage<H>(words), lane, (u32)s.first, (u32)s.least);
-        return ::mode_of<T>(special, stage(), lane, s.first, s.least);
-    }
-    // The integers on the stage to their codes. The OR of a subchunk's codes, the width that they speak for, and of small words what was before the strip.
-    DEV Word encode(u32 mode, Word base, bool small, u32& fitting, Before<H>& start) const {
+    // What is known of a strip once it has codes: what was before it, or the codes themselves, where there are registers for these.
+    template <class W, bool IS_TIGHT> struct Kept { typedef Before<W> Type; };
+    template <class W> struct Kept<W, true> { typedef TightStrip<W> Type; };
+    template <class W> using KeptOf = typename Kept<W, is_tight<W>()>::Type;
+
+    // The integers on the stage to their codes. The OR of a subchunk's codes, the width that they speak for, and what is kept of the strip.
+    template <class W> DEV typename W::Word encode(u32 mode, typename W::Word base, u32& fitting, KeptOf<W>& kept) const {
         __syncwarp();    // everyone has seen the integers that others overwrite
-        if (T::BITS == 64 && uniform(small)) return encode_words<H>(mode, (typename H::Word)base, fitting, start);
-        Before<T> nobody_asks;
-        return encode_words<T>(mode, base, fitting, nobody_asks);
-    }
-    template <class W> DEV typename W::Word encode_words(u32 mode, typename W::Word base, u32& fitting, Before<W>& start) const {
         typename Samples<W>::Type samples;
-        typename W::Word any = encode_as<W>(mode, special, Strip<W>(Stage<W>(words), lane), base, samples, start);
+        typename W::Word any;
+        if constexpr (is_tight<W>()) any = encode_tight_as<W>(mode, Strip<W>(integers<W>(), lane), codes<W>(), base, samples, kept);
+        else any = encode_as<W>(mode, special, codes<W>(), base, samples, kept);
         any |= __shfl_sync(FULL, any, lane ^ 1);
         any |= __shfl_sync(FULL, any, lane ^ 2);
         if (W::BITS == 16) any = wrap<W>(any | any >> 16);
@@ -357,45 +389,53 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // The integers of the chunk to codes on the stage, and what is chosen for them.
     DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
         static_assert(PER_WARP == QUARTER && PER_WARP * LANES == 32, "a warp has a quarter");
-        bool small;
-        u32 fitting;
-        Before<H> start;
-        Survey<T> s = survey(q, source, small);
+        u32 size;
+        Survey<T> s = survey(q, source, size);
         __syncwarp();
-        s.first = first_of(lane / LANES, small);
-        if (T::BITS == 64 && lane == 0) shared.small[warp] = small;
+        if ((USE == BINS || T::BITS == 64) && lane == 0) shared.size[warp] = size;
+        of_size(size, [&](auto words) { choose_words<typename decltype(words)::Type>(s); });
+    }
+    template <class W> DEV void choose_words(Survey<T>& s) {
+        s.first = first_of(integers<W>(), lane / LANES);
         const Word least = __shfl_sync(FULL, s.least, 0);
-        tell_same(__all_sync(FULL, s.spread == 0 && s.least == least), wrap<T>(least - raised()));
+        tell_same(__all_sync(FULL, s.spread == 0 && s.least == least), wrap<T>(least + s.origin));
+        u32 fitting;
+        KeptOf<W> kept;
         Choice<T> c;
         if (together(fast())) {
             c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
             c.based = c.mode == MODE_OFFSET;
-            c.width = width_of(encode(uniform(c.mode), c.base, small, fitting, start));
+            c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, fitting, kept));
         } else {
-            const u32 mode = uniform(mode_of(s, small));
-            s.any = encode(mode, mode == MODE_OFFSET ? s.least : s.first, small, fitting, start);
-            c = choose_widths(s, mode, fitting, small, start);
+            const u32 mode = uniform(::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
+            s.any = encode<W>(mode, (typename W::Word)(mode == MODE_OFFSET ? s.least : s.first), fitting, kept);
+            c = choose_widths<W>(s, mode, fitting, kept);
         }
-        if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES);
+        if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES, s.origin);
     }
-    DEV Word first_of(u32 subchunk, bool small) const {
-        if (T::BITS == 64 && uniform(small)) return extended(Stage<Small64>(words).at(subchunk, 0).x);
-        const uint4 q = stage().at(subchunk, 0);
-        return T::BITS == 64 ? q.x | (u64)q.y << 32 : wrap<T>(q.x);
+    static DEV Word first_of(const Stage<Small64>& stage, u32 subchunk) { return extended(stage.at(subchunk, 0).x); }
+    template <class W> static DEV Word first_of(const Stage<W>& stage, u32 subchunk) {
+        typename W::Word x[W::VALUES];
+        split(stage.at(subchunk, 0), x);
+        return x[0];
     }
     DEV Stage<T> stage() const { return Stage<T>(words); }
 
     // Step 3, after codes of more than `fitting` bits were looked for.
-    DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, bool small, const Before<H>& start) {
+    template <class W> DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, const KeptOf<W>& kept) {
         const u32 full = s.full();
         u32 counts = 0;
-        if (T::BITS > 8 && __any_sync(FULL, fitting < full)) counts = T::BITS == 64 && uniform(small) ? find_wide<H>(fitting) : find_wide<T>(fitting);
+        if (T::BITS > 8 && __any_sync(FULL, fitting < full)) counts = find_wide<W>(fitting, kept);
         const Choice<T> c = decide<T>(s, mode, special, fitting, counts);
         __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const bool other = c.mode != mode && full;
-        if (T::BITS == 64 && uniform(small)) {
-            if (uniform(__any_sync(FULL, other))) ::to_offsets<H>(Strip<H>(Stage<H>(words), lane), mode, start, (typename H::Word)s.least, other);
+        if constexpr (is_tight<W>()) {
+            if (uniform(__any_sync(FULL, other))) to_tight_offsets<W>(Strip<W>(integers<W>(), lane), codes<W>(), (u32)s.least, other);
+            return c;
+        }
+        if constexpr (T::BITS == 64 && W::BITS == 32) {
+            if (uniform(__any_sync(FULL, other))) ::to_offsets<W>(codes<W>(), mode, kept, (typename W::Word)s.least, other);
             return c;
         }
         // What the words are to be counted from.
@@ -408,15 +448,15 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
 
     // Finds the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk.
-    template <class W> DEV u32 find_wide(u32 width) {
-        const Strip<W> strip(Stage<W>(words), lane);
+    template <class W> DEV u32 find_wide(u32 width, const KeptOf<W>& kept) {
         typename Wide<W>::Places places;
-        if constexpr (W::BITS == 16) places = wide_pairs(strip, width);
-        else places = wide_codes<W>(strip, width);
+        if constexpr (is_tight<W>()) places = wide_tight<W>(kept, width);
+        else if constexpr (W::BITS == 16) places = wide_pairs(codes<W>(), width);
+        else places = wide_codes<W>(codes<W>(), width);
         shared.places[warp][lane] = places;
-        u32 counts = counts_of(places);
-        counts += __shfl_sync(FULL, counts, lane ^ 1);
-        return counts + __shfl_sync(FULL, counts, lane ^ 2);
+        const u32 own = counts_of(places), up_to = running_sum<LANES>(own);
+        shared.before[warp][lane] = up_to - own;
+        return __shfl_sync(FULL, up_to, lane | (LANES - 1));
     }
     // A subchunk's codes to offsets from the least word, from which the mode's own base is `base` away.
     DEV void to_offsets(u32 k, u32 mode, Word base) const {
@@ -472,12 +512,11 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
                 write_bases<T>((u8*)body, header, base, shared.shift, special, lane);
                 write_descriptors<T>((u8*)body, header, choice, lane);
             }
-            const bool small = T::BITS == 64 && USE != INTEGERS && uniform(shared.small[warp]);
-            pack_all(small);
-            if (T::BITS > 8 && !together(fast())) {
-                if (T::BITS == 64 && small) exceptions<H>();
-                else exceptions<T>();
-            }
+            of_size(shared.size[warp], [&](auto words) {
+                typedef typename decltype(words)::Type W;
+                pack_all<W>();
+                if (T::BITS > 8 && !together(fast())) exceptions<W>();
+            });
             __syncwarp();
         } else if (kind == KIND_RAW) {
             const Source source = desk.job.source(c);
@@ -497,7 +536,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
     template <class W> DEV void exceptions() const {
         const Exceptions e = shared.laid.exceptions[warp * PER_WARP + lane / LANES];
-        if (__any_sync(FULL, e.high())) write_exceptions<W>((u8*)body, e, shared.places[warp][lane], Strip<W>(Stage<W>(words), lane));
+        if (__any_sync(FULL, e.high())) write_exceptions<W>((u8*)body, e, shared.places[warp][lane], shared.before[warp][lane], codes<W>());
     }
 
     // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits: strips begin n words apart, so that those of
@@ -508,13 +547,11 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return T::BITS == 16 && widest <= 8;
     }
     // The warp's subchunks: each lane its strip, or one subchunk after the other.
-    DEV void pack_all(bool small) const {
+    template <class W> DEV void pack_all() const {
         const u32* payloads = shared.laid.payload + warp * PER_WARP;
         const u32 payload = payloads[lane / 4], n = payload & 0xff, widest = uniform(__reduce_max_sync(FULL, n));
-        if (T::BITS == 64 && small) {
-            pack_strip<H>(payload, widest);
-        } else if (by_strips(n, widest)) {
-            pack_strip<T>(payload, widest);
+        if (W::BITS != T::BITS || by_strips(n, widest)) {
+            pack_strip<W>(payload, widest);
         } else {
 #pragma unroll 1
             for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(payloads[k], stage().at(k, lane));
@@ -535,8 +572,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     template <class W> DEV void pack_strip(u32 payload, u32 widest) const {
         const u32 n = payload & 0xff, bit = lane % 4 * Strip<W>::CODES * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
-        const Strip<W> strip(Stage<W>(words), lane);
-        if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
+        const Strip<W> strip = codes<W>();
+        if constexpr (is_tight<W>()) append_tight<W>(to, strip, n, widest);
+        else if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
         else if constexpr (W::BITS == 16) append_strip<W, 4>(to, strip, n);
         else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
         else if (widest <= 16) append_strip<W, 2>(to, strip, n);

@@ -1,6 +1,6 @@
 // The integers of a warp's subchunks on its stage, and the least and the largest of each: words as they are, or the bins of elements.
 #pragma once
-#include "choose.cuh"
+#include "tight.cuh"
 
 // What words become whose bins take no more than half of them.
 template <class T> struct Half { typedef T Type; };
@@ -98,6 +98,75 @@ template <class T> struct Integers {
     }
     template <class Number> static DEV Number least_of(Number a, Number b) { return b < a ? b : a; }
     template <class Number> static DEV Number most_of(Number a, Number b) { return a < b ? b : a; }
+    // The warp's bins to the stage as words of 16 bits, counted from `origin`, and the least and the largest of each subchunk to its lanes; false if they are not
+    // close enough together, or need a check.
+    DEV bool tight_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most, Word& origin) const {
+        typedef typename TightOf<T>::Type W;
+        const Quantizer<T> quantizer = this->quantizer;
+        Word first[T::VALUES];
+        split(q[0], first);
+        const auto middle = quantizer.counted_from(__shfl_sync(FULL, first[0], 0), TIGHT_SPAN, origin);
+        const Stage<W> stage = TightStage<W>::integers(words);
+        bool near = true;
+        if constexpr (T::BITS == 32) {
+            least = most = 0;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                u32 x[4];
+                split(q[k], x);
+#pragma unroll
+                for (int i = 0; i < 4; i++) x[i] = bits_of(Quantizer<T>::number_of_element(x[i]) * quantizer.inverse + middle);
+                stage.at(k, lane) = make_uint2(__byte_perm(x[0], x[1], 0x5410), __byte_perm(x[2], x[3], 0x5410));
+                keep_extremes<T>(k, x, least, most);
+            }
+        } else {
+            const u64 whole = bits_of(6755399441055744.0);
+            u32 beyond = 0, low = 0;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                u64 x[2];
+                split(q[k], x);
+#pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    x[i] = bits_of(Quantizer<T>::number_of_element(x[i]) * quantizer.inverse + middle);
+                    beyond |= (u32)(x[i] >> 32) ^ (u32)(whole >> 32);
+                    low |= (u32)x[i];
+                }
+                stage.at(k, lane) = __byte_perm((u32)x[0], (u32)x[1], 0x5410);
+            }
+            near = __all_sync(FULL, beyond == 0 && low < 2 * TIGHT_SPAN) && origin == (Word)(i64)(i32)origin;
+            __syncwarp();
+            find_tight_extremes(Strip<W>(stage, lane), least, most);
+        }
+        // As signed numbers, for what is far below comes out below zero.
+        const u32 zero = T::BITS == 32 ? bits_of(12582912.0f) : 0;
+        const u32 lowest = (u32)__reduce_min_sync(FULL, (i32)least) - zero, highest = (u32)__reduce_max_sync(FULL, (i32)most) - zero;
+        least -= zero;
+        most -= zero;
+        const u32 raised = (u32)origin + Quantizer<T>::RAISED;
+        return near && lowest < 2 * TIGHT_SPAN && highest - lowest < TIGHT_SPAN && quantizer.sure_range(raised + lowest, raised + highest);
+    }
+    // Least and largest of each subchunk to its lanes, by strips.
+    template <class W> DEV void find_tight_extremes(const Strip<W>& strip, u32& least, u32& most) const {
+        u32 low = 0x7bff7bffu, high = 0;
+#pragma unroll 1
+        for (u32 at = 0; uniform(at) < Strip<W>::END; at = settled(at + TightRow<W>::NEXT)) {
+            TightRow<W> row;
+            row.load(strip, at);
+#pragma unroll
+            for (u32 i = 0; i < TIGHT_PAIRS; i++) {
+                low = least_halves(low, row.x[i]);
+                high = most_halves(high, row.x[i]);
+            }
+        }
+        // The least below, and above it how far the largest is from that.
+        low = least_halves(low, low >> 16), high = most_halves(high, high >> 16);
+        u32 all = __byte_perm(low, 0x7bffu - (high & 0xffff), 0x5410);
+        all = least_halves(all, __shfl_sync(FULL, all, lane ^ 1));
+        all = least_halves(all, __shfl_sync(FULL, all, lane ^ 2));
+        least = all & 0xffff;
+        most = 0x7bffu - (all >> 16);
+    }
     // Bins of words of 16 bits, which need no check.
     DEV void pairs_to_stage(const uint4 (&q)[PER_WARP], u32& least, u32& most) const {
         const PairQuantizer<T> pairs(quantizer);

@@ -41,10 +41,11 @@ template <class T> struct Header {
 // Where in the body the flags, masks and high parts of a subchunk's exceptions begin.
 struct alignas(16) Exceptions {
     u32 flags, masks, highs;
-    u32 info;    // bits 0–7 width, from 8 on bits of a high part, 0 where there are no exceptions
+    u32 info;    // bits 0–7 width, 8–15 bits of a high part, 0 where there are no exceptions, from 16 on how many of these fit into 64 bits
 
     DEV u32 width() const { return info & 0xff; }
-    DEV u32 high() const { return info >> 8; }
+    DEV u32 high() const { return info >> 8 & 0xff; }
+    DEV u32 together() const { return info >> 16; }
 };
 
 // The layout of a packed chunk, on lane s for subchunk s.
@@ -86,7 +87,7 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
         l.exceptions.highs = masks + (all >> 16) + highs_up_to - highs;
         end = masks + (all >> 16) + __shfl_sync(FULL, highs_up_to, 31);
     }
-    l.exceptions.info = width | high << 8;
+    l.exceptions.info = width | high << 8 | times_within(64, high) << 16;
     l.bytes = (end + ALIGN - 1) / ALIGN * ALIGN;
     return l;
 }
@@ -101,29 +102,15 @@ DEV void or_bits(u32* words, u32 at, u32 value) {
 // Of bits that do not go on in the next word.
 DEV void or_within(u32* words, u32 at, u32 value) { atomicOr(words + (at >> 5), __funnelshift_l(0u, value, at)); }
 
-// Bits one after the other, where there are none yet, between others': bit 0 of the first is bit `at` of `to`.
-struct Merger {
-    u32* to;
-    u32 at, word;
-
-    // Bits above `bits`, at most 32, are 0.
-    DEV void add(u32 string, u32 bits) {
-        word |= __funnelshift_l(0u, string, at);
-        const u32 end = at + bits;
-        if ((at ^ end) & 32) {
-            atomicOr(to++, word);
-            word = __funnelshift_l(string, 0u, at);
-        }
-        at = end;
-    }
-    DEV void add(u64 string, u32 bits) {
-        add((u32)string, min_of(bits, 32));
-        if (bits > 32) add((u32)(string >> 32), bits - 32);
-    }
-    DEV void finish() const {
-        if (word) atomicOr(to, word);
-    }
-};
+// The same of up to 64 bits.
+DEV void or_bits(u32* words, u32 at, u64 value) {
+    const u32 low = (u32)value, high = (u32)(value >> 32);
+    u32* w = words + (at >> 5);
+    atomicOr(w, __funnelshift_l(0u, low, at));
+    const u32 second = __funnelshift_l(low, high, at), third = __funnelshift_l(high, 0u, at);
+    if (second) atomicOr(w + 1, second);
+    if (third) atomicOr(w + 2, third);
+}
 
 // Header and bases of a packed chunk; by one warp. What is zero is there.
 template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
@@ -158,27 +145,66 @@ DEV u32 write_masks(u32* words, u32 places, u32& at) {
     at += 8 * __popc(used);
     return sum_of_products(used, 0x08040201u, 0);
 }
-// What the codes at `places`, from number `first` of the strip on, hold above their width.
-template <class T> DEV void write_highs(Merger& to, const Strip<T>& strip, u32 places, u32 first, const Exceptions& e) {
+// What the codes at `places`, from number `first` of the strip on, hold above their width, up to bit `end`, which moves to where they begin: from the last one
+// on, as many at once as fit into 64 bits.
+template <class T> DEV void write_highs(u32* words, const Strip<T>& strip, u32 places, u32 first, const Exceptions& e, u32& end) {
+    const u32 high = e.high(), width = e.width();
     while (places) {
-        const u32 less = places - 1;
-        to.add((typename T::Word)(strip.code(first + top_bit(places ^ less)) >> e.width()), e.high());
-        places &= less;
+        const u32 together = min_of(__popc(places), e.together());
+        u64 highs = 0;
+        u32 left = together;
+#pragma unroll 1
+        do {
+            const u32 i = top_bit(places);
+            places ^= 1u << i;
+            highs = highs << (high & 63) | (strip.code(first + i) >> width);
+        } while (--left);
+        end -= together * high;
+        or_bits(words, end, highs);
     }
 }
-// The exceptions of each lane's strip.
-template <class T> DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, const Strip<T>& strip) {
+// Bits one after the other, where there are none yet, between others': bit 0 of the first is bit `at` of `to`.
+struct Merger {
+    u32* to;
+    u32 at, word;
+
+    // Bits above `bits`, at most 32, are 0.
+    DEV void add(u32 string, u32 bits) {
+        word |= __funnelshift_l(0u, string, at);
+        const u32 end = at + bits;
+        if ((at ^ end) & 32) {
+            atomicOr(to++, word);
+            word = __funnelshift_l(string, 0u, at);
+        }
+        at = end;
+    }
+};
+// The same of words of 64 bits from bit `begin` on, one after the other: of their high parts few fit into 64 bits.
+DEV void write_highs(u32* words, const Strip<F64>& strip, u32 places, const Exceptions& e, u32 begin) {
+    Merger to = {words + (begin >> 5), begin & 31, 0};
+    while (places) {
+        const u32 less = places - 1;
+        const u64 high = strip.code(top_bit(places ^ less)) >> e.width();
+        to.add((u32)high, min_of(e.high(), 32));
+        if (e.high() > 32) to.add((u32)(high >> 32), e.high() - 32);
+        places &= less;
+    }
+    if (to.word) atomicOr(to.to, to.word);
+}
+// The exceptions of each lane's strip; `before`: what the subchunk's strips before it have, see counts_of.
+template <class T> DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, u32 before, const Strip<T>& strip) {
     enum { LANES = Strip<T>::OF_SUBCHUNK, FLAGS = Strip<T>::CODES / 8 };
-    if (e.high() == 0) places = 0;
-    const u32 own = counts_of(places), before = running_sum<LANES>(own) - own;
-    if (!places) return;
+    if (e.high() == 0 || !places) return;
     u32* words = (u32*)body;
     u32 at = 8 * (e.masks + (before >> 9)), flags = write_masks(words, (u32)places, at);
     if (FLAGS > 4) flags |= write_masks(words, (u32)((u64)places >> 32), at) << 4;
     or_within(words, 8 * e.flags + strip.lane % LANES * FLAGS, flags);
-    at = 8 * e.highs + (before & 0x1ff) * e.high();
-    Merger to = {words + (at >> 5), at & 31, 0};
-    write_highs<T>(to, strip, (u32)places, 0, e);
-    if (FLAGS > 4) write_highs<T>(to, strip, (u32)((u64)places >> 32), 32, e);
-    to.finish();
+    if constexpr (T::BITS == 64) {
+        write_highs(words, strip, places, e, 8 * e.highs + (before & 0x1ff) * e.high());
+    } else {
+        const u32 own = __popc((u32)places) + (FLAGS > 4 ? __popc((u32)((u64)places >> 32)) : 0);
+        u32 end = 8 * e.highs + ((before & 0x1ff) + own) * e.high();
+        if (FLAGS > 4) write_highs<T>(words, strip, (u32)((u64)places >> 32), 32, e, end);
+        write_highs<T>(words, strip, (u32)places, 0, e, end);
+    }
 }

@@ -48,12 +48,14 @@ DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane, u32 warp
     for (u32 at = 256 * warp + 8 * lane; uniform(at - 8 * lane < last); at += 256 * warps) {
         bool there;
         u32 sum;
-        do {
+        for (;;) {
             YIELD();
             there = true;
             sum = 0;
             if (at < last) sum = sizes_of(load_relaxed(base + (at - 8 * lane) / 8), at, first, last, there);
-        } while (!__all_sync(FULL, there));
+            if (__all_sync(FULL, there)) break;
+            hold_back();
+        }
         total += __reduce_add_sync(FULL, sum);
     }
     return total;

@@ -13,6 +13,8 @@ typedef long long i64;
 #define KERNEL extern "C" __global__
 #define SHARED __shared__
 #define YIELD()
+// A tenth of a microsecond: who asks at once again for what is not there yet holds up those who write it.
+DEV void hold_back() { asm volatile("nanosleep.u32 100;"); }
 
 // Relaxed accesses: value and "it is there" are one word, so no fence is needed.
 DEV void store_relaxed(u64* p, u64 v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
@@ -161,6 +163,17 @@ DEV u32 spread_highest(u32 x) {
     asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(r) : "r"(x));
     return r;
 }
+// Of each half the smaller and the larger number, below 0x7c00: those are in the order of the numbers of 16 bits that they are the bits of.
+DEV u32 least_halves(u32 a, u32 b) {
+    u32 r;
+    asm("min.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+DEV u32 most_halves(u32 a, u32 b) {
+    u32 r;
+    asm("max.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
 // a·b + c, rounded once. Only where the product is exact; a test looks for others, which a compiler might have made.
 DEV float fused(float a, float b, float c) {
     float r;
@@ -181,6 +194,14 @@ DEV u32 halves_of(float lo, float hi) {
 DEV float float_of_half(u32 bits) {
     float r;
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)bits));
+    return r;
+}
+// How many times a number above 0 is within `all`, both small: half a unit more than that divided by it is never a whole number.
+DEV u32 times_within(u32 all, u32 number) {
+    float quotient;
+    u32 r;
+    asm("div.approx.f32 %0, %1, %2;" : "=f"(quotient) : "f"((float)all + 0.5f), "f"((float)number));
+    asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(quotient));
     return r;
 }
 DEV float float_of(u32 bits) { return __uint_as_float(bits); }

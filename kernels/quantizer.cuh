@@ -118,6 +118,15 @@ template <class T> struct Quantizer {
         beyond |= (u32)(biased >> 32) ^ 0x43380000u;
         return (u32)biased;
     }
+    // What to add to a quotient so that the result's bits, less those of WHOLE, are its bin counted from `origin`, an even number, `below` the bin of an element or less by one.
+    DEV float counted_from(u32 bits, u32 below, u32& origin) const {
+        origin = (sure_bin(number_of_element(bits), origin) - (0x4B400000u + below)) & ~1u;
+        return float_of(0x4B400000u - origin);
+    }
+    DEV double counted_from(u64 bits, u32 below, u64& origin) const {
+        origin = (bits_of(number_of_element(bits) * inverse + 6755399441055744.0) - (0x4338000000000000ull + below)) & ~1ull;
+        return float_of(0x4338000000000000ull - origin);
+    }
     DEV bool sure_range(u32 least, u32 most) const { return (i32)(RAISED - sure) < (i32)least && (i32)most < (i32)(RAISED + sure); }
     // The bin of any element, if the rounded quotient is the bin where there is one, that is if the largest error, `worst`, is within the bound.
     DEV Word any_bin(Word bits, Float& worst) const {

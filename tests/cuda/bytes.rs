@@ -358,3 +358,47 @@ fn real_fields() {
         }
     }
 }
+
+/// Bins of a quarter of a chunk, close enough together for the kernels' words of 16 bits or just not, from wherever they are counted; and one that is much further
+/// away. Each chunk is an array, since after a few that are not close together none is asked for.
+#[test]
+fn bins_close_together_and_far_apart() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(6364136223846793005);
+    for dtype in [DType::F32, DType::F64] {
+        let quarter = 4096 / dtype.size() as i64;
+        let mut chunks = Vec::new();
+        for base in [0i64, 1, -5, 7777, -100_001, 400_000] {
+            for spread in [0i64, 1, 100, 4000, 8190, 8191, 8192, 16383, 16384, 40000] {
+                let (least, most) = (base, base + spread);
+                let any = |r: &mut Random| least + (r.next() % (spread as u64 + 1)) as i64;
+                let mut bins: Vec<i64> = (0..quarter).map(|_| any(&mut r)).collect();
+                // The first one is the least or the largest; differences of differences are as large as they get.
+                bins.extend((0..quarter).map(|i| [least, most][i as usize % 2]));
+                bins.extend((0..quarter).map(|i| [most, least, least, most][i as usize % 4]));
+                // All but one along a line.
+                bins.extend((0..quarter).map(|i| if i == quarter / 2 { most } else { least + i * spread / quarter }));
+                chunks.push(bins);
+            }
+            for far in [1i64 << 13, 1 << 16, 1 << 21, 1 << 23, 1 << 24, 1 << 25, 1 << 30] {
+                let at = (r.next() % (4 * quarter as u64)) as i64;
+                for far in [base - far, base + far] {
+                    chunks.push(
+                        (0..4 * quarter).map(|i| if i == at { far } else { base + (r.next() % 2) as i64 }).collect(),
+                    );
+                }
+            }
+        }
+        // The last one is hardly more than half a step, by whose inverse nothing is divided exactly: beyond a few bins the quotient needs a check.
+        for (bound, step) in [(0.5, 1.0), (0.37, 0.74), (0.501, 1.0), (0.62501, 1.25)] {
+            let p = Params::new(dtype).with_bound(Mode::Abs, bound);
+            for (i, bins) in chunks.iter().enumerate() {
+                // In the middle of a bin, between two of them, or anywhere.
+                let inside = |r: &mut Random| [0.0, 0.5, r.unit() - 0.5][i % 3];
+                let bytes: Vec<u8> =
+                    bins.iter().flat_map(|b| element(dtype, (*b as f64 + inside(&mut r)) * step)).collect();
+                compare(shim, &p, &bytes, 0, &format!("chunk {i}"));
+            }
+        }
+    }
+}

@@ -249,6 +249,9 @@ inline u32 low_ones(u32 bits) { return bits < 32 ? (1u << bits) - 1 : ~0u; }
 inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
 inline u32 add_halves(u32 x, u32 sum) { return (x & 0xffffu) + (x >> 16) + sum; }
 inline u32 spread_highest(u32 x) { return (x >> 15 & 0x00010001u) * 0xffffu; }
+inline u32 times_within(u32 all, u32 number) { return number ? all / number : ~0u; }
+inline u32 least_halves(u32 a, u32 b) { return ((a & 0xffffu) < (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 < b >> 16 ? a : b) & ~0xffffu; }
+inline u32 most_halves(u32 a, u32 b) { return ((a & 0xffffu) > (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 > b >> 16 ? a : b) & ~0xffffu; }
 inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
@@ -286,6 +289,7 @@ inline void wait_for_copies() {
     shim::fiber->copies.clear();
 }
 inline void prefetch(const u8*) {}
+inline void hold_back() {}
 
 inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
 inline double float_of(u64 b) { double f; memcpy(&f, &b, 8); return f; }
