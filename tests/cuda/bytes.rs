@@ -368,7 +368,7 @@ fn bins_close_together_and_far_apart() {
     for dtype in [DType::F32, DType::F64] {
         let quarter = 4096 / dtype.size() as i64;
         let mut chunks = Vec::new();
-        for base in [0i64, 1, -5, 7777, -100_001, 400_000] {
+        for base in [0i64, 1, -5, 7777, -100_001, 1_000_001] {
             for spread in [0i64, 1, 100, 4000, 8190, 8191, 8192, 16383, 16384, 40000] {
                 let (least, most) = (base, base + spread);
                 let any = |r: &mut Random| least + (r.next() % (spread as u64 + 1)) as i64;
@@ -390,7 +390,7 @@ fn bins_close_together_and_far_apart() {
             }
         }
         // The last one is hardly more than half a step, by whose inverse nothing is divided exactly: beyond a few bins the quotient needs a check.
-        for (bound, step) in [(0.5, 1.0), (0.37, 0.74), (0.501, 1.0), (0.62501, 1.25)] {
+        for (bound, step) in [(0.5, 1.0), (0.37, 0.74), (0.501, 1.0), (0.87501, 1.75)] {
             let p = Params::new(dtype).with_bound(Mode::Abs, bound);
             for (i, bins) in chunks.iter().enumerate() {
                 // In the middle of a bin, between two of them, or anywhere.
