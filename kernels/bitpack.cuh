@@ -238,10 +238,12 @@ struct Appender {
     }
 };
 
-// Codes of n bits in the halves of each register to numbers of 2n bits.
+// Codes of n bits in the halves of a register to a number of 2n bits; the same of four registers.
+DEV u32 without_gap(u32 x, u32 gap) { return (x >> 16) * gap + x; }
+DEV u32 closed_up(u32 x, u32 n) { return without_gap(x, (1u << n) - 0x10000u); }
 DEV uint4 closed_up(uint4 q, u32 n) {
     const u32 gap = (1u << n) - 0x10000u;
-    return make_uint4((q.x >> 16) * gap + q.x, (q.y >> 16) * gap + q.y, (q.z >> 16) * gap + q.z, (q.w >> 16) * gap + q.w);
+    return make_uint4(without_gap(q.x, gap), without_gap(q.y, gap), without_gap(q.z, gap), without_gap(q.w, gap));
 }
 
 // A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits, 32 at most; one = 2^n, where two

@@ -305,7 +305,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // The warp's integers, and their codes.
     template <class W> DEV Stage<W> integers() const { return Stage<W>(words); }
     template <class W> DEV Strip<W> codes() const {
-        if constexpr (is_tight<W>()) return Strip<W>(TightStage<W>::codes(words), lane);
+        if constexpr (is_tight<W>()) return Strip<W>(tight_codes<W>(words), lane);
         return Strip<W>(Stage<W>(words), lane);
     }
 

@@ -106,7 +106,7 @@ template <class T> struct Integers {
         Word first[T::VALUES];
         split(q[0], first);
         const auto middle = quantizer.counted_from(__shfl_sync(FULL, first[0], 0), TIGHT_SPAN, origin);
-        const Stage<W> stage = TightStage<W>::integers(words);
+        const Stage<W> stage(words);
         bool near = true;
         if constexpr (T::BITS == 32) {
             least = most = 0;

@@ -13,14 +13,12 @@ template <> struct TightOf<F64> { typedef Tight64 Type; };
 #define TIGHT_BITS 13
 #define TIGHT_SPAN (1u << TIGHT_BITS)
 
-// The warp's integers, and their codes.
-template <class W> struct TightStage {
+// The codes of the integers on a warp's stage.
+template <class W> DEV Stage<W> tight_codes(uint4* words) {
     enum { SIZE = STRIP_VECTORS * Stage<W>::ROW };
     static_assert(2 * SIZE * sizeof(typename Stage<W>::Vector) <= STAGE_VECTORS * sizeof(uint4), "fits");
-
-    static DEV Stage<W> integers(uint4* words) { return Stage<W>(words); }
-    static DEV Stage<W> codes(uint4* words) { return Stage<W>((uint4*)(Stage<W>(words).vectors + SIZE)); }
-};
+    return Stage<W>((uint4*)(Stage<W>(words).vectors + SIZE));
+}
 
 // Eight words of a strip, in four registers.
 enum { TIGHT_PAIRS = 4 };
@@ -131,9 +129,6 @@ template <class W> DEV u32 wide_tight(const TightStrip<W>& codes, u32 width) {
     }
     return places;
 }
-
-// Two codes of n bits, in the halves, to a number of 2n bits.
-DEV u32 closed_up(u32 x, u32 n) { return (x >> 16) * ((1u << n) - 0x10000u) + x; }
 
 // The strip's codes of n bits, of which MOST is the most that a lane has: up to 4, 5, 8 or 16.
 template <class W, u32 MOST> DEV void append_tight(Appender& to, const Strip<W>& codes, u32 n) {
