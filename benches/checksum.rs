@@ -10,9 +10,9 @@ mod fields;
 
 use std::hint::black_box;
 
-use sleek::format::constants::GROUP_CHUNKS;
-use sleek::format::{Header, Index};
-use sleek::stage::checksum;
+use sleek::container::checksum;
+use sleek::container::constants::GROUP_CHUNKS;
+use sleek::container::{Header, Index};
 use sleek::{Mode, Params, Profile};
 
 const ROUNDS: usize = 9;

@@ -19,7 +19,7 @@ use std::time::Instant;
 use counter::{Counter, Event};
 use fields::Field;
 use serde_json::{Value, json};
-use sleek::codec::sleek::Level;
+use sleek::exec::{Isa, Level};
 use sleek::{Mode, Params, Profile};
 
 struct Options {
@@ -85,7 +85,7 @@ fn per_value(event: Event, values: usize, work: impl FnOnce()) -> Value {
 
 /// One field, profile and bound at the level of this process.
 fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile, bound: f64) -> Value {
-    let range = sleek::stage::range::value_range(field.dtype, false, field.fill, &field.bytes);
+    let range = sleek::primitives::range::value_range(field.dtype, false, field.fill, &field.bytes);
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
     let params = |threads| Params { profile, threads, ..Params::new(field.dtype).with_bound(mode, abs) };
@@ -117,7 +117,7 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
     let of = |f: &dyn Fn(&[f64; 5]) -> f64| median(rounds.iter().map(f).collect());
     let gb = src.len() as f64 / 1e9;
     json!({
-        "level": Level::best().name(), "dtype": field.dtype.name(), "profile": profile.name(), "bound": bound,
+        "level": Isa::best().level().name(), "dtype": field.dtype.name(), "profile": profile.name(), "bound": bound,
         "field": field.name, "ratio": src.len() as f64 / n as f64, "threads": o.threads, "mib": o.bytes >> 20,
         "memcpy": of(&|r| gb / r[0]),
         "compress": of(&|r| gb / r[1]), "compress_memcpy": of(&|r| r[0] / r[1]), "compress_all": of(&|r| r[1] / r[2]),
@@ -142,7 +142,7 @@ fn measure(o: &Options) {
 
 /// The rows of `level`, measured in a process of its own: below the best one with one thread and at most 3 rounds.
 fn rows_of(level: Level, o: &Options) -> Vec<Value> {
-    let best = level == Level::best();
+    let best = level == Isa::best().level();
     let threads = if best { o.threads } else { 1 };
     let rounds = if best { o.rounds } else { o.rounds.min(3) };
     let own = std::env::current_exe().expect("this program");
@@ -248,7 +248,7 @@ fn targets(rows: &[Value]) {
             show(&what, dtype, &at(level, profile), ["compress_memcpy", "decompress_memcpy"], [there, back]);
         }
         for profile in ["adaptive", "fast"] {
-            let of = at(Level::best().name(), profile);
+            let of = at(Isa::best().level().name(), profile);
             let two = of.iter().all(|r| r["threads"] == 2);
             if two {
                 let what = format!("two cores, {profile}: × one core");

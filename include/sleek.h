@@ -8,7 +8,7 @@
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
 // a child after fork().
 //
-// This file is written by cbindgen from src/capi and src/hdf5; do not edit it.
+// This file is written by cbindgen from src/api; do not edit it.
 
 
 #ifndef SLEEK_H

@@ -12,32 +12,26 @@
 //! assert_eq!(back.len(), values.len());
 //! ```
 
-pub mod bound;
 #[cfg(unix)]
-mod capi;
-pub mod codec;
-mod cpu;
-#[cfg(feature = "cuda")]
-pub mod cuda;
-pub mod device;
-mod dtype;
-pub mod environment;
-mod error;
-mod fork;
-pub mod format;
-mod guard;
-#[cfg(unix)]
-mod h5d;
-#[cfg(unix)]
-pub mod hdf5;
-mod memory;
-mod params;
-pub mod pool;
 #[doc(hidden)]
-pub mod stage;
+pub mod api;
+pub mod bound;
+pub mod codec;
+pub mod container;
+mod dtype;
+mod error;
+pub mod exec;
+#[doc(hidden)]
+pub mod host;
+mod params;
+#[doc(hidden)]
+pub mod primitives;
+pub mod route;
+#[doc(hidden)]
+pub mod runtime;
 pub mod text;
 
-use codec::Manner;
+use exec::ExecOptions;
 
 pub use codec::Info;
 pub use dtype::DType;
@@ -49,14 +43,14 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    format::Layout::new(params.dtype, count as u64)?.max_stream_bytes()
+    container::Layout::new(params.dtype, count as u64)?.max_stream_bytes()
 }
 
 /// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes written.
 ///
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::compress_into(params, src, dst, Manner::threads(params.threads))
+    codec::compress_into(params, src, dst, ExecOptions::threads(params.threads))
 }
 
 /// [`compress_into`] a new buffer of the right size.
@@ -68,12 +62,12 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
 ///
 /// Every checksum is verified before the bytes that it covers are decoded. After an error `dst` holds nothing of use.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    codec::decompress_into(src, dst, Manner::threads(0))
+    codec::decompress_into(src, dst, ExecOptions::threads(0))
 }
 
 /// [`decompress_into`] on `threads` threads; 0 lets the library choose.
 pub fn decompress_into_with(src: &[u8], dst: &mut [u8], threads: u32) -> Result<usize> {
-    codec::decompress_into(src, dst, Manner::threads(threads))
+    codec::decompress_into(src, dst, ExecOptions::threads(threads))
 }
 
 /// [`decompress_into`] a new buffer of the right size.

@@ -8,7 +8,7 @@ mod vectors;
 use std::ffi::c_void;
 
 use reference::builder::{Body, Stream, seal};
-use sleek::hdf5::abi::{FLAG_REVERSE, FilterClass};
+use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
 use sleek::{DType, Kind};
 
 /// More than the test needs, and less than what its bombs claim.
@@ -44,7 +44,7 @@ fn filter(stream: &[u8]) -> Option<String> {
     }
     // SAFETY: called as HDF5 calls it, with a block from malloc that is as long as the stream.
     unsafe {
-        let class = &*sleek::hdf5::sleek_h5_class().cast::<FilterClass>();
+        let class = &*sleek::api::hdf5_filter::sleek_h5_class().cast::<FilterClass>();
         let mut buffer: *mut c_void = libc::malloc(stream.len());
         let mut size = stream.len();
         std::ptr::copy_nonoverlapping(stream.as_ptr(), buffer.cast(), stream.len());

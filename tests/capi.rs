@@ -157,7 +157,7 @@ fn closed_and_opened_again() {
 #[test]
 fn the_library_loads_at_run_time_and_stays() {
     let path = CString::new(common::libsleek().into_os_string().into_encoded_bytes()).unwrap();
-    // SAFETY: loading runs src/fork.rs only, and the names are functions of these signatures.
+    // SAFETY: loading runs src/host/fork.rs only, and the names are functions of these signatures.
     let version = unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         assert!(!library.is_null());

@@ -5,7 +5,7 @@ mod common;
 use std::process::Command;
 
 /// Modules that these declare are read too.
-const SOURCES: [&str; 3] = ["src/hdf5/mod.rs", "src/capi/types.rs", "src/capi/mod.rs"];
+const SOURCES: [&str; 3] = ["src/api/hdf5_filter/mod.rs", "src/api/c/types.rs", "src/api/c/mod.rs"];
 
 fn generate() -> String {
     let root = common::root();
@@ -50,8 +50,8 @@ fn every_function_is_declared_once() {
 
 #[test]
 fn the_filter_id_is_the_librarys() {
-    assert!(generate().contains(&format!("#define SLEEK_ID {}\n", sleek::hdf5::FILTER_ID)));
-    assert!((32768 + 1..=65535).contains(&sleek::hdf5::FILTER_ID));
+    assert!(generate().contains(&format!("#define SLEEK_ID {}\n", sleek::api::hdf5_filter::FILTER_ID)));
+    assert!((32768 + 1..=65535).contains(&sleek::api::hdf5_filter::FILTER_ID));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use sleek::format::constants::*;
-use sleek::format::{Kind as ChunkKind, Special, SubMode};
+use sleek::codec::sleek::constants::*;
+use sleek::codec::sleek::format::{Special, SubMode};
+use sleek::container::Kind as ChunkKind;
+use sleek::container::constants::*;
 use sleek::{Kind, Mode};
 
 fn kernels() -> PathBuf {

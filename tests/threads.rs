@@ -2,8 +2,9 @@
 
 mod vectors;
 
-use sleek::codec::{self, Manner};
-use sleek::format::{Header, Index};
+use sleek::codec;
+use sleek::container::{Header, Index};
+use sleek::exec::ExecOptions;
 use sleek::{DType, Kind, Mode, Params, Profile};
 use vectors::Random;
 
@@ -37,8 +38,8 @@ fn cases() -> Vec<Params> {
     ]
 }
 
-fn read_at_once(threads: u32) -> Manner {
-    Manner { read_at_once: true, ..Manner::threads(threads) }
+fn read_at_once(threads: u32) -> ExecOptions {
+    ExecOptions { read_at_once: true, ..ExecOptions::threads(threads) }
 }
 
 #[test]
@@ -52,15 +53,15 @@ fn neither_threads_nor_caches_change_a_byte() {
                 assert!(with(threads) == one, "{threads} threads on {size} bytes of {:?}", params.dtype);
             }
             let back = sleek::decompress(&one).unwrap();
-            for manner in [1, 2, 3, 7].map(Manner::threads).into_iter().chain([1, 3].map(read_at_once)) {
+            for options in [1, 2, 3, 7].map(ExecOptions::threads).into_iter().chain([1, 3].map(read_at_once)) {
                 let mut again = vec![0xA5; data.len()];
-                codec::decompress_into(&one, &mut again, manner).unwrap();
-                assert!(again == back, "{manner:?} decoding {size} bytes of {:?}", params.dtype);
+                codec::decompress_into(&one, &mut again, options).unwrap();
+                assert!(again == back, "{options:?} decoding {size} bytes of {:?}", params.dtype);
             }
-            for manner in [1, 3].map(read_at_once) {
+            for options in [1, 3].map(read_at_once) {
                 let mut again = vec![0xA5; sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap()];
-                let bytes = codec::compress_into(&params, &data, &mut again, manner).unwrap();
-                assert!(again[..bytes] == one, "{manner:?} encoding {size} bytes of {:?}", params.dtype);
+                let bytes = codec::compress_into(&params, &data, &mut again, options).unwrap();
+                assert!(again[..bytes] == one, "{options:?} encoding {size} bytes of {:?}", params.dtype);
             }
         }
     }
@@ -113,7 +114,7 @@ fn calls_from_many_threads_do_not_disturb_each_other() {
                     let stream = sleek::compress(&Params { threads, ..params.clone() }, data).unwrap();
                     assert!(stream == *expected, "{threads} threads for caller {caller}");
                     let mut again = vec![0xA5; data.len()];
-                    codec::decompress_into(&stream, &mut again, Manner::threads(threads)).unwrap();
+                    codec::decompress_into(&stream, &mut again, ExecOptions::threads(threads)).unwrap();
                     assert!(again == *back, "{threads} threads decoding for caller {caller}");
                 }
             });
@@ -189,7 +190,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
     for start in [0, 5 << 20, (16 << 20) - (90 << 10)] {
         data[start..start + (90 << 10)].fill(0);
     }
-    let at_once = Manner { read_at_once: true, ..Manner::threads(1) };
+    let at_once = ExecOptions { read_at_once: true, ..ExecOptions::threads(1) };
     let bound = sleek::compress_bound(params, data.len() / params.dtype.size()).unwrap();
     let mut buffer = vec![GUARD; bound + 256];
     let n = codec::compress_into(params, &data, &mut buffer, at_once).unwrap();
@@ -198,7 +199,7 @@ fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
         for (offset, room) in (0..64).map(|offset| (offset, n)).chain((1..80).map(|less| (less % 64, n - less))) {
             buffer.fill(GUARD);
             let dst = &mut buffer[offset..offset + room];
-            match codec::compress_into(params, &data, dst, Manner::threads(threads)) {
+            match codec::compress_into(params, &data, dst, ExecOptions::threads(threads)) {
                 Ok(written) => assert!(room == n && dst[..written] == stream[..], "{offset} {threads}"),
                 Err(error) => assert!(room < n && error.kind == Kind::BufferTooSmall, "{offset} {room} {error}"),
             }

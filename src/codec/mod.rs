@@ -3,33 +3,12 @@
 pub mod sleek;
 
 use crate::bound::Step;
+use crate::container::{Header, Index, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::format::{Header, Index, Layout, constants::CODEC_SLEEK};
-use crate::memory::filled;
+use crate::exec::ExecOptions;
+use crate::host::memory::filled;
 use crate::params::{Mode, Params, Profile};
-use crate::stage::stream;
-
-/// How a call is done. Nothing of it changes a byte of the result.
-#[derive(Clone, Copy, Debug)]
-pub struct Manner {
-    /// Threads; 0 lets the library choose.
-    pub threads: u32,
-    /// Whether the caller reads the result at once: then it belongs into the caches, however large it is.
-    pub read_at_once: bool,
-}
-
-impl Manner {
-    /// On so many threads, for a result that is read some time.
-    pub fn threads(threads: u32) -> Manner {
-        Manner { threads, read_at_once: false }
-    }
-
-    /// Whether a result of an array of `bytes` goes past the caches.
-    pub fn past_caches(self, bytes: usize) -> bool {
-        bytes >= stream::MIN_BYTES && !self.read_at_once
-    }
-}
 
 /// A method of compression. It owns the chunk bodies; header, index and checksums are the container's.
 pub trait Codec: Sync {
@@ -38,9 +17,23 @@ pub trait Codec: Sync {
     /// The name, as the command shows it.
     fn name(&self) -> &'static str;
     /// Compresses `src` into `dst`; returns the bytes of the stream.
-    fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8], manner: Manner) -> Result<usize>;
+    fn compress(
+        &self,
+        params: &Params,
+        layout: Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<usize>;
     /// Restores elements `first .. first + dst.len() / size` of a verified header's stream.
-    fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], manner: Manner) -> Result<()>;
+    fn decompress(
+        &self,
+        header: &Header,
+        index: &Index,
+        first: u64,
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<()>;
     /// Adds what the codec knows of its chunks to `info`.
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
 }
@@ -68,9 +61,9 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
     Layout::new(params.dtype, (src.len() / params.dtype.size()) as u64)
 }
 
-/// See [`crate::compress_into`]; of `params` and `manner` only the latter counts for threads.
-pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], manner: Manner) -> Result<usize> {
-    crate::environment::check()?;
+/// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
+pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    crate::host::environment::check()?;
     let layout = layout_of(params, src)?;
     if dst.len() < layout.bodies_at() {
         return fail!(
@@ -81,13 +74,13 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], manner: Manner
             layout.max_stream_bytes()?
         );
     }
-    codec(CODEC_SLEEK)?.compress(params, layout, src, dst, manner)
+    codec(sleek::constants::CODEC_SLEEK)?.compress(params, layout, src, dst, options)
 }
 
 /// See [`crate::compress`].
 pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     let mut dst = filled(layout_of(params, src)?.max_stream_bytes()?, 0u8)?;
-    let n = compress_into(params, src, &mut dst, Manner::threads(params.threads))?;
+    let n = compress_into(params, src, &mut dst, ExecOptions::threads(params.threads))?;
     dst.truncate(n);
     dst.shrink_to_fit();
     Ok(dst)
@@ -109,27 +102,27 @@ pub fn raw_bytes(src: &[u8]) -> Result<usize> {
 }
 
 /// See [`crate::decompress_into`].
-pub fn decompress_into(src: &[u8], dst: &mut [u8], manner: Manner) -> Result<usize> {
-    crate::environment::check()?;
+pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
+    crate::host::environment::check()?;
     let (header, index) = open(src)?;
     let need = header.layout.raw_bytes as usize;
     if dst.len() < need {
         return fail!(BufferTooSmall, "{} bytes; the array takes {need}", dst.len());
     }
-    codec(header.codec)?.decompress(&header, &index, 0, &mut dst[..need], manner)?;
+    codec(header.codec)?.decompress(&header, &index, 0, &mut dst[..need], options)?;
     Ok(need)
 }
 
 /// See [`crate::decompress`].
 pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
     let mut dst = filled(raw_bytes(src)?, 0u8)?;
-    decompress_into(src, &mut dst, Manner::threads(0))?;
+    decompress_into(src, &mut dst, ExecOptions::threads(0))?;
     Ok(dst)
 }
 
 /// See [`crate::decompress_range_into`]; returns the bytes written.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    crate::environment::check()?;
+    crate::host::environment::check()?;
     let (header, index) = open(src)?;
     let size = header.layout.dtype.size();
     let end = first.checked_add(count as u64).filter(|end| *end <= header.layout.count);
@@ -139,7 +132,7 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
     if dst.len() < bytes {
         return fail!(BufferTooSmall, "{} bytes; {count} elements take {bytes}", dst.len());
     }
-    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], Manner::threads(0))?;
+    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], ExecOptions::threads(0))?;
     Ok(bytes)
 }
 
@@ -186,7 +179,7 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
     let index = Index::new(&header, src)?;
     let layout = header.layout;
     let mut info = Info {
-        version: crate::format::constants::VERSION,
+        version: crate::container::constants::VERSION,
         codec: header.codec,
         dtype: layout.dtype,
         mode: header.mode,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sleek::device;
+use sleek::route;
 use sleek::{DType, Device, Kind, Mode, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
@@ -16,7 +16,7 @@ pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, wha
     let room = sleek::compress_bound(p, count).unwrap();
     let src = shim.upload(0, bytes, offset);
     let dst = shim.allocate(0, room);
-    let n = unsafe { device::compress(p, src.at(offset), count, dst.at(0), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { route::compress(p, src.at(offset), count, dst.at(0), room, std::ptr::null_mut()) }.unwrap();
     let stream = dst.read(0, n);
     if stream != expected {
         let at = stream.iter().zip(&expected).position(|(a, b)| a != b);
@@ -25,7 +25,7 @@ pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, wha
     let back = shim.allocate(0, bytes.len() + offset);
     let restored = sleek::decompress(&expected).unwrap();
     let n = unsafe {
-        device::decompress(
+        route::decompress(
             Device::Auto,
             dst.at(0),
             stream.len(),
@@ -179,7 +179,7 @@ fn ranges() {
         ] {
             let dst = shim.allocate(0, n * size);
             let written = unsafe {
-                device::decompress(
+                route::decompress(
                     Device::Auto,
                     src.at(0),
                     stream.len(),
@@ -194,7 +194,7 @@ fn ranges() {
         }
         let dst = shim.allocate(0, size);
         let beyond = unsafe {
-            device::decompress(
+            route::decompress(
                 Device::Auto,
                 src.at(0),
                 stream.len(),
@@ -260,7 +260,7 @@ fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usiz
 
 /// Puts a checksum that fits over header and index, and over group 0, as a hostile writer would.
 fn resign(stream: &mut [u8]) {
-    use sleek::stage::checksum;
+    use sleek::container::checksum;
     let count = u64::from_le_bytes(stream[16..24].try_into().unwrap());
     if count > 1 << 20 {
         return;
@@ -314,15 +314,7 @@ fn corrupt_streams_are_refused_as_on_the_cpu() {
         let src = shim.upload(0, &stream, 0);
         let dst = shim.allocate(0, bytes.len() + 64);
         let gpu = unsafe {
-            device::decompress(
-                Device::Auto,
-                src.at(0),
-                stream.len(),
-                None,
-                dst.at(0),
-                bytes.len(),
-                std::ptr::null_mut(),
-            )
+            route::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), std::ptr::null_mut())
         };
         let cpu = sleek::decompress(&stream);
         assert_eq!(gpu.is_ok(), cpu.is_ok(), "round {round}: {gpu:?}, {:?}", cpu.err());

@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
-use sleek::cuda::batch::{self, Item};
-use sleek::device::{self, Place};
+use sleek::exec::MemorySpace;
+use sleek::route;
+use sleek::runtime::cuda::batch::{self, Item};
 use sleek::{DType, Device, Kind, Mode, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data};
@@ -19,29 +20,29 @@ fn pointers_of_every_kind_mix() {
     let room = sleek::compress_bound(&p, 5000).unwrap();
     // Device 1, to see that the number is found out.
     let (on_gpu, gpu_room) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
-    assert_eq!(device::place(on_gpu.at(8).cast()), Place::Device(1));
-    assert_eq!(device::place(bytes.as_ptr().cast()), Place::Host);
+    assert_eq!(route::place(on_gpu.at(8).cast()), MemorySpace::Device(1));
+    assert_eq!(route::place(bytes.as_ptr().cast()), MemorySpace::Host);
     let mut host = vec![0; room];
     // Device to host: a compressed download. A caller's context stays current.
     shim.set_current(0x1000);
-    let n = unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
     assert_eq!(host[..n], expected);
     // A context keeps one workspace; nothing else of a call stays. Device 0 has its own from here on.
     let cuda = Params { device: Device::Cuda, ..p.clone() };
-    unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    unsafe { route::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
     let live = shim.number("shim_live_allocations");
     // Host to device: the compressed upload of a stream.
     let back = shim.allocate(1, bytes.len());
-    unsafe { device::decompress(Device::Auto, host.as_ptr(), n, None, back.at(0), bytes.len(), std::ptr::null_mut()) }
+    unsafe { route::decompress(Device::Auto, host.as_ptr(), n, None, back.at(0), bytes.len(), std::ptr::null_mut()) }
         .unwrap();
     assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
     drop(back);
     // Host to device compression, and everything on the host by request.
-    let n = unsafe { device::compress(&p, bytes.as_ptr(), 5000, gpu_room.at(0), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { route::compress(&p, bytes.as_ptr(), 5000, gpu_room.at(0), room, std::ptr::null_mut()) }.unwrap();
     assert_eq!(gpu_room.read(0, n), expected);
     let launches = shim.number("shim_launches");
-    let n = unsafe { device::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }
-        .unwrap();
+    let n =
+        unsafe { route::compress(&cuda, bytes.as_ptr(), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
     assert_eq!(host[..n], expected);
     assert!(shim.number("shim_launches") > launches);
     assert_eq!(shim.current(), 0x1000);
@@ -49,14 +50,14 @@ fn pointers_of_every_kind_mix() {
     assert_eq!(gpu_room.read(0, n), expected);
     // A stream of the other device, and a CPU that cannot reach the data.
     let stream = 0x5000 as *mut c_void;
-    let wrong = unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
+    let wrong = unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
     assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     let cpu = Params { device: Device::Cpu, ..p.clone() };
-    let wrong = unsafe { device::compress(&cpu, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) };
+    let wrong = unsafe { route::compress(&cpu, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) };
     assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     // The caller's stream is the one that is used.
     let stream = 0x5100 as *mut c_void;
-    unsafe { device::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) }.unwrap();
+    unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) }.unwrap();
     let last: extern "C" fn() -> *mut c_void = unsafe { std::mem::transmute(shim.symbol("shim_last_stream")) };
     assert_eq!(last(), stream);
     assert_eq!(shim.current(), 0x1000);
@@ -73,7 +74,7 @@ fn too_little_room() {
     let src = shim.upload(0, &bytes, 0);
     for room in [0, 64, 100, need - 1, need] {
         let dst = shim.allocate(0, need + 64);
-        let done = unsafe { device::compress(&p, src.at(0), 4096 * 3, dst.at(0), room, std::ptr::null_mut()) };
+        let done = unsafe { route::compress(&p, src.at(0), 4096 * 3, dst.at(0), room, std::ptr::null_mut()) };
         if room == need {
             assert_eq!(done.unwrap(), need);
         } else {
@@ -92,16 +93,25 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
     let expected = sleek::compress(&p, &bytes).unwrap();
     let room = sleek::compress_bound(&p, 10000).unwrap();
     let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
-    let (workspace, result) = (shim.allocate(0, sleek::cuda::WORKSPACE_BYTES), shim.allocate(0, 16));
-    sleek::cuda::prepare(DType::F32, 0, std::ptr::null_mut()).unwrap();
+    let (workspace, result) = (shim.allocate(0, sleek::runtime::cuda::WORKSPACE_BYTES), shim.allocate(0, 16));
+    sleek::runtime::cuda::prepare(DType::F32, 0, std::ptr::null_mut()).unwrap();
     let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
     unsafe {
         let null = std::ptr::null_mut();
-        sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null)
-            .unwrap();
+        sleek::runtime::cuda::compress_async(
+            &p,
+            src.at(0),
+            10000,
+            dst.at(0),
+            room,
+            result.at(0),
+            workspace.at(0),
+            null,
+        )
+        .unwrap();
         assert_eq!(result.read(0, 8), (expected.len() as u64).to_le_bytes());
         assert_eq!(dst.read(0, expected.len()), expected);
-        sleek::cuda::decompress_async(
+        sleek::runtime::cuda::decompress_async(
             DType::F32,
             dst.at(0),
             room,
@@ -114,8 +124,16 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
         .unwrap();
         assert_eq!(result.read(8, 4), [0; 4]);
         assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
-        let wrong =
-            sleek::cuda::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
+        let wrong = sleek::runtime::cuda::compress_async(
+            &p,
+            src.at(0),
+            10000,
+            dst.at(4),
+            room - 4,
+            result.at(0),
+            workspace.at(0),
+            null,
+        );
         assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     }
     assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
@@ -159,7 +177,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
             (word(0) as usize, word(8) as i32)
         };
         shim.set([5, 1, 3][round], round as u32);
-        sleek::cuda::prepare(dtype, 0, std::ptr::null_mut()).unwrap();
+        sleek::runtime::cuda::prepare(dtype, 0, std::ptr::null_mut()).unwrap();
         let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
         let null = std::ptr::null_mut();
         let items: Vec<Item> =

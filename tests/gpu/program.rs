@@ -14,7 +14,7 @@ use cuda::batch::Item;
 use cudarc::driver::sys::{self, CUevent, CUresult};
 use fields::Field;
 use means::Row;
-use sleek::{DType, Device, Mode, Params, Profile, cuda, device};
+use sleek::{DType, Device, Mode, Params, Profile, route, runtime::cuda};
 
 fn ok(r: CUresult) {
     assert_eq!(r, CUresult::CUDA_SUCCESS);
@@ -119,9 +119,9 @@ fn compare(p: &Params, bytes: &[u8], offset: usize, what: &str) {
     let mut shifted = vec![0; offset];
     shifted.extend_from_slice(bytes);
     let (src, dst, back) = (Memory::of(&shifted), Memory::new(room), Memory::new(bytes.len() + offset));
-    let n = unsafe { device::compress(p, src.at(offset), count, dst.at(0), room, null_mut()) }.unwrap();
+    let n = unsafe { route::compress(p, src.at(offset), count, dst.at(0), room, null_mut()) }.unwrap();
     assert!(dst.read(0, n) == expected, "{what} {p:?}: streams differ ({n} and {} bytes)", expected.len());
-    let n = unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
+    let n = unsafe { route::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
         .unwrap();
     assert_eq!(n, bytes.len());
     assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
@@ -213,7 +213,7 @@ fn corrupt(r: &mut Random, rounds: u32) {
         stream[if round % 2 == 0 { at } else { at % 200 }] ^= 1 << (r.next() % 8);
         let (src, dst) = (Memory::of(&stream), Memory::new(bytes.len() + 4096));
         let gpu = unsafe {
-            device::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
+            route::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
         };
         assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
         assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
@@ -319,8 +319,8 @@ fn large() {
     let p = Params { profile: Profile::Fast, ..Params::new(DType::F64) };
     let room = sleek::compress_bound(&p, total / 8).unwrap();
     let (dst, back) = (Memory::new(room), Memory::new(total));
-    let n = unsafe { device::compress(&p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
-    unsafe { device::decompress(Device::Auto, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
+    let n = unsafe { route::compress(&p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
+    unsafe { route::decompress(Device::Auto, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
     for i in [0, 1, copies / 2, copies - 1] {
         assert!(back.read(i * piece.len(), piece.len()) == piece, "piece {i}");
     }
@@ -541,9 +541,9 @@ fn call(name: &str, p: &Params, data: &[u8], reps: usize) {
     let mut pinned: *mut c_void = null_mut();
     ok(unsafe { sys::cuMemHostAlloc(&mut pinned, room.max(bytes), 0) });
     let host = pinned.cast::<u8>();
-    let compress = |to: *mut u8| unsafe { device::compress(p, src.at(0), count, to, room, null_mut()) }.unwrap();
+    let compress = |to: *mut u8| unsafe { route::compress(p, src.at(0), count, to, room, null_mut()) }.unwrap();
     let decompress = |from: *const u8, n: usize| {
-        unsafe { device::decompress(Device::Auto, from, n, None, back.at(0), bytes, null_mut()) }.unwrap();
+        unsafe { route::decompress(Device::Auto, from, n, None, back.at(0), bytes, null_mut()) }.unwrap();
     };
     let n = compress(dst.at(0));
     let c = clock(reps, || {

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::{offset_of, size_of};
 
 use hdf5_sys::{h5, h5d, h5e, h5f, h5fd, h5i, h5l, h5o, h5p, h5pl, h5r, h5s, h5t, h5z};
-use sleek::hdf5::abi::{self, DatasetFunctions, FilterClass, Functions, Hid};
+use sleek::api::hdf5_filter::abi::{self, DatasetFunctions, FilterClass, Functions, Hid};
 
 /// What the command declares for itself.
 #[allow(dead_code)]

@@ -81,7 +81,7 @@ fn venv_python(name: &str) -> String {
 
 /// `UD=` of h5repack for a mandatory filter with these words.
 fn h5repack_argument(params: &sleek::Params) -> String {
-    let words = sleek::hdf5::cd_values_of(params);
+    let words = sleek::api::hdf5_filter::cd_values_of(params);
     let list: String = words.iter().map(|w| format!(",{w}")).collect();
-    format!("UD={},0,{}{list}", sleek::hdf5::FILTER_ID, words.len())
+    format!("UD={},0,{}{list}", sleek::api::hdf5_filter::FILTER_ID, words.len())
 }

@@ -75,7 +75,7 @@ fn requests_in_words() {
     for program in ["./request_c", "./request_f"] {
         for text in ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless"] {
             place.run(program, &["a.h5", text]);
-            let words = sleek::hdf5::cd_values_of(&sleek::hdf5::text::parse(text).unwrap());
+            let words = sleek::api::hdf5_filter::cd_values_of(&sleek::api::hdf5_filter::text::parse(text).unwrap());
             // h5dump of 1.10 prints them as signed numbers.
             let words: String = words.iter().map(|w| format!("{} ", *w as i32)).collect();
             let dump = place.run("h5dump", &["-pH", "a.h5"]);
@@ -271,7 +271,7 @@ fn existing_dataset_after_registering() {
 #[test]
 fn one_id_everywhere() {
     let read = |file: &str| std::fs::read_to_string(common::root().join(file)).unwrap();
-    let id = sleek::hdf5::FILTER_ID;
+    let id = sleek::api::hdf5_filter::FILTER_ID;
     assert!(read("include/sleek_hdf5.h").contains(&format!("#define SLEEK_ID {id}\n")));
     assert!(read("include/sleek_hdf5.f90").contains(&format!("SLEEK_ID = {id}\n")));
 }

@@ -35,7 +35,7 @@ fn text(path: &Path) -> &str {
 
 /// Filters that h5dump names in the file.
 fn sleek_datasets(place: &Place, file: &str) -> usize {
-    place.run("h5dump", &["-pH", file]).matches(&format!("FILTER_ID {}", sleek::hdf5::FILTER_ID)).count()
+    place.run("h5dump", &["-pH", file]).matches(&format!("FILTER_ID {}", sleek::api::hdf5_filter::FILTER_ID)).count()
 }
 
 #[test]
@@ -124,11 +124,14 @@ fn nccopy_and_netcdf4() {
     for (file, variable) in files {
         let file = text(&file);
         // nccopy makes two words, low first, of a number that ends in d.
-        let filter = format!("{variable},{},1,1,0.001d", sleek::hdf5::FILTER_ID);
+        let filter = format!("{variable},{},1,1,0.001d", sleek::api::hdf5_filter::FILTER_ID);
         place.run("nccopy", &["-4", "-F", &filter, file, "packed.nc"]);
         let header = place.run("ncdump", &["-hs", "packed.nc"]);
         let [low, high] = [BOUND.to_bits() as u32, (BOUND.to_bits() >> 32) as u32];
-        assert!(header.contains(&format!("_Filter = \"{},1,1,{low},{high},0,", sleek::hdf5::FILTER_ID)), "{header}");
+        assert!(
+            header.contains(&format!("_Filter = \"{},1,1,{low},{high},0,", sleek::api::hdf5_filter::FILTER_ID)),
+            "{header}"
+        );
         // h5diff cannot compare some of netCDF's attributes and then ends with 1: what it says counts.
         let differ = |delta: &str| {
             let out = place.attempt("h5diff", &["-c", "-d", delta, file, "packed.nc", &format!("/{variable}")]);

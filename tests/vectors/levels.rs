@@ -1,11 +1,11 @@
 //! Other SIMD levels: a process settles on one when it first codes a chunk, so each takes a process of its own.
 
-use sleek::codec::sleek::Level;
+use sleek::exec::{Isa, Level};
 use std::process::Command;
 
 /// Runs the tests of this binary whose names contain one of `names` at every level of this processor below the best.
 pub fn at_lower_levels(names: &[&str]) {
-    for level in Level::ALL.into_iter().filter(|level| *level < Level::best() && level.is_available()) {
+    for level in Level::ALL.into_iter().filter(|level| *level < Isa::best().level() && level.is_available()) {
         output_at(level, names);
     }
 }

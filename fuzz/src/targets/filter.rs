@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::Input;
 use crate::reference::builder::seal;
-use sleek::hdf5::abi::{FLAG_REVERSE, FilterClass};
+use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
 
 /// A chunk in memory from `malloc`, as HDF5 hands it over.
 struct Chunk {
@@ -32,7 +32,7 @@ impl Chunk {
         let before = (self.start, self.bytes().to_vec());
         // SAFETY: the class lives for ever; the call is made as HDF5 makes it.
         let made = unsafe {
-            let class = &*sleek::hdf5::sleek_h5_class().cast::<FilterClass>();
+            let class = &*sleek::api::hdf5_filter::sleek_h5_class().cast::<FilterClass>();
             let filter = class.filter.unwrap();
             filter(flags, words.len(), words.as_ptr(), self.len, &mut self.len, &mut self.start)
         };
@@ -52,7 +52,7 @@ impl Drop for Chunk {
 pub fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let (kind, extra) = (input.u8(), input.u8() % 16);
-    let mut words = if kind & 1 == 0 { sleek::hdf5::cd_values_of(&input.params()) } else { Vec::new() };
+    let mut words = if kind & 1 == 0 { sleek::api::hdf5_filter::cd_values_of(&input.params()) } else { Vec::new() };
     words.extend((0..extra).map(|_| if kind & 2 == 0 { u32::from(input.u8()) } else { input.u32() }));
     let mut chunk = Chunk::new(input.0);
     // HDF5 has no empty chunks, and for it 0 bytes restored are a failure.

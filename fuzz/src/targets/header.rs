@@ -1,6 +1,6 @@
 //! The reader of header and index: what it takes is consistent, and is written back as it was.
 
-use sleek::format::{Header, Index};
+use sleek::container::{Header, Index};
 
 /// Runs the target.
 pub fn run(bytes: &[u8]) {

@@ -106,7 +106,7 @@ impl Threads {
     pub fn apply(&self) -> Result<(), String> {
         if let Some(n) = self.threads {
             // SAFETY: the process has one thread at this point, so nobody reads the environment meanwhile.
-            unsafe { std::env::set_var(sleek::environment::THREADS, n.to_string()) };
+            unsafe { std::env::set_var(sleek::host::environment::THREADS, n.to_string()) };
         }
         check_variables()
     }
@@ -114,7 +114,7 @@ impl Threads {
 
 /// Refuses variables that cannot be understood before anything is done, also where they would not matter.
 pub fn check_variables() -> Result<(), String> {
-    sleek::environment::check().map_err(|e| e.to_string())
+    sleek::host::environment::check().map_err(|e| e.to_string())
 }
 
 /// How much to say.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sleek::format::Header;
-use sleek::stage::range::value_range;
+use sleek::container::Header;
+use sleek::primitives::range::value_range;
 use sleek::{DType, Mode, Params};
 
 use crate::args::{self, Quality, Threads, Verbosity};

@@ -1,7 +1,7 @@
 //! A compressed file is one stream after another (docs/format.md §7); here they are called frames.
 
-use sleek::format::Header;
-use sleek::format::constants::{HEADER_BYTES, MAGIC};
+use sleek::container::Header;
+use sleek::container::constants::{HEADER_BYTES, MAGIC};
 
 use crate::io::{Block, Input};
 use crate::progress::number;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use sleek::hdf5::{FILTER_ID, cd_values_of, text};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of, text};
 use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use sleek::Mode;
 use sleek::bound::mul_down;
-use sleek::format::Header;
+use sleek::container::Header;
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};

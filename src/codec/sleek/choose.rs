@@ -18,13 +18,13 @@
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments.md: 1–6 % in all.
 
 use super::plan::Plan;
-use crate::format::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
-use crate::format::{Special, SubMode, Subchunks};
-use crate::stage::exponent;
-use crate::stage::quantize::Element;
-use crate::stage::simd::{HIGHS, Masks, SideBySide, Simd, count_of, scalar};
-use crate::stage::stream::Ahead;
-use crate::stage::word::Word;
+use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::exponent_map as exponent;
+use crate::codec::sleek::format::{Special, SubMode, Subchunks};
+use crate::codec::sleek::simd::{HIGHS, Masks, SideBySide, Simd, count_of, scalar};
+use crate::primitives::quantize::Element;
+use crate::primitives::stream::Ahead;
+use crate::primitives::word::Word;
 
 /// A number for each subchunk.
 pub type PerSubchunk = [u16; SUBCHUNKS];

@@ -3,15 +3,18 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
+use super::constants::*;
+use super::exponent_map as exponent;
 use super::parts::{Parts, zero};
 use super::plan::Plan;
+use crate::codec::sleek::format::{Special, SubMode};
+use crate::codec::sleek::simd::{READ_SLACK, Simd, SimdLevel, subchunk_of};
+use crate::container::constants::*;
+use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
-use crate::format::constants::*;
-use crate::format::{Body, Kind, Special, SubMode};
-use crate::stage::quantize::{self, Element, Quantizer};
-use crate::stage::simd::{READ_SLACK, Simd, SimdLevel, subchunk_of};
-use crate::stage::stream::{Ahead, Line};
-use crate::stage::{exponent, word::Word};
+use crate::primitives::quantize::{self, Element, Quantizer};
+use crate::primitives::stream::{Ahead, Line};
+use crate::primitives::word::Word;
 
 /// A body that was checked, ready to be decoded.
 enum Content<'a> {
@@ -21,7 +24,7 @@ enum Content<'a> {
     Packed(&'a [u8]),
 }
 
-/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `stage::stream` writes. Each has code of its own, as what one does not use
+/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `primitives::stream` writes. Each has code of its own, as what one does not use
 /// costs it registers.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(

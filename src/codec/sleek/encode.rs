@@ -1,19 +1,21 @@
 //! One chunk to its body.
 
 use super::choose::{self, Choices, Extremes, Lists, Words};
+use super::constants::*;
 use super::plan::Plan;
-use crate::cpu::Data;
+use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
+use crate::codec::sleek::simd::scalar::{BitWriter, Scalar};
+use crate::codec::sleek::simd::{EIGHTS, HIGHS, HIGHS_SLACK, Masks, Simd};
+use crate::container::Kind;
+use crate::container::constants::*;
 use crate::error::Result;
-use crate::format::constants::*;
-use crate::format::{ChunkHeader, Kind, Special, Subchunks};
-use crate::memory::filled;
+use crate::host::memory::filled;
 use crate::params::Profile;
-use crate::stage::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
-use crate::stage::round;
-use crate::stage::simd::scalar::{BitWriter, Scalar};
-use crate::stage::simd::{EIGHTS, HIGHS, HIGHS_SLACK, Masks, Simd};
-use crate::stage::stream::{Ahead, Beside, Leaving, Line};
-use crate::stage::word::Word;
+use crate::primitives::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
+use crate::primitives::round;
+use crate::primitives::stream::{Ahead, Beside, Leaving, Line};
+use crate::primitives::word::Word;
+use crate::runtime::cpu::Data;
 
 /// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]

@@ -1,95 +1,24 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use super::decode::Spare;
 use super::encode::Buffers;
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
-use crate::cpu::Data;
+use crate::codec::sleek::constants::SUBCHUNKS;
+use crate::codec::sleek::format::ChunkHeader;
+use crate::codec::sleek::simd::scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+use crate::codec::sleek::simd::{Simd, avx2::Avx2, avx512::Avx512};
+use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::format::constants::SUBCHUNKS;
-use crate::format::{Body, ChunkHeader, Kind};
+use crate::exec::{Isa, Level};
 #[cfg(target_arch = "x86_64")]
-use crate::stage::quantize::Element;
-use crate::stage::quantize::{BF16, F16, F32, F64, Int};
-use crate::stage::simd::scalar::Scalar;
-#[cfg(target_arch = "x86_64")]
-use crate::stage::simd::{Simd, avx2::Avx2, avx512::Avx512};
-use crate::stage::stream::Leaving;
-
-/// What instructions a chunk coder may use. Every level gives the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// What every processor of the architecture has.
-    Scalar,
-    /// x86-64 with AVX2 and FMA.
-    Avx2,
-    /// x86-64 with AVX-512, its VBMI2 and VNNI, and GFNI.
-    Avx512,
-}
-
-impl Level {
-    /// Every level, lowest first.
-    pub const ALL: [Level; 3] = [Level::Scalar, Level::Avx2, Level::Avx512];
-
-    /// The name, as `SLEEK_SIMD` takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Scalar => "scalar",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
-    }
-
-    /// Whether this processor has it.
-    pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return match self {
-            Level::Scalar => true,
-            Level::Avx2 => {
-                is_x86_feature_detected!("avx2")
-                    && is_x86_feature_detected!("bmi1")
-                    && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("lzcnt")
-                    && is_x86_feature_detected!("popcnt")
-                    && is_x86_feature_detected!("fma")
-            }
-            Level::Avx512 => {
-                Level::Avx2.is_available()
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512cd")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512vbmi")
-                    && is_x86_feature_detected!("avx512vbmi2")
-                    && is_x86_feature_detected!("avx512vnni")
-                    && is_x86_feature_detected!("gfni")
-            }
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        return self == Level::Scalar;
-    }
-
-    /// The best level of this processor, or the one that `SLEEK_SIMD` names if it is lower.
-    pub fn best() -> Level {
-        // Its place in `ALL` and one more; 0 until known. Two threads may both find it out: a lock would stay locked in a child that
-        // is forked meanwhile.
-        static BEST: AtomicUsize = AtomicUsize::new(0);
-        let known = BEST.load(Ordering::Relaxed);
-        if known > 0 {
-            return Level::ALL[known - 1];
-        }
-        let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
-        let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
-        let best = Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar);
-        BEST.store(best as usize + 1, Ordering::Relaxed);
-        best
-    }
-}
+use crate::primitives::quantize::Element;
+use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
+use crate::primitives::stream::Leaving;
+use crate::runtime::cpu::Data;
 
 /// Calls `$f::<Element, S, Simd>($args)` for the plan's element type.
 macro_rules! by_dtype {
@@ -161,16 +90,15 @@ compiled_for!(
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
 pub fn encode(
-    level: Level,
+    isa: Isa,
     plan: &Plan,
     buffers: &mut Buffers,
     data: Data,
     leaving: Leaving,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    debug_assert!(level.is_available());
-    match level {
-        // SAFETY: a level is only chosen where it is available.
+    match isa.level() {
+        // SAFETY: the processor has consented.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, data, leaving, out) },
         // SAFETY: as above.
@@ -182,7 +110,7 @@ pub fn encode(
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
 pub fn decode<const PAST_CACHES: bool>(
-    level: Level,
+    isa: Isa,
     plan: &Plan,
     kind: Kind,
     body: Body,
@@ -190,9 +118,8 @@ pub fn decode<const PAST_CACHES: bool>(
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
-    debug_assert!(level.is_available());
-    match level {
-        // SAFETY: a level is only chosen where it is available.
+    match isa.level() {
+        // SAFETY: the processor has consented.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe {
             by_dtype!(plan, Avx512, PAST_CACHES; avx512::decode, plan, kind, body, ahead, spare, out)

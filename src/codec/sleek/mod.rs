@@ -2,24 +2,30 @@
 //! small integers, and pack each 512-byte subchunk with the fewest bits.
 
 mod choose;
+pub mod constants;
 mod decode;
 mod encode;
+pub mod exponent_map;
+pub mod format;
 mod level;
 mod parts;
 mod plan;
+pub mod simd;
 
-pub use level::Level;
 pub use plan::Plan;
 
 use std::cell::Cell;
 
-use super::{Codec, Info, Manner};
-use crate::cpu::{self, ChunkCodec, Data};
+use super::{Codec, Info};
+use crate::codec::sleek::format::{Special, SubMode};
+use crate::container::{Body, Header, Index, Kind, Layout};
 use crate::error::Result;
-use crate::format::constants::CODEC_SLEEK;
-use crate::format::{Body, Header, Index, Kind, Layout, Special, SubMode};
+use crate::exec::{ExecOptions, Isa};
+use crate::host::fpu;
 use crate::params::Params;
-use crate::stage::{fpu, stream::Leaving};
+use crate::primitives::stream::Leaving;
+use crate::runtime::cpu::{self, ChunkCodec, Data};
+use constants::CODEC_SLEEK;
 
 /// The codec of this module.
 pub struct Sleek;
@@ -33,14 +39,28 @@ impl Codec for Sleek {
         "sleek"
     }
 
-    fn compress(&self, params: &Params, layout: Layout, src: &[u8], dst: &mut [u8], manner: Manner) -> Result<usize> {
+    fn compress(
+        &self,
+        params: &Params,
+        layout: Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<usize> {
         let (plan, header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, level: Level::best() }, header, manner, src, dst)
+        cpu::compress(&Chunks { plan, isa: Isa::best() }, header, options, src, dst)
     }
 
-    fn decompress(&self, header: &Header, index: &Index, first: u64, dst: &mut [u8], manner: Manner) -> Result<()> {
-        let chunks = Chunks { plan: Plan::for_decoding(header)?, level: Level::best() };
-        cpu::decompress(&chunks, header, index, first, dst, manner)
+    fn decompress(
+        &self,
+        header: &Header,
+        index: &Index,
+        first: u64,
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<()> {
+        let chunks = Chunks { plan: Plan::for_decoding(header)?, isa: Isa::best() };
+        cpu::decompress(&chunks, header, index, first, dst, options)
     }
 
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
@@ -56,10 +76,10 @@ impl Codec for Sleek {
     }
 }
 
-/// The chunk coder of one stream at one SIMD level.
+/// The chunk coder of one stream with the instructions of one level.
 struct Chunks {
     plan: Plan,
-    level: Level,
+    isa: Isa,
 }
 
 /// What an encoding thread keeps from chunk to chunk, and its buffers from array to array.
@@ -102,7 +122,7 @@ impl ChunkCodec for Chunks {
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.level, &self.plan, &mut encoder.buffers, data, leaving, out)
+        level::encode(self.isa, &self.plan, &mut encoder.buffers, data, leaving, out)
     }
 
     fn decode(
@@ -115,7 +135,7 @@ impl ChunkCodec for Chunks {
         past_caches: bool,
     ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.level, &self.plan, kind, body, ahead, &mut decoder.spare, out)
+        decode(self.isa, &self.plan, kind, body, ahead, &mut decoder.spare, out)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The body of a packed chunk taken apart. Everything is checked before it is used: a body that passed its checksum may still be hostile.
 
+use super::constants::*;
 use super::plan::Plan;
+use crate::codec::sleek::format::{ChunkHeader, Special, SubMode, Subchunks};
+use crate::codec::sleek::simd::{Masks, Simd, count_of};
+use crate::container::constants::*;
 use crate::error::{Result, fail};
-use crate::format::constants::*;
-use crate::format::{ChunkHeader, Special, SubMode, Subchunks};
-use crate::stage::quantize::Element;
-use crate::stage::simd::{Masks, Simd, count_of};
-use crate::stage::word::Word;
+use crate::primitives::quantize::Element;
+use crate::primitives::word::Word;
 
 /// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
 pub struct Parts<W> {

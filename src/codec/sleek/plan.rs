@@ -1,14 +1,14 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
+use super::constants::CODEC_SLEEK;
 use crate::bound::{self, Step};
-use crate::cpu;
+use crate::container::{Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::format::constants::CODEC_SLEEK;
-use crate::format::{Header, Layout};
+use crate::host::fpu;
 use crate::params::{Mode, Params, Profile};
-use crate::stage::fpu;
-use crate::stage::quantize::{Quantizer, mantissa_and_bias};
+use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
+use crate::runtime::cpu;
 
 /// Parameters of every chunk of a stream.
 #[derive(Clone, Copy, Debug)]

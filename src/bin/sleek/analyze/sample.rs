@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sleek::DType;
 use sleek::bound::sub_down;
-use sleek::stage::range::value_range;
+use sleek::primitives::range::value_range;
 
 use crate::element;
 use crate::hdf5::dataset::Field;

@@ -1,7 +1,7 @@
 //! What `sleek analyze` prints.
 
 use serde_json::{Value, json};
-use sleek::hdf5::{FILTER_ID, cd_values_of};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 use sleek::{DType, Mode, Params};
 
 use super::Analysis;

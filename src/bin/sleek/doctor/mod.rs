@@ -71,7 +71,7 @@ impl Doctor {
     }
 
     fn look_at_environment(&mut self) {
-        say!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::hdf5::FILTER_ID);
+        say!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::api::hdf5_filter::FILTER_ID);
         match self.own.clone() {
             Some(own) => say!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
             None => say!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),
@@ -83,16 +83,20 @@ impl Doctor {
                 self.directories(&dirs);
             }
         }
-        for variable in [sleek::environment::THREADS, sleek::environment::SIMD, sleek::environment::PARAMS, "SLEEK_LOG"]
-        {
+        for variable in [
+            sleek::host::environment::THREADS,
+            sleek::host::environment::SIMD,
+            sleek::host::environment::PARAMS,
+            "SLEEK_LOG",
+        ] {
             if let Some(value) = std::env::var_os(variable) {
                 say!("{variable}: {}", value.display());
             }
         }
-        if let Err(e) = sleek::environment::check() {
+        if let Err(e) = sleek::host::environment::check() {
             self.advice.insert(format!("{}: until then the filter refuses all work", e.message));
         }
-        if let Err(e) = sleek::environment::params() {
+        if let Err(e) = sleek::host::environment::params() {
             self.advice.insert(e.message);
         }
         if std::env::var_os("HDF5_PLUGIN_PRELOAD").is_some_and(|v| v == "::") {

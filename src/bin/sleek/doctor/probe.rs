@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::ptr::null;
 
-use sleek::hdf5::{FILTER_ID, cd_values_of};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 use sleek::{DType, Mode, Params};
 
 use crate::Outcome;

@@ -119,8 +119,8 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
 /// a fault of the library.
 fn leave_out_variables(command: &mut Command) {
     command.env_remove("SLEEK_PARAMS");
-    if sleek::environment::check().is_err() {
-        command.env_remove(sleek::environment::THREADS).env_remove(sleek::environment::SIMD);
+    if sleek::host::environment::check().is_err() {
+        command.env_remove(sleek::host::environment::THREADS).env_remove(sleek::host::environment::SIMD);
     }
 }
 

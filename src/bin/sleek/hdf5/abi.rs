@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-pub use sleek::hdf5::abi::{Herr, Hid};
+pub use sleek::api::hdf5_filter::abi::{Herr, Hid};
 
 /// `H5P_DEFAULT`.
 pub const DEFAULT: Hid = 0;

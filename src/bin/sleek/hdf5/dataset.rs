@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use sleek::hdf5::datatype::{self, Stored};
+use sleek::api::hdf5_filter::datatype::{self, Stored};
 
 use super::abi;
 use super::object::{Object, missing_filter, open_object};
@@ -161,7 +161,7 @@ impl<'a> Field<'a> {
         let hdf5 = self.dataset.hdf5;
         let mut defined = 0;
         h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
-        if defined != sleek::hdf5::abi::FILL_USER_DEFINED || !self.stored.scalar {
+        if defined != sleek::api::hdf5_filter::abi::FILL_USER_DEFINED || !self.stored.scalar {
             return Ok(None);
         }
         let mut value = 0f64;

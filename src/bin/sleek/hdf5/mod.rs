@@ -183,7 +183,7 @@ impl Hdf5 {
         };
         // Errors are told in our own words, not printed by HDF5.
         h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
-        h5!(hdf5, H5Zregister(sleek::hdf5::sleek_h5_class()))?;
+        h5!(hdf5, H5Zregister(sleek::api::hdf5_filter::sleek_h5_class()))?;
         Ok(hdf5)
     }
 

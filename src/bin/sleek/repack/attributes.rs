@@ -95,7 +95,7 @@ pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
     let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;
     let mut defined = 0;
     h5!(hdf5, H5Pfill_value_defined(properties.id, &raw mut defined))?;
-    Ok(defined == sleek::hdf5::abi::FILL_USER_DEFINED && has_variable_parts(kind)?)
+    Ok(defined == sleek::api::hdf5_filter::abi::FILL_USER_DEFINED && has_variable_parts(kind)?)
 }
 
 fn has_variable_parts(kind: &Id) -> Result<bool, String> {

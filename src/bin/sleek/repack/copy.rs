@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use sleek::Params;
-use sleek::hdf5::{FILTER_ID, cd_values_of};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 
 use super::attributes;
 use super::plan::{Decision, Item};

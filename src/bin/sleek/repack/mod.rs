@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sleek::hdf5::text;
+use sleek::api::hdf5_filter::text;
 use sleek::{DType, Params};
 
 use crate::Outcome;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sleek::bound::{mul_down, sub_down};
-use sleek::stage::range::value_range;
+use sleek::primitives::range::value_range;
 use sleek::{Mode, Params};
 
 use crate::element;

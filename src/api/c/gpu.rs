@@ -1,0 +1,284 @@
+//! The part of the C interface that is about GPUs.
+
+use std::ffi::{c_char, c_void};
+
+use super::memory;
+use super::types::sleek_params;
+use crate::error::{Result, fail};
+use crate::host::guard::status;
+use crate::host::memory::reserve;
+use crate::params::Device;
+use crate::route::{self, batch};
+
+/// What an asynchronous call leaves in GPU memory when the stream has passed it.
+#[repr(C)]
+#[allow(non_camel_case_types)]
+pub struct sleek_result {
+    /// Bytes of the stream or of the whole array; 0 after an error.
+    pub bytes: u64,
+    /// SLEEK_OK or SLEEK_E_....
+    pub status: i32,
+    /// 0.
+    pub reserved: i32,
+}
+
+/// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
+/// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
+///
+/// - device: what is asked for, one of sleek_device.
+/// - src, dst: may be NULL, which counts as host memory; nothing is read or written.
+/// - text: receives at most capacity bytes, the terminating 0 included.
+///
+/// The function loads no driver and creates no context unless the GPU is asked for.
+///
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (device); SLEEK_E_BUFFER_TOO_SMALL;
+/// SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_device_info(
+    device: i32,
+    src: *const c_void,
+    dst: *const c_void,
+    text: *mut c_char,
+    capacity: usize,
+) -> i32 {
+    status(|| {
+        memory::not_null("text", text)?;
+        let said = route::describe(Device::from_code(u32::try_from(device).unwrap_or(u32::MAX))?, src, dst);
+        if capacity <= said.len() {
+            return fail!(BufferTooSmall, "{capacity} bytes; the text takes {}", said.len() + 1);
+        }
+        // SAFETY: writable for `capacity` by the contract, which the text and its terminator do not exceed.
+        unsafe {
+            text.cast::<u8>().copy_from_nonoverlapping(said.as_ptr(), said.len());
+            text.add(said.len()).write(0);
+        }
+        Ok(())
+    })
+}
+
+/// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call until the
+/// stream has passed it.
+///
+/// Never 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_workspace_bytes() -> usize {
+    route::WORKSPACE_BYTES
+}
+
+/// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
+/// such call while a stream is being captured into a graph, since loading cannot be captured; and of use before something that is
+/// timed, since the driver compiles what it has not in its cache, which takes seconds.
+///
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordinal: i32, stream: *mut c_void) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function.
+        let params = unsafe { sleek_params::read(params) }?;
+        route::prepare(&params, ordinal, stream)
+    })
+}
+
+/// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing, does not wait,
+/// and can be captured into a CUDA graph (see sleek_device_prepare()).
+///
+/// - src: count elements in GPU memory; faster if aligned to 16.
+/// - dst: dst_capacity bytes of GPU memory, aligned to 16.
+/// - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
+/// - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
+///
+/// All memory must stay valid until the stream has passed the work.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_compress_async(
+    params: *const sleek_params,
+    src: *const c_void,
+    count: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    result: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough(workspace_bytes)?;
+        let size = params.dtype.size();
+        memory::apart(src, count.saturating_mul(size), dst, dst_capacity)?;
+        // SAFETY: as above.
+        unsafe {
+            route::compress_async(
+                &params,
+                src.cast(),
+                count,
+                dst.cast(),
+                dst_capacity,
+                result.cast(),
+                workspace.cast(),
+                stream,
+            )
+        }
+    })
+}
+
+/// sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
+///
+/// - params: only its dtype counts; a stream of other elements is refused with SLEEK_E_INVALID_ARGUMENT in result.
+/// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
+///   capacity that was given for compressing it will do.
+/// - dst: receives elements first ... first + count - 1.
+///
+/// No stream, however damaged, makes the work read or write outside these ranges.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_async(
+    params: *const sleek_params,
+    src: *const c_void,
+    src_bytes: usize,
+    first: u64,
+    count: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    result: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough(workspace_bytes)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let need = count.saturating_mul(params.dtype.size());
+        if dst_capacity < need {
+            return fail!(BufferTooSmall, "{dst_capacity} bytes; {count} elements take {need}");
+        }
+        let elements = (first, count as u64);
+        // SAFETY: as above.
+        unsafe {
+            route::decompress_async(
+                params.dtype,
+                src.cast(),
+                src_bytes,
+                dst.cast(),
+                elements,
+                result.cast(),
+                workspace.cast(),
+                stream,
+            )
+        }
+    })
+}
+
+/// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
+/// call until the stream has passed it.
+///
+/// Never 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_batch_workspace_bytes(arrays: usize) -> usize {
+    batch::workspace_bytes(arrays)
+}
+
+/// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
+/// single array of their total size. The streams are those of single calls.
+///
+/// - params: for all arrays. With mode noa and no range given, each array's own range counts.
+/// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
+///   These lists are in host memory and may go away when the function returns.
+/// - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
+///   touch the others.
+/// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_compress_batch_async(
+    params: *const sleek_params,
+    arrays: usize,
+    src: *const *const c_void,
+    counts: *const usize,
+    dst: *const *mut c_void,
+    dst_capacities: *const usize,
+    results: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough_for(arrays, workspace_bytes)?;
+        // SAFETY: as above.
+        let (src, counts) = unsafe { (memory::list("src", src, arrays)?, memory::list("counts", counts, arrays)?) };
+        // SAFETY: as above.
+        let (dst, rooms) =
+            unsafe { (memory::list("dst", dst, arrays)?, memory::list("dst_capacities", dst_capacities, arrays)?) };
+        let mut items = Vec::new();
+        reserve(&mut items, arrays)?;
+        for i in 0..arrays {
+            memory::apart(src[i], counts[i].saturating_mul(params.dtype.size()), dst[i], rooms[i])?;
+            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, rooms[i] as u64));
+        }
+        // SAFETY: as above.
+        unsafe { batch::compress_async(&params, &items, results.cast(), workspace.cast(), stream) }
+    })
+}
+
+/// sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
+///
+/// - params: only its dtype counts, for all streams.
+/// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
+/// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
+///   refused with SLEEK_E_OUT_OF_RANGE in its result.
+///
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_batch_async(
+    params: *const sleek_params,
+    arrays: usize,
+    src: *const *const c_void,
+    src_bytes: *const usize,
+    dst: *const *mut c_void,
+    counts: *const usize,
+    results: *mut sleek_result,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let params = unsafe { sleek_params::read(params) }?;
+        enough_for(arrays, workspace_bytes)?;
+        // SAFETY: as above.
+        let (src, bytes) =
+            unsafe { (memory::list("src", src, arrays)?, memory::list("src_bytes", src_bytes, arrays)?) };
+        // SAFETY: as above.
+        let (dst, counts) = unsafe { (memory::list("dst", dst, arrays)?, memory::list("counts", counts, arrays)?) };
+        let mut items = Vec::new();
+        reserve(&mut items, arrays)?;
+        for i in 0..arrays {
+            memory::apart(src[i], bytes[i], dst[i], counts[i].saturating_mul(params.dtype.size()))?;
+            items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));
+        }
+        // SAFETY: as above.
+        unsafe { batch::decompress_async(params.dtype, &items, results.cast(), workspace.cast(), stream) }
+    })
+}
+
+fn enough_for(arrays: usize, workspace_bytes: usize) -> Result<()> {
+    let need = batch::workspace_bytes(arrays);
+    if workspace_bytes < need {
+        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {need} are needed for {arrays} arrays");
+    }
+    Ok(())
+}
+
+fn enough(workspace_bytes: usize) -> Result<()> {
+    if workspace_bytes < route::WORKSPACE_BYTES {
+        return fail!(BufferTooSmall, "a workspace of {workspace_bytes} bytes; {} are needed", route::WORKSPACE_BYTES);
+    }
+    Ok(())
+}

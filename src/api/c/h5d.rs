@@ -1,0 +1,236 @@
+//! The part of the C interface that reads and writes HDF5 datasets.
+
+use std::ffi::{c_char, c_void};
+use std::mem::{offset_of, size_of};
+
+use super::memory;
+use super::types::check_size;
+use crate::api::hdf5_direct::{self, Dataset, Library, Report, Request, Route};
+use crate::api::hdf5_filter::resolve::pass_return_address;
+use crate::error::Result;
+use crate::host::guard::status;
+
+/// How a dataset was written or read.
+#[repr(C)]
+#[allow(non_camel_case_types)]
+pub enum sleek_h5d_route {
+    /// Nothing was selected.
+    SLEEK_H5D_NOTHING = 0,
+    /// By H5Dwrite() or H5Dread(); the reason says why.
+    SLEEK_H5D_ORDINARY = 1,
+    /// Chunk by chunk, on the CPU's threads.
+    SLEEK_H5D_THREADS = 2,
+    /// Chunk by chunk, on the GPU.
+    SLEEK_H5D_GPU = 3,
+}
+
+const _: () = {
+    assert!(sleek_h5d_route::SLEEK_H5D_NOTHING as i32 == Route::Nothing as i32);
+    assert!(sleek_h5d_route::SLEEK_H5D_ORDINARY as i32 == Route::Ordinary as i32);
+    assert!(sleek_h5d_route::SLEEK_H5D_THREADS as i32 == Route::Threads as i32);
+    assert!(sleek_h5d_route::SLEEK_H5D_GPU as i32 == Route::Gpu as i32);
+    assert!(size_of::<usize>() != 8 || size_of::<sleek_h5d_info>() == 256);
+};
+
+/// What sleek_h5d_write() or sleek_h5d_read() did.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types)]
+pub struct sleek_h5d_info {
+    /// Bytes of this struct; the caller sets it to sizeof(sleek_h5d_info).
+    pub struct_size: usize,
+    /// SLEEK_H5D_NOTHING, _ORDINARY, _THREADS or _GPU.
+    pub route: i32,
+    /// 1 if GPU memory was copied to or from the host uncompressed.
+    pub staged: i32,
+    /// Chunks of the dataset; 0 on the ordinary route.
+    pub chunks: u64,
+    /// Bytes of the array.
+    pub raw_bytes: u64,
+    /// Bytes of its chunks in the file; 0 on the ordinary route.
+    pub stored_bytes: u64,
+    /// Zero.
+    pub reserved: [u64; 3],
+    /// Why this route, as a sentence that ends with 0.
+    pub reason: [c_char; 192],
+}
+
+impl sleek_h5d_info {
+    /// Writes what fits to the caller's struct.
+    ///
+    /// # Safety
+    /// `info` is null or writable for its `struct_size`, which `size` is.
+    unsafe fn write(info: *mut sleek_h5d_info, size: usize, report: &Report) {
+        if info.is_null() {
+            return;
+        }
+        let mut own = sleek_h5d_info {
+            struct_size: size,
+            route: report.route as i32,
+            staged: report.staged.into(),
+            chunks: report.done.chunks,
+            raw_bytes: report.bytes as u64,
+            stored_bytes: report.done.stored,
+            reserved: [0; 3],
+            reason: [0; 192],
+        };
+        let room = own.reason.len() - 1;
+        for (to, byte) in own.reason[..room].iter_mut().zip(report.reason.bytes()) {
+            *to = byte as c_char;
+        }
+        let ours = size_of::<sleek_h5d_info>().min(size);
+        // SAFETY: `ours` is within both structs, the rest within the caller's.
+        unsafe {
+            info.cast::<u8>().copy_from_nonoverlapping((&raw const own).cast(), ours);
+            info.cast::<u8>().add(ours).write_bytes(0, size - ours);
+        }
+    }
+}
+
+/// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can it makes the
+/// chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the file is the one that
+/// H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+///
+/// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements, mem_type has these
+/// elements, in any byte order, the box begins and ends between chunks or at the end of the dataset, dxpl has no data transform, and
+/// the file is not shared by MPI ranks.
+///
+/// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
+///   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+/// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first element and for
+///   everything from start on.
+/// - buf: the box, contiguous; NULL only if it is empty.
+/// - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
+/// - info: NULL, or a struct with its struct_size set, which tells what was done.
+///
+/// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then. Where MPI
+/// ranks share the file, every rank must call, with collective transfer properties; a rank without data passes a count of 0.
+///
+/// Returns SLEEK_OK or: SLEEK_E_HDF5 (HDF5's error stack says more); SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT;
+/// SLEEK_E_OUT_OF_RANGE (the box lies outside the dataset); SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+/// After an error chunks may have been written.
+#[unsafe(no_mangle)]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
+pub unsafe extern "C" fn sleek_h5d_write(
+    dset: i64,
+    mem_type: i64,
+    start: *const u64,
+    count: *const u64,
+    dxpl: i64,
+    buf: *const c_void,
+    stream: *mut c_void,
+    info: *mut sleek_h5d_info,
+) -> i32 {
+    pass_return_address!(write(dset, mem_type, start, count, dxpl, buf, stream, info))
+}
+
+/// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same terms.
+///
+/// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value, as by
+/// H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
+///
+/// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as of
+/// sleek_h5d_write().
+#[unsafe(no_mangle)]
+#[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
+pub unsafe extern "C" fn sleek_h5d_read(
+    dset: i64,
+    mem_type: i64,
+    start: *const u64,
+    count: *const u64,
+    dxpl: i64,
+    buf: *mut c_void,
+    stream: *mut c_void,
+    info: *mut sleek_h5d_info,
+) -> i32 {
+    pass_return_address!(read(dset, mem_type, start, count, dxpl, buf, stream, info))
+}
+
+/// `sleek_h5d_write` with the caller's return address.
+///
+/// # Safety
+/// As of the C function.
+#[allow(clippy::too_many_arguments)] // those of the C function
+unsafe extern "C" fn write(
+    dset: i64,
+    mem_type: i64,
+    start: *const u64,
+    count: *const u64,
+    dxpl: i64,
+    buf: *const c_void,
+    stream: *mut c_void,
+    info: *mut sleek_h5d_info,
+    caller: *const c_void,
+) -> i32 {
+    // SAFETY: the contract.
+    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::write(hdf5, request, buf.cast()) };
+    // SAFETY: as above.
+    status(|| unsafe { transfer(dset, mem_type, start, count, dxpl, stream, info, caller, work) })
+}
+
+/// `sleek_h5d_read` with the caller's return address.
+///
+/// # Safety
+/// As of the C function.
+#[allow(clippy::too_many_arguments)] // those of the C function
+unsafe extern "C" fn read(
+    dset: i64,
+    mem_type: i64,
+    start: *const u64,
+    count: *const u64,
+    dxpl: i64,
+    buf: *mut c_void,
+    stream: *mut c_void,
+    info: *mut sleek_h5d_info,
+    caller: *const c_void,
+) -> i32 {
+    // SAFETY: the contract.
+    let work = |hdf5: &Library, request: &Request| unsafe { hdf5_direct::read(hdf5, request, buf.cast()) };
+    // SAFETY: as above.
+    status(|| unsafe { transfer(dset, mem_type, start, count, dxpl, stream, info, caller, work) })
+}
+
+/// # Safety
+/// As of the C functions.
+#[allow(clippy::too_many_arguments)] // those of the C functions
+unsafe fn transfer(
+    dataset: i64,
+    mem_type: i64,
+    start: *const u64,
+    count: *const u64,
+    dxpl: i64,
+    stream: *mut c_void,
+    info: *mut sleek_h5d_info,
+    caller: *const c_void,
+    work: impl FnOnce(&Library, &Request) -> Result<Report>,
+) -> Result<()> {
+    // SAFETY: the contract, here and below.
+    let size = unsafe { info_size(info)? };
+    let hdf5 = Library::of_user(caller)?;
+    // SAFETY: as above.
+    let rank = unsafe { Dataset::new(&hdf5, dataset, dxpl)? }.dims.len();
+    let numbers = |name: &str, at: *const u64| {
+        // SAFETY: one number for each dimension by the contract.
+        (!at.is_null()).then(|| unsafe { memory::list(name, at, rank) }).transpose()
+    };
+    let (start, count) = (numbers("start", start)?, numbers("count", count)?);
+    let request = Request { dataset, mem_type, dxpl, start, count, stream };
+    let report = work(&hdf5, &request)?;
+    // SAFETY: as above.
+    unsafe { sleek_h5d_info::write(info, size, &report) };
+    Ok(())
+}
+
+/// The `struct_size` of the caller's struct; 0 for null.
+///
+/// # Safety
+/// `info` is null, or its first field may be read.
+unsafe fn info_size(info: *const sleek_h5d_info) -> Result<usize> {
+    if info.is_null() {
+        return Ok(0);
+    }
+    // SAFETY: not null; readable by the contract. It may be unaligned.
+    let size = unsafe { info.cast::<usize>().read_unaligned() };
+    check_size("sleek_h5d_info", size, offset_of!(sleek_h5d_info, reserved))?;
+    Ok(size)
+}

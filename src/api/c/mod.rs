@@ -1,0 +1,245 @@
+//! The C interface of `include/sleek.h`, which cbindgen writes from this folder.
+//!
+//! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
+//! the guard, and the rest of the library does the work.
+
+mod gpu;
+mod h5d;
+mod memory;
+mod types;
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::OnceLock;
+
+use crate::container::{Header, Index};
+use crate::error::{Kind, fail};
+use crate::host::guard::{self, guard, status};
+use crate::params::Device;
+use crate::route;
+use types::{sleek_info, sleek_params};
+
+/// Sets every field of params to its default: mode lossless, codec and profile default, device and threads automatic,
+/// no range, no fill value. dtype stays 0, which is no element type: the caller sets it.
+///
+/// The function writes the 128 bytes of the struct's first version and no more in all releases of this ABI, so it is
+/// safe for a program that was compiled with an older header.
+///
+/// Errors: SLEEK_E_NULL_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
+    status(|| {
+        memory::not_null("params", params)?;
+        // SAFETY: not null, and writable by the contract; the address may be unaligned.
+        unsafe { params.write_unaligned(sleek_params::DEFAULT) };
+        Ok(())
+    })
+}
+
+/// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
+/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
+/// fields stay as they are. Numbers have a decimal point whatever the locale.
+///
+/// - params: set up by sleek_params_init(); unchanged after an error.
+/// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *const c_char) -> i32 {
+    status(|| {
+        memory::not_null("text", text)?;
+        // SAFETY: not null, and a C string by the contract.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        // SAFETY: the contract of this function.
+        unsafe { sleek_params::request(params, &crate::text::parse(&text)?) }
+    })
+}
+
+/// The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
+/// which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
+///
+/// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count: usize) -> usize {
+    guard(0, || {
+        // SAFETY: the contract of this function.
+        let params = unsafe { sleek_params::read(params) }?;
+        crate::compress_bound(&params, count)
+    })
+}
+
+/// Compresses an array into a stream that can be decoded without knowing params.
+///
+/// - params: what to do; only read.
+/// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
+///   An array of several dimensions is passed as the one-dimensional sequence that it is in memory.
+/// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
+///   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
+///   The memory need not be initialised. After an error its contents are undefined.
+/// - dst_bytes: receives the bytes of the stream, 0 after an error. Not NULL.
+/// - stream: the CUDA stream to work on if src or dst is GPU memory (NULL: the default stream); else NULL.
+///
+/// The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
+/// returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
+///
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, overlap, count too
+/// large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on integers);
+/// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_compress(
+    params: *const sleek_params,
+    src: *const c_void,
+    count: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    dst_bytes: *mut usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        unsafe { memory::clear(dst_bytes) };
+        memory::not_null("dst_bytes", dst_bytes)?;
+        // SAFETY: as above.
+        let params = unsafe { sleek_params::read(params) }?;
+        let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
+            return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
+        };
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        // SAFETY: as above; the codec writes every byte of the stream before it reads it.
+        let written = unsafe { route::compress(&params, src.cast(), count, dst.cast(), dst_capacity, stream) }?;
+        // SAFETY: not null, and writable by the contract.
+        unsafe { dst_bytes.write_unaligned(written) };
+        Ok(())
+    })
+}
+
+/// Restores the whole array from a stream.
+///
+/// - src: the stream, exactly src_bytes bytes of host, GPU or managed memory, of any alignment.
+/// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src; at least
+///   raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that they
+///   had. After an error the contents are undefined.
+/// - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
+/// - stream: as for sleek_compress().
+///
+/// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
+/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or write outside the two buffers.
+///
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
+/// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
+/// SLEEK_E_CORRUPT; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress(
+    src: *const c_void,
+    src_bytes: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    dst_bytes: *mut usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        unsafe { memory::clear(dst_bytes) };
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let (from, to) = (src.cast(), dst.cast());
+        // SAFETY: as above; the decoder only writes to `dst`.
+        let written = unsafe { route::decompress(Device::Auto, from, src_bytes, None, to, dst_capacity, stream) }?;
+        if !dst_bytes.is_null() {
+            // SAFETY: not null, and writable by the contract.
+            unsafe { dst_bytes.write_unaligned(written) };
+        }
+        Ok(())
+    })
+}
+
+/// Restores the elements first ... first + count - 1 from a stream, and decodes only the chunks (16 KiB of data each)
+/// that hold them.
+///
+/// src, src_bytes, stream: as for sleek_decompress(). dst receives count times the element's size in bytes, at most
+/// dst_capacity; it may be NULL if count is 0. The header, the index, and the groups of 64 chunks that are touched are
+/// verified; damage elsewhere in the stream is not noticed.
+///
+/// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the array does not have all these elements, or an error as of
+/// sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_range(
+    src: *const c_void,
+    src_bytes: usize,
+    first: u64,
+    count: usize,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        let (from, to, range) = (src.cast(), dst.cast(), Some((first, count)));
+        // SAFETY: the contract of this function; the decoder only writes to `dst`.
+        unsafe { route::decompress(Device::Auto, from, src_bytes, range, to, dst_capacity, stream) }.map(|_| ())
+    })
+}
+
+/// Tells what a stream holds without decoding it.
+///
+/// - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,
+///   info->stream_bytes says where. Of one in device memory header and index alone are copied to the host.
+/// - info: the caller sets info->struct_size = sizeof *info; all other fields are written. Fields that this library
+///   does not know are set to 0. After an error only struct_size is defined.
+///
+/// Header and index are verified by their checksum; the data is not looked at.
+///
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (struct_size); SLEEK_E_NOT_SLEEK;
+/// SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED; SLEEK_E_CORRUPT; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY;
+/// SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, info: *mut sleek_info) -> i32 {
+    status(|| {
+        memory::not_null("src", src)?;
+        // SAFETY: the contract of this function, here and below.
+        let size = unsafe { sleek_info::size(info) }?;
+        // SAFETY: as above.
+        let copy = unsafe { route::head_copy(src.cast(), src_bytes) }?;
+        let src = match &copy {
+            Some(bytes) => &bytes[..],
+            // SAFETY: as above, and host memory.
+            None => unsafe { memory::source("src", src, src_bytes) }?,
+        };
+        let header = Header::read_part(src, src_bytes as u64)?;
+        let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
+        // SAFETY: as above.
+        unsafe { known.write(info, size) };
+        Ok(())
+    })
+}
+
+/// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
+/// fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.
+///
+/// The pointer is never NULL and belongs to the library. It is valid until the thread ends; the text changes with the
+/// next error on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_last_error() -> *const c_char {
+    guard::last_error()
+}
+
+/// A fixed English text for a status code (SLEEK_OK and SLEEK_E_...; any other number is said to be unknown). Never
+/// NULL; belongs to the library and stays valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_strerror(code: i32) -> *const c_char {
+    static TEXTS: OnceLock<Vec<(i32, CString)>> = OnceLock::new();
+    guard(c"internal error".as_ptr(), || {
+        let texts = crate::host::fork::once(&TEXTS, || {
+            let text = |kind: &Kind| (kind.code(), CString::new(kind.text()).unwrap_or_default());
+            Kind::ALL.iter().map(text).chain([(0, c"no error".to_owned())]).collect()
+        });
+        Ok(texts.iter().find(|(c, _)| *c == code).map_or(c"unknown status code".as_ptr(), |(_, text)| text.as_ptr()))
+    })
+}
+
+/// The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
+/// Never NULL; belongs to the library and stays valid.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}

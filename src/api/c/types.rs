@@ -1,0 +1,398 @@
+//! The enumerators and structs of the header, pinned to the library's own types at compile time. Their documentation is
+//! that of the header, hence without markup.
+#![allow(non_camel_case_types)] // the names are those of the header
+
+use std::mem::{MaybeUninit, offset_of, size_of};
+
+use super::memory::not_null;
+use crate::codec::sleek::constants::CODEC_SLEEK;
+use crate::container::constants::VERSION;
+use crate::container::{Header, Index, Kind as Chunk};
+use crate::dtype::DType;
+use crate::error::{Kind, Result, fail};
+use crate::params::{Device, Mode, Params, Profile};
+
+/// Status codes: what a function returns. A number is never reused.
+#[repr(C)]
+pub enum sleek_status {
+    /// Success.
+    SLEEK_OK = 0,
+    /// A pointer that must not be NULL was NULL.
+    SLEEK_E_NULL_POINTER = 1,
+    /// An argument or a field of sleek_params has a value outside its documented range.
+    SLEEK_E_INVALID_ARGUMENT = 2,
+    /// The error bound is not a number, negative or infinite.
+    SLEEK_E_INVALID_BOUND = 3,
+    /// The mode cannot be applied to this element type (a lossy mode on integers).
+    SLEEK_E_UNSUPPORTED_TYPE = 4,
+    /// The destination is too small.
+    SLEEK_E_BUFFER_TOO_SMALL = 5,
+    /// The bytes are not a SLEEK stream.
+    SLEEK_E_NOT_SLEEK = 6,
+    /// The stream's format version or codec is not known to this library.
+    SLEEK_E_UNSUPPORTED_FORMAT = 7,
+    /// The stream ends before its stated length.
+    SLEEK_E_TRUNCATED = 8,
+    /// A checksum or a structural check failed.
+    SLEEK_E_CORRUPT = 9,
+    /// Memory could not be allocated.
+    SLEEK_E_OUT_OF_MEMORY = 10,
+    /// The requested device cannot be used.
+    SLEEK_E_DEVICE = 11,
+    /// The requested elements lie outside the array.
+    SLEEK_E_OUT_OF_RANGE = 12,
+    /// HDF5 refused a call or is not reachable.
+    SLEEK_E_HDF5 = 13,
+    /// A bug in the library; please report it.
+    SLEEK_E_INTERNAL = 99,
+}
+
+/// Element types.
+#[repr(C)]
+pub enum sleek_dtype {
+    /// IEEE 754 binary32, float.
+    SLEEK_F32 = 1,
+    /// IEEE 754 binary64, double.
+    SLEEK_F64 = 2,
+    /// IEEE 754 binary16.
+    SLEEK_F16 = 3,
+    /// bfloat16: the upper half of a binary32.
+    SLEEK_BF16 = 4,
+    /// int8_t; integers are compressed with mode lossless only.
+    SLEEK_I8 = 5,
+    /// int16_t
+    SLEEK_I16 = 6,
+    /// int32_t
+    SLEEK_I32 = 7,
+    /// int64_t
+    SLEEK_I64 = 8,
+    /// uint8_t
+    SLEEK_U8 = 9,
+    /// uint16_t
+    SLEEK_U16 = 10,
+    /// uint32_t
+    SLEEK_U32 = 11,
+    /// uint64_t
+    SLEEK_U64 = 12,
+}
+
+/// How values may change, v being the original and r the restored value. NaN and infinities always come back bit for
+/// bit; -0 may come back as +0 with SLEEK_ABS and SLEEK_NOA.
+#[repr(C)]
+pub enum sleek_mode {
+    /// Every bit comes back.
+    SLEEK_LOSSLESS = 0,
+    /// |v - r| <= bound.
+    SLEEK_ABS = 1,
+    /// |v - r| <= bound * value range; see range and fill_value of sleek_params.
+    SLEEK_NOA = 2,
+    /// |v - r| <= bound * |v|, zeros exact.
+    SLEEK_REL = 3,
+}
+
+/// Methods of compression.
+#[repr(C)]
+pub enum sleek_codec {
+    /// The library chooses; today SLEEK.
+    SLEEK_CODEC_DEFAULT = 0,
+    /// SLEEK.
+    SLEEK_CODEC_SLEEK = 1,
+}
+
+/// What the encoder may spend on the ratio. A decoder reads both without being told.
+#[repr(C)]
+pub enum sleek_profile {
+    /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used in full.
+    SLEEK_ADAPTIVE = 0,
+    /// The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
+    SLEEK_FAST = 1,
+}
+
+/// Where the work runs.
+#[repr(C)]
+pub enum sleek_device {
+    /// Where the data is.
+    SLEEK_AUTO = 0,
+    /// On the CPU.
+    SLEEK_CPU = 1,
+    /// On an NVIDIA GPU; SLEEK_E_DEVICE when that is not possible.
+    SLEEK_CUDA = 2,
+}
+
+/// What sleek_compress() is to do. Set up with sleek_params_init(), then change fields.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sleek_params {
+    /// Bytes of this struct, as sleek_params_init() sets it. A program compiled with a newer header may pass a larger
+    /// struct, as long as all fields that this library does not know are 0.
+    pub struct_size: usize,
+    /// SLEEK_F32 ... SLEEK_U64; no default.
+    pub dtype: i32,
+    /// SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA or SLEEK_REL.
+    pub mode: i32,
+    /// SLEEK_CODEC_DEFAULT (default) or a codec.
+    pub codec: i32,
+    /// SLEEK_ADAPTIVE (default) or SLEEK_FAST.
+    pub profile: i32,
+    /// The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
+    /// SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
+    pub bound: f64,
+    /// SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
+    pub range: f64,
+    /// SLEEK_NOA: with has_fill_value, a value that does not count for the range.
+    pub fill_value: f64,
+    /// 1 if fill_value is set, 0 (default) if not.
+    pub has_fill_value: i32,
+    /// 1 if the elements are big-endian in src, whatever the machine; they come back so. 0 (default): little-endian.
+    pub big_endian: i32,
+    /// SLEEK_AUTO (default), SLEEK_CPU or SLEEK_CUDA.
+    pub device: i32,
+    /// Threads to use at most; 0 (default) for the environment variable SLEEK_NUM_THREADS, else one under MPI, else one
+    /// for each core. Small arrays use fewer.
+    pub threads: i32,
+    /// Zero.
+    pub reserved: [u64; 8],
+}
+
+/// What a stream holds, as sleek_inspect() tells it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sleek_info {
+    /// Bytes of this struct; the caller sets it to sizeof(sleek_info).
+    pub struct_size: usize,
+    /// Version of the stream format.
+    pub format_version: i32,
+    /// The codec, SLEEK_CODEC_SLEEK.
+    pub codec: i32,
+    /// SLEEK_F32 ... SLEEK_U64.
+    pub dtype: i32,
+    /// Bytes of an element.
+    pub element_bytes: i32,
+    /// The mode that was asked for.
+    pub mode: i32,
+    /// The profile of the encoder.
+    pub profile: i32,
+    /// 1 if the restored elements are big-endian.
+    pub big_endian: i32,
+    /// Zero.
+    pub reserved0: i32,
+    /// Elements of the array.
+    pub count: u64,
+    /// Bytes of the array: what sleek_decompress() writes.
+    pub raw_bytes: u64,
+    /// Bytes of the stream.
+    pub stream_bytes: u64,
+    /// The bound that was asked for.
+    pub bound: f64,
+    /// The value range that SLEEK_NOA used, else 0.
+    pub range: f64,
+    /// The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
+    pub abs_bound: f64,
+    /// Chunks (16 KiB of data) that were compressed.
+    pub chunks_packed: u64,
+    /// Chunks that are stored as they are.
+    pub chunks_raw: u64,
+    /// Chunks of one repeated value.
+    pub chunks_constant: u64,
+    /// Zero.
+    pub reserved: [u64; 6],
+}
+
+/// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
+const MAX_STRUCT: usize = 4096;
+
+const _: () = {
+    // The first version of both structs: without padding, so a copy of their bytes is defined, and fixed for this ABI.
+    assert!(size_of::<usize>() != 8 || size_of::<sleek_params>() == 128);
+    assert!(size_of::<usize>() != 8 || size_of::<sleek_info>() == 160);
+};
+
+impl sleek_params {
+    /// What `sleek_params_init` writes.
+    pub const DEFAULT: sleek_params = sleek_params {
+        struct_size: size_of::<sleek_params>(),
+        dtype: 0,
+        mode: sleek_mode::SLEEK_LOSSLESS as i32,
+        codec: sleek_codec::SLEEK_CODEC_DEFAULT as i32,
+        profile: sleek_profile::SLEEK_ADAPTIVE as i32,
+        bound: 0.0,
+        range: 0.0,
+        fill_value: 0.0,
+        has_fill_value: 0,
+        big_endian: 0,
+        device: sleek_device::SLEEK_AUTO as i32,
+        threads: 0,
+        reserved: [0; 8],
+    };
+
+    /// The caller's struct; fields behind its end have their defaults.
+    ///
+    /// # Safety
+    /// `params` is NULL or points to `struct_size` readable bytes.
+    pub unsafe fn read(params: *const sleek_params) -> Result<Params> {
+        not_null("params", params)?;
+        // SAFETY: not null; the first field is there by the contract. The caller's struct may be unaligned.
+        let size = unsafe { params.cast::<usize>().read_unaligned() };
+        check_size("sleek_params", size, offset_of!(sleek_params, codec))?;
+        let (ours, mut own) = (size_of::<sleek_params>(), sleek_params::DEFAULT);
+        // SAFETY: the smaller of both sizes, and every bit pattern is a sleek_params.
+        unsafe { params.cast::<u8>().copy_to_nonoverlapping((&raw mut own).cast(), size.min(ours)) };
+        for at in ours..size {
+            // SAFETY: within the caller's struct_size.
+            if unsafe { params.cast::<u8>().add(at).read() } != 0 {
+                return fail!(
+                    InvalidArgument,
+                    "byte {at} of sleek_params is set; this library ({}) is older than the header and knows {ours} bytes",
+                    crate::VERSION
+                );
+            }
+        }
+        own.resolve()
+    }
+
+    /// Sets the fields that a request in words is about.
+    ///
+    /// # Safety
+    /// `params` is NULL or points to a struct that `sleek_params_init` has set up.
+    pub unsafe fn request(params: *mut sleek_params, request: &Params) -> Result<()> {
+        not_null("params", params)?;
+        // SAFETY: not null, and the first version's fields are there by the contract; the address may be unaligned.
+        let mut own = unsafe { params.read_unaligned() };
+        check_size("sleek_params", own.struct_size, size_of::<sleek_params>())?;
+        own.mode = request.mode as i32;
+        own.profile = request.profile as i32;
+        own.bound = request.bound;
+        own.range = request.range.unwrap_or(0.0);
+        own.fill_value = request.fill_value.unwrap_or(0.0);
+        own.has_fill_value = i32::from(request.fill_value.is_some());
+        // SAFETY: as above, and writable.
+        unsafe { params.write_unaligned(own) };
+        Ok(())
+    }
+
+    fn resolve(&self) -> Result<Params> {
+        let codec = code("codec", self.codec)?;
+        if codec != sleek_codec::SLEEK_CODEC_DEFAULT as u32 && codec != u32::from(CODEC_SLEEK) {
+            return fail!(InvalidArgument, "codec {codec} is unknown; 0 default, {CODEC_SLEEK} SLEEK");
+        }
+        if self.reserved.iter().any(|r| *r != 0) {
+            return fail!(InvalidArgument, "reserved fields of sleek_params are set; call sleek_params_init first");
+        }
+        Ok(Params {
+            dtype: DType::from_code(code("dtype", self.dtype)?)?,
+            mode: Mode::from_code(code("mode", self.mode)?)?,
+            bound: self.bound,
+            profile: Profile::from_code(code("profile", self.profile)?)?,
+            range: (self.range != 0.0).then_some(self.range),
+            fill_value: flag("has_fill_value", self.has_fill_value)?.then_some(self.fill_value),
+            big_endian: flag("big_endian", self.big_endian)?,
+            device: Device::from_code(code("device", self.device)?)?,
+            threads: code("threads", self.threads)?,
+        })
+    }
+}
+
+impl sleek_info {
+    /// What header and index say. [`crate::inspect`] tells more, but has to visit every chunk.
+    pub fn new(header: &Header, index: &Index) -> Result<sleek_info> {
+        let layout = header.layout;
+        let chunks = index.kinds();
+        Ok(sleek_info {
+            struct_size: size_of::<sleek_info>(),
+            format_version: VERSION.into(),
+            codec: header.codec.into(),
+            dtype: layout.dtype as i32,
+            element_bytes: layout.dtype.size() as i32,
+            mode: header.mode as i32,
+            profile: header.profile as i32,
+            big_endian: header.big_endian.into(),
+            reserved0: 0,
+            count: layout.count,
+            raw_bytes: layout.raw_bytes,
+            stream_bytes: header.stream_bytes,
+            bound: header.bound,
+            range: header.range,
+            abs_bound: header.abs_bound,
+            chunks_packed: chunks[Chunk::Packed as usize],
+            chunks_raw: chunks[Chunk::Raw as usize],
+            chunks_constant: chunks[Chunk::Constant as usize],
+            reserved: [0; 6],
+        })
+    }
+
+    /// The caller's `struct_size`.
+    ///
+    /// # Safety
+    /// `info` is NULL or its first field may be read.
+    pub unsafe fn size(info: *const sleek_info) -> Result<usize> {
+        not_null("info", info)?;
+        // SAFETY: not null; readable by the contract. It may be unaligned.
+        let size = unsafe { info.cast::<usize>().read_unaligned() };
+        check_size("sleek_info", size, offset_of!(sleek_info, bound))?;
+        Ok(size)
+    }
+
+    /// Writes what fits to the caller's struct of `size` bytes, and zeros behind it.
+    ///
+    /// # Safety
+    /// `info` points to `size` writable bytes.
+    pub unsafe fn write(mut self, info: *mut sleek_info, size: usize) {
+        self.struct_size = size;
+        let (ours, to) = (size_of::<sleek_info>().min(size), info.cast::<MaybeUninit<u8>>());
+        // SAFETY: `ours` is within both structs, the rest within the caller's.
+        unsafe {
+            to.copy_from_nonoverlapping((&raw const self).cast(), ours);
+            to.add(ours).write_bytes(0, size - ours);
+        }
+    }
+}
+
+/// Refuses a `struct_size` that no version of the struct has.
+pub fn check_size(name: &str, size: usize, min: usize) -> Result<()> {
+    if size < min || size > MAX_STRUCT || !size.is_multiple_of(8) {
+        return fail!(InvalidArgument, "struct_size {size} of {name}; sizeof({name}) is meant");
+    }
+    Ok(())
+}
+
+fn code(name: &str, value: i32) -> Result<u32> {
+    match u32::try_from(value) {
+        Ok(v) => Ok(v),
+        Err(_) => fail!(InvalidArgument, "{name} {value} is negative"),
+    }
+}
+
+fn flag(name: &str, value: i32) -> Result<bool> {
+    match value {
+        0 | 1 => Ok(value == 1),
+        _ => fail!(InvalidArgument, "{name} {value}; 0 or 1 is needed"),
+    }
+}
+
+/// Each value of a type of the library has an enumerator of the same number; leaving one out does not compile.
+macro_rules! pin {
+    ($ours:ident is $c:ident: $($value:ident = $enumerator:ident),+ $(,)?) => {
+        const _: () = {
+            $(assert!($ours::$value as i32 == $c::$enumerator as i32);)+
+            const fn _all(v: $ours) {
+                match v {
+                    $($ours::$value => (),)+
+                }
+            }
+        };
+    };
+}
+
+pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF16 = SLEEK_BF16, I8 = SLEEK_I8,
+    I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32,
+    U64 = SLEEK_U64);
+pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL);
+pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST);
+pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
+pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument = SLEEK_E_INVALID_ARGUMENT,
+    InvalidBound = SLEEK_E_INVALID_BOUND, UnsupportedType = SLEEK_E_UNSUPPORTED_TYPE,
+    BufferTooSmall = SLEEK_E_BUFFER_TOO_SMALL, NotSleek = SLEEK_E_NOT_SLEEK,
+    UnsupportedFormat = SLEEK_E_UNSUPPORTED_FORMAT, Truncated = SLEEK_E_TRUNCATED, Corrupt = SLEEK_E_CORRUPT,
+    OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE,
+    Hdf5 = SLEEK_E_HDF5, Internal = SLEEK_E_INTERNAL);
+const _: () = assert!(sleek_status::SLEEK_OK as i32 == 0 && sleek_codec::SLEEK_CODEC_SLEEK as u8 == CODEC_SLEEK);

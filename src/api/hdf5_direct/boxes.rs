@@ -1,0 +1,230 @@
+//! Where the chunks of a selection lie: in the file, and as boxes in the caller's array.
+
+use crate::error::Result;
+use crate::host::memory::filled;
+
+/// A selection that begins on a chunk's first element and ends on a chunk's last or at the dataset's end, cut into chunks. They
+/// are numbered with the last dimension fastest.
+pub struct Boxes {
+    start: Vec<u64>,
+    chunk: Vec<u64>,
+    /// Chunks in each dimension.
+    grid: Vec<u64>,
+    /// Bytes of an element.
+    pub element: usize,
+    /// The array and the chunk, with dimensions that a chunk spans from end to end counted to the one before.
+    pub array: Vec<u64>,
+    /// See above.
+    pub tile: Vec<u64>,
+}
+
+/// A run of elements that are neighbours in the array and in the chunk, in bytes; the rest of the chunk's row is its rim.
+pub struct Row {
+    /// Where it begins in the array.
+    pub array: usize,
+    /// Where it begins in the chunk.
+    pub chunk: usize,
+    /// Bytes in the array; 0 for a row outside of it.
+    pub inside: usize,
+    /// Bytes in the chunk.
+    pub bytes: usize,
+}
+
+impl Boxes {
+    /// The boxes of `count` elements from `start` on. No dimension is 0.
+    pub fn new(start: &[u64], count: &[u64], chunk: &[u64], element: usize) -> Boxes {
+        let (mut array, mut tile) = (count.to_vec(), chunk.to_vec());
+        while array.len() > 1 && array.last() == tile.last() {
+            for dims in [&mut array, &mut tile] {
+                let last = dims.pop().unwrap_or(1);
+                if let Some(d) = dims.last_mut() {
+                    *d *= last;
+                }
+            }
+        }
+        let grid = count.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
+        Boxes { start: start.to_vec(), chunk: chunk.to_vec(), grid, element, array, tile }
+    }
+
+    /// Chunks.
+    pub fn len(&self) -> usize {
+        self.grid.iter().product::<u64>() as usize
+    }
+
+    /// Bytes of a chunk.
+    pub fn chunk_bytes(&self) -> usize {
+        self.tile.iter().product::<u64>() as usize * self.element
+    }
+
+    /// The first element of chunk `i` in the dataset.
+    pub fn offset(&self, i: usize) -> Vec<u64> {
+        let at = coordinates(i as u64, &self.grid);
+        at.iter().zip(&self.chunk).zip(&self.start).map(|((a, c), s)| a * c + s).collect()
+    }
+
+    /// First element and extent of chunk `i` in the array.
+    fn part(&self, i: usize) -> (Vec<u64>, Vec<u64>) {
+        let grid: Vec<u64> = self.array.iter().zip(&self.tile).map(|(n, t)| n.div_ceil(*t)).collect();
+        let origin: Vec<u64> = coordinates(i as u64, &grid).iter().zip(&self.tile).map(|(a, t)| a * t).collect();
+        let extent = origin.iter().zip(&self.tile).zip(&self.array).map(|((o, t), n)| *t.min(&(n - o))).collect();
+        (origin, extent)
+    }
+
+    /// Where chunk `i` begins in the array, in bytes, if all of it lies there in one piece.
+    pub fn whole(&self, i: usize) -> Option<usize> {
+        let (origin, extent) = self.part(i);
+        let last = self.tile.len() - 1;
+        (extent == self.tile && self.tile[..last].iter().all(|t| *t == 1)).then(|| self.place(&origin))
+    }
+
+    fn place(&self, at: &[u64]) -> usize {
+        at.iter().zip(&self.array).fold(0, |place, (a, n)| place * n + a) as usize * self.element
+    }
+
+    /// The rows of chunk `i`, in the order of the chunk.
+    pub fn rows(&self, i: usize) -> impl Iterator<Item = Row> {
+        let (mut at, extent) = self.part(i);
+        let last = self.tile.len() - 1;
+        let (outer, bytes) = (self.tile[..last].to_vec(), self.tile[last] as usize * self.element);
+        let origin = at.clone();
+        (0..outer.iter().product::<u64>()).map(move |r| {
+            let within = coordinates(r, &outer);
+            let inside = within.iter().zip(&extent).all(|(w, e)| w < e);
+            for d in 0..last {
+                at[d] = origin[d] + within[d];
+            }
+            Row {
+                array: if inside { self.place(&at) } else { 0 },
+                chunk: r as usize * bytes,
+                inside: if inside { extent[last] as usize * self.element } else { 0 },
+                bytes,
+            }
+        })
+    }
+
+    /// Copies chunk `i` from the array into `out`, its rim filled with `pad`, an element in the file's byte order; `swap` is the
+    /// size of the numbers to be turned round, or 1.
+    ///
+    /// # Safety
+    /// `array` holds the whole selection.
+    pub unsafe fn gather(&self, i: usize, array: *const u8, pad: &[u8], swap: usize, out: &mut [u8]) {
+        for row in self.rows(i) {
+            let (inside, rim) = out[row.chunk..row.chunk + row.bytes].split_at_mut(row.inside);
+            // SAFETY: the row lies in the array.
+            inside.copy_from_slice(unsafe { std::slice::from_raw_parts(array.add(row.array), row.inside) });
+            turn(inside, swap);
+            repeat(pad, rim);
+        }
+    }
+
+    /// Copies what of chunk `i` lies in the array from `chunk` to it.
+    ///
+    /// # Safety
+    /// `array` has room for the whole selection, and nobody else uses the elements of chunk `i`.
+    pub unsafe fn scatter(&self, i: usize, chunk: &[u8], swap: usize, array: *mut u8) {
+        for row in self.rows(i).filter(|r| r.inside > 0) {
+            // SAFETY: the row lies in the array, and is ours.
+            let to = unsafe { std::slice::from_raw_parts_mut(array.add(row.array), row.inside) };
+            to.copy_from_slice(&chunk[row.chunk..row.chunk + row.inside]);
+            turn(to, swap);
+        }
+    }
+
+    /// A chunk of nothing but `pad`.
+    pub fn filled_with(&self, pad: &[u8]) -> Result<Vec<u8>> {
+        let mut chunk = filled(self.chunk_bytes(), 0)?;
+        repeat(pad, &mut chunk);
+        Ok(chunk)
+    }
+}
+
+/// The coordinates of box `i` in a grid.
+fn coordinates(mut i: u64, grid: &[u64]) -> Vec<u64> {
+    let mut at = vec![0; grid.len()];
+    for (a, n) in at.iter_mut().zip(grid).rev() {
+        (*a, i) = (i % n, i / n);
+    }
+    at
+}
+
+fn repeat(element: &[u8], out: &mut [u8]) {
+    if element.iter().all(|b| *b == 0) {
+        return out.fill(0);
+    }
+    out.chunks_exact_mut(element.len()).for_each(|e| e.copy_from_slice(element));
+}
+
+/// Reverses the bytes of every number.
+fn turn(bytes: &mut [u8], size: usize) {
+    match size {
+        2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
+        4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
+        8 => bytes.chunks_exact_mut(8).for_each(<[u8]>::reverse),
+        _ => (),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every element of every chunk, by its index in the dataset.
+    fn expected(b: &Boxes, i: usize, dims: &[u64], start: &[u64], count: &[u64]) -> Vec<u32> {
+        let offset = b.offset(i);
+        let n: u64 = b.chunk.iter().product();
+        let inside = |at: &[u64]| at.iter().zip(dims).all(|(a, d)| a < d);
+        (0..n)
+            .map(|e| {
+                let within = coordinates(e, &b.chunk);
+                let at: Vec<u64> = offset.iter().zip(&within).map(|(o, w)| o + w).collect();
+                let place = at.iter().zip(start).zip(count).fold(0, |p, ((a, s), c)| p * c + (a - s));
+                if inside(&at) { place as u32 } else { u32::MAX }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_element_has_its_place() {
+        type Case<'a> = (&'a [u64], &'a [u64], &'a [u64], &'a [u64]);
+        let cases: [Case; 8] = [
+            (&[10], &[0], &[10], &[4]),
+            (&[7, 9], &[0, 0], &[7, 9], &[3, 4]),
+            (&[7, 9], &[3, 4], &[4, 5], &[3, 4]),
+            (&[6, 8], &[2, 0], &[4, 8], &[2, 8]),
+            (&[5, 6, 7], &[0, 2, 0], &[5, 4, 7], &[1, 2, 7]),
+            (&[4, 3, 5], &[0, 0, 0], &[4, 3, 5], &[4, 3, 5]),
+            (&[4, 3, 5], &[0, 0, 0], &[4, 3, 5], &[9, 9, 9]),
+            (&[2, 3, 2, 3, 2, 3, 2, 3], &[0; 8], &[2, 3, 2, 3, 2, 3, 2, 3], &[1, 2, 2, 2, 1, 3, 2, 2]),
+        ];
+        for (dims, start, count, chunk) in cases {
+            let b = Boxes::new(start, count, chunk, 4);
+            let n: u64 = count.iter().product();
+            let array: Vec<u8> = (0..n as u32).flat_map(u32::to_le_bytes).collect();
+            let (pad, mut back) = ([0xff; 4], vec![0u8; array.len()]);
+            for i in 0..b.len() {
+                let mut out = vec![7u8; b.chunk_bytes()];
+                // SAFETY: the array holds the selection.
+                unsafe { b.gather(i, array.as_ptr(), &pad, 1, &mut out) };
+                let seen: Vec<u32> =
+                    out.chunks_exact(4).map(|e| u32::from_le_bytes([e[0], e[1], e[2], e[3]])).collect();
+                assert_eq!(seen, expected(&b, i, dims, start, count), "{dims:?} {chunk:?} {i}");
+                if let Some(at) = b.whole(i) {
+                    assert_eq!(out, array[at..at + out.len()]);
+                }
+                // SAFETY: as large as the selection.
+                unsafe { b.scatter(i, &out, 1, back.as_mut_ptr()) };
+            }
+            assert_eq!(back, array);
+        }
+    }
+
+    #[test]
+    fn numbers_are_turned_and_rims_are_not() {
+        let b = Boxes::new(&[0], &[3], &[4], 2);
+        let (array, mut out) = ([1u8, 2, 3, 4, 5, 6], vec![0; 8]);
+        // SAFETY: the array holds the selection.
+        unsafe { b.gather(0, array.as_ptr(), &[8, 9], 2, &mut out) };
+        assert_eq!(out, [2, 1, 4, 3, 6, 5, 8, 9]);
+        assert_eq!(b.filled_with(&[8, 9]).unwrap(), [8, 9, 8, 9, 8, 9, 8, 9]);
+    }
+}

@@ -1,0 +1,266 @@
+//! All of HDF5 that reading and writing chunks takes, behind types that close what they opened.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use crate::api::hdf5_filter::abi::{self, DatasetFunctions, Functions, Herr, Hid};
+use crate::api::hdf5_filter::resolve::Hdf5;
+use crate::api::hdf5_filter::{FILTER_ID, sleek_h5_class};
+use crate::error::{Result, fail};
+use crate::host::memory::filled;
+
+/// The functions of the caller's HDF5.
+pub struct Library {
+    /// Those that the filter uses.
+    pub filter: Hdf5<Functions>,
+    /// The others.
+    pub data: Hdf5<DatasetFunctions>,
+}
+
+impl Library {
+    /// The HDF5 that the code at `caller` uses; null if that is not known.
+    pub fn of_user(caller: *const c_void) -> Result<Library> {
+        Ok(Library { filter: Hdf5::of_user(caller)?, data: Hdf5::of_user(caller)? })
+    }
+
+    /// Its version, for a person.
+    pub fn version(&self) -> String {
+        let (major, minor, release) = abi::Table::version(&*self.data);
+        format!("{major}.{minor}.{release}")
+    }
+}
+
+/// An id of HDF5 that is closed when dropped.
+pub struct Owned {
+    /// The id.
+    pub id: Hid,
+    close: unsafe extern "C" fn(Hid) -> Herr,
+}
+
+impl Owned {
+    fn new(id: Hid, close: unsafe extern "C" fn(Hid) -> Herr, from: &str) -> Result<Owned> {
+        if id < 0 { fail!(Hdf5, "{from} failed") } else { Ok(Owned { id, close }) }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: an id that HDF5 gave, closed once.
+        unsafe { (self.close)(self.id) };
+    }
+}
+
+/// Makes a call whose failure HDF5 is not to print.
+fn quietly<T>(f: &DatasetFunctions, call: impl FnOnce() -> T) -> T {
+    let (mut print, mut data) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: live locals; what was set comes back.
+    unsafe {
+        let saved = (f.H5Eget_auto2)(abi::DEFAULT, &mut print, &mut data) >= 0;
+        if saved {
+            (f.H5Eset_auto2)(abi::DEFAULT, std::ptr::null_mut(), std::ptr::null_mut());
+        }
+        let result = call();
+        if saved {
+            (f.H5Eset_auto2)(abi::DEFAULT, print, data);
+        }
+        result
+    }
+}
+
+/// A dataset of the caller, and how it is to be accessed.
+pub struct Dataset<'a> {
+    /// The library it belongs to.
+    pub hdf5: &'a Library,
+    /// The dataset.
+    pub id: Hid,
+    /// Transfer properties.
+    pub dxpl: Hid,
+    /// Its elements in the file.
+    pub file_type: Owned,
+    /// Its creation properties.
+    pub dcpl: Owned,
+    /// Its extent.
+    pub dims: Vec<u64>,
+}
+
+/// A chunk as the file has it.
+pub enum Stored {
+    /// It was never written.
+    Missing,
+    /// Bytes, and which filters were not applied.
+    Bytes(u32),
+}
+
+impl<'a> Dataset<'a> {
+    /// # Safety
+    /// The ids belong to the library, and are open for as long as the value lives.
+    pub unsafe fn new(hdf5: &'a Library, id: Hid, dxpl: Hid) -> Result<Dataset<'a>> {
+        let f = &hdf5.data;
+        // SAFETY: the contract, for all calls below.
+        unsafe {
+            let space = Owned::new((f.H5Dget_space)(id), f.H5Sclose, "H5Dget_space")?;
+            let file_type = Owned::new((f.H5Dget_type)(id), f.H5Tclose, "H5Dget_type")?;
+            let dcpl = Owned::new((f.H5Dget_create_plist)(id), f.H5Pclose, "H5Dget_create_plist")?;
+            let Ok(rank) = usize::try_from((f.H5Sget_simple_extent_ndims)(space.id)) else {
+                return fail!(Hdf5, "H5Sget_simple_extent_ndims failed");
+            };
+            let mut dims = vec![0; rank];
+            if rank > 0 && (f.H5Sget_simple_extent_dims)(space.id, dims.as_mut_ptr(), std::ptr::null_mut()) < 0 {
+                return fail!(Hdf5, "H5Sget_simple_extent_dims failed");
+            }
+            Ok(Dataset { hdf5, id, dxpl, file_type, dcpl, dims })
+        }
+    }
+
+    /// Whether the ranks of an MPI program share the file; `None` if this HDF5 cannot tell.
+    pub fn shared_by_ranks(&self) -> Result<Option<bool>> {
+        let f = &self.hdf5.data;
+        let (Some(query), Some(file_of)) = (f.H5FDdriver_query, f.H5Iget_file_id) else {
+            return Ok(if f.H5Pset_fapl_mpio.is_none() { Some(false) } else { None });
+        };
+        // SAFETY: ids of this library; a live local.
+        unsafe {
+            let file = Owned::new(file_of(self.id), f.H5Fclose, "H5Iget_file_id")?;
+            let fapl = Owned::new((f.H5Fget_access_plist)(file.id), f.H5Pclose, "H5Fget_access_plist")?;
+            let (driver, mut features) = ((f.H5Pget_driver)(fapl.id), 0);
+            if driver < 0 || query(driver, &mut features) < 0 {
+                return fail!(Hdf5, "the file's driver cannot be asked for what it is");
+            }
+            Ok(Some(features & abi::FEATURE_MPI != 0))
+        }
+    }
+
+    /// Whether it is stored in chunks.
+    pub fn chunked(&self) -> bool {
+        // SAFETY: ids of this library.
+        unsafe { (self.hdf5.data.H5Pget_layout)(self.dcpl.id) == abi::LAYOUT_CHUNKED }
+    }
+
+    /// Whether the transfer properties change the values on their way.
+    pub fn transformed(&self) -> bool {
+        let f = &self.hdf5.data;
+        let Some(expression) = f.H5Pget_data_transform.filter(|_| self.dxpl != abi::DEFAULT) else { return false };
+        // It fails where there is none.
+        // SAFETY: an id of this library; null asks for the length.
+        quietly(f, || unsafe { expression(self.dxpl, std::ptr::null_mut(), 0) }) > 0
+    }
+
+    /// Options of the chunked layout; bit 1 leaves partial chunks without filters.
+    pub fn chunk_options(&self) -> Result<c_uint> {
+        let Some(options) = self.hdf5.data.H5Pget_chunk_opts else { return Ok(0) };
+        let mut bits = 0;
+        // SAFETY: an id of this library; a live local.
+        if unsafe { options(self.dcpl.id, &mut bits) } < 0 { fail!(Hdf5, "H5Pget_chunk_opts failed") } else { Ok(bits) }
+    }
+
+    /// The element that unwritten places have, of `size` bytes as in the file; `None` if HDF5 writes and reads none.
+    pub fn fill_element(&self, size: usize) -> Result<Option<Vec<u8>>> {
+        let (f, dcpl) = (self.hdf5, self.dcpl.id);
+        let (mut time, mut status) = (0 as c_int, abi::FILL_UNDEFINED);
+        let mut element = filled(size, 0u8)?;
+        // SAFETY: ids of this library; live locals, and room for an element of the dataset's type.
+        unsafe {
+            if (f.data.H5Pget_fill_time)(dcpl, &mut time) < 0 || (f.filter.H5Pfill_value_defined)(dcpl, &mut status) < 0
+            {
+                return fail!(Hdf5, "the dataset's fill value cannot be asked for");
+            }
+            if time == abi::FILL_TIME_NEVER || status == abi::FILL_UNDEFINED {
+                return Ok(None);
+            }
+            if (f.filter.H5Pget_fill_value)(dcpl, self.file_type.id, element.as_mut_ptr().cast()) < 0 {
+                return fail!(Hdf5, "H5Pget_fill_value failed");
+            }
+        }
+        Ok(Some(element))
+    }
+
+    /// Makes sure that HDF5 has the filter: it loads plugins on opening for reading, not on writing to a dataset that exists.
+    pub fn make_filter_known(&self) {
+        let f = &self.hdf5.data;
+        // SAFETY: the class lives for ever. A failure shows in the transfer that follows.
+        unsafe {
+            if (f.H5Zfilter_avail)(FILTER_ID) <= 0 {
+                (f.H5Zregister)(sleek_h5_class());
+            }
+        }
+    }
+
+    /// A space with the box selected in the dataset, and one of its shape; nothing selected in both where it is empty.
+    pub fn spaces(&self, start: &[u64], count: &[u64]) -> Result<(Owned, Owned)> {
+        let (f, null) = (&self.hdf5.data, std::ptr::null());
+        // SAFETY: ids of this library; start and count have the dataset's rank.
+        unsafe {
+            let file = Owned::new((f.H5Dget_space)(self.id), f.H5Sclose, "H5Dget_space")?;
+            let empty = count.contains(&0);
+            let shape: Vec<u64> = count.iter().map(|n| if empty { 1 } else { *n }).collect();
+            let memory = (f.H5Screate_simple)(shape.len() as c_int, shape.as_ptr(), null);
+            let memory = Owned::new(memory, f.H5Sclose, "H5Screate_simple")?;
+            let selected = if empty {
+                (f.H5Sselect_none)(memory.id).min((f.H5Sselect_none)(file.id))
+            } else {
+                (f.H5Sselect_hyperslab)(file.id, abi::SELECT_SET, start.as_ptr(), null, count.as_ptr(), null)
+            };
+            if selected < 0 { fail!(Hdf5, "HDF5 refused the selection") } else { Ok((memory, file)) }
+        }
+    }
+
+    /// Whether HDF5 takes chunks as they are in the file.
+    pub fn takes_chunks(&self) -> bool {
+        self.hdf5.data.H5Dwrite_chunk.is_some()
+    }
+
+    /// Whether HDF5 gives chunks as they are in the file.
+    pub fn gives_chunks(&self) -> bool {
+        let f = &self.hdf5.data;
+        let read = f.H5Dread_chunk.is_some() || f.H5Dread_chunk2.is_some();
+        read && f.H5Dget_chunk_storage_size.is_some() && f.H5Dget_chunk_info_by_coord.is_some()
+    }
+
+    /// Writes a finished chunk.
+    pub fn write_chunk(&self, offset: &[u64], stream: &[u8]) -> Result<()> {
+        let Some(write) = self.hdf5.data.H5Dwrite_chunk else { return fail!(Internal, "H5Dwrite_chunk was not found") };
+        // SAFETY: ids of this library; the offset has the dataset's rank.
+        if unsafe { write(self.id, self.dxpl, 0, offset.as_ptr(), stream.len(), stream.as_ptr().cast()) } < 0 {
+            return fail!(Hdf5, "H5Dwrite_chunk failed for the chunk at {offset:?}, {} bytes", stream.len());
+        }
+        Ok(())
+    }
+
+    /// Bytes of a chunk in the file; 0 if it was never written.
+    pub fn chunk_size(&self, offset: &[u64]) -> Result<usize> {
+        let f = &self.hdf5.data;
+        let (Some(size), Some(info)) = (f.H5Dget_chunk_storage_size, f.H5Dget_chunk_info_by_coord) else {
+            return fail!(Internal, "H5Dget_chunk_storage_size was not found");
+        };
+        let (mut mask, mut address, mut bytes) = (0, 0, 0);
+        // The one function fails for chunks that were never written, the other takes time for every chunk of the dataset.
+        // SAFETY: ids of this library; the offset has the dataset's rank; live locals.
+        let known = quietly(f, || unsafe { size(self.id, offset.as_ptr(), &mut bytes) });
+        // SAFETY: as above.
+        if known < 0 && unsafe { info(self.id, offset.as_ptr(), &mut mask, &mut address, &mut bytes) } < 0 {
+            return fail!(Hdf5, "H5Dget_chunk_info_by_coord failed for the chunk at {offset:?}");
+        }
+        Ok(bytes as usize)
+    }
+
+    /// Reads a chunk as it is in the file into `to`, which has its `chunk_size`.
+    pub fn read_chunk(&self, offset: &[u64], to: &mut [u8]) -> Result<Stored> {
+        if to.is_empty() {
+            return Ok(Stored::Missing);
+        }
+        let (f, mut mask, mut bytes) = (&self.hdf5.data, 0, to.len());
+        let at = to.as_mut_ptr().cast();
+        // SAFETY: ids of this library; the offset has the dataset's rank; the chunk's size was asked for, and nobody else
+        // writes it meanwhile.
+        let status = unsafe {
+            match (f.H5Dread_chunk2, f.H5Dread_chunk) {
+                (Some(read), _) => read(self.id, self.dxpl, offset.as_ptr(), &mut mask, at, &mut bytes),
+                (None, Some(read)) => read(self.id, self.dxpl, offset.as_ptr(), &mut mask, at),
+                (None, None) => return fail!(Internal, "H5Dread_chunk was not found"),
+            }
+        };
+        if status < 0 {
+            return fail!(Hdf5, "H5Dread_chunk failed for the chunk at {offset:?}");
+        }
+        Ok(Stored::Bytes(mask))
+    }
+}

@@ -1,0 +1,372 @@
+//! Chunks on the CPU: threads compress or restore them, the calling thread alone talks to HDF5.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::Done;
+use super::dataset::{Dataset, Stored};
+use super::plan::Direct;
+use crate::codec;
+use crate::error::{Error, Kind, Result, fail};
+use crate::exec::ExecOptions;
+use crate::host::memory::filled;
+use crate::host::pool;
+use crate::params::{Device, Params};
+
+/// Chunks that may be under way for each thread.
+const AHEAD: usize = 2;
+
+/// An array that threads share, each using other chunks of it.
+#[derive(Clone, Copy)]
+struct Array(*mut u8);
+
+// SAFETY: only `Boxes` follows the pointer, to the elements of one chunk at a time, and no chunk is given to two threads.
+unsafe impl Send for Array {}
+// SAFETY: as above.
+unsafe impl Sync for Array {}
+
+impl Array {
+    fn start(&self) -> *mut u8 {
+        self.0
+    }
+}
+
+/// Threads for the chunks, and threads for the work on one.
+fn shares(chunks: usize) -> (usize, u32) {
+    let threads = pool::threads(0);
+    let tasks = threads.min(chunks).max(1);
+    (tasks, threads.div_ceil(tasks) as u32)
+}
+
+/// Threads for the chunk that this thread works on. Only threads of the pool share a chunk with others: the thread that talks to
+/// HDF5 would have to wait for them, while they wait for it.
+fn helpers(tasks: usize, threads: u32) -> u32 {
+    if tasks < 2 || rayon::current_thread_index().is_some() { threads } else { 1 }
+}
+
+/// Compresses and writes every chunk.
+///
+/// # Safety
+/// `src` holds the selection in host memory.
+pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Result<Done> {
+    let Direct { boxes, swap, pad, .. } = direct;
+    let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
+    let (tasks, threads) = shares(boxes.len());
+    let params = Params { device: Device::Cpu, ..direct.params.clone() };
+    let room = crate::compress_bound(&params, bytes / params.dtype.size())?;
+    let array = Array(src.cast_mut());
+    let compress = |i: usize| {
+        let options = ExecOptions { threads: helpers(tasks, threads), read_at_once: true };
+        let mut stream = filled(room, 0u8)?;
+        let len = match boxes.whole(i).filter(|_| *swap == 1) {
+            Some(at) => {
+                // SAFETY: a whole chunk of the array, which nobody writes.
+                let chunk = unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) };
+                codec::compress_into(&params, chunk, &mut stream, options)?
+            }
+            None => {
+                let mut chunk = filled(bytes, 0u8)?;
+                // SAFETY: the array holds the selection.
+                unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
+                codec::compress_into(&params, &chunk, &mut stream, options)?
+            }
+        };
+        stream.truncate(len);
+        Ok(stream)
+    };
+    in_order(boxes.len(), tasks, &compress, |i, stream| {
+        done.chunks += 1;
+        done.stored += stream.len() as u64;
+        dataset.write_chunk(&boxes.offset(i), &stream)
+    })?;
+    Ok(done)
+}
+
+/// Reads and restores every chunk.
+///
+/// # Safety
+/// `dst` has room for the selection in host memory.
+pub unsafe fn read(dataset: &Dataset, direct: &Direct, dst: *mut u8) -> Result<Done> {
+    let Direct { boxes, swap, pad, fills, .. } = direct;
+    let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
+    let (tasks, threads) = shares(boxes.len());
+    let array = Array(dst);
+    let restore = |i: usize, (state, data): (Stored, Vec<u8>)| {
+        let scatter = |chunk: &[u8]| {
+            // SAFETY: room for the selection, and the elements of chunk `i` are this call's alone.
+            unsafe { boxes.scatter(i, chunk, *swap, array.start()) };
+            Ok(())
+        };
+        match state {
+            Stored::Missing if *fills => scatter(&boxes.filled_with(pad)?),
+            Stored::Missing => Ok(()),
+            Stored::Bytes(mask) if mask & 1 == 1 => scatter(raw_chunk(&data, bytes, i)?),
+            Stored::Bytes(_) => {
+                expect(codec::raw_bytes(&data)?, bytes, i)?;
+                let threads = helpers(tasks, threads);
+                match boxes.whole(i).filter(|_| *swap == 1) {
+                    Some(at) => {
+                        // SAFETY: as in `scatter`.
+                        let to = unsafe { std::slice::from_raw_parts_mut(array.start().add(at), bytes) };
+                        codec::decompress_into(&data, to, ExecOptions::threads(threads)).map(|_| ())
+                    }
+                    None => {
+                        let mut chunk = filled(bytes, 0u8)?;
+                        codec::decompress_into(&data, &mut chunk, ExecOptions { threads, read_at_once: true })?;
+                        scatter(&chunk)
+                    }
+                }
+            }
+        }
+    };
+    let fetch = |i: usize| {
+        let offset = boxes.offset(i);
+        let mut data = filled(dataset.chunk_size(&offset)?, 0u8)?;
+        done.chunks += 1;
+        done.stored += data.len() as u64;
+        let state = dataset.read_chunk(&offset, &mut data)?;
+        Ok((state, data))
+    };
+    in_any_order(boxes.len(), tasks, fetch, &restore)?;
+    Ok(done)
+}
+
+/// The bytes of a chunk to which the filter was not applied.
+pub fn raw_chunk(data: &[u8], bytes: usize, i: usize) -> Result<&[u8]> {
+    expect(data.len(), bytes, i)?;
+    Ok(data)
+}
+
+/// Refuses a chunk that does not restore to the bytes of a chunk.
+pub fn expect(found: usize, bytes: usize, i: usize) -> Result<()> {
+    if found != bytes {
+        return fail!(Corrupt, "chunk {i} of the selection holds {found} bytes; chunks of this dataset have {bytes}");
+    }
+    Ok(())
+}
+
+/// What the threads of a transfer share.
+struct State<T> {
+    /// The next item to make or to fetch.
+    next: usize,
+    /// Items that are through.
+    through: usize,
+    ready: BTreeMap<usize, Result<T>>,
+    queue: VecDeque<(usize, T)>,
+    stop: bool,
+    failure: Option<Error>,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+impl<T> Shared<T> {
+    fn new() -> Shared<T> {
+        let (ready, queue) = (BTreeMap::new(), VecDeque::new());
+        let state = State { next: 0, through: 0, ready, queue, stop: false, failure: None };
+        Shared { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self, failure: Option<Error>) {
+        let mut state = self.lock();
+        state.stop = true;
+        if state.failure.is_none() {
+            state.failure = failure;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the work of the others when its owner leaves, by a panic too.
+struct StopOnDrop<'a, T>(&'a Shared<T>);
+
+impl<T> Drop for StopOnDrop<'_, T> {
+    fn drop(&mut self) {
+        self.0.stop(None);
+    }
+}
+
+/// Ends the work when a thread panics: nobody must wait for what it would have made.
+struct StopOnPanic<'a, T>(&'a Shared<T>);
+
+impl<T> Drop for StopOnPanic<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop(Some(Error::new(Kind::Internal, "a thread of the transfer panicked; please report it")));
+        }
+    }
+}
+
+/// Makes items `0 .. n` on the pool's threads, a few ahead, and hands them to `take` on this thread, in order.
+fn in_order<T: Send>(
+    n: usize,
+    tasks: usize,
+    make: &(dyn Fn(usize) -> Result<T> + Sync),
+    mut take: impl FnMut(usize, T) -> Result<()>,
+) -> Result<()> {
+    if tasks < 2 {
+        return (0..n).try_for_each(|i| take(i, make(i)?));
+    }
+    let (shared, window) = (Shared::new(), AHEAD * tasks);
+    let work = || {
+        let _alarm = StopOnPanic(&shared);
+        let mut state = shared.lock();
+        while !state.stop && state.next < n {
+            if state.next >= state.through + window {
+                state = shared.wait(state);
+                continue;
+            }
+            let i = state.next;
+            state.next += 1;
+            drop(state);
+            let made = make(i);
+            state = shared.lock();
+            state.ready.insert(i, made);
+            shared.changed.notify_all();
+        }
+    };
+    pool::beside(tasks, &work, || {
+        let _end = StopOnDrop(&shared);
+        for i in 0..n {
+            let mut state = shared.lock();
+            let made = loop {
+                if let Some(made) = state.ready.remove(&i) {
+                    break made;
+                }
+                if state.next == i {
+                    // No thread has come yet.
+                    state.next += 1;
+                    drop(state);
+                    let made = make(i);
+                    state = shared.lock();
+                    break made;
+                }
+                if let Some(failure) = state.failure.take() {
+                    return Err(failure);
+                }
+                state = shared.wait(state);
+            };
+            state.through = i + 1;
+            drop(state);
+            shared.changed.notify_all();
+            take(i, made?)?;
+        }
+        Ok(())
+    })
+}
+
+/// Fetches items `0 .. n` on this thread, in order, and has the pool's threads use them as they come.
+fn in_any_order<T: Send>(
+    n: usize,
+    tasks: usize,
+    mut fetch: impl FnMut(usize) -> Result<T>,
+    put: &(dyn Fn(usize, T) -> Result<()> + Sync),
+) -> Result<()> {
+    if tasks < 2 {
+        return (0..n).try_for_each(|i| put(i, fetch(i)?));
+    }
+    let (shared, window) = (Shared::new(), AHEAD * tasks);
+    let work = || {
+        let _alarm = StopOnPanic(&shared);
+        let mut state = shared.lock();
+        loop {
+            if state.failure.is_some() {
+                return;
+            }
+            match state.queue.pop_front() {
+                Some((i, item)) => {
+                    drop(state);
+                    if let Err(e) = put(i, item) {
+                        return shared.stop(Some(e));
+                    }
+                    state = shared.lock();
+                }
+                None if state.stop => return,
+                None => state = shared.wait(state),
+            }
+        }
+    };
+    let fetched = pool::beside(tasks, &work, || {
+        let _end = StopOnDrop(&shared);
+        for i in 0..n {
+            let item = fetch(i)?;
+            let mut state = shared.lock();
+            if state.failure.is_some() {
+                return Ok(());
+            }
+            state.queue.push_back((i, item));
+            // This thread helps when the others do not keep up.
+            let own = if state.queue.len() > window { state.queue.pop_front() } else { None };
+            drop(state);
+            shared.changed.notify_one();
+            if let Some((i, item)) = own {
+                put(i, item)?;
+            }
+        }
+        // What is left, should no thread have come.
+        while let Some((i, item)) = { shared.lock().queue.pop_front() } {
+            put(i, item)?;
+        }
+        Ok(())
+    });
+    let failure = shared.lock().failure.take();
+    failure.map_or(fetched, Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn items_come_in_order_and_all_of_them() {
+        for (n, tasks) in [(0, 4), (1, 4), (5, 1), (300, 2), (300, 7)] {
+            let mut seen = Vec::new();
+            let make = |i: usize| Ok(i * i);
+            in_order(n, tasks, &make, |i, v| {
+                seen.push((i, v));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen, (0..n).map(|i| (i, i * i)).collect::<Vec<_>>());
+            let sum = AtomicU64::new(0);
+            let put = |i: usize, v: usize| {
+                assert_eq!(i * 2, v);
+                sum.fetch_add(v as u64, Ordering::Relaxed);
+                Ok(())
+            };
+            in_any_order(n, tasks, |i| Ok(i * 2), &put).unwrap();
+            assert_eq!(sum.into_inner(), (0..n as u64).map(|i| i * 2).sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_the_work() {
+        for tasks in [1, 4] {
+            let make = |i: usize| if i == 70 { fail!(Corrupt, "item {i}") } else { Ok(i) };
+            let mut taken = 0;
+            let failed = in_order(200, tasks, &make, |_, _| {
+                taken += 1;
+                Ok(())
+            });
+            assert_eq!((failed.unwrap_err().kind, taken), (Kind::Corrupt, 70));
+            let failed = in_order(200, tasks, &|i| Ok(i), |i, _| if i == 9 { fail!(Hdf5, "full") } else { Ok(()) });
+            assert_eq!(failed.unwrap_err().kind, Kind::Hdf5);
+            let put = |i: usize, _: usize| if i == 5 { fail!(Corrupt, "item {i}") } else { Ok(()) };
+            assert_eq!(in_any_order(200, tasks, Ok, &put).unwrap_err().kind, Kind::Corrupt);
+            let fetch = |i: usize| if i == 50 { fail!(Hdf5, "gone") } else { Ok(i) };
+            assert_eq!(in_any_order(200, tasks, fetch, &|_, _| Ok(())).unwrap_err().kind, Kind::Hdf5);
+        }
+    }
+}

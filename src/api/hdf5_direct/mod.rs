@@ -1,0 +1,206 @@
+//! Finished chunks between an array and an HDF5 file, past HDF5's filter pipeline: the filter's bytes, made by many threads or on the
+//! GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller is told why.
+//!
+//! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `dataset` is all that talks to HDF5.
+
+mod boxes;
+mod dataset;
+#[cfg(feature = "cuda")]
+mod gpu;
+mod host;
+mod ordinary;
+mod plan;
+
+use std::ffi::c_void;
+
+use crate::api::hdf5_filter::abi::Hid;
+use crate::error::{Result, fail};
+use crate::exec::MemorySpace;
+use crate::route;
+pub use dataset::{Dataset, Library};
+use plan::{Decision, Plan, Way};
+
+/// How data went. The discriminants are those of `sleek_h5d_route`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Nothing was selected.
+    Nothing = 0,
+    /// `H5Dwrite` or `H5Dread`.
+    Ordinary = 1,
+    /// Chunks on the CPU's threads.
+    Threads = 2,
+    /// Chunks on the GPU.
+    Gpu = 3,
+}
+
+/// What a transfer did.
+pub struct Report {
+    /// The way.
+    pub route: Route,
+    /// Device memory was copied to or from host memory as a whole.
+    pub staged: bool,
+    /// Why this way.
+    pub reason: String,
+    /// Chunks, and bytes of them in the file; 0 where HDF5 did the work.
+    pub done: Done,
+    /// Bytes of the selection in memory.
+    pub bytes: usize,
+}
+
+/// Chunks written or read, and their bytes in the file.
+#[derive(Clone, Copy, Default)]
+pub struct Done {
+    /// How many.
+    pub chunks: u64,
+    /// Bytes in the file.
+    pub stored: u64,
+}
+
+/// What a caller wants moved.
+pub struct Request<'a> {
+    /// Dataset, memory type and transfer properties of HDF5.
+    pub dataset: Hid,
+    /// See above.
+    pub mem_type: Hid,
+    /// See above.
+    pub dxpl: Hid,
+    /// First element and shape of the box; `None` for the whole dataset.
+    pub start: Option<&'a [u64]>,
+    /// See above.
+    pub count: Option<&'a [u64]>,
+    /// The CUDA stream, or null.
+    pub stream: *mut c_void,
+}
+
+/// Writes the array at `src`.
+///
+/// # Safety
+/// The ids belong to the library of `hdf5`; `src` holds the box in elements of the memory type, in host, device or managed memory;
+/// `stream` is null or a CUDA stream.
+pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result<Report> {
+    // SAFETY: the contract, here and below.
+    unsafe {
+        let (dataset, plan) = prepare(hdf5, Way::Write, request, src)?;
+        let place = route::place(src.cast());
+        match &plan.decision {
+            Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
+            Decision::Ordinary(why) => {
+                let copy = staged(place, src, plan.bytes, request.stream)?;
+                let from = copy.as_ref().map_or(src, |c| c.as_ptr());
+                dataset.make_filter_known();
+                ordinary::write(&dataset, &plan, from)?;
+                Ok(plan.report(Route::Ordinary, copy.is_some(), why, Done::default()))
+            }
+            Decision::Direct(direct) => {
+                #[cfg(feature = "cuda")]
+                let why = match (place, gpu::refuses(direct, src)) {
+                    (MemorySpace::Host, _) => "chunks of data in host memory",
+                    (_, Some(why)) => why,
+                    (MemorySpace::Device(d) | MemorySpace::Managed(d), None) => {
+                        let done = gpu::write(&dataset, direct, src, d, request.stream)?;
+                        return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
+                    }
+                };
+                #[cfg(not(feature = "cuda"))]
+                let why = "chunks of data in host memory";
+                let copy = staged(place, src, plan.bytes, request.stream)?;
+                let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
+                Ok(plan.report(Route::Threads, copy.is_some(), why, done))
+            }
+        }
+    }
+}
+
+/// Reads into the array at `dst`.
+///
+/// # Safety
+/// As for [`write`], and `dst` is writable.
+pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Report> {
+    // SAFETY: the contract, here and below.
+    unsafe {
+        let (dataset, plan) = prepare(hdf5, Way::Read, request, dst)?;
+        let place = route::place(dst.cast_const().cast());
+        match &plan.decision {
+            Decision::Nothing => Ok(plan.report(Route::Nothing, false, "nothing is selected", Done::default())),
+            Decision::Ordinary(why) => {
+                // What HDF5 leaves alone, unwritten chunks without a fill value say, must come back as it was.
+                let mut copy = staged(place, dst, plan.bytes, request.stream)?;
+                dataset.make_filter_known();
+                ordinary::read(&dataset, &plan, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
+                let staged = put_back(copy, place, dst, request.stream)?;
+                Ok(plan.report(Route::Ordinary, staged, why, Done::default()))
+            }
+            Decision::Direct(direct) => {
+                #[cfg(feature = "cuda")]
+                let why = match (place, gpu::refuses(direct, dst)) {
+                    (MemorySpace::Host, _) => "chunks to host memory",
+                    (_, Some(why)) => why,
+                    (MemorySpace::Device(d) | MemorySpace::Managed(d), None) => {
+                        let done = gpu::read(&dataset, direct, dst, d, request.stream)?;
+                        return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
+                    }
+                };
+                #[cfg(not(feature = "cuda"))]
+                let why = "chunks to host memory";
+                let mut copy = staged(place, dst, plan.bytes, request.stream)?;
+                let done = host::read(&dataset, direct, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
+                let staged = put_back(copy, place, dst, request.stream)?;
+                Ok(plan.report(Route::Threads, staged, why, done))
+            }
+        }
+    }
+}
+
+/// What HDF5 tells of the dataset, and what is to be done.
+///
+/// # Safety
+/// The ids belong to the library of `hdf5`.
+unsafe fn prepare<'a>(hdf5: &'a Library, way: Way, request: &Request, array: *const u8) -> Result<(Dataset<'a>, Plan)> {
+    // SAFETY: the contract.
+    let dataset = unsafe { Dataset::new(hdf5, request.dataset, request.dxpl)? };
+    // SAFETY: as above.
+    let plan = unsafe { Plan::new(&dataset, way, request.mem_type, request.start, request.count)? };
+    if array.is_null() && plan.bytes > 0 {
+        return fail!(NullPointer, "buf is NULL; the selection takes {} bytes", plan.bytes);
+    }
+    if !request.stream.is_null() && route::place(array.cast()) == MemorySpace::Host && plan.bytes > 0 {
+        return fail!(InvalidArgument, "a stream was given; it must be NULL for data in host memory");
+    }
+    Ok((dataset, plan))
+}
+
+/// A copy in host memory of what the host cannot reach, or may not before the stream has passed.
+///
+/// # Safety
+/// `array` is readable for `bytes` at `place`.
+unsafe fn staged(place: MemorySpace, array: *const u8, bytes: usize, stream: *mut c_void) -> Result<Option<Vec<u8>>> {
+    match place {
+        MemorySpace::Host => Ok(None),
+        #[cfg(feature = "cuda")]
+        // SAFETY: the contract.
+        MemorySpace::Device(d) | MemorySpace::Managed(d) => {
+            unsafe { crate::runtime::cuda::download(array, bytes, d, stream) }.map(Some)
+        }
+        #[cfg(not(feature = "cuda"))]
+        _ => fail!(Internal, "device memory at {array:?}, {bytes} bytes, {stream:?}, without the feature cuda"),
+    }
+}
+
+/// Copies what was read back to where the caller wants it; whether there was anything to copy.
+///
+/// # Safety
+/// `array` is writable for the bytes of `copy` at `place`.
+unsafe fn put_back(copy: Option<Vec<u8>>, place: MemorySpace, array: *mut u8, stream: *mut c_void) -> Result<bool> {
+    match (copy, place) {
+        #[cfg(feature = "cuda")]
+        (Some(copy), MemorySpace::Device(d) | MemorySpace::Managed(d)) => {
+            // SAFETY: the contract.
+            unsafe { gpu::upload(&copy, array, d, stream)? };
+            Ok(true)
+        }
+        (copy, _) => {
+            let _ = (array, stream);
+            Ok(copy.is_some())
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Whether a selection can go as finished chunks, and if not, why.
+
+use super::boxes::Boxes;
+use super::dataset::Dataset;
+use super::{Done, Report, Route};
+use crate::api::hdf5_filter::abi::Hid;
+use crate::api::hdf5_filter::cd_values::CdValues;
+use crate::api::hdf5_filter::filter::{self, Pipeline};
+use crate::api::hdf5_filter::{dataset as told, datatype};
+use crate::error::{Result, fail};
+use crate::params::Params;
+
+/// A selection, and how it goes.
+pub struct Plan {
+    /// First element and shape of the box.
+    pub start: Vec<u64>,
+    /// See above.
+    pub count: Vec<u64>,
+    /// Bytes of the box in memory.
+    pub bytes: usize,
+    /// The caller's elements.
+    pub mem_type: Hid,
+    /// The ranks of an MPI program share the file.
+    pub shared: bool,
+    /// What to do.
+    pub decision: Decision,
+}
+
+/// Which way the data goes.
+#[derive(Clone, Copy)]
+pub enum Way {
+    /// Into the file.
+    Write,
+    /// Out of it.
+    Read,
+}
+
+/// What to do.
+pub enum Decision {
+    /// Nothing is selected, and nobody waits for us to say so.
+    Nothing,
+    /// Leave it to HDF5, for this reason.
+    Ordinary(String),
+    /// Chunks.
+    Direct(Direct),
+}
+
+/// What making and reading chunks takes.
+pub struct Direct {
+    /// Where they lie.
+    pub boxes: Boxes,
+    /// How they are compressed.
+    pub params: Params,
+    /// Bytes of the numbers that are turned round between memory and file, or 1.
+    pub swap: usize,
+    /// An element of the rim of partial chunks, as in the file.
+    pub pad: Vec<u8>,
+    /// Elements that were never written read as `pad`; else they stay as they are in memory.
+    pub fills: bool,
+}
+
+impl Plan {
+    /// # Safety
+    /// `mem_type` belongs to the dataset's library.
+    pub unsafe fn new(
+        dataset: &Dataset,
+        way: Way,
+        mem_type: Hid,
+        start: Option<&[u64]>,
+        count: Option<&[u64]>,
+    ) -> Result<Plan> {
+        let dims = &dataset.dims;
+        let start = start.map_or(vec![0; dims.len()], <[u64]>::to_vec);
+        let count = match count {
+            Some(count) => count.to_vec(),
+            None => dims.iter().zip(&start).map(|(d, s)| d.saturating_sub(*s)).collect(),
+        };
+        for d in 0..dims.len() {
+            if start[d].checked_add(count[d]).is_none_or(|end| end > dims[d]) {
+                return fail!(
+                    OutOfRange,
+                    "dimension {d} of the selection: {} elements from {} on; the dataset has {}",
+                    count[d],
+                    start[d],
+                    dims[d]
+                );
+            }
+        }
+        // SAFETY: the contract.
+        let size = unsafe { (dataset.hdf5.data.H5Tget_size)(mem_type) };
+        if size == 0 {
+            return fail!(Hdf5, "H5Tget_size failed for the memory type");
+        }
+        let bytes = count.iter().try_fold(size, |n, c| n.checked_mul(usize::try_from(*c).ok()?));
+        let Some(bytes) = bytes.filter(|b| *b <= isize::MAX as usize) else {
+            return fail!(InvalidArgument, "{count:?} elements of {size} bytes do not fit in memory");
+        };
+        let shared = dataset.shared_by_ranks()?;
+        // SAFETY: the contract.
+        let decision = match unsafe { direct(dataset, way, mem_type, &start, &count, shared)? } {
+            Err(why) => Decision::Ordinary(why),
+            Ok(_) if bytes == 0 => Decision::Nothing,
+            Ok(direct) => Decision::Direct(direct),
+        };
+        Ok(Plan { start, count, bytes, mem_type, shared: shared == Some(true), decision })
+    }
+
+    /// What was done, for the caller.
+    pub fn report(&self, route: Route, staged: bool, reason: &str, done: Done) -> Report {
+        Report { route, staged, reason: reason.to_owned(), done, bytes: self.bytes }
+    }
+}
+
+/// A reason against chunks.
+macro_rules! ordinary {
+    ($($arg:tt)*) => { return Ok(Err(format!($($arg)*))) };
+}
+
+/// What chunks take, or the reason against them.
+///
+/// # Safety
+/// As for `Plan::new`.
+unsafe fn direct(
+    dataset: &Dataset,
+    way: Way,
+    mem_type: Hid,
+    start: &[u64],
+    count: &[u64],
+    shared: Option<bool>,
+) -> Result<std::result::Result<Direct, String>> {
+    let hdf5 = dataset.hdf5;
+    match shared {
+        Some(false) => (),
+        Some(true) => ordinary!("MPI ranks share the file, and HDF5 then takes no finished chunks"),
+        None => ordinary!("HDF5 {} does not tell whether MPI ranks share the file", hdf5.version()),
+    }
+    match way {
+        Way::Write if !dataset.takes_chunks() => ordinary!("HDF5 {} has no H5Dwrite_chunk", hdf5.version()),
+        Way::Read if !dataset.gives_chunks() => ordinary!("HDF5 {} is older than 1.10.5", hdf5.version()),
+        _ => (),
+    }
+    if dataset.transformed() {
+        ordinary!("the transfer properties transform the data");
+    }
+    if !dataset.chunked() {
+        ordinary!("the dataset is not chunked");
+    }
+    // SAFETY: ids of this library, here and below.
+    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? })
+    else {
+        ordinary!("SLEEK is not the dataset's only filter");
+    };
+    if dataset.chunk_options()? != 0 {
+        ordinary!("partial chunks of the dataset are stored without filters");
+    }
+    // SAFETY: as above.
+    let (memory, file) =
+        unsafe { (told::encoded(&hdf5.filter, mem_type)?, told::encoded(&hdf5.filter, dataset.file_type.id)?) };
+    let stored = datatype::parse(&file)?;
+    if !stored.numbers {
+        ordinary!("the elements are {}, not numbers", stored.what);
+    }
+    // SAFETY: as above.
+    let same = unsafe { (hdf5.data.H5Tequal)(mem_type, dataset.file_type.id) } > 0;
+    let swap = match () {
+        () if same => 1,
+        () if datatype::differ_in_order_only(&memory, &file) => stored.dtype.size(),
+        () => ordinary!("the elements in memory are of another type than those in the file"),
+    };
+    // SAFETY: as above.
+    let (chunk, element) =
+        unsafe { (told::chunk(&hdf5.filter, dataset.dcpl.id)?, (hdf5.data.H5Tget_size)(dataset.file_type.id)) };
+    for d in 0..chunk.len() {
+        let end = start[d] + count[d];
+        let cut = |at: u64| !at.is_multiple_of(chunk[d]);
+        if count[d] > 0 && (cut(start[d]) || cut(end) && end != dataset.dims[d]) {
+            ordinary!(
+                "the selection cuts chunks: elements {} to {} of dimension {d}, chunks of {}",
+                start[d],
+                end - 1,
+                chunk[d]
+            );
+        }
+    }
+    let boxes = Boxes::new(start, count, &chunk, element);
+    // HDF5 reads with any words, and fails with bad ones in its own way.
+    let bytes = chunk.iter().product::<u64>() as usize * element;
+    let params = match CdValues::decode(&ours.words).and_then(|values| filter::encode_params(&values, bytes)) {
+        Ok(params) => params,
+        Err(e) => ordinary!("the filter would refuse chunks: {}", e.message),
+    };
+    let fill = dataset.fill_element(element)?;
+    let fills = fill.is_some();
+    Ok(Ok(Direct { boxes, params, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
+}

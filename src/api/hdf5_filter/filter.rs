@@ -1,0 +1,452 @@
+//! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::NonNull;
+
+use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
+use super::cd_values::{CdValues, Element, MAX_WORDS};
+use super::resolve::{Hdf5, Object};
+use super::{CLASS, FILTER_ID, dataset, report, text};
+use crate::codec;
+use crate::dtype::DType;
+use crate::error::{Kind, Result, fail};
+use crate::exec::ExecOptions;
+use crate::host::environment;
+use crate::host::memory;
+use crate::params::{Mode, Params};
+
+/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged and pushed.
+fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T>) -> T {
+    logged(failed, || work().inspect_err(|e| report::push(caller, e)))
+}
+
+/// The same without an HDF5 that has called.
+fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
+    crate::host::guard::guard(failed, || work().inspect_err(|e| report::log(format_args!("error: {e}"))))
+}
+
+/// `H5Z_set_local_func_t` with the caller's return address: completes the `cd_values` with what the dataset holds.
+///
+/// It alone protects the data, since HDF5 ignores `can_apply` for an optional filter: what it refuses is not made.
+///
+/// # Safety
+/// As HDF5 calls it.
+pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
+    guard(-1, caller, || {
+        // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
+        environment::check()?;
+        match Hdf5::<Functions>::of_caller(caller)? {
+            // SAFETY: the ids come from the library of `caller`.
+            Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
+            // The user's words stay as they are: the long form works, and lossless in any form.
+            None => report::log(format_args!("the calling HDF5 hides its functions; cd_values are taken as given")),
+        }
+        Ok(0)
+    })
+}
+
+/// # Safety
+/// The ids belong to the library of `hdf5`.
+unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
+    // SAFETY: the contract, for all calls below.
+    let Pipeline { ours, filters } = unsafe { pipeline(hdf5, dcpl)? };
+    let Some(ours) = ours else {
+        return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
+    };
+    let asked = CdValues::decode(&ours.words)?.request;
+    // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
+    let request = if ours.words.is_empty() || asked.mode != Mode::Lossless {
+        environment::params()?.unwrap_or(asked)
+    } else {
+        asked
+    };
+    // SAFETY: as above.
+    let stored = unsafe { dataset::stored(hdf5, type_id)? };
+    let lossy = request.mode != Mode::Lossless;
+    if lossy && ours.preceded {
+        return fail!(
+            InvalidArgument,
+            "mode {} after another filter: SLEEK must come first, before shuffle and the like",
+            request.mode.name()
+        );
+    }
+    if lossy && !stored.dtype.is_float() {
+        return fail!(
+            UnsupportedType,
+            "mode {} on {}; it needs f16, bf16, f32 or f64, and everything else mode lossless",
+            request.mode.name(),
+            stored.what
+        );
+    }
+    let needs_fill = request.mode == Mode::Noa && request.range.is_none() && request.fill_value.is_none();
+    let element = Element {
+        // Behind another filter the bytes are no elements any more.
+        dtype: if ours.preceded { DType::U8 } else { stored.dtype },
+        big_endian: stored.big_endian && !ours.preceded,
+        // SAFETY: as above.
+        fill_value: if needs_fill { unsafe { dataset::fill_value(hdf5, dcpl, type_id, &stored)? } } else { None },
+        // SAFETY: as above.
+        chunk: unsafe { dataset::chunk(hdf5, dcpl)? },
+    };
+    report::log(format_args!(
+        "dataset of {} in chunks of {:?}: {}",
+        stored.what,
+        element.chunk,
+        text::format(&request)
+    ));
+    let words = CdValues { request, element: Some(element) }.encode();
+    // SAFETY: as above; `words` outlives the call.
+    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
+        return fail!(Hdf5, "H5Pmodify_filter failed");
+    }
+    Ok(())
+}
+
+/// The filter's entry in a pipeline.
+pub struct Ours {
+    flags: c_uint,
+    /// Its `cd_values`.
+    pub words: Vec<u32>,
+    /// Another filter comes before.
+    preceded: bool,
+}
+
+/// The filters of a dataset.
+pub struct Pipeline {
+    /// SLEEK, if it is one of them.
+    pub ours: Option<Ours>,
+    /// How many there are.
+    pub filters: usize,
+}
+
+/// # Safety
+/// `dcpl` is a dataset creation property list of the library of `hdf5`.
+pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
+    // SAFETY: the contract.
+    let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
+    let mut ours: Option<Ours> = None;
+    for i in 0..count {
+        let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
+        let mut words = vec![0; MAX_WORDS];
+        // SAFETY: the contract; `words` has room for `len` words, and no name is asked for.
+        let id = unsafe {
+            (hdf5.H5Pget_filter2)(
+                dcpl,
+                i,
+                &mut flags,
+                &mut len,
+                words.as_mut_ptr(),
+                0,
+                std::ptr::null_mut(),
+                &mut config,
+            )
+        };
+        if id != FILTER_ID {
+            continue;
+        }
+        if ours.is_some() {
+            return fail!(InvalidArgument, "SLEEK is in the pipeline twice; once is right");
+        }
+        if len > MAX_WORDS {
+            return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
+        }
+        words.truncate(len);
+        ours = Some(Ours { flags, words, preceded: i > 0 });
+    }
+    Ok(Pipeline { ours, filters: count as usize })
+}
+
+/// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.
+///
+/// # Safety
+/// As HDF5 calls it: `*buf` holds `nbytes` bytes and comes from `malloc`.
+pub unsafe extern "C" fn filter(
+    flags: c_uint,
+    cd_nelmts: usize,
+    cd_values: *const c_uint,
+    nbytes: usize,
+    buf_size: *mut usize,
+    buf: *mut *mut c_void,
+    caller: *const c_void,
+) -> usize {
+    guard(0, caller, || {
+        // SAFETY: HDF5 gives `cd_nelmts` words at `cd_values` and `nbytes` bytes at `*buf`.
+        let (words, src) = unsafe { (slice(cd_values, cd_nelmts), slice((*buf).cast_const().cast::<u8>(), nbytes)) };
+        let out = if flags & FLAG_REVERSE != 0 { decode(words, src)? } else { encode(words, src)? };
+        // SAFETY: HDF5 hands its buffer over, to be freed, and takes ours in its place.
+        unsafe {
+            libc::free(*buf);
+            *buf_size = out.len;
+            let len = out.len;
+            *buf = out.release();
+            Ok(len)
+        }
+    })
+}
+
+/// A slice of what C may give as null when it is empty.
+///
+/// # Safety
+/// `len` values at `start`.
+unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
+    // SAFETY: the contract.
+    if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
+}
+
+/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies and writes, and
+/// waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches from their caches
+/// (docs/experiments.md).
+const BYTES_FOR_THREADS: (usize, usize) = (2 << 20, 8 << 20);
+
+/// HDF5 reads the result at once: it writes what was compressed, and copies what was decompressed.
+fn options(bytes: usize, for_threads: usize) -> ExecOptions {
+    ExecOptions { threads: if bytes < for_threads { 1 } else { 0 }, read_at_once: true }
+}
+
+fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
+    let params = encode_params(&CdValues::decode(words)?, src.len())?;
+    let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
+    let len = codec::compress_into(&params, src, out.bytes(), options(src.len(), BYTES_FOR_THREADS.0))?;
+    out.shrink(len);
+    Ok(out)
+}
+
+/// Bytes that a chunk has at least, by words that tell its shape: elements may be arrays of numbers. Behind another filter, where the
+/// numbers are bytes, it may have any length.
+fn least_bytes(values: &CdValues) -> u64 {
+    match &values.element {
+        Some(e) if e.dtype != DType::U8 => e.chunk.iter().fold(e.dtype.size() as u64, |n, d| n.saturating_mul(*d)),
+        _ => 0,
+    }
+}
+
+/// What the filter does to a chunk of `bytes`.
+pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
+    let least = least_bytes(values);
+    if (bytes as u64) < least {
+        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {least} or more");
+    }
+    match values.params() {
+        Some(params) if bytes.is_multiple_of(params.dtype.size()) => Ok(params),
+        _ if values.request.mode == Mode::Lossless => Ok(Params { dtype: DType::U8, ..values.request.clone() }),
+        Some(params) => {
+            fail!(InvalidArgument, "a chunk of {bytes} bytes does not hold whole {} elements", params.dtype.name())
+        }
+        None => fail!(
+            InvalidArgument,
+            "cd_values do not say the element type, which this HDF5 did not let us ask for; give the long form"
+        ),
+    }
+}
+
+/// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how long it must be,
+/// a shorter one is refused.
+fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
+    let bytes = codec::raw_bytes(src)?;
+    let least = CdValues::decode(words).map_or(0, |values| least_bytes(&values));
+    if (bytes as u64) < least {
+        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {least}");
+    }
+    let mut out = Buffer::new(bytes)?;
+    codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
+    Ok(out)
+}
+
+/// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.
+struct Buffer {
+    start: NonNull<c_void>,
+    len: usize,
+}
+
+impl Buffer {
+    fn new(len: usize) -> Result<Buffer> {
+        memory::keep_in_heap(len);
+        // SAFETY: malloc of at least a byte, so that null is failure.
+        match NonNull::new(unsafe { libc::malloc(len.max(1)) }) {
+            Some(start) => Ok(Buffer { start, len }),
+            None => fail!(OutOfMemory, "{len} bytes for a chunk"),
+        }
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: `len` bytes are ours. The codec only writes here before it knows what it wrote.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len) }
+    }
+
+    /// Gives the rest back: HDF5 may keep the chunk in its cache for long.
+    fn shrink(&mut self, len: usize) {
+        // SAFETY: the block is ours, and stays valid where it is if realloc fails.
+        if let Some(start) = NonNull::new(unsafe { libc::realloc(self.start.as_ptr(), len.max(1)) }) {
+            self.start = start;
+        }
+        self.len = len;
+    }
+
+    fn release(self) -> *mut c_void {
+        std::mem::ManuallyDrop::new(self).start.as_ptr()
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: ours, and freed once: `release` forgets the value.
+        unsafe { libc::free(self.start.as_ptr()) };
+    }
+}
+
+/// The work of `sleek_h5_register`, with the caller's return address.
+///
+/// # Safety
+/// `caller` is an address in a loaded object, or null.
+pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
+    logged(Kind::Hdf5.code(), || {
+        let own = if caller.is_null() { None } else { Object::at(caller) };
+        let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
+        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but one.
+        let found =
+            found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
+        let Some((_object, register)) = found else {
+            return fail!(Hdf5, "no (or more than one) HDF5 is in sight; call H5Zregister(sleek_h5_class()) yourself");
+        };
+        // SAFETY: the function of this name has this type, and CLASS lives for ever.
+        let status = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void) -> Herr>(register.as_ptr())(
+                (&raw const CLASS).cast(),
+            )
+        };
+        if status < 0 { fail!(Hdf5, "H5Zregister refused filter {FILTER_ID}") } else { Ok(0) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::hdf5_filter::{cd_values_of, resolve};
+
+    /// A chunk as HDF5 holds it.
+    struct Chunk {
+        buf: *mut c_void,
+        size: usize,
+    }
+
+    impl Chunk {
+        fn new(bytes: &[u8]) -> Chunk {
+            // SAFETY: room for the bytes, and they do not overlap.
+            unsafe {
+                let buf = libc::malloc(bytes.len().max(1));
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), bytes.len());
+                Chunk { buf, size: bytes.len() }
+            }
+        }
+
+        fn run(&mut self, flags: c_uint, words: &[u32]) -> usize {
+            // SAFETY: as HDF5 calls it.
+            unsafe { resolve::filter(flags, words.len(), words.as_ptr(), self.size, &mut self.size, &mut self.buf) }
+        }
+
+        fn bytes(&self) -> &[u8] {
+            // SAFETY: `size` bytes are there.
+            unsafe { std::slice::from_raw_parts(self.buf.cast(), self.size) }
+        }
+    }
+
+    impl Drop for Chunk {
+        fn drop(&mut self) {
+            // SAFETY: from malloc, of this test or of the filter.
+            unsafe { libc::free(self.buf) };
+        }
+    }
+
+    fn values() -> Vec<u8> {
+        (0..5000).flat_map(|i| (280.0 + (i as f32 * 0.01).sin()).to_be_bytes()).collect()
+    }
+
+    fn long_form(mode: Mode, bound: f64) -> Vec<u32> {
+        let element = Element { dtype: DType::F32, big_endian: true, fill_value: None, chunk: vec![50, 100] };
+        CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
+    }
+
+    #[test]
+    fn the_long_form_is_enough_and_sizes_are_exact() {
+        let raw = values();
+        let mut chunk = Chunk::new(&raw);
+        let n = chunk.run(0, &long_form(Mode::Abs, 1e-3));
+        assert!(0 < n && n < raw.len() / 2 && n == chunk.size);
+        // Reading needs no words.
+        assert_eq!(chunk.run(FLAG_REVERSE, &[]), raw.len());
+        assert_eq!(chunk.size, raw.len());
+        let float = |b: &[u8]| f64::from(f32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+        let pairs = raw.chunks_exact(4).zip(chunk.bytes().chunks_exact(4));
+        let worst = pairs.map(|(a, b)| (float(a) - float(b)).abs()).fold(0.0, f64::max);
+        assert!(0.0 < worst && worst <= 1e-3, "{worst}");
+    }
+
+    #[test]
+    fn lossless_needs_no_words_and_takes_any_length() {
+        let raw = [values(), vec![1, 2, 3]].concat();
+        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (20_003, long_form(Mode::Lossless, 0.0))] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            assert!(chunk.run(0, &words) > 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
+            assert_eq!(chunk.bytes(), &raw[..len]);
+        }
+    }
+
+    #[test]
+    fn a_chunk_too_short_for_its_dataset_is_refused() {
+        let (raw, words) = (values(), long_form(Mode::Lossless, 0.0));
+        let mut chunk = Chunk::new(&raw[..64]);
+        assert_eq!(chunk.run(0, &words), 0);
+        assert!(chunk.run(0, &[]) > 0);
+        assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
+        assert_eq!(chunk.run(FLAG_REVERSE, &[]), 64);
+    }
+
+    /// Pages that the kernel had to bring in for this thread so far.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn page_faults() -> i64 {
+        // SAFETY: the struct is plain data, which the call fills in.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+            usage.ru_minflt
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn chunk_after_chunk_in_the_same_pages() {
+        let raw: Vec<u8> = values().into_iter().cycle().take(4 << 20).collect();
+        let words = long_form(Mode::Abs, 1e-3);
+        let round = || {
+            let mut chunk = Chunk::new(&raw);
+            assert!(chunk.run(0, &words) > 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &words), raw.len());
+        };
+        round();
+        let before = page_faults();
+        (0..8).for_each(|_| round());
+        let faults = page_faults() - before;
+        // A round touches three times 1024 pages.
+        assert!(faults < 8 * 512, "{faults} page faults");
+    }
+
+    #[test]
+    fn a_failure_leaves_the_chunk_as_it_was() {
+        let raw = values();
+        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
+        let whole = long_form(Mode::Abs, 1e-3);
+        for (flags, len, words) in [
+            (0, raw.len(), &abs[..]),       // the element type is missing
+            (0, 4099, &whole[..]),          // half an element
+            (0, raw.len(), &[7, 7][..]),    // another layout
+            (FLAG_REVERSE, raw.len(), &[]), // no stream
+            (FLAG_REVERSE, 0, &[]),
+        ] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            let before = chunk.buf;
+            assert_eq!(chunk.run(flags, words), 0);
+            assert_eq!((chunk.buf, chunk.bytes()), (before, &raw[..len]));
+        }
+    }
+}

@@ -1,0 +1,654 @@
+//! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts.
+//!
+//! Unpacking: each half of a vector comes from an address of its own, so that the values it wants begin in its first byte; a shuffle
+//! brings to each lane the bytes that its value begins in, a shift by (position mod 8) aligns them. Where a value may reach into one
+//! byte more than a lane has, the same shuffle of the bytes one lane further on gives the rest.
+//!
+//! Packing narrow values: pairs by a product, pairs of pairs by a shift, and two of these, eight values and so whole bytes, by a
+//! shuffle. Packing others: strings (64-bit values, or pairs of 32-bit ones) go to memory one by one, each from the byte that it
+//! begins in, with the last bits of the string before it; what a string leaves behind its end the next one overwrites.
+
+use std::arch::x86_64::*;
+
+use super::avx2_choose::{lanes32, lanes64, transpose, wider};
+use super::avx2_lanes16 as lanes16;
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, room, scalar};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::primitives::quantize::Arithmetic;
+use crate::primitives::stream::{self, Line, bytes};
+
+/// The AVX2 implementation. Only code compiled for `Level::Avx2` may call it.
+pub struct Avx2;
+
+/// Vectors of constants.
+#[repr(C, align(32))]
+#[derive(Clone, Copy)]
+pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
+
+impl<T, const N: usize> Lanes<T, N> {
+    /// Vector `i` of them.
+    #[inline(always)]
+    pub(super) fn load(&self, i: usize) -> __m256i {
+        assert!(32 * (i + 1) <= size_of::<Self>());
+        // SAFETY: only code of this level calls this; the 32 bytes are in `self`.
+        unsafe { _mm256_load_si256(std::ptr::from_ref(self).cast::<__m256i>().add(i)) }
+    }
+}
+
+/// Constants of unpacking eight n-bit values: the bytes that each begins in, counted from those of its half's first value, and its
+/// first bit there.
+#[derive(Clone, Copy)]
+struct Unpack<const BYTES: usize> {
+    bytes: Lanes<u8, BYTES>,
+    shift: Lanes<u8, BYTES>,
+}
+
+const fn unpack_table<const BYTES: usize, const ROWS: usize>() -> [Unpack<BYTES>; ROWS] {
+    let lane_bytes = BYTES / 8;
+    let mut table = [Unpack { bytes: Lanes([0; BYTES]), shift: Lanes([0; BYTES]) }; ROWS];
+    let mut n = 1;
+    while n < ROWS {
+        let mut i = 0;
+        while i < 8 {
+            let first = i - i % (16 / lane_bytes);
+            let mut k = 0;
+            while k < lane_bytes {
+                table[n].bytes.0[i * lane_bytes + k] = (i * n / 8 - first * n / 8 + k) as u8;
+                k += 1;
+            }
+            table[n].shift.0[i * lane_bytes] = (i * n % 8) as u8;
+            i += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static UNPACK32: [Unpack<32>; 33] = unpack_table();
+static UNPACK64: [Unpack<64>; 65] = unpack_table();
+
+/// The widths that `pack_narrow` takes: two values fit a signed product of 16-bit words.
+pub(super) const NARROW: u32 = 14;
+
+/// For `pack_narrow`: brings the second four values of each half behind the first.
+const fn second_fours() -> [Lanes<u8, 32>; NARROW as usize + 1] {
+    let mut table = [Lanes([0x80; 32]); NARROW as usize + 1];
+    let mut n = 1;
+    while n <= NARROW as usize {
+        let mut k = 0;
+        while k < 8 {
+            table[n].0[n / 2 + k] = 8 + k as u8;
+            table[n].0[16 + n / 2 + k] = 8 + k as u8;
+            k += 1;
+        }
+        n += 1;
+    }
+    table
+}
+
+static SECOND_FOURS: [Lanes<u8, 32>; NARROW as usize + 1] = second_fours();
+
+/// 32 bytes from anywhere.
+///
+/// # Safety
+/// The processor has the level's features; 32 bytes at `from` are readable.
+#[inline(always)]
+pub(super) unsafe fn load<T>(from: *const T) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe { _mm256_loadu_si256(from.cast()) }
+}
+
+/// 16 bytes from each of two places.
+///
+/// # Safety
+/// The processor has the level's features; 16 bytes are readable at each.
+#[inline(always)]
+pub(super) unsafe fn load_halves<T>(low: *const T, high: *const T) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(_mm_loadu_si128(low.cast())), _mm_loadu_si128(high.cast()))
+    }
+}
+
+/// # Safety
+/// The processor has the level's features; 32 bytes at `to` are writable.
+#[inline(always)]
+pub(super) unsafe fn store<T>(to: *mut T, v: __m256i) {
+    // SAFETY: as the caller promises.
+    unsafe { _mm256_storeu_si256(to.cast(), v) }
+}
+
+/// The low 32 bits of the 64-bit lanes of two vectors, in each half those of `a` before those of `b`.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+pub(super) unsafe fn low_halves(a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe { _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+}
+
+/// Of pairs of values of `n` bits, each in a lane of 32, the pairs of pairs, in 64-bit lanes, each second one from bit `ahead` on.
+///
+/// # Safety
+/// The processor has the level's features; `ahead` ≤ 32 − 2n.
+#[inline(always)]
+pub(super) unsafe fn fours(pairs: __m256i, n: u32, ahead: i64) -> __m256i {
+    let gap = i64::from(32 - 2 * n);
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The gap goes below the first pair, and then away.
+        let together = _mm256_sllv_epi32(pairs, _mm256_set1_epi64x(gap));
+        _mm256_srlv_epi64(together, _mm256_set_epi64x(gap - ahead, gap, gap - ahead, gap))
+    }
+}
+
+/// Packs the 16 values of `n` ≤ `NARROW` bits in `words` into `out`.
+///
+/// # Safety
+/// The processor has the level's features; n + 16 bytes at `out` are writable.
+#[inline(always)]
+pub(super) unsafe fn pack_narrow(words: __m256i, n: u32, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let pairs = _mm256_madd_epi16(words, _mm256_set1_epi32(1 | 1 << (16 + n)));
+        // Second fours begin in the middle of a byte where n is odd.
+        let fours = fours(pairs, n, i64::from(n % 2 * 4));
+        let behind = _mm256_shuffle_epi8(fours, SECOND_FOURS[n as usize].load(0));
+        let bytes = _mm256_or_si256(_mm256_and_si256(fours, _mm256_set_epi64x(0, -1, 0, -1)), behind);
+        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(bytes));
+        _mm_storeu_si128(out.add(n as usize).cast(), _mm256_extracti128_si256::<1>(bytes));
+    }
+}
+
+/// Packs the values in `first` (0 … 3 and 8 … 11) and `second` (4 … 7 and 12 … 15), of which the low `n` bits count.
+///
+/// # Safety
+/// As for `pack_narrow`.
+#[inline(always)]
+unsafe fn pack_halves(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let keep = _mm256_set1_epi32((1 << n) - 1);
+        pack_narrow(_mm256_packus_epi32(_mm256_and_si256(first, keep), _mm256_and_si256(second, keep)), n, out);
+    }
+}
+
+/// For `put_strings`: the first bits of strings 0 … 3 of `n` bits in their bytes.
+#[inline(always)]
+pub(super) fn string_shift(n: u32) -> __m256i {
+    UNPACK64[n as usize].shift.load(0)
+}
+
+/// Stores four strings of `n` ≥ 8 bits, numbers `FIRST` … `FIRST` + 3 of those that begin in the byte at `out`; `before` are the strings
+/// before them, `shift` the bits of these in the first byte of each.
+///
+/// # Safety
+/// The processor has the level's features; what the strings take, and 8 bytes more, are writable.
+#[inline(always)]
+pub(super) unsafe fn put_strings<const FIRST: usize>(
+    v: __m256i,
+    before: __m256i,
+    shift: __m256i,
+    n: u32,
+    out: *mut u8,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let back = _mm256_sub_epi64(_mm256_set1_epi64x(n.into()), shift);
+        let v = _mm256_or_si256(_mm256_sllv_epi64(v, shift), _mm256_srlv_epi64(before, back));
+        let (low, high) = (_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+        let n = n as usize;
+        _mm_storel_epi64(out.add(FIRST * n / 8).cast(), low);
+        _mm_storeh_pd(out.add((FIRST + 1) * n / 8).cast(), _mm_castsi128_pd(low));
+        _mm_storel_epi64(out.add((FIRST + 2) * n / 8).cast(), high);
+        _mm_storeh_pd(out.add((FIRST + 3) * n / 8).cast(), _mm_castsi128_pd(high));
+    }
+}
+
+/// Packs `VALUES` (a multiple of 16) values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
+#[inline(always)]
+fn pack32<const VALUES: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
+    assert!(codes.len() >= VALUES);
+    room(VALUES * n as usize / 8, out);
+    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
+    // SAFETY: only code of this level calls this; 16 or 8 codes are read at a time, and what is written behind the packed bytes is less
+    // than the slack.
+    unsafe {
+        if n <= NARROW {
+            for i in 0..VALUES / 16 {
+                let at = codes.add(16 * i);
+                let (first, second) = (load_halves(at, at.add(8)), load_halves(at.add(4), at.add(12)));
+                pack_halves(first, second, n, out.add(2 * n as usize * i));
+            }
+            return;
+        }
+        let low = _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32);
+        let keep = _mm256_set1_epi64x((1 << n) - 1);
+        let shift = string_shift(2 * n);
+        for i in 0..VALUES / 8 {
+            let v = _mm256_and_si256(load(codes.add(8 * i)), low);
+            let shifted = _mm256_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
+            let pairs = _mm256_or_si256(_mm256_and_si256(v, keep), _mm256_andnot_si256(keep, shifted));
+            // The first pair begins with a byte; whatever stands before it is shifted out.
+            let before = _mm256_permute4x64_epi64::<0b10_01_00_00>(pairs);
+            put_strings::<0>(pairs, before, shift, 2 * n, out.add(n as usize * i));
+        }
+    }
+}
+
+/// The same for `n` ≤ 64.
+#[inline(always)]
+fn pack64<const VALUES: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
+    assert!(codes.len() >= VALUES);
+    room(VALUES * n as usize / 8, out);
+    let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
+    // SAFETY: as for `pack32`.
+    unsafe {
+        if n <= NARROW {
+            for i in 0..VALUES / 16 {
+                let at = codes.add(16 * i);
+                let first = low_halves(load_halves(at, at.add(8)), load_halves(at.add(2), at.add(10)));
+                let second = low_halves(load_halves(at.add(4), at.add(12)), load_halves(at.add(6), at.add(14)));
+                pack_halves(first, second, n, out.add(2 * n as usize * i));
+            }
+            return;
+        }
+        let low = _mm256_set1_epi64x((u64::MAX >> (64 - n)) as i64);
+        let shift = &UNPACK64[n as usize].shift;
+        for i in 0..VALUES / 8 {
+            let (at, out) = (codes.add(8 * i), out.add(n as usize * i));
+            let first = _mm256_and_si256(load(at), low);
+            let before = _mm256_permute4x64_epi64::<0b10_01_00_00>(first);
+            put_strings::<0>(first, before, shift.load(0), n, out);
+            let second = _mm256_and_si256(load(at.add(4)), low);
+            let before = _mm256_and_si256(load(at.add(3)), low);
+            put_strings::<4>(second, before, shift.load(1), n, out);
+        }
+    }
+}
+
+/// The eight values of `n` bits that are packed at `packed`; `WIDE` where n > 25.
+///
+/// # Safety
+/// The processor has the level's features; n + 24 bytes at `packed` are readable.
+#[inline(always)]
+unsafe fn unpack32<const WIDE: bool>(packed: *const u8, n: u32) -> __m256i {
+    let row = &UNPACK32[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (bytes, shift) = (row.bytes.load(0), row.shift.load(0));
+        let (low, high) = (packed, packed.add(n as usize / 2));
+        let mut v = _mm256_srlv_epi32(_mm256_shuffle_epi8(load_halves(low, high), bytes), shift);
+        if WIDE {
+            let rest = _mm256_shuffle_epi8(load_halves(low.add(4), high.add(4)), bytes);
+            v = _mm256_or_si256(v, _mm256_sllv_epi32(rest, _mm256_sub_epi32(_mm256_set1_epi32(32), shift)));
+        }
+        _mm256_and_si256(v, _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32))
+    }
+}
+
+/// Of the eight values of `n` bits that are packed at `packed` the first (0) or second (1) four; `WIDE` where n > 57.
+///
+/// # Safety
+/// The processor has the level's features; n + 24 bytes at `packed` are readable.
+#[inline(always)]
+unsafe fn unpack64<const WIDE: bool>(packed: *const u8, n: u32, half: usize) -> __m256i {
+    let row = &UNPACK64[n as usize];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (bytes, shift) = (row.bytes.load(half), row.shift.load(half));
+        let (low, high) = (packed.add(half * n as usize / 2), packed.add((2 * half + 1) * n as usize / 4));
+        let mut v = _mm256_srlv_epi64(_mm256_shuffle_epi8(load_halves(low, high), bytes), shift);
+        if WIDE {
+            let rest = _mm256_shuffle_epi8(load_halves(low.add(8), high.add(8)), bytes);
+            v = _mm256_or_si256(v, _mm256_sllv_epi64(rest, _mm256_sub_epi64(_mm256_set1_epi64x(64), shift)));
+        }
+        _mm256_and_si256(v, _mm256_set1_epi64x((u64::MAX >> (64 - n)) as i64))
+    }
+}
+
+/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums32(v: __m256i, carry: &mut __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
+        let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
+        // To the upper half the sum of the lower one.
+        let lower = _mm256_shuffle_epi32::<0xff>(_mm256_permute2x128_si256::<0x08>(v, v));
+        let v = _mm256_add_epi32(v, lower);
+        let sums = _mm256_add_epi32(v, *carry);
+        // The carry waits for one addition a vector, not for the vector's own sums.
+        *carry = _mm256_add_epi32(*carry, _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7)));
+        sums
+    }
+}
+
+/// The same for lanes of 64 bits.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums64(v: __m256i, carry: &mut __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
+        let lower = _mm256_shuffle_epi32::<0b11_10_11_10>(_mm256_permute2x128_si256::<0x08>(v, v));
+        let v = _mm256_add_epi64(v, lower);
+        let sums = _mm256_add_epi64(v, *carry);
+        *carry = _mm256_add_epi64(*carry, _mm256_permute4x64_epi64::<0xff>(v));
+        sums
+    }
+}
+
+/// All bits of the bytes that have `flags`.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn bytes_of_flags(flags: u8) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe { _pdep_u64(flags.into(), 0x0101_0101_0101_0101) * 0xff }
+}
+
+impl Arithmetic for Avx2 {
+    const HAS_FMA: bool = true;
+}
+
+impl SimdLevel for Avx2 {
+    const PREFERS_SMALL: bool = true;
+
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
+    #[inline(always)]
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        let (mut all, mut rest) = ([0; SUBCHUNKS], list);
+        for (eight, of) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
+            let listed = match rest.first_chunk() {
+                Some(listed) => u64::from_le_bytes(*listed),
+                None => rest.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
+            };
+            // SAFETY: only code of this level calls this.
+            *eight = unsafe { _pdep_u64(listed, bytes_of_flags(of)) }.to_le_bytes();
+            rest = &rest[of.count_ones() as usize..];
+        }
+        all
+    }
+
+    // A line at a time.
+    #[inline(always)]
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+        stream::copy_lines(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES], |from, to| {
+            for i in 0..2 {
+                // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
+                unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn flags(masks: &Masks) -> u32 {
+        let [a, b, c, d] = masks.map(|mask| mask as i64);
+        // SAFETY: only code of this level calls this. Not a load: masks that were just stored word by word would have to arrive in the cache first.
+        unsafe {
+            !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_set_epi64x(d, c, b, a), _mm256_setzero_si256())) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        let (mut all, mut at) = ([0; EIGHTS + 8], 0);
+        for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
+            // SAFETY: only code of this level calls this.
+            let bytes = unsafe { _pext_u64(*mask, bytes_of_flags(flags)) };
+            all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            at += flags.count_ones() as usize;
+        }
+        *all.first_chunk().expect("as many")
+    }
+
+    #[inline(always)]
+    fn own(at: *const u8) {
+        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
+    }
+}
+
+impl Simd<u32, 128> for Avx2 {
+    #[inline(always)]
+    fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        pack32::<128>(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+        room(16 * n as usize, packed);
+        let (from, to) = (packed.as_ptr(), codes.as_mut_ptr());
+        // SAFETY: only code of this level calls this; n + 24 bytes from n·i on are in `packed`.
+        unsafe {
+            if n <= 25 {
+                for i in 0..16 {
+                    store(to.add(8 * i), unpack32::<false>(from.add(n as usize * i), n));
+                }
+            } else {
+                for i in 0..16 {
+                    store(to.add(8 * i), unpack32::<true>(from.add(n as usize * i), n));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
+        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
+        unsafe {
+            let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi32(1));
+            let (mut slope, mut carry) = (zero, _mm256_set1_epi32(start as i32));
+            for i in 0..16 {
+                let at = codes.as_mut_ptr().add(8 * i);
+                let v = load(at);
+                let sign = _mm256_sub_epi32(zero, _mm256_and_si256(v, one));
+                let mut v = _mm256_xor_si256(_mm256_srli_epi32::<1>(v), sign);
+                if twice {
+                    v = sums32(v, &mut slope);
+                }
+                store(at, sums32(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u32; 128]) -> u32 {
+        lanes32::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
+        // SAFETY: only code of this level calls this; 32 widths are stored.
+        unsafe {
+            let [a, b, c, d] = lanes32::sampled_widths(codes);
+            let bytes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
+            store(widths.as_mut_ptr(), bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack32::<MAX_EXCEPTIONS>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        let count = count_of::<128>(masks);
+        room((count * high_width as usize).div_ceil(8), highs);
+        let mut parts = [0; 128];
+        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
+            // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
+            // `highs`.
+            unsafe {
+                let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
+                store(parts.as_mut_ptr(), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
+            }
+        }
+        scalar::place(codes, masks, &parts);
+    }
+}
+
+impl Simd<u64, 64> for Avx2 {
+    #[inline(always)]
+    fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        pack64::<64>(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+        room(8 * n as usize, packed);
+        let (from, to) = (packed.as_ptr(), codes.as_mut_ptr());
+        // SAFETY: only code of this level calls this; n + 24 bytes from n·i on are in `packed`.
+        unsafe {
+            if n <= 57 {
+                for i in 0..8 {
+                    let from = from.add(n as usize * i);
+                    store(to.add(8 * i), unpack64::<false>(from, n, 0));
+                    store(to.add(8 * i + 4), unpack64::<false>(from, n, 1));
+                }
+            } else {
+                for i in 0..8 {
+                    let from = from.add(n as usize * i);
+                    store(to.add(8 * i), unpack64::<true>(from, n, 0));
+                    store(to.add(8 * i + 4), unpack64::<true>(from, n, 1));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
+        // SAFETY: only code of this level calls this; each access is to 4 of the codes.
+        unsafe {
+            let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi64x(1));
+            let (mut slope, mut carry) = (zero, _mm256_set1_epi64x(start as i64));
+            for i in 0..16 {
+                let at = codes.as_mut_ptr().add(4 * i);
+                let v = load(at);
+                let sign = _mm256_sub_epi64(zero, _mm256_and_si256(v, one));
+                let mut v = _mm256_xor_si256(_mm256_srli_epi64::<1>(v), sign);
+                if twice {
+                    v = sums64(v, &mut slope);
+                }
+                store(at, sums64(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u64; 64]) -> u32 {
+        lanes64::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
+        // SAFETY: only code of this level calls this; 16 widths are stored.
+        unsafe {
+            let [a, b, c, d] = lanes64::sampled_widths(codes);
+            let words = _mm256_packus_epi32(low_halves(a, b), low_halves(c, d));
+            let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+            _mm_storeu_si128(widths.as_mut_ptr().cast(), bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack64::<MAX_EXCEPTIONS>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        let count = count_of::<64>(masks);
+        room((count * high_width as usize).div_ceil(8) + 32, highs);
+        let mut parts = [0; 64];
+        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
+            // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
+            // `highs`.
+            unsafe {
+                let (from, shift) = (highs.as_ptr().add(high_width as usize * i), _mm_cvtsi32_si128(width as i32));
+                store(parts.as_mut_ptr(), _mm256_sll_epi64(unpack64::<true>(from, high_width, 0), shift));
+                store(parts.as_mut_ptr().add(4), _mm256_sll_epi64(unpack64::<true>(from, high_width, 1), shift));
+            }
+        }
+        scalar::place(codes, masks, &parts);
+    }
+}
+
+impl<const S: usize> Simd<u16, S> for Avx2 {
+    #[inline(always)]
+    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
+        lanes16::pack(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u16, twice: bool, codes: &mut [u16; S]) {
+        lanes16::sum_up(start, twice, codes);
+    }
+
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::sum_up(0, twice, codes)
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u16; S]) -> u32 {
+        lanes16::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        lanes16::pack(&highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::merge(codes, width, masks, highs, high_width);
+    }
+}
+
+impl<const S: usize> Simd<u8, S> for Avx2 {}

@@ -1,0 +1,488 @@
+//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and 64 bits.
+
+use std::arch::asm;
+use std::arch::x86_64::*;
+
+use super::avx2_choose::{transpose, wider};
+use super::avx512_choose::{lanes32, lanes64};
+use super::avx512_exceptions as exceptions;
+use super::avx512_lanes8 as lanes8;
+use super::avx512_lanes16 as lanes16;
+use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
+use super::avx512_quarter as quarter;
+use super::avx512_unpack::{unpack8s, unpack16s, unpack32, unpack64};
+use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, room};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::primitives::quantize::Arithmetic;
+use crate::primitives::stream::{self, Line, bytes};
+
+/// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
+pub struct Avx512;
+
+/// One 64-byte vector of constants.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
+
+impl<T, const N: usize> Lanes<T, N> {
+    #[inline(always)]
+    pub(super) fn load(&self) -> __m512i {
+        const { assert!(size_of::<Self>() == 64) };
+        // SAFETY: `self` is 64 bytes, aligned to 64.
+        unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
+    }
+}
+
+/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a comparison of the count
+/// with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison and a masked OR where the instruction
+/// for the shift had done it all.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn opaque(mut v: __m512i) -> __m512i {
+    // SAFETY: there is no instruction in it.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    v
+}
+
+/// 32-bit lanes shifted to the left by as many bits each; from 32 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn left32(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_sllv_epi32(v, bits))
+}
+
+/// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn right32(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_srlv_epi32(v, bits))
+}
+
+/// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn left64(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_sllv_epi64(v, bits))
+}
+
+/// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
+    opaque(_mm512_srlv_epi64(v, bits))
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag32(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        let turned = opaque(_mm512_ror_epi32::<1>(v));
+        let rest = _mm512_set1_epi32(i32::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
+    }
+}
+
+/// Running sums of the lanes, behind `carry`, which becomes the sum of all.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+        let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+        let sums = _mm512_add_epi32(v, *carry);
+        // The carry waits for one addition a vector, not for the vector's own sums.
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
+        sums
+    }
+}
+
+/// Zigzag undone.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn unzigzag64(v: __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        let turned = opaque(_mm512_ror_epi64::<1>(v));
+        let rest = _mm512_set1_epi64(i64::MAX);
+        _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
+    }
+}
+
+/// The same for lanes of 64 bits.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+        let sums = _mm512_add_epi64(v, *carry);
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
+        sums
+    }
+}
+
+/// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last` are the last 64 bytes of the one before.
+#[inline(always)]
+fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
+    static LANES: [u32; 32] = {
+        let mut lanes = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            lanes[i] = i as u32;
+            i += 1;
+        }
+        lanes
+    };
+    assert!(shared < 64 && at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
+    if at == 0 && shared > 0 {
+        stream::copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
+    }
+    // SAFETY: only code of this level calls this. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
+    // next one on, end before the subchunk does, and are aligned; lanes from 16 − shared / 4 ≥ 1 on are 16 of 32.
+    unsafe {
+        let lanes = _mm512_loadu_si512(LANES.as_ptr().add(16 - shared / 4).cast());
+        let mut before = _mm512_load_si512(last.0.as_ptr().cast());
+        for (k, line) in staged.iter().enumerate() {
+            let this = _mm512_load_si512(line.0.as_ptr().cast());
+            if at + 64 * k >= shared {
+                let to = chunk.as_mut_ptr().add(at + 64 * k - shared);
+                _mm512_stream_si512(to.cast(), _mm512_permutex2var_epi32(before, lanes, this));
+            }
+            before = this;
+        }
+        _mm512_store_si512(last.0.as_mut_ptr().cast(), before);
+    }
+    let end = at + SUBCHUNK_BYTES;
+    if end == chunk.len() {
+        stream::copy_piece(&last.0[64 - shared..], &mut chunk[end - shared..]);
+    }
+}
+
+/// The same where no element of 32 bits may begin. Not inlined: what is computed for it alone would be computed always.
+#[cold]
+#[inline(never)]
+fn stream_apart(staged: &Staged, out: &mut [u8]) {
+    stream::copy(bytes(staged), out);
+}
+
+impl Arithmetic for Avx512 {
+    const HAS_FMA: bool = true;
+}
+
+impl SimdLevel for Avx512 {
+    const PREFERS_SMALL: bool = true;
+    const PREFERS_BYTES: bool = true;
+    const JOINS_LINES: bool = true;
+
+    #[inline(always)]
+    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        lanes8::sum_up(start, twice, codes, sums);
+    }
+
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
+    #[inline(always)]
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        const { assert!(SUBCHUNKS == 32) };
+        let count = of.count_ones();
+        assert!(list.len() >= count as usize);
+        let mut all = [0; SUBCHUNKS];
+        // SAFETY: only code of this level calls this; the masked load touches what is asserted, and as many bytes as `all` has are stored.
+        unsafe {
+            let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        lanes16::running_sums(numbers, start)
+    }
+
+    #[inline(always)]
+    fn flags(masks: &Masks) -> u32 {
+        // SAFETY: only code of this level calls this; masks are 32 bytes.
+        unsafe {
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_test_epi8_mask(masks, masks)
+        }
+    }
+
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        let mut all = [0; EIGHTS];
+        // SAFETY: only code of this level calls this; masks are 32 bytes, and as many are stored.
+        unsafe {
+            let masks = _mm256_loadu_si256(masks.as_ptr().cast());
+            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
+        }
+        all
+    }
+
+    // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for both to arrive in the cache,
+    // and so for all copies before them. What a subchunk has of its last line waits for the next one.
+    #[inline(always)]
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        let shared = chunk.as_ptr().addr() % 64;
+        if shared.is_multiple_of(4) {
+            stream_lines(staged, chunk, at, shared, last);
+        } else {
+            stream_apart(staged, &mut chunk[at..at + SUBCHUNK_BYTES]);
+        }
+    }
+
+    #[inline(always)]
+    fn own(at: *const u8) {
+        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
+    }
+}
+
+impl Simd<u32, 128> for Avx512 {
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            // SAFETY: as above; 64 bytes from 2n·i on are in `packed`, and 16 values are stored.
+            unsafe {
+                let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
+                _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn extremes(x: &[[u32; 128]; QUARTER]) -> ([u32; QUARTER], [u32; QUARTER]) {
+        quarter::extremes32(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u32; 128]; QUARTER], least: &[u32; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals32(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        pack16s::<8>(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+        unpack16s(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
+        // SAFETY: only code of this level calls this; each access is to 16 of the codes.
+        unsafe {
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
+            for i in 0..8 {
+                let at = codes.as_mut_ptr().add(16 * i).cast();
+                let mut v = unzigzag32(_mm512_loadu_si512(at));
+                if twice {
+                    v = sums32(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums32(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u32; 128]) -> u32 {
+        lanes32::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
+        lanes32::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack16s::<{ MAX_EXCEPTIONS / 16 }>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::merge32(codes, width, masks, highs, high_width);
+    }
+}
+
+impl Simd<u64, 64> for Avx512 {
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: as above; 64 bytes from n·i on are in `packed`, and eight values are stored.
+            unsafe {
+                let v = unpack64(packed.as_ptr().add(n as usize * i), n);
+                _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn extremes(x: &[[u64; 64]; QUARTER]) -> ([u64; QUARTER], [u64; QUARTER]) {
+        quarter::extremes64(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u64; 64]; QUARTER], least: &[u64; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals64(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        pack64::<8>(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+        unpack8s(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
+        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
+        unsafe {
+            let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
+            for i in 0..8 {
+                let at = codes.as_mut_ptr().add(8 * i).cast();
+                let mut v = unzigzag64(_mm512_loadu_si512(at));
+                if twice {
+                    v = sums64(v, &mut slope);
+                }
+                _mm512_storeu_si512(at, sums64(v, &mut carry));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u64; 64]) -> u32 {
+        lanes64::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
+        lanes64::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack64::<{ MAX_EXCEPTIONS / 8 }>(highs, n, out);
+        (count * n as usize).div_ceil(8)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::merge64(codes, width, masks, highs, high_width);
+    }
+}
+
+impl<const S: usize> Simd<u16, S> for Avx512 {
+    #[inline(always)]
+    fn extremes(x: &[[u16; S]; QUARTER]) -> ([u16; QUARTER], [u16; QUARTER]) {
+        quarter::extremes16(x)
+    }
+
+    #[inline(always)]
+    fn totals(x: &[[u16; S]; QUARTER], least: &[u16; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        quarter::totals16(x, least, exponent_bits)
+    }
+
+    #[inline(always)]
+    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
+        pack32s(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::try_sum_up(twice, codes)
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::merge(codes, width, masks, highs, high_width);
+    }
+
+    #[inline(always)]
+    fn width(codes: &[u16; S]) -> u32 {
+        lanes16::width(codes)
+    }
+
+    #[inline(always)]
+    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(codes, widths);
+    }
+
+    #[inline(always)]
+    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::split(codes, width, highs)
+    }
+
+    #[inline(always)]
+    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack32s(&highs[..MAX_EXCEPTIONS], n, out);
+        (count * n as usize).div_ceil(8)
+    }
+}
+
+impl<const S: usize> Simd<u8, S> for Avx512 {
+    #[inline(always)]
+    fn pack(codes: &[u8; S], n: u32, out: &mut [u8]) {
+        pack_bytes(codes, n, out);
+    }
+
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [u8; S]) {
+        lanes8::unpack(packed, n, codes);
+    }
+
+    #[inline(always)]
+    fn merge(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes8::merge(codes, width, masks, highs, high_width);
+    }
+}

@@ -1,0 +1,216 @@
+//! The loops that compilers do not vectorise by themselves, once for each SIMD level.
+//!
+//! Bit packing is LSB first, values side by side (the paper's horizontal layout, SLEEK §III).
+
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx2_choose;
+#[cfg(target_arch = "x86_64")]
+mod avx2_lanes16;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_choose;
+#[cfg(target_arch = "x86_64")]
+mod avx512_exceptions;
+#[cfg(target_arch = "x86_64")]
+mod avx512_lanes16;
+#[cfg(target_arch = "x86_64")]
+mod avx512_lanes8;
+#[cfg(target_arch = "x86_64")]
+mod avx512_pack;
+#[cfg(target_arch = "x86_64")]
+mod avx512_quarter;
+#[cfg(target_arch = "x86_64")]
+mod avx512_unpack;
+pub mod scalar;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
+use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::primitives::quantize::Arithmetic;
+use crate::primitives::stream::{self, Line, bytes};
+use crate::primitives::word::Word;
+
+/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
+pub const READ_SLACK: usize = 64 + 2 * 64;
+/// The most eights that a subchunk has exceptions in: those of words of 16 bits.
+pub const EIGHTS: usize = SUBCHUNK_BYTES / 2 / EIGHT;
+/// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
+pub type Masks = [u64; EIGHTS * EIGHT / 64];
+/// Room for a list of high parts, and what is written behind it.
+pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
+/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
+pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
+/// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
+const SLACK: usize = 64;
+
+/// How many exceptions there are among S values.
+#[inline(always)]
+pub fn count_of<const S: usize>(masks: &Masks) -> usize {
+    masks[..S / 64].iter().map(|m| m.count_ones() as usize).sum()
+}
+
+/// Checks that there are `packed` bytes and the slack.
+#[inline(always)]
+fn room(packed: usize, bytes: &[u8]) {
+    assert!(bytes.len() >= packed + SLACK);
+}
+
+/// In each row a byte for each subchunk of a chunk.
+pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
+
+/// A subchunk on its way to its place.
+pub type Staged = [Line; SUBCHUNK_BYTES / 64];
+
+/// The bytes of a subchunk on its way.
+#[inline(always)]
+pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
+    stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
+}
+
+/// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
+/// it takes from the portable code.
+pub trait SimdLevel: Arithmetic {
+    /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
+    const PREFERS_SMALL: bool = false;
+    /// Whether `stream` puts lines together that subchunks share; if not, it takes subchunks as well as chunks.
+    const JOINS_LINES: bool = false;
+    /// Whether codes of 8 bits are decoded faster than those of 16.
+    const PREFERS_BYTES: bool = false;
+
+    /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
+    #[inline(always)]
+    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+        scalar::side_by_side(widths, rows);
+    }
+
+    /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
+    #[inline(always)]
+    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        scalar::wider(rows, limits)
+    }
+
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `twice`, of these sums (from 0
+    /// on) once more.
+    #[inline(always)]
+    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+        scalar::sum_up_bytes(start, twice, codes, sums);
+    }
+
+    /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0 in the others.
+    #[inline(always)]
+    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        scalar::spread(of, list)
+    }
+
+    /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
+    #[inline(always)]
+    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        scalar::running_sums(numbers, start)
+    }
+
+    /// Bit j says whether byte j, the mask of an eight, is other than 0.
+    #[inline(always)]
+    fn flags(masks: &Masks) -> u32 {
+        scalar::flags(masks)
+    }
+
+    /// The bytes of the eights that have `flags`, one behind the other, and anything behind them.
+    #[inline(always)]
+    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
+        scalar::squeeze(masks, flags)
+    }
+
+    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all subchunks in their order.
+    /// `last` is of use from one to the next.
+    #[inline(always)]
+    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+        stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]);
+    }
+
+    /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.
+    #[inline(always)]
+    fn own(_at: *const u8) {}
+}
+
+/// The loops of one level for subchunks of S words.
+pub trait Simd<W: Word, const S: usize>: SimdLevel {
+    /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
+    #[inline(always)]
+    fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
+        scalar::pack(codes, n, out);
+    }
+
+    /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
+    #[inline(always)]
+    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]) {
+        scalar::unpack(packed, n, codes);
+    }
+
+    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are readable.
+    #[inline(always)]
+    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
+        scalar::unpack(packed, n, bases);
+    }
+
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
+    /// sums (from 0 on) once more.
+    #[inline(always)]
+    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
+        scalar::sum_up(start, twice, codes);
+    }
+
+    /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the codes are used up for nothing.
+    #[inline(always)]
+    fn try_sum_up(twice: bool, codes: &mut [W; S]) -> bool {
+        scalar::try_sum_up(twice, codes)
+    }
+
+    /// The least and the largest value of each subchunk of a quarter of a chunk, as signed numbers.
+    #[inline(always)]
+    fn extremes(x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
+        scalar::extremes(x)
+    }
+
+    /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in
+    /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
+    /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.
+    #[inline(always)]
+    fn totals(x: &[[W; S]; QUARTER], least: &[W; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+        scalar::totals(x, least, exponent_bits)
+    }
+
+    /// The width of the largest code.
+    #[inline(always)]
+    fn width(codes: &[W; S]) -> u32 {
+        scalar::width(codes)
+    }
+
+    /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
+    #[inline(always)]
+    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
+        scalar::widths(codes, widths);
+    }
+
+    /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the low `width` bits, if they
+    /// are not more than `MAX_EXCEPTIONS`.
+    #[inline(always)]
+    fn split(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        scalar::split(codes, width, highs)
+    }
+
+    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
+    /// bytes to spare; returns their bytes.
+    #[inline(always)]
+    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        scalar::pack_highs(highs, count, n, out)
+    }
+
+    /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
+    #[inline(always)]
+    fn merge(codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        scalar::merge(codes, width, masks, highs, high_width);
+    }
+}

@@ -1,0 +1,163 @@
+//! The library's own thread pool: never rayon's global one, made anew in a forked child, and absent for small work.
+
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use rayon::ThreadPool;
+
+use crate::host::fork;
+
+mod shared;
+
+struct Pool {
+    /// Of `fork::process`.
+    process: (usize, u32),
+    size: usize,
+    pool: ThreadPool,
+    /// The pool that this one replaced. Nobody asks for it again, but it stays reachable for tools that look for leaks.
+    _previous: *mut Pool,
+}
+
+/// The current pool. Pools are never freed: a caller may still be inside one, and in a forked child its threads do not exist.
+/// Sizes are powers of two, so a process has fewer than twice the threads of the largest request, whatever the order.
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Variables that MPI launchers set in every rank, each with the number of ranks or the rank itself.
+const MPI_VARIABLES: [&str; 6] =
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PALS_RANKID"];
+
+/// Threads to use when a caller asks for `requested`: that many, or for 0 `SLEEK_NUM_THREADS`, one under MPI, else all cores.
+pub fn threads(requested: u32) -> usize {
+    // 0 until known. Two threads may find it out at once; a lock would be left locked in a child forked meanwhile.
+    static DEFAULT: AtomicUsize = AtomicUsize::new(0);
+    if requested > 0 {
+        return (requested as usize).min(MAX_THREADS);
+    }
+    let mut known = DEFAULT.load(Ordering::Relaxed);
+    if known == 0 {
+        // A value that cannot be understood was refused before (`environment::check`).
+        known = match crate::host::environment::threads() {
+            Ok(Some(n)) => n.min(MAX_THREADS),
+            _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
+            _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
+        };
+        DEFAULT.store(known, Ordering::Relaxed);
+    }
+    known
+}
+
+const MAX_THREADS: usize = 256;
+
+/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by itself: threads
+/// that wake only when this one has found nothing left to do are not waited for, and do nothing.
+pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
+    match if tasks > 1 { pool_of(tasks) } else { None } {
+        // The caller takes one task itself and at once: waking a thread of the pool lasts longer than coding 64 KiB.
+        Some(pool) => shared::run(pool, tasks - 1, work),
+        None => work(),
+    }
+}
+
+/// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both must end
+/// whether the other has begun or not.
+pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> R) -> R {
+    match pool_of(tasks) {
+        Some(pool) => pool.in_place_scope(|s| {
+            for _ in 0..tasks {
+                s.spawn(|_| work());
+            }
+            main()
+        }),
+        None => main(),
+    }
+}
+
+/// A pool of at least `size` threads that belongs to this process.
+fn pool_of(size: usize) -> Option<&'static ThreadPool> {
+    let process = fork::process();
+    let current = POOL.load(Ordering::Acquire);
+    // SAFETY: pointers in POOL come from Box::leak below and are never freed.
+    if let Some(p) = unsafe { current.as_ref() }.filter(|p| p.process == process && p.size >= size) {
+        return Some(&p.pool);
+    }
+    let size = size.max(threads(0)).max(2).next_power_of_two();
+    let pool = fork::between_forks(|| started(size))?;
+    let fresh = Box::into_raw(Box::new(Pool { process, size, pool, _previous: current }));
+    match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: `fresh` was leaked just now and is never freed from here on.
+        Ok(_) => Some(unsafe { &(*fresh).pool }),
+        Err(_) => {
+            // SAFETY: the exchange failed, so nobody else has seen `fresh`.
+            drop(unsafe { Box::from_raw(fresh) });
+            pool_of(size)
+        }
+    }
+}
+
+/// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork in the midst
+/// of it would leave children that wait for it for ever.
+fn started(size: usize) -> Option<ThreadPool> {
+    let signals = Signals::of_pool_threads();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(size)
+        .thread_name(|i| format!("sleek-{i}"))
+        .start_handler(|_| crate::host::guard::enter_for_good())
+        .build();
+    drop(signals);
+    let pool = pool.ok()?;
+    let (done, wait) = mpsc::channel();
+    pool.spawn(move || {
+        // Left in this thread's own queue: another must take it while this one waits.
+        let (taken, wait) = mpsc::channel();
+        rayon::spawn(move || taken.send(()).unwrap_or_default());
+        done.send(wait.recv()).unwrap_or_default();
+    });
+    // A broken channel means that the pool has ended, which it never does.
+    let _ = wait.recv();
+    Some(pool)
+}
+
+/// The signals that this thread had blocked before it took a pool thread's setting; its end brings them back.
+///
+/// Threads have from their first moment what the thread that makes them has: that one must be set, or the host's signal handlers
+/// could run on threads of the pool that have only begun.
+#[cfg(unix)]
+struct Signals(libc::sigset_t);
+
+#[cfg(unix)]
+impl Signals {
+    /// The host's signal handlers run on the host's threads, but for what a thread's own instruction raises: that ends the process
+    /// where it is blocked, and hosts have handlers that open the page and go on.
+    fn of_pool_threads() -> Signals {
+        use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+        // SAFETY: plain libc calls on local sets.
+        unsafe {
+            let (mut blocked, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+            libc::sigfillset(&mut blocked);
+            for own in [SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP] {
+                libc::sigdelset(&mut blocked, own);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+            Signals(before)
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the set that pthread_sigmask filled in.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Where there are no signals there is nothing to block.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn of_pool_threads() -> Signals {
+        Signals
+    }
+}

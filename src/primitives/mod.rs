@@ -1,0 +1,7 @@
+//! The transforms that codecs are made of, one file each. They know no codec, no thread and no device.
+
+pub mod quantize;
+pub mod range;
+pub mod round;
+pub mod stream;
+pub mod word;

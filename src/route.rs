@@ -1,0 +1,304 @@
+//! Where a call runs: where do its pointers lead, and who does the work.
+
+use std::ffi::c_void;
+
+use crate::codec;
+#[cfg(feature = "cuda")]
+use crate::container::Header;
+#[cfg(feature = "cuda")]
+use crate::container::constants::HEADER_BYTES;
+use crate::error::{Result, fail};
+use crate::exec::MemorySpace;
+use crate::params::{Device, Params};
+
+/// A decision, and the reason for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The GPU's number; none for the CPU.
+    pub ordinal: Option<i32>,
+    /// Why, for a person.
+    pub reason: &'static str,
+}
+
+/// Decides from the device asked for, where the data comes from and goes to, and whether a CUDA stream was given.
+/// `default` is the GPU to use where neither pointer names one.
+pub fn route(asked: Device, src: MemorySpace, dst: MemorySpace, stream: bool, default: i32) -> Result<Route> {
+    use MemorySpace::{Device as On, Host, Managed};
+    let gpu = |ordinal, reason| Ok(Route { ordinal: Some(ordinal), reason });
+    let cpu = |reason| Ok(Route { ordinal: None, reason });
+    match (asked, src, dst) {
+        (Device::Cpu, On(d), _) | (Device::Cpu, _, On(d)) => {
+            fail!(
+                InvalidArgument,
+                "device cpu was asked for, but data lies in the memory of GPU {d}: ask for auto or cuda"
+            )
+        }
+        (_, On(a), On(b)) if a != b => fail!(InvalidArgument, "source and destination lie on two GPUs, {a} and {b}"),
+        (_, On(d), _) => gpu(d, "the source is in GPU memory"),
+        (_, _, On(d)) => gpu(d, "the destination is in GPU memory"),
+        (Device::Cpu, ..) => cpu("the CPU was asked for"),
+        (Device::Cuda, Managed(d), _) | (Device::Cuda, _, Managed(d)) => gpu(d, "the GPU was asked for"),
+        (Device::Cuda, ..) => gpu(default, "the GPU was asked for"),
+        (Device::Auto, Managed(d), _) | (Device::Auto, _, Managed(d)) => gpu(d, "the data is in managed memory"),
+        (Device::Auto, Host, Host) if stream => {
+            fail!(InvalidArgument, "a stream was given; it must be NULL for data in host memory")
+        }
+        (Device::Auto, Host, Host) => cpu("the data is in host memory"),
+    }
+}
+
+/// Where a pointer leads; creates no context and loads no driver.
+pub fn place(pointer: *const c_void) -> MemorySpace {
+    #[cfg(feature = "cuda")]
+    return crate::runtime::cuda::place(pointer);
+    #[cfg(not(feature = "cuda"))]
+    {
+        let _ = pointer;
+        MemorySpace::Host
+    }
+}
+
+/// [`route`] for two pointers.
+pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *mut c_void) -> Result<Route> {
+    #[cfg(feature = "cuda")]
+    let default = if asked == Device::Cuda {
+        crate::runtime::cuda::usable()?;
+        crate::runtime::cuda::default_ordinal()
+    } else {
+        0
+    };
+    #[cfg(not(feature = "cuda"))]
+    let default = match asked {
+        Device::Cuda => return fail!(Device, "device cuda; this library was built without the feature cuda"),
+        _ => 0,
+    };
+    route(asked, place(src), place(dst), !stream.is_null(), default)
+}
+
+/// Compresses `count` elements at `src` into `dst`; returns the bytes of the stream.
+///
+/// # Safety
+/// `src` is readable for `count` elements, `dst` writable for `capacity` bytes, and they do not overlap. Either may be host, device or
+/// managed memory. `stream` is null or a CUDA stream.
+pub unsafe fn compress(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let Some(bytes) = count.checked_mul(params.dtype.size()).filter(|b| *b <= isize::MAX as usize) else {
+        return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
+    };
+    let route = route_of(params.device, src.cast(), dst.cast_const().cast(), stream)?;
+    match route.ordinal {
+        #[cfg(feature = "cuda")]
+        // SAFETY: the contract of this function.
+        Some(ordinal) => unsafe { crate::runtime::cuda::compress(params, src, count, dst, capacity, ordinal, stream) },
+        #[cfg(not(feature = "cuda"))]
+        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
+        // SAFETY: host memory; the contract of this function.
+        None => crate::compress_into(params, unsafe { slice(src, bytes) }, unsafe { slice_mut(dst, capacity) }),
+    }
+}
+
+/// Restores the array of a stream, or `range` of its elements (first, count); returns the bytes written.
+///
+/// # Safety
+/// As for [`compress`].
+pub unsafe fn decompress(
+    asked: Device,
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let route = route_of(asked, src.cast(), dst.cast_const().cast(), stream)?;
+    match route.ordinal {
+        #[cfg(feature = "cuda")]
+        // SAFETY: the contract of this function.
+        Some(ordinal) => unsafe {
+            crate::runtime::cuda::decompress(src, src_bytes, range, dst, capacity, ordinal, stream)
+        },
+        #[cfg(not(feature = "cuda"))]
+        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
+        None => {
+            // SAFETY: host memory; the contract of this function.
+            let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
+            match range {
+                None => crate::decompress_into(src, dst),
+                Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
+            }
+        }
+    }
+}
+
+/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified but the lengths.
+///
+/// # Safety
+/// `src` is readable for `bytes` where it lies.
+pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>> {
+    match place(src.cast()) {
+        MemorySpace::Host | MemorySpace::Managed(_) => Ok(None),
+        #[cfg(feature = "cuda")]
+        MemorySpace::Device(d) => {
+            // SAFETY: the contract of this function, here and below.
+            let copy = |n| unsafe { crate::runtime::cuda::download(src, n, d, std::ptr::null_mut()) };
+            let header = Header::peek(&copy(bytes.min(HEADER_BYTES))?, bytes as u64)?;
+            copy(header.layout.bodies_at()).map(Some)
+        }
+        #[cfg(not(feature = "cuda"))]
+        MemorySpace::Device(_) => fail!(Internal, "device memory in a library without the feature cuda, {bytes} bytes"),
+    }
+}
+
+/// Bytes of GPU memory that an asynchronous call needs besides its data.
+pub const WORKSPACE_BYTES: usize = 512;
+
+#[cfg(feature = "cuda")]
+pub use crate::runtime::cuda::{batch, compress_async, decompress_async};
+
+/// Loads the kernels for the element type of `params`.
+pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
+    #[cfg(feature = "cuda")]
+    return crate::runtime::cuda::prepare(params.dtype, ordinal, stream);
+    #[cfg(not(feature = "cuda"))]
+    no_cuda(&(params, ordinal, stream))
+}
+
+/// # Safety
+/// Never does anything.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs, clippy::too_many_arguments)]
+pub unsafe fn compress_async(
+    _: &Params,
+    _: *const u8,
+    _: usize,
+    _: *mut u8,
+    _: usize,
+    _: *mut u8,
+    _: *mut u8,
+    _: *mut c_void,
+) -> Result<()> {
+    no_cuda(&())
+}
+
+/// # Safety
+/// Never does anything.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs, clippy::too_many_arguments)]
+pub unsafe fn decompress_async(
+    _: crate::DType,
+    _: *const u8,
+    _: usize,
+    _: *mut u8,
+    _: (u64, u64),
+    _: *mut u8,
+    _: *mut u8,
+    _: *mut c_void,
+) -> Result<()> {
+    no_cuda(&())
+}
+
+/// The batched calls of a library without GPUs.
+#[cfg(not(feature = "cuda"))]
+#[allow(missing_docs)]
+pub mod batch {
+    use super::*;
+
+    pub struct Item;
+
+    impl Item {
+        pub fn new(_: *const u8, _: *mut u8, _: u64, _: u64) -> Item {
+            Item
+        }
+    }
+
+    pub fn workspace_bytes(_: usize) -> usize {
+        WORKSPACE_BYTES
+    }
+
+    /// # Safety
+    /// Never does anything.
+    pub unsafe fn compress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+        no_cuda(&())
+    }
+
+    /// # Safety
+    /// Never does anything.
+    pub unsafe fn decompress_async(_: crate::DType, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+        no_cuda(&())
+    }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn no_cuda<T>(_: &T) -> Result<()> {
+    fail!(Device, "this library was built without the feature cuda")
+}
+
+/// A sentence on where the work would run and why.
+pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String {
+    match route_of(asked, src, dst, std::ptr::null_mut()) {
+        Err(e) => format!("none: {}", e.message),
+        Ok(Route { ordinal: None, reason }) => format!("cpu: {reason}"),
+        #[cfg(feature = "cuda")]
+        Ok(Route { ordinal: Some(d), reason }) => match crate::runtime::cuda::describe(d) {
+            Ok((name, major, minor)) => {
+                format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}")
+            }
+            Err(e) => format!("none: {}", e.message),
+        },
+        #[cfg(not(feature = "cuda"))]
+        Ok(Route { ordinal: Some(d), reason }) => format!("cuda device {d}: {reason}"),
+    }
+}
+
+/// # Safety
+/// `pointer` is readable for `bytes` of host memory; null only if `bytes` is 0.
+unsafe fn slice<'a>(pointer: *const u8, bytes: usize) -> &'a [u8] {
+    if bytes == 0 {
+        return &[];
+    }
+    // SAFETY: the contract.
+    unsafe { std::slice::from_raw_parts(pointer, bytes) }
+}
+
+/// # Safety
+/// `pointer` is writable for `bytes` of host memory; null only if `bytes` is 0.
+unsafe fn slice_mut<'a>(pointer: *mut u8, bytes: usize) -> &'a mut [u8] {
+    if bytes == 0 {
+        return &mut [];
+    }
+    // SAFETY: the contract.
+    unsafe { std::slice::from_raw_parts_mut(pointer, bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::exec::MemorySpace::{Device as On, Host, Managed};
+
+    #[test]
+    fn work_goes_to_the_data() {
+        let ordinal = |asked, src, dst| route(asked, src, dst, false, 3).unwrap().ordinal;
+        assert_eq!(ordinal(Device::Auto, Host, Host), None);
+        assert_eq!(ordinal(Device::Cpu, Host, Managed(1)), None);
+        assert_eq!(ordinal(Device::Auto, On(1), Host), Some(1));
+        assert_eq!(ordinal(Device::Auto, Host, On(2)), Some(2));
+        assert_eq!(ordinal(Device::Auto, Managed(0), On(2)), Some(2));
+        assert_eq!(ordinal(Device::Auto, Managed(1), Host), Some(1));
+        assert_eq!(ordinal(Device::Cuda, Host, Host), Some(3));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let kind = |asked, src, dst, stream| route(asked, src, dst, stream, 0).unwrap_err().kind;
+        assert_eq!(kind(Device::Cpu, On(0), Host, false), Kind::InvalidArgument);
+        assert_eq!(kind(Device::Auto, On(0), On(1), false), Kind::InvalidArgument);
+        assert_eq!(kind(Device::Auto, Host, Host, true), Kind::InvalidArgument);
+    }
+}

@@ -1,0 +1,315 @@
+//! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
+
+mod parallel;
+mod serial;
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::container::checksum::{GroupSum, TOGETHER};
+use crate::container::constants::*;
+use crate::container::{Body, Header, Index, IndexMut, Kind, Layout};
+use crate::error::{Result, fail};
+use crate::exec::ExecOptions;
+use crate::host::fpu;
+use crate::host::memory::reserve;
+use crate::host::pool;
+use crate::params::Params;
+use crate::primitives::stream::Leaving;
+use crate::primitives::{range, stream};
+
+/// Chunks that a thread takes at once. A group is a whole number of units.
+const UNIT_CHUNKS: usize = 8;
+/// Bytes of data per thread below which another thread does not pay when compressing.
+const COMPRESSED_PER_THREAD: usize = 256 << 10;
+/// The same when decompressing: most of the time goes into writing, and each line is taken from the cache that had it.
+const DECOMPRESSED_PER_THREAD: usize = 2 << 20;
+/// Room that an encoder may use behind the end of a body while it writes.
+pub const SLACK: usize = 128;
+
+const _: () = assert!(GROUP_CHUNKS.is_multiple_of(UNIT_CHUNKS));
+
+/// A codec whose chunks are independent of each other.
+pub trait ChunkCodec: Sync {
+    /// What an encoding thread reuses from chunk to chunk.
+    type Encoder;
+    /// What a decoding thread reuses.
+    type Decoder;
+    /// A thread's encoder; fails when memory is short.
+    fn encoder(&self) -> Result<Self::Encoder>;
+    /// A thread's decoder.
+    fn decoder(&self) -> Self::Decoder;
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has all that is `leaving` leave meanwhile; returns its kind and
+    /// the bytes of its body.
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize);
+    /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
+    /// written as `primitives::stream` does.
+    fn decode(
+        &self,
+        decoder: &mut Self::Decoder,
+        kind: Kind,
+        body: Body,
+        ahead: &[u8],
+        out: &mut [u8],
+        past_caches: bool,
+    ) -> Result<()>;
+}
+
+/// The data of a chunk.
+#[derive(Clone, Copy)]
+pub struct Data<'a> {
+    /// They and what is before them in their array.
+    and_before: &'a [u8],
+    len: usize,
+    /// What will probably be encoded next, which may be fetched meanwhile.
+    pub ahead: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    /// Those of chunk `c` of `array`, `len` bytes.
+    fn new(array: &'a [u8], c: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
+        Data { and_before: &array[..c * CHUNK_BYTES + len], len, ahead }
+    }
+
+    /// The data alone.
+    #[inline(always)]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.and_before[self.and_before.len() - self.len..]
+    }
+
+    /// The same behind `bytes` more, if as many are before them.
+    #[inline(always)]
+    pub fn behind(self, bytes: usize) -> Option<&'a [u8]> {
+        self.and_before.get(self.and_before.len().checked_sub(self.len + bytes)?..)
+    }
+}
+
+/// Threads that pay for `bytes` of data at so many `per_thread`.
+fn tasks(requested: u32, bytes: usize, per_thread: usize) -> usize {
+    pool::threads(requested).min(bytes / per_thread).max(1)
+}
+
+/// The value range of an array, each thread taking pieces of it.
+pub fn value_range(params: &Params, src: &[u8]) -> Option<(f64, f64)> {
+    const PIECE: usize = UNIT_CHUNKS * CHUNK_BYTES;
+    let of = |bytes| range::value_range(params.dtype, params.big_endian, params.fill_value, bytes);
+    // It takes a tenth of the time of coding, so threads pay later.
+    let tasks = tasks(params.threads, src.len() / 10, COMPRESSED_PER_THREAD);
+    if tasks == 1 {
+        return of(src);
+    }
+    let (next, whole) = (AtomicUsize::new(0), Mutex::new(None));
+    pool::run(tasks, &|| {
+        let _fpu = fpu::Guard::standard();
+        let mut own = None;
+        while let Some(piece) = src.chunks(PIECE).nth(next.fetch_add(1, Ordering::Relaxed)) {
+            own = range::join(own, of(piece));
+        }
+        let mut whole = whole.lock().unwrap_or_else(|e| e.into_inner());
+        *whole = range::join(*whole, own);
+    });
+    whole.into_inner().unwrap_or_else(|e| e.into_inner())
+}
+
+/// A buffer of which disjoint parts are written by several threads.
+struct Shared {
+    start: *mut u8,
+    len: usize,
+}
+
+// SAFETY: `part` hands out disjoint ranges only (its contract), so threads never share a byte.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new(buffer: &mut [u8]) -> Shared {
+        Shared { start: buffer.as_mut_ptr(), len: buffer.len() }
+    }
+
+    /// # Safety
+    /// Ranges that are alive at the same time must be disjoint, and the buffer must outlive them.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, range: Range<usize>) -> &mut [u8] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: in range by the assertion; exclusive by the contract.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
+    }
+}
+
+/// Encodes every chunk of `src` and completes `header`; returns the bytes of the stream.
+pub fn compress<C: ChunkCodec>(
+    codec: &C,
+    mut header: Header,
+    options: ExecOptions,
+    src: &[u8],
+    dst: &mut [u8],
+) -> Result<usize> {
+    let layout = header.layout;
+    let bodies_at = layout.bodies_at();
+    let (head, bodies) = dst.split_at_mut(bodies_at);
+    let (tasks, past_caches) =
+        (tasks(options.threads, src.len(), COMPRESSED_PER_THREAD), options.past_caches(src.len()));
+    let index = IndexMut::new(layout, head);
+    let end = if tasks > 1 {
+        parallel::compress(codec, index, (tasks, past_caches), src, bodies)?
+    } else {
+        serial::compress(codec, index, past_caches, src, bodies)?
+    };
+    header.stream_bytes = (bodies_at + end) as u64;
+    header.write(dst);
+    Ok(bodies_at + end)
+}
+
+fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
+    fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
+}
+
+/// Decodes elements from `first` on into `dst`. Each group is verified before any of its chunks is decoded.
+pub fn decompress<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    index: &Index,
+    first: u64,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    if dst.is_empty() {
+        return Ok(());
+    }
+    let layout = header.layout;
+    let first_byte = first as usize * layout.dtype.size();
+    let bytes = first_byte..first_byte + dst.len();
+    let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
+    let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    // With few groups a thread's share is less than one: verify here, then share out units.
+    let mut verified = None;
+    if groups.len() < 2 * tasks {
+        let places = verified.insert(Vec::new());
+        for g in groups.clone() {
+            verify(index, g)?;
+            reserve(places, layout.group_chunks(g).len())?;
+            places.extend(index.bodies(g));
+        }
+    }
+    let past_caches = options.past_caches(dst.len());
+    let restoration =
+        Restoration { codec, index, layout, bytes, groups, dst: Shared::new(dst), past_caches, next: 0.into() };
+    let failure = Mutex::new(None);
+    pool::run(tasks, &|| {
+        let mut decoder = codec.decoder();
+        let done = match &verified {
+            Some(chunks) => restoration.units(&mut decoder, chunks),
+            None => restoration.groups(&mut decoder),
+        };
+        if let Err(e) = done {
+            restoration.stop();
+            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
+        }
+        // After an error too: a copy still under way must not land on what the caller writes next.
+        if past_caches {
+            stream::fence();
+        }
+    });
+    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// What all threads that decompress see.
+struct Restoration<'a, C> {
+    codec: &'a C,
+    index: &'a Index<'a>,
+    layout: Layout,
+    /// The bytes of the array that are wanted, for which `dst` has room.
+    bytes: Range<usize>,
+    /// The groups that they are in.
+    groups: Range<usize>,
+    dst: Shared,
+    past_caches: bool,
+    /// The next unit or group to take.
+    next: AtomicUsize,
+}
+
+impl<'a, C: ChunkCodec> Restoration<'a, C> {
+    fn take(&self) -> usize {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn take_group(&self) -> Option<usize> {
+        self.groups.clone().nth(self.take())
+    }
+
+    /// Leaves nothing to take.
+    fn stop(&self) {
+        self.next.store(usize::MAX / 2, Ordering::Relaxed);
+    }
+
+    /// Decodes units of `chunks`, which are verified, until none is left.
+    fn units(&self, decoder: &mut C::Decoder, chunks: &[(usize, Body)]) -> Result<()> {
+        while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
+            // SAFETY: the chunks of a unit are the thread's that took it.
+            unit.iter().try_for_each(|(c, body)| unsafe { self.chunk(decoder, *c, *body, &[]) })?;
+        }
+        Ok(())
+    }
+
+    /// Verifies and decodes groups until none is left.
+    fn groups(&self, decoder: &mut C::Decoder) -> Result<()> {
+        let Some(mut g) = self.take_group() else { return Ok(()) };
+        verify(self.index, g)?;
+        loop {
+            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from memory each is summed
+            // soon, since by the end of the group many would have left the cache again.
+            let then = self.take_group();
+            let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
+            let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));
+            for (k, (c, body)) in self.index.bodies(g).enumerate() {
+                // SAFETY: the chunks of a group are the thread's that took it.
+                unsafe { self.chunk(decoder, c, body, to_fetch.next().unwrap_or_default())? };
+                if self.past_caches && (k + 1).is_multiple_of(TOGETHER) {
+                    sum.add();
+                }
+            }
+            let Some(then) = then else { return Ok(()) };
+            compare(self.index, then, sum.finish())?;
+            g = then;
+        }
+    }
+
+    /// Decodes the part of chunk `c` that is wanted, and has what lies `ahead` fetched meanwhile.
+    ///
+    /// # Safety
+    /// No other thread works on chunk `c`.
+    unsafe fn chunk(&self, decoder: &mut C::Decoder, c: usize, body: Body, ahead: &[u8]) -> Result<()> {
+        let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + self.layout.chunk_raw_bytes(c);
+        let wanted = chunk.start.max(self.bytes.start)..chunk.end.min(self.bytes.end);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: within this chunk's bytes, which are this thread's alone; `dst` outlives the pool's scope.
+        let out = unsafe { self.dst.part(wanted.start - self.bytes.start..wanted.end - self.bytes.start) };
+        let kind = self.index.kind(c);
+        if wanted == chunk {
+            return self.codec.decode(decoder, kind, body, ahead, out, self.past_caches);
+        }
+        let mut whole = [0u8; CHUNK_BYTES];
+        self.codec.decode(decoder, kind, body, ahead, &mut whole[..chunk.len()], false)?;
+        out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
+        Ok(())
+    }
+}
+
+/// Compares the bodies of group `g` with their checksum.
+fn verify(index: &Index, g: usize) -> Result<()> {
+    compare(index, g, GroupSum::new(index.bodies(g).map(|(_, body)| body.bytes())).finish())
+}
+
+/// Compares the checksum of the bodies of group `g` with the index.
+fn compare(index: &Index, g: usize, sum: u64) -> Result<()> {
+    if sum != index.group_checksum(g) {
+        return fail!(
+            Corrupt,
+            "checksum of chunk group {g} is {sum:016x}, the index says {:016x}",
+            index.group_checksum(g)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is encoded.
+
+use super::{ChunkCodec, Data, SLACK, too_small};
+use crate::container::IndexMut;
+use crate::container::checksum;
+use crate::container::constants::*;
+use crate::error::Result;
+use crate::primitives::stream::{self, Leaving, Line, bytes, bytes_of};
+
+/// Encodes every chunk of `src`; returns the bytes of all bodies.
+pub fn compress<C: ChunkCodec>(
+    codec: &C,
+    index: IndexMut,
+    past_caches: bool,
+    src: &[u8],
+    bodies: &mut [u8],
+) -> Result<usize> {
+    if past_caches {
+        let done = encode_all(codec, index, src, bodies.len(), &mut Staged::new(bodies));
+        // After an error too: a copy still under way must not land on what the caller writes next.
+        stream::fence();
+        done
+    } else {
+        encode_all(codec, index, src, bodies.len(), &mut Direct::new(bodies))
+    }
+}
+
+/// Where bodies go, one after the other.
+trait Place {
+    /// Where the next one is encoded, with `SLACK` to spare, and what leaves meanwhile.
+    fn next(&mut self) -> (&mut [u8], Leaving<'_>);
+    /// Takes the one that was encoded there; false if there is no room for it.
+    fn take(&mut self, bytes: usize) -> bool;
+    /// Completes all.
+    fn finish(&mut self);
+}
+
+/// Encodes every chunk of `src` to its `place`, which has `room`.
+fn encode_all<C: ChunkCodec>(
+    codec: &C,
+    mut index: IndexMut,
+    src: &[u8],
+    room: usize,
+    place: &mut impl Place,
+) -> Result<usize> {
+    let layout = index.layout();
+    let mut encoder = codec.encoder()?;
+    let mut at = 0;
+    for g in 0..layout.groups {
+        let (start, mut sum) = (at, 0u64);
+        for c in layout.group_chunks(g) {
+            let ahead = src.get((c + 1) * CHUNK_BYTES..).unwrap_or_default();
+            let data = Data::new(src, c, layout.chunk_raw_bytes(c), ahead);
+            let (out, leaving) = place.next();
+            let (kind, bytes) = codec.encode(&mut encoder, data, leaving, out);
+            sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
+            if !place.take(bytes) {
+                return too_small(&layout, room);
+            }
+            index.set_chunk(c, kind, bytes);
+            at += bytes;
+        }
+        index.set_group(g, (layout.bodies_at() + start) as u64, sum);
+    }
+    place.finish();
+    Ok(at)
+}
+
+/// Bodies are encoded where they go, but for the last ones: an encoder needs room to spare.
+struct Direct<'a> {
+    /// The room that is left.
+    rest: &'a mut [u8],
+    spare: [u8; CHUNK_BYTES + SLACK],
+}
+
+impl<'a> Direct<'a> {
+    fn new(bodies: &'a mut [u8]) -> Self {
+        Direct { rest: bodies, spare: [0; CHUNK_BYTES + SLACK] }
+    }
+
+    fn has_room_to_spare(&self) -> bool {
+        self.rest.len() >= self.spare.len()
+    }
+}
+
+impl Place for Direct<'_> {
+    fn next(&mut self) -> (&mut [u8], Leaving<'_>) {
+        let out = if self.has_room_to_spare() { &mut *self.rest } else { &mut self.spare };
+        (out, Leaving::nothing())
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        let in_place = self.has_room_to_spare();
+        let Some(place) = self.rest.split_off_mut(..bytes) else { return false };
+        if !in_place {
+            place.copy_from_slice(&self.spare[..bytes]);
+        }
+        true
+    }
+
+    fn finish(&mut self) {}
+}
+
+/// Lines for a body that begins anywhere in the first one.
+const STAGE_LINES: usize = (CHUNK_BYTES + SLACK).div_ceil(64) + 1;
+
+/// Bodies are encoded in two stages by turns, since an encoder's stores would have memory read that nobody needs. From one whole lines leave while the
+/// next body is encoded in the other, behind what the last line had.
+struct Staged<'a> {
+    /// The room that is left behind what has left.
+    rest: &'a mut [u8],
+    /// The one that was encoded in last, and the other; each begins where a line does.
+    stages: [[Line; STAGE_LINES]; 2],
+    last: usize,
+    /// Bytes before the bodies in the last one's first line, which are not theirs: only in the line that the first body begins in.
+    before: usize,
+    /// Bytes of the last one that are in use.
+    used: usize,
+}
+
+impl<'a> Staged<'a> {
+    fn new(bodies: &'a mut [u8]) -> Self {
+        let before = bodies.as_ptr().addr() % 64;
+        Staged { rest: bodies, stages: [[Line::ZERO; STAGE_LINES]; 2], last: 0, before, used: before }
+    }
+}
+
+impl Place for Staged<'_> {
+    fn next(&mut self) -> (&mut [u8], Leaving<'_>) {
+        let [a, b] = &mut self.stages;
+        let (last, this) = if self.last == 0 { (a, b) } else { (b, a) };
+        self.last = 1 - self.last;
+        let lines = self.used / 64;
+        this[0] = last[lines];
+        self.used %= 64;
+        if lines == 0 {
+            return (&mut bytes_of(this)[self.used..], Leaving::nothing());
+        }
+        let whole = &bytes(&last[..lines])[std::mem::take(&mut self.before)..];
+        let place = self.rest.split_off_mut(..whole.len()).expect("room for what was taken");
+        (&mut bytes_of(this)[self.used..], Leaving::new(whole, place))
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        self.used += bytes;
+        self.used - self.before <= self.rest.len()
+    }
+
+    fn finish(&mut self) {
+        let last = &bytes(&self.stages[self.last])[self.before..self.used];
+        stream::copy(last, &mut self.rest[..last.len()]);
+    }
+}

@@ -1,0 +1,443 @@
+//! The CUDA driver as far as this library uses it: found at run time, asked without noise, and left as it was.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUresult, CUstream};
+
+use crate::error::{Error, Kind, Result, fail};
+use crate::exec::MemorySpace;
+use crate::host::fork;
+
+/// An error where the driver reports one.
+pub fn check(result: CUresult, what: &str) -> Result<()> {
+    if result == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let kind = if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY { Kind::OutOfMemory } else { Kind::Device };
+    Err(Error::new(kind, format!("{what}: {}", name(result))))
+}
+
+fn name(result: CUresult) -> String {
+    let mut text: *const c_char = ptr::null();
+    // SAFETY: the driver answered before, so it is loaded; `text` is a live local that receives a static string.
+    let known = unsafe { sys::cuGetErrorName(result, &mut text) } == CUresult::CUDA_SUCCESS && !text.is_null();
+    if known {
+        // SAFETY: a NUL-terminated string of the driver, alive as long as the driver.
+        return unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    }
+    format!("CUDA error {}", result as u32)
+}
+
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(not(unix))]
+fn loaded() -> bool {
+    usable().is_ok()
+}
+
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn loaded() -> bool {
+    false
+}
+
+/// Whether some part of this process has loaded the driver. Only then can a device pointer exist.
+#[cfg(target_os = "linux")]
+fn loaded() -> bool {
+    static YES: AtomicBool = AtomicBool::new(false);
+    /// Objects that had ever been loaded when the driver was not among them.
+    static NOT_AMONG: AtomicU64 = AtomicU64::new(0);
+    // The driver is never unloaded.
+    if YES.load(Ordering::Relaxed) {
+        return true;
+    }
+    let mut search = Search { seen: NOT_AMONG.load(Ordering::Relaxed), objects: 0, found: false };
+    // SAFETY: `visit` takes such a pointer, and `search` outlives the call.
+    fork::between_forks(|| unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) });
+    YES.store(search.found, Ordering::Relaxed);
+    NOT_AMONG.store(search.objects, Ordering::Relaxed);
+    search.found
+}
+
+/// A search for the driver among the names of loaded objects. `dlopen` would look for its file in all folders of libraries at each call.
+#[cfg(target_os = "linux")]
+struct Search {
+    /// Objects that need not be looked at again.
+    seen: u64,
+    objects: u64,
+    found: bool,
+}
+
+/// One object of a `Search`; other than 0 ends it.
+#[cfg(target_os = "linux")]
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a search of its own.
+    let (search, objects, path) = unsafe {
+        let path = (*info).dlpi_name;
+        let path = if path.is_null() { c"" } else { CStr::from_ptr(path) };
+        (&mut *search.cast::<Search>(), (*info).dlpi_adds, path)
+    };
+    search.objects = objects;
+    search.found = path.to_bytes().rsplit(|b| *b == b'/').next().is_some_and(|name| name.starts_with(b"libcuda.so"));
+    c_int::from(search.found || objects == search.seen)
+}
+
+/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process, or by each thread that comes at first.
+pub fn usable() -> Result<()> {
+    static USABLE: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+    let state = fork::found(&USABLE, || {
+        // SAFETY: tries to open the library by name, which runs no code of ours.
+        if !unsafe { sys::is_culib_present() } {
+            return Err("no CUDA driver (libcuda.so.1) on this machine".into());
+        }
+        let mut version: c_int = 0;
+        let mut count: c_int = 0;
+        // SAFETY: the library is present; both pointers are live locals.
+        let steps =
+            unsafe { [sys::cuInit(0), sys::cuDriverGetVersion(&mut version), sys::cuDeviceGetCount(&mut count)] };
+        match steps.iter().find(|r| **r != CUresult::CUDA_SUCCESS) {
+            Some(r) => Err(format!("the CUDA driver cannot be used: {}", name(*r))),
+            None if version < 12000 => Err(format!(
+                "the CUDA driver supports CUDA {}.{}; 12.0 (driver 525) or newer is needed",
+                version / 1000,
+                version % 1000 / 10
+            )),
+            None if count < 1 => Err("the CUDA driver finds no device".into()),
+            None => Ok(()),
+        }
+    });
+    state.clone().map_err(|why| Error::new(Kind::Device, why))
+}
+
+/// Where a pointer leads. Loads no driver, initialises none, creates no context; whatever the driver does not know is host memory.
+pub fn place(pointer: *const c_void) -> MemorySpace {
+    if pointer.is_null() || !loaded() {
+        return MemorySpace::Host;
+    }
+    let ask = |attribute, value: *mut c_void| {
+        // SAFETY: the driver is loaded; `value` is a live local of the attribute's size (4 bytes each).
+        unsafe { sys::cuPointerGetAttribute(value, attribute, pointer as CUdeviceptr) == CUresult::CUDA_SUCCESS }
+    };
+    use sys::CUpointer_attribute::*;
+    let (mut memory, mut managed, mut ordinal) = (0u32, 0u32, 0i32);
+    if !ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut memory).cast()) {
+        return MemorySpace::Host;
+    }
+    ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, (&raw mut managed).cast());
+    if !ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (&raw mut ordinal).cast()) {
+        return MemorySpace::Host;
+    }
+    match (memory, managed) {
+        (_, m) if m & 1 == 1 => MemorySpace::Managed(ordinal),
+        (2, _) => MemorySpace::Device(ordinal),
+        _ => MemorySpace::Host,
+    }
+}
+
+/// The caller's current context, which comes back on drop.
+struct Restore(CUcontext);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // SAFETY: the context (or null) that was current when the guard was made.
+        let _ = unsafe { sys::cuCtxSetCurrent(self.0) };
+    }
+}
+
+/// A context of a device made current for the length of a call, and the caller's stream in it.
+pub struct Session {
+    _restore: Restore,
+    /// The stream that everything runs on; null is the default one.
+    pub stream: CUstream,
+    /// Identifies the context among all that ever were in this process.
+    pub context_id: u64,
+    /// The device.
+    pub ordinal: i32,
+}
+
+impl Session {
+    /// Enters the context of the stream, else the current context if it belongs to the device, else the device's primary one.
+    pub fn enter(ordinal: i32, stream: *mut c_void) -> Result<Session> {
+        usable()?;
+        let stream = stream as CUstream;
+        let mut current: CUcontext = ptr::null_mut();
+        // SAFETY: the driver is usable; pointers are live locals, and the stream is the caller's.
+        unsafe {
+            check(sys::cuCtxGetCurrent(&mut current), "asking for the current context")?;
+            let restore = Restore(current);
+            let mut context = if device_of(current) == Some(ordinal) { current } else { ptr::null_mut() };
+            // 0, 1 and 2 are the default streams of whatever context is current.
+            if stream as usize > 2 {
+                check(sys::cuStreamGetCtx(stream, &mut context), "asking for the stream's context")?;
+                if device_of(context) != Some(ordinal) {
+                    return fail!(
+                        InvalidArgument,
+                        "the stream belongs to another device than the data, which lies on device {ordinal}"
+                    );
+                }
+            } else if context.is_null() {
+                context = primary(ordinal)?;
+            }
+            check(sys::cuCtxSetCurrent(context), "entering the device's context")?;
+            let mut context_id = 0;
+            check(sys::cuCtxGetId(context, &mut context_id), "asking for the context's number")?;
+            Ok(Session { _restore: restore, stream, context_id, ordinal })
+        }
+    }
+
+    /// Waits for everything on the stream.
+    pub fn wait(&self) -> Result<()> {
+        // SAFETY: the caller's stream, in its context.
+        check(unsafe { sys::cuStreamSynchronize(self.stream) }, "running on the GPU")
+    }
+
+    /// Copies in stream order between any two memories.
+    ///
+    /// # Safety
+    /// Both ranges are valid until the stream has passed the copy.
+    pub unsafe fn copy(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the contract; with unified addressing the driver tells host from device memory by the address.
+        check(unsafe { sys::cuMemcpyAsync(to as u64, from as u64, bytes, self.stream) }, "copying")
+    }
+
+    /// Fills device memory with zeros in stream order.
+    ///
+    /// # Safety
+    /// The range is valid until the stream has passed the operation.
+    pub unsafe fn clear(&self, at: *mut u8, bytes: usize) -> Result<()> {
+        // SAFETY: the contract.
+        check(unsafe { sys::cuMemsetD8Async(at as u64, 0, bytes, self.stream) }, "clearing device memory")
+    }
+
+    /// Device memory that is freed in stream order when dropped.
+    pub fn allocate(&self, bytes: usize) -> Result<Buffer> {
+        let mut pointer = 0;
+        // SAFETY: a live local; the stream is the caller's.
+        let done = unsafe { sys::cuMemAllocAsync(&mut pointer, bytes.max(16), self.stream) };
+        check(done, &format!("allocating {bytes} bytes on the GPU"))?;
+        Ok(Buffer { pointer, stream: self.stream })
+    }
+}
+
+/// Device memory of the length of a call.
+pub struct Buffer {
+    pointer: CUdeviceptr,
+    stream: CUstream,
+}
+
+impl Buffer {
+    /// Its first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.pointer as *mut u8
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated on this stream, freed once, after everything that uses it in stream order.
+        let _ = unsafe { sys::cuMemFreeAsync(self.pointer, self.stream) };
+    }
+}
+
+/// Device memory for the workspace of a call. It is kept for the next call in the same context, since allocating costs more than
+/// compressing a small array.
+pub struct Scratch {
+    pointer: CUdeviceptr,
+    context_id: u64,
+    idle: bool,
+}
+
+/// Workspaces that no call uses, by context.
+static IDLE: Mutex<Vec<(u64, CUdeviceptr)>> = Mutex::new(Vec::new());
+
+impl Scratch {
+    /// One of `bytes`, the same for all calls.
+    pub fn take(session: &Session, bytes: usize) -> Result<Scratch> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = idle.iter().position(|(id, _)| *id == session.context_id) {
+            return Ok(Scratch { pointer: idle.swap_remove(i).1, context_id: session.context_id, idle: false });
+        }
+        drop(idle);
+        let mut pointer = 0;
+        // SAFETY: a live local.
+        check(unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes) }, &format!("allocating {bytes} bytes on the GPU"))?;
+        Ok(Scratch { pointer, context_id: session.context_id, idle: false })
+    }
+
+    /// Its first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.pointer as *mut u8
+    }
+
+    /// To be said when the stream has passed everything that uses it.
+    pub fn done(&mut self) {
+        self.idle = true;
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if self.idle {
+            IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((self.context_id, self.pointer));
+        } else {
+            // SAFETY: allocated by `take`, freed once; the driver waits for work that may still use it.
+            let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+        }
+    }
+}
+
+/// Page-locked host memory, which copies fastest and while the host does something else. It is kept for later calls, since locking
+/// pages costs more than copying them.
+pub struct Pinned {
+    start: *mut u8,
+    capacity: usize,
+}
+
+/// Page-locked memory that no call uses, at most so many pieces.
+static UNUSED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+const MAX_UNUSED: usize = 6;
+
+impl Pinned {
+    /// No memory yet.
+    pub fn none() -> Pinned {
+        Pinned { start: ptr::null_mut(), capacity: 0 }
+    }
+
+    /// Makes room for `bytes`; what was there is lost. Only in a session.
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if self.capacity >= bytes {
+            return Ok(());
+        }
+        drop(std::mem::replace(self, Pinned::none()));
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(i) = unused.iter().position(|(_, capacity)| *capacity >= bytes) {
+            let (start, capacity) = unused.swap_remove(i);
+            *self = Pinned { start: start as *mut u8, capacity };
+            return Ok(());
+        }
+        drop(unused);
+        let (mut start, capacity) = (ptr::null_mut(), bytes.next_power_of_two().max(1 << 16));
+        // SAFETY: a live local. The memory is for every context.
+        let done = unsafe { sys::cuMemHostAlloc(&mut start, capacity, sys::CU_MEMHOSTALLOC_PORTABLE) };
+        check(done, &format!("locking {capacity} bytes of host memory"))?;
+        *self = Pinned { start: start.cast(), capacity };
+        Ok(())
+    }
+
+    /// Its first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// All of it.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: ours; nobody copies to it when it is looked at.
+        if self.capacity == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.start, self.capacity) } }
+    }
+
+    /// All of it.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: ours; nobody copies from or to it when it is written.
+        if self.capacity == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(self.start, self.capacity) } }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.start.is_null() {
+            return;
+        }
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        unused.push((self.start as usize, self.capacity));
+        // The smallest piece is missed least.
+        unused.sort_unstable_by_key(|(_, capacity)| *capacity);
+        if unused.len() > MAX_UNUSED {
+            let (start, _) = unused.remove(0);
+            // SAFETY: from cuMemHostAlloc, in nobody's use.
+            let _ = unsafe { sys::cuMemFreeHost(start as *mut c_void) };
+        }
+    }
+}
+
+/// The device of a context; `None` for no context.
+fn device_of(context: CUcontext) -> Option<i32> {
+    if context.is_null() {
+        return None;
+    }
+    let mut device = -1;
+    // SAFETY: a live context is made current for the question, and the one before comes back.
+    unsafe {
+        let mut before = ptr::null_mut();
+        if sys::cuCtxGetCurrent(&mut before) != CUresult::CUDA_SUCCESS {
+            return None;
+        }
+        let _restore = Restore(before);
+        let known = sys::cuCtxSetCurrent(context) == CUresult::CUDA_SUCCESS
+            && sys::cuCtxGetDevice(&mut device) == CUresult::CUDA_SUCCESS;
+        known.then_some(device)
+    }
+}
+
+/// The primary context of a device: the one that the CUDA runtime uses. It is retained once per process and device.
+fn primary(ordinal: i32) -> Result<CUcontext> {
+    struct Retained(CUcontext);
+    // SAFETY: a context handle may be used from any thread.
+    unsafe impl Send for Retained {}
+    // SAFETY: as above.
+    unsafe impl Sync for Retained {}
+    static PRIMARY: [OnceLock<Retained>; 64] = [const { OnceLock::new() }; 64];
+    let Some(slot) = usize::try_from(ordinal).ok().and_then(|i| PRIMARY.get(i)) else {
+        return fail!(Device, "device number {ordinal}; 0 to 63 are supported");
+    };
+    if let Some(context) = slot.get() {
+        return Ok(context.0);
+    }
+    let (mut device, mut context) = (0, ptr::null_mut());
+    // SAFETY: live locals.
+    unsafe {
+        check(sys::cuDeviceGet(&mut device, ordinal), &format!("asking for device {ordinal}"))?;
+        check(sys::cuDevicePrimaryCtxRetain(&mut context, device), &format!("entering device {ordinal}"))?;
+    }
+    if slot.set(Retained(context)).is_err() {
+        // Another thread was first: give our share back.
+        // SAFETY: retained just above.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
+    }
+    Ok(context)
+}
+
+/// The device of the current context, else the first one.
+pub fn default_ordinal() -> i32 {
+    let mut current = ptr::null_mut();
+    // SAFETY: only called where the driver is usable; a live local.
+    let asked = unsafe { sys::cuCtxGetCurrent(&mut current) };
+    if asked == CUresult::CUDA_SUCCESS { device_of(current).unwrap_or(0) } else { 0 }
+}
+
+/// The name and compute capability of a device.
+pub fn describe(ordinal: i32) -> Result<(String, i32, i32)> {
+    usable()?;
+    let mut text = [0 as c_char; 128];
+    let (mut device, mut major, mut minor) = (0, 0, 0);
+    use sys::CUdevice_attribute::*;
+    // SAFETY: live locals; the driver writes at most the length it is given, NUL included.
+    unsafe {
+        check(sys::cuDeviceGet(&mut device, ordinal), &format!("asking for device {ordinal}"))?;
+        check(sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, device), "asking for the device's name")?;
+        check(
+            sys::cuDeviceGetAttribute(&mut major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+            "asking for the device's capability",
+        )?;
+        check(
+            sys::cuDeviceGetAttribute(&mut minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+            "asking for the device's capability",
+        )?;
+        Ok((CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned(), major, minor))
+    }
+}

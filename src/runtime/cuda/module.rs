@@ -1,0 +1,357 @@
+//! The kernels: their arguments, and the loaded module of each context and element type.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
+
+use super::driver::{Session, check, describe};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+
+/// `Control` of kernels/stream.cuh.
+#[repr(C)]
+pub struct Control {
+    _ticket_seat_end_disagreement_sum: [u64; 5],
+    _range: [u64; 2],
+    _closed_status: [u32; 2],
+}
+
+/// `Result` of kernels/stream.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Outcome {
+    /// Bytes of the stream or of the array.
+    pub bytes: u64,
+    /// 0 or a status code.
+    pub status: u32,
+    _zero: u32,
+}
+
+/// `Plan` of kernels/plan.cuh, which only kernels read.
+#[repr(C)]
+pub struct Plan {
+    _opaque: [u64; 11],
+}
+
+/// `Slot` of kernels/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
+#[repr(C)]
+pub struct Slot {
+    _control: Control,
+    _plan: Plan,
+}
+
+/// `Item` of kernels/batch.cuh: an array to be compressed, or a stream to be restored.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Item {
+    /// Elements, or the stream, which is aligned to 16.
+    pub src: *const u8,
+    /// Where the stream goes, aligned to 16, or the elements.
+    pub dst: *mut u8,
+    /// Elements of the array.
+    pub count: u64,
+    /// Bytes that a stream may take at `dst`, or that are there at `src`.
+    pub bytes: u64,
+    first: u64,
+}
+
+impl Item {
+    /// An array of its own, or part of a batch, which numbers it.
+    pub fn new(src: *const u8, dst: *mut u8, count: u64, bytes: u64) -> Item {
+        Item { src, dst, count, bytes, first: 0 }
+    }
+
+    /// The same, behind arrays of `first` seats.
+    pub fn behind(self, first: u64) -> Item {
+        Item { first, ..self }
+    }
+}
+
+/// Items that travel in the arguments of one launch.
+pub const LISTED: usize = 96;
+
+/// `ListArgs` of kernels/batch.cuh.
+#[repr(C)]
+pub struct ListArgs {
+    pub table: *mut Item,
+    pub count: u64,
+    pub items: [Item; LISTED],
+}
+
+/// `Batch` of kernels/plan.cuh.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Batch {
+    /// The array, where `items` is null.
+    pub only: Item,
+    pub items: *const Item,
+    pub slots: *mut Slot,
+    pub outcomes: *mut Outcome,
+    /// Seats of all arrays.
+    pub seats: u64,
+    pub count: u32,
+    pub zero: u32,
+}
+
+/// `CompressArgs` of kernels/plan.cuh.
+#[repr(C)]
+pub struct CompressArgs {
+    pub batch: Batch,
+    pub bound: f64,
+    pub range: f64,
+    pub fill: f64,
+    pub dtype: u32,
+    pub mode: u32,
+    pub fast: u32,
+    pub big_endian: u32,
+    pub has_range: u32,
+    pub has_fill: u32,
+    pub rounded: u32,
+    pub drop: u32,
+}
+
+/// `DecompressArgs` of kernels/plan.cuh.
+#[repr(C)]
+pub struct DecompressArgs {
+    pub batch: Batch,
+    pub first: u64,
+    pub dtype: u32,
+    pub zero: u32,
+}
+
+/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at one time lies further
+/// apart in memory.
+const FAST_BLOCKS: u32 = 5;
+
+/// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to hold.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    function: CUfunction,
+    threads: u32,
+    resident: u32,
+    alone: u32,
+}
+
+// SAFETY: a function handle may be used from any thread.
+unsafe impl Send for Kernel {}
+// SAFETY: as above.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    /// Blocks for so many seats: no more than the device holds at once.
+    pub fn blocks(&self, seats: u64) -> u32 {
+        seats.clamp(1, self.resident.into()) as u32
+    }
+
+    /// Seats for one array of `chunks`.
+    pub fn seats_alone(&self, chunks: u64) -> u64 {
+        chunks.min(self.alone.into())
+    }
+
+    /// Seats for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for each.
+    pub fn seats<'a>(&self, chunks: &'a [u64]) -> impl Iterator<Item = u64> + use<'a> {
+        let (all, resident) = (chunks.iter().sum::<u64>().max(1), u64::from(self.resident));
+        chunks.iter().map(move |n| (n.saturating_mul(resident) / all).clamp(1, (*n).max(1)).min(*n))
+    }
+
+    /// Blocks for `items` arrays that have at most `pieces` pieces of work each, the same number for each array.
+    pub fn blocks_each(&self, items: u32, pieces: u64) -> u32 {
+        items * pieces.clamp(1, u64::from(self.resident / items).max(1)) as u32
+    }
+
+    /// Launches `grid` blocks with the argument struct `args`.
+    ///
+    /// # Safety
+    /// `args` is the kernel's argument struct, and what it points to stays valid until the stream has passed the kernel.
+    pub unsafe fn launch<A>(&self, session: &Session, grid: u32, args: &A) -> Result<()> {
+        let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
+        // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
+        let done = unsafe {
+            sys::cuLaunchKernel(
+                self.function,
+                grid,
+                1,
+                1,
+                self.threads,
+                1,
+                1,
+                0,
+                session.stream,
+                params.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        };
+        check(done, "starting a kernel")
+    }
+}
+
+/// The kernels of an element type in a context.
+#[derive(Clone, Copy)]
+pub struct Module {
+    pub decompress: Kernel,
+    pub begin_compress: Kernel,
+    pub list: Kernel,
+    /// Where there is a float of this width: profile `fast`, and the value range.
+    pub compress_fast: Option<Kernel>,
+    pub range: Option<Kernel>,
+}
+
+/// Kernels by width and kind: integers go with the float of their width. The long encoders are by themselves: the driver takes its time to compile them, and most
+/// programs need one of them at most.
+struct Source {
+    name: &'static str,
+    ptx: &'static str,
+    general: &'static str,
+    adaptive: Option<&'static str>,
+}
+
+macro_rules! ptx {
+    ($name:literal) => {
+        include_str!(concat!("../../../kernels/", $name, ".ptx"))
+    };
+}
+
+fn source(dtype: DType) -> Source {
+    let of = |name, ptx, general, adaptive| Source { name, ptx, general, adaptive };
+    match dtype {
+        DType::F32 | DType::I32 | DType::U32 => of("f32", ptx!("f32"), ptx!("f32-general"), Some(ptx!("f32-adaptive"))),
+        DType::F64 | DType::I64 | DType::U64 => of("f64", ptx!("f64"), ptx!("f64-general"), Some(ptx!("f64-adaptive"))),
+        DType::F16 | DType::I16 | DType::U16 => of("f16", ptx!("f16"), ptx!("f16-general"), None),
+        DType::BF16 => of("bf16", ptx!("bf16"), ptx!("bf16-general"), None),
+        DType::I8 | DType::U8 => of("b8", ptx!("b8"), ptx!("b8-general"), None),
+    }
+}
+
+/// What was loaded, for each context and element type.
+type Loaded<T> = Mutex<Option<HashMap<(u64, &'static str), T>>>;
+
+/// What `loaded` has for the session's context and `name`; made at the first call.
+fn once<T: Copy>(
+    loaded: &Loaded<T>,
+    session: &Session,
+    name: &'static str,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = loaded.get_or_insert_default();
+    if let Some(found) = all.get(&(session.context_id, name)) {
+        return Ok(*found);
+    }
+    let made = make()?;
+    all.insert((session.context_id, name), made);
+    Ok(made)
+}
+
+/// The kernels for `dtype` in the session's context; loaded at the first call, which takes seconds where the driver has not compiled them
+/// before.
+pub fn load(session: &Session, dtype: DType) -> Result<Module> {
+    static LOADED: Loaded<Module> = Mutex::new(None);
+    let Source { name, ptx, .. } = source(dtype);
+    once(&LOADED, session, name, || {
+        let opened = open(session, name, ptx)?;
+        let typed = |base: &str| format!("sleek_{base}_{name}");
+        let float = name != "b8";
+        Ok(Module {
+            decompress: opened.kernel(&typed("decompress"))?,
+            begin_compress: opened.kernel("sleek_begin_compress")?,
+            list: opened.kernel("sleek_list")?,
+            compress_fast: if float {
+                Some(opened.kernel_at_most(&typed("compress_fast"), FAST_BLOCKS)?)
+            } else {
+                None
+            },
+            range: if float { Some(opened.kernel(&typed("range"))?) } else { None },
+        })
+    })
+}
+
+/// The encoder for everything, in the same way.
+pub fn load_general(session: &Session, dtype: DType) -> Result<Kernel> {
+    static LOADED: Loaded<Kernel> = Mutex::new(None);
+    let Source { name, general, .. } = source(dtype);
+    once(&LOADED, session, name, || open(session, name, general)?.kernel(&format!("sleek_compress_general_{name}")))
+}
+
+/// The adaptive encoder of a type that has one of its own.
+pub fn load_adaptive(session: &Session, dtype: DType) -> Result<Option<Kernel>> {
+    static LOADED: Loaded<Kernel> = Mutex::new(None);
+    let Source { name, adaptive: Some(ptx), .. } = source(dtype) else { return Ok(None) };
+    once(&LOADED, session, name, || open(session, name, ptx)?.kernel(&format!("sleek_compress_adaptive_{name}")))
+        .map(Some)
+}
+
+/// A module that was loaded into a context. It stays loaded as long as the context.
+pub struct Opened {
+    handle: sys::CUmodule,
+    ordinal: i32,
+}
+
+/// Loads the kernels that are called `name`.
+pub fn open(session: &Session, name: &str, ptx: &str) -> Result<Opened> {
+    let (device, major, minor) = describe(session.ordinal)?;
+    if major < 8 {
+        return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
+    }
+    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
+    let mut handle = ptr::null_mut();
+    // SAFETY: a NUL-terminated PTX text and a live local.
+    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
+    check(done, &format!("loading the kernels of {name} on {device}"))?;
+    Ok(Opened { handle, ordinal: session.ordinal })
+}
+
+impl Opened {
+    /// The kernel of this name.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        self.kernel_at_most(name, u32::MAX)
+    }
+
+    /// The kernel of this name, with so many blocks on a multiprocessor at most where it works on one array.
+    pub fn kernel_at_most(&self, name: &str, blocks: u32) -> Result<Kernel> {
+        let Ok(text) = CString::new(name) else { return fail!(Internal, "kernel name {name}") };
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded; a live local.
+        let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };
+        check(done, &format!("finding {name}"))?;
+        measure(function, self.ordinal, blocks)
+    }
+}
+
+/// The block size of a kernel is its launch bound; the grid is what the device holds at once.
+fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
+    let (mut threads, mut blocks, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
+    // SAFETY: live locals and a function of a loaded module.
+    let steps: [CUresult; 5] = unsafe {
+        [
+            // All of the memory that L1 shares goes to the blocks; the kernels reuse nothing through L1.
+            sys::cuFuncSetAttribute(
+                function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                100,
+            ),
+            sys::cuDeviceGet(&mut device, ordinal),
+            sys::cuDeviceGetAttribute(
+                &mut processors,
+                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                device,
+            ),
+            sys::cuFuncGetAttribute(
+                &mut threads,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                function,
+            ),
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, threads, 0),
+        ]
+    };
+    steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
+    let (blocks, processors) = (blocks.max(1) as u32, processors.max(1) as u32);
+    Ok(Kernel {
+        function,
+        threads: threads as u32,
+        resident: blocks * processors,
+        alone: blocks.min(at_most) * processors,
+    })
+}
