@@ -85,7 +85,7 @@ fn per_value(event: Event, values: usize, work: impl FnOnce()) -> Value {
 
 /// One field, profile and bound at the level of this process.
 fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile, bound: f64) -> Value {
-    let range = sleek::primitives::range::value_range(field.dtype, false, field.fill, &field.bytes);
+    let range = sleek::primitives::range::value_range(field.dtype, false, field.fill.as_slice(), &field.bytes);
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
     let params = |threads| Params { profile, threads, ..Params::new(field.dtype).with_bound(mode, abs) };

@@ -40,7 +40,7 @@ fn main() {
 fn run(field: &Field, profile: Profile, bound: f64) -> (f64, f64) {
     let mut params = Params::new(field.dtype).with_bound(if bound == 0.0 { Mode::Lossless } else { Mode::Noa }, bound);
     params.profile = profile;
-    params.fill_value = field.fill;
+    params.missing = sleek::MissingValues::number(field.fill);
     let stream = sleek::compress(&params, &field.bytes).expect("compress");
     let back = sleek::decompress(&stream).expect("decompress");
     if bound == 0.0 {

@@ -79,8 +79,110 @@ impl DType {
         }
     }
 
+    /// The bits of the element nearest to `x`, ties to even; of a float type a NaN for a NaN, of an integer type the nearest
+    /// integer that it has.
+    pub fn nearest(self, x: f64) -> u64 {
+        match self {
+            DType::F32 => u64::from((x as f32).to_bits()),
+            DType::F64 => x.to_bits(),
+            DType::F16 => narrowed(x, 5, 10),
+            // The upper half of an f32, but rounded once.
+            DType::BF16 => narrowed(x, 8, 7),
+            DType::I8 => x.round_ties_even() as i8 as u8 as u64,
+            DType::I16 => x.round_ties_even() as i16 as u16 as u64,
+            DType::I32 => x.round_ties_even() as i32 as u32 as u64,
+            DType::I64 => x.round_ties_even() as i64 as u64,
+            DType::U8 => x.round_ties_even() as u8 as u64,
+            DType::U16 => x.round_ties_even() as u16 as u64,
+            DType::U32 => x.round_ties_even() as u32 as u64,
+            DType::U64 => x.round_ties_even() as u64,
+        }
+    }
+
+    /// The number that an element's bits stand for, as near as f64 has it.
+    pub fn number(self, bits: u64) -> f64 {
+        let widened = |exponent: u32, mantissa: u32| {
+            let (e, m) = (bits >> mantissa & ((1 << exponent) - 1), bits & ((1 << mantissa) - 1));
+            let (top, bias) = ((1 << exponent) - 1, (1i32 << (exponent - 1)) - 1);
+            let magnitude = match e {
+                0 => m as f64 * power(1 - bias - mantissa as i32),
+                _ if e == top && m == 0 => f64::INFINITY,
+                _ if e == top => f64::NAN,
+                _ => (m + (1 << mantissa)) as f64 * power(e as i32 - bias - mantissa as i32),
+            };
+            if bits >> (exponent + mantissa) & 1 == 1 { -magnitude } else { magnitude }
+        };
+        match self {
+            DType::F32 => f32::from_bits(bits as u32).into(),
+            DType::F64 => f64::from_bits(bits),
+            DType::F16 => widened(5, 10),
+            DType::BF16 => widened(8, 7),
+            DType::I8 => (bits as i8).into(),
+            DType::I16 => (bits as i16).into(),
+            DType::I32 => (bits as i32).into(),
+            DType::I64 => bits as i64 as f64,
+            DType::U8 | DType::U16 | DType::U32 => bits as f64,
+            DType::U64 => bits as f64,
+        }
+    }
+
     /// Whether lossy modes apply.
     pub fn is_float(self) -> bool {
         matches!(self, DType::F32 | DType::F64 | DType::F16 | DType::BF16)
+    }
+}
+
+/// 2^e, of a normal f64.
+fn power(e: i32) -> f64 {
+    f64::from_bits(((e + 1023) as u64) << 52)
+}
+
+/// The bits of the float with so many exponent and mantissa bits that is nearest to `x`, ties to even.
+fn narrowed(x: f64, exponent: u32, mantissa: u32) -> u64 {
+    let sign = (x.to_bits() >> 63) << (exponent + mantissa);
+    let (bias, infinity) = ((1i32 << (exponent - 1)) - 1, ((1u64 << exponent) - 1) << mantissa);
+    let a = x.abs();
+    if a.is_nan() {
+        return sign | infinity | 1 << (mantissa - 1);
+    }
+    if a.is_infinite() {
+        return sign | infinity;
+    }
+    // Units in the last place are those of the least normal number or of x's own binade; the quotient is exact.
+    let e = ((a.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+    let units = (a * power((mantissa as i32 - e).min(1000))).round_ties_even() as u64;
+    // A mantissa that is rounded up to the next binade carries into the exponent, as it should; beyond the last lies infinity.
+    let bits = (((e + bias - 1) as u64) << mantissa) + units;
+    sign | bits.min(infinity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every f16 and bf16 is the nearest to itself, and to all numbers up to half of the way to its neighbours.
+    #[test]
+    fn numbers_round_to_the_nearest_element() {
+        for dtype in [DType::F16, DType::BF16] {
+            let largest = if dtype == DType::F16 { 0x7bff } else { 0x7f7f };
+            for bits in 0..=largest {
+                let x = dtype.number(bits);
+                assert_eq!(dtype.nearest(x), bits);
+                assert_eq!(dtype.nearest(-x), bits | 0x8000);
+                if bits < largest {
+                    let middle = (x + dtype.number(bits + 1)) / 2.0;
+                    assert_eq!(dtype.nearest(middle), bits + (bits & 1), "{bits:x}");
+                    assert_eq!(dtype.nearest(middle.next_down()), bits);
+                    assert_eq!(dtype.nearest(middle.next_up()), bits + 1);
+                }
+            }
+            assert_eq!(dtype.nearest(1e300), largest + 1);
+            assert!(dtype.number(dtype.nearest(f64::NAN)).is_nan());
+            assert_eq!(dtype.number(dtype.nearest(f64::NEG_INFINITY)), f64::NEG_INFINITY);
+        }
+        assert_eq!(DType::F16.number(1), 2f64.powi(-24));
+        assert_eq!(DType::I8.nearest(-1000.0), 0x80);
+        assert_eq!((DType::I16.nearest(-2.5), DType::U64.nearest(1e30)), (0xfffe, u64::MAX));
+        assert_eq!((DType::I32.number(0xffff_fffe), DType::U32.number(0xffff_fffe)), (-2.0, 4_294_967_294.0));
     }
 }

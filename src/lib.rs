@@ -34,16 +34,17 @@ pub mod text;
 use exec::ExecOptions;
 
 pub use codec::Info;
+pub use container::{Dims, MissingValue};
 pub use dtype::DType;
 pub use error::{Error, Kind, Result};
-pub use params::{Device, Mode, Params, Profile};
+pub use params::{Device, MissingValues, Mode, Params, Profile};
 
 /// The library's version, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    container::Layout::new(params.dtype, count as u64)?.max_stream_bytes()
+    codec::layout(params, count as u64)?.max_stream_bytes()
 }
 
 /// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes written.
@@ -78,6 +79,12 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 /// Restores elements `first .. first + count` into `dst`, reading only the chunks that hold them.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<()> {
     codec::decompress_range_into(src, first, count, dst).map(|_| ())
+}
+
+/// Restores the box of elements that begins at `start` and has `lens` along each dimension, reading only the chunks that hold
+/// them; the dimensions are those that the array was compressed with.
+pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
+    codec::decompress_box_into(src, start, lens, dst).map(|_| ())
 }
 
 /// Reads a stream's header and index, after verifying their checksum. `src` may go on after the stream's end.

@@ -1,5 +1,7 @@
 //! What a caller asks for.
 
+use crate::container::Dims;
+use crate::container::missing::{MAX_MISSING, Missing, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
@@ -96,6 +98,61 @@ impl Device {
     }
 }
 
+/// The missing values that a caller names.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MissingValues {
+    values: [Option<MissingValue>; MAX_MISSING],
+}
+
+impl MissingValues {
+    /// One more; an error where there is no room for it.
+    pub fn push(&mut self, value: MissingValue) -> Result<()> {
+        if self.iter().any(|v| v == value) {
+            return Ok(());
+        }
+        match self.values.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(value),
+            None => return fail!(InvalidArgument, "{} missing values; {MAX_MISSING} are possible", MAX_MISSING + 1),
+        }
+        Ok(())
+    }
+
+    /// These and no others.
+    pub fn of(values: &[MissingValue]) -> Result<MissingValues> {
+        let mut all = MissingValues::default();
+        values.iter().try_for_each(|value| all.push(*value))?;
+        Ok(all)
+    }
+
+    /// The number `value` alone, if there is one.
+    pub fn number(value: Option<f64>) -> MissingValues {
+        MissingValues { values: [value.map(MissingValue::Number), None, None, None] }
+    }
+
+    /// They, in the order in which they were named.
+    pub fn iter(&self) -> impl Iterator<Item = MissingValue> + '_ {
+        self.values.iter().flatten().copied()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values[0].is_none()
+    }
+
+    /// They as numbers, rounded to elements of `dtype`.
+    pub fn numbers(&self, dtype: DType) -> Result<Vec<f64>> {
+        Ok(self.of_type(dtype)?.bits().iter().map(|bits| dtype.number(*bits)).collect())
+    }
+
+    /// Their bits as elements of `dtype`; of integers none, which all come back anyway.
+    pub fn of_type(&self, dtype: DType) -> Result<Missing> {
+        if !dtype.is_float() {
+            return Ok(Missing::NONE);
+        }
+        Missing::named(dtype, self.iter())
+    }
+}
+
 /// Everything `compress` needs to know besides the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -109,8 +166,13 @@ pub struct Params {
     pub profile: Profile,
     /// `Noa`: the value range to use; `None` takes max − min of the finite values of the buffer.
     pub range: Option<f64>,
-    /// `Noa`: a value that does not count for the range (a fill value). NaN and infinities never count.
-    pub fill_value: Option<f64>,
+    /// Elements that are no data: each comes back bit for bit, nothing else comes back equal to one, and none counts for the
+    /// range of `Noa`. NaN and infinities never count.
+    pub missing: MissingValues,
+    /// The id of a codec; 0 for the one that the profile goes with.
+    pub codec: u8,
+    /// The dimensions of the array, slowest first; `Dims::NONE` for a line.
+    pub dims: Dims,
     /// Elements are big-endian in the source and come back so.
     pub big_endian: bool,
     /// Where to run.
@@ -128,11 +190,21 @@ impl Params {
             bound: 0.0,
             profile: Profile::Adaptive,
             range: None,
-            fill_value: None,
+            missing: MissingValues::default(),
+            codec: 0,
+            dims: Dims::NONE,
             big_endian: false,
             device: Device::Auto,
             threads: 0,
         }
+    }
+
+    /// The first missing value that is named as a number.
+    pub fn fill_number(&self) -> Option<f64> {
+        self.missing.iter().find_map(|value| match value {
+            MissingValue::Number(x) => Some(x),
+            MissingValue::Bits(_) => None,
+        })
     }
 
     /// The same with another mode and bound.

@@ -6,7 +6,7 @@ use crate::codec;
 #[cfg(feature = "cuda")]
 use crate::container::Header;
 #[cfg(feature = "cuda")]
-use crate::container::constants::HEADER_BYTES;
+use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
 use crate::error::{Result, fail};
 use crate::exec::MemorySpace;
 use crate::params::{Device, Params};
@@ -147,7 +147,11 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
         MemorySpace::Device(d) => {
             // SAFETY: the contract of this function, here and below.
             let copy = |n| unsafe { crate::runtime::cuda::download(src, n, d, std::ptr::null_mut()) };
-            let header = Header::peek(&copy(bytes.min(HEADER_BYTES))?, bytes as u64)?;
+            let mut head = copy(bytes.min(HEADER_BYTES + EXTENSION_BYTES))?;
+            if Header::bytes_of(&head) > head.len() {
+                head = copy(bytes.min(Header::bytes_of(&head)))?;
+            }
+            let header = Header::peek(&head, bytes as u64)?;
             copy(header.layout.bodies_at()).map(Some)
         }
         #[cfg(not(feature = "cuda"))]

@@ -1,5 +1,6 @@
 //! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`, `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
 
+use crate::container::MissingValue;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::params::{Mode, Params, Profile};
@@ -14,7 +15,7 @@ pub fn parse(text: &str) -> Result<Params> {
             Some((k, v)) => (k.trim(), Some(v.trim())),
             None => (item, None),
         };
-        if keys.contains(&key) {
+        if keys.contains(&key) && key != "fill" {
             return fail!(InvalidArgument, "'{item}' in '{text}': '{key}' may be there once only");
         }
         keys.push(key);
@@ -38,12 +39,13 @@ pub fn parse(text: &str) -> Result<Params> {
         }
         match key {
             "range" => params.range = Some(number(item, value)?),
-            "fill" => params.fill_value = Some(number(item, value)?),
+            "fill" => params.missing.push(missing(item, value)?)?,
+            "codec" => params.codec = crate::codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
             _ => {
                 return fail!(
                     InvalidArgument,
-                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, lossless, range=, fill=, profile= are defined"
+                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, lossless, range=, fill=, profile=, codec= are defined"
                 );
             }
         }
@@ -51,8 +53,8 @@ pub fn parse(text: &str) -> Result<Params> {
     if !mode_given {
         return fail!(InvalidArgument, "'{text}' has no mode; give one of abs=, noa=, rel=, lossless");
     }
-    if let Some(key) = keys.into_iter().find(|k| ["range", "fill"].contains(k)).filter(|_| params.mode != Mode::Noa) {
-        return fail!(InvalidArgument, "'{key}' in '{text}' goes with noa only");
+    if keys.contains(&"range") && params.mode != Mode::Noa {
+        return fail!(InvalidArgument, "'range' in '{text}' goes with noa only");
     }
     params.check()?;
     Ok(params)
@@ -64,10 +66,17 @@ pub fn format(params: &Params) -> String {
         Mode::Lossless => params.mode.name().to_string(),
         mode => format!("{}={:e}", mode.name(), params.bound),
     };
-    for (key, value) in [("range", params.range), ("fill", params.fill_value)] {
-        if let Some(v) = value {
-            text += &format!(",{key}={v:e}");
-        }
+    if let Some(range) = params.range {
+        text += &format!(",range={range:e}");
+    }
+    for value in params.missing.iter() {
+        text += &match value {
+            MissingValue::Number(x) => format!(",fill={x:e}"),
+            MissingValue::Bits(bits) => format!(",fill={bits:#x}"),
+        };
+    }
+    if let Some(codec) = crate::codec::REGISTRY.iter().find(|c| c.id() == params.codec) {
+        text += &format!(",codec={}", codec.name());
     }
     if params.profile != Profile::default() {
         text += &format!(",profile={}", params.profile.name());
@@ -79,6 +88,18 @@ fn number(item: &str, value: Option<&str>) -> Result<f64> {
     value
         .and_then(|v| v.parse().ok())
         .ok_or_else(|| Error::new(Kind::InvalidArgument, format!("'{item}' needs a number, as in 'abs=1e-3'")))
+}
+
+/// A missing value: a number, or an element's bits as 0x…. `item` is all that was said, for messages.
+pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
+    let bits = value.and_then(|v| v.strip_prefix("0x").or_else(|| v.strip_prefix("0X")));
+    match bits.map(|digits| u64::from_str_radix(digits, 16)) {
+        None => number(item, value).map(MissingValue::Number),
+        Some(Ok(bits)) => Ok(MissingValue::Bits(bits)),
+        Some(Err(_)) => {
+            fail!(InvalidArgument, "'{item}' needs a number or bits, as in 'fill=-9999' or 'fill=0x7fc00000'")
+        }
+    }
 }
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
@@ -93,7 +114,15 @@ mod tests {
 
     #[test]
     fn every_form_comes_back() {
-        for text in ["lossless", "abs=1e-3", "noa=1e-4,range=5e0", "rel=1e-2,profile=fast", "noa=1e-1,fill=1e36"] {
+        for text in [
+            "lossless",
+            "abs=1e-3",
+            "noa=1e-4,range=5e0",
+            "rel=1e-2,profile=fast",
+            "noa=1e-1,fill=1e36",
+            "abs=1e0,fill=-9.999e3,fill=0x7fc00000",
+            "lossless,fill=1e20,codec=sleek",
+        ] {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
         let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
@@ -109,12 +138,13 @@ mod tests {
             assert!(!message.is_empty(), "{text}");
         }
         let said = |text| parse(text).unwrap_err().message;
+        assert!(said("abs=1,codec=best").contains("'best' is unknown; this library knows 1 (sleek)"));
+        assert!(said("abs=1,fill=0x").contains("'fill=0x' needs"));
+        assert!(said("abs=1,fill=1,fill=2,fill=3,fill=4,fill=5").contains("5 missing values"));
         for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {
             assert!(said(text).contains("'range' in") && said(text).contains("noa only"), "{}", said(text));
         }
-        assert!(said("abs=1,fill=0").contains("'fill' in"));
-        let twice =
-            ["noa=1,range=50,range=60", "noa=1,fill=1,fill=1", "abs=1,abs=2", "abs=1,profile=fast,profile=fast"];
+        let twice = ["noa=1,range=50,range=60", "abs=1,abs=2", "abs=1,profile=fast,profile=fast"];
         for text in twice.into_iter().chain(["lossless,lossless"]) {
             assert!(said(text).contains("once only"), "{}", said(text));
         }

@@ -7,7 +7,7 @@ mod vectors;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use sleek::bound::{Step, step_range};
-use sleek::{DType, Kind, Mode, Params, Profile};
+use sleek::{DType, Kind, MissingValues, Mode, Params, Profile};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use vectors::{Random, exact, float_layout, mask, to_bytes, word};
 
@@ -30,13 +30,13 @@ fn round_trip(params: &Params, words: &[u64]) -> Result<[u64; 3], String> {
         }
     }
     exact::judge(params, info.abs_bound, &data, &back)?;
-    Ok(info.chunks)
+    Ok([info.chunks[0], info.chunks[1], info.chunks[2]])
 }
 
 /// Least and greatest finite value that is not the fill value.
 fn range(params: &Params, words: &[u64]) -> (f64, f64) {
     let values = words.iter().map(|&w| exact::value(params.dtype, w));
-    let counted = values.filter(|v| v.is_finite() && Some(*v) != params.fill_value);
+    let counted = values.filter(|v| v.is_finite() && Some(*v) != params.fill_number());
     counted.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
 }
 
@@ -285,7 +285,10 @@ fn measured_ranges() {
             }
             for bound in [1e-300, 1e-9, 1e-3, 0.7, 1.0, 3e10, f64::MAX] {
                 let fill_value = (round % 2 == 0).then(|| exact::value(dtype, words[count / 2]));
-                let params = Params { fill_value, ..params(dtype, Mode::Noa, bound, PROFILES[round % 2]) };
+                let params = Params {
+                    missing: MissingValues::number(fill_value),
+                    ..params(dtype, Mode::Noa, bound, PROFILES[round % 2])
+                };
                 round_trip(&params, &words).unwrap();
                 round_trip(&params, &packable(&words)).unwrap();
             }
@@ -299,7 +302,10 @@ fn a_fill_value_does_not_widen_the_range() {
         let fill = word(dtype, 1, 15);
         let words: Vec<u64> = (0..5000).map(|i| if i % 9 == 0 { fill } else { word(dtype, i % 64, -6) }).collect();
         let of = |fill_value| {
-            let params = Params { fill_value, ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive) };
+            let params = Params {
+                missing: MissingValues::number(fill_value),
+                ..params(dtype, Mode::Noa, 0.125, Profile::Adaptive)
+            };
             round_trip(&params, &words).unwrap();
             let data = to_bytes(dtype, &words, false);
             sleek::inspect(&sleek::compress(&params, &data).unwrap()).unwrap().range

@@ -6,7 +6,7 @@ mod reference;
 mod vectors;
 
 use serde_json::Value;
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{DType, MissingValues, Mode, Params, Profile};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
@@ -59,7 +59,7 @@ impl Case {
             profile: profiles.into_iter().find(|profile| profile.name() == text("profile")).unwrap(),
             big_endian: entry["big_endian"].as_bool().unwrap(),
             range: real("range"),
-            fill_value: real("fill_value"),
+            missing: MissingValues::number(real("fill_value")),
             ..Params::new(dtype).with_bound(mode, real("bound").unwrap_or(0.0))
         };
         Case {

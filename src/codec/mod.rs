@@ -2,35 +2,55 @@
 
 pub mod sleek;
 
-use crate::bound::Step;
-use crate::container::{Header, Index, Layout};
+use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::memory::filled;
 use crate::params::{Mode, Params, Profile};
 
-/// A method of compression. It owns the chunk bodies; header, index and checksums are the container's.
+/// What a codec can do.
+#[derive(Clone, Copy, Debug)]
+pub struct Capabilities {
+    /// Element types that it takes.
+    pub dtypes: &'static [DType],
+    /// Modes, each for floats; integers go with lossless alone.
+    pub modes: &'static [Mode],
+    /// The highest rank whose dimensions it makes use of; 1 if it takes every array as a line.
+    pub rank: usize,
+}
+
+/// A method of compression. It owns the chunk bodies and a section of the header; everything else is the container's.
 pub trait Codec: Sync {
-    /// The id in the stream header.
+    /// The id in the stream header; never 0, and never one that was used before.
     fn id(&self) -> u8;
-    /// The name, as the command shows it.
+    /// The name, as the command shows it and requests name it.
     fn name(&self) -> &'static str;
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+    /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked for.
+    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
+    /// Its side for the CPU.
+    fn cpu(&self) -> &dyn CpuCodec;
+}
+
+/// A codec's side for the CPU.
+pub trait CpuCodec: Sync {
     /// Compresses `src` into `dst`; returns the bytes of the stream.
     fn compress(
         &self,
         params: &Params,
-        layout: Layout,
+        layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize>;
-    /// Restores elements `first .. first + dst.len() / size` of a verified header's stream.
+    /// Restores what is `wanted` of a verified header's stream.
     fn decompress(
         &self,
         header: &Header,
         index: &Index,
-        first: u64,
+        wanted: &Wanted,
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<()>;
@@ -41,15 +61,72 @@ pub trait Codec: Sync {
 /// Every codec, in the order of their ids.
 pub static REGISTRY: [&dyn Codec; 1] = [&sleek::Sleek];
 
-fn codec(id: u8) -> Result<&'static dyn Codec> {
+/// The codec with this id.
+pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
     match REGISTRY.iter().find(|c| c.id() == id) {
         Some(c) => Ok(*c),
-        None => fail!(UnsupportedFormat, "codec {id} is not known to this library"),
+        None => fail!(UnsupportedFormat, "codec {id} is not known to this library; it knows {}", known()),
     }
 }
 
-fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
+/// The codec of this name.
+pub fn by_name(name: &str) -> Result<&'static dyn Codec> {
+    match REGISTRY.iter().find(|c| c.name() == name) {
+        Some(c) => Ok(*c),
+        None => fail!(InvalidArgument, "codec '{name}' is unknown; this library knows {}", known()),
+    }
+}
+
+/// All codecs, for messages.
+fn known() -> String {
+    let each: Vec<String> = REGISTRY.iter().map(|c| format!("{} ({})", c.id(), c.name())).collect();
+    each.join(", ")
+}
+
+/// The codec that `params` ask for, if it can do what they ask for.
+pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     params.check()?;
+    let codec = match params.codec {
+        0 => REGISTRY[0],
+        id => match REGISTRY.iter().find(|c| c.id() == id) {
+            Some(codec) => *codec,
+            None => return fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
+        },
+    };
+    let can = codec.capabilities();
+    if !can.dtypes.contains(&params.dtype) {
+        let names: Vec<_> = can.dtypes.iter().map(|t| t.name()).collect();
+        return fail!(
+            UnsupportedType,
+            "codec {} takes {}; {} was asked for",
+            codec.name(),
+            names.join(", "),
+            params.dtype.name()
+        );
+    }
+    if !can.modes.contains(&params.mode) {
+        let names: Vec<_> = can.modes.iter().map(|m| m.name()).collect();
+        return fail!(
+            InvalidArgument,
+            "codec {} has the modes {}; {} was asked for",
+            codec.name(),
+            names.join(", "),
+            params.mode.name()
+        );
+    }
+    Ok(codec)
+}
+
+/// The layout of the stream of `count` elements that `params` ask for.
+pub fn layout(params: &Params, count: u64) -> Result<Layout> {
+    let codec = chosen(params)?;
+    let dims = params.dims.of_count(count)?;
+    let missing = params.missing.of_type(params.dtype)?;
+    let shape = codec.shape(params, Shape { dims, missing, ..Shape::line(count) })?;
+    Layout::with(params.dtype, shape)
+}
+
+fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
     if !src.len().is_multiple_of(params.dtype.size()) {
         return fail!(
             InvalidArgument,
@@ -58,7 +135,7 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
             params.dtype.name()
         );
     }
-    Layout::new(params.dtype, (src.len() / params.dtype.size()) as u64)
+    layout(params, (src.len() / params.dtype.size()) as u64)
 }
 
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
@@ -74,7 +151,7 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecO
             layout.max_stream_bytes()?
         );
     }
-    codec(sleek::constants::CODEC_SLEEK)?.compress(params, layout, src, dst, options)
+    chosen(params)?.cpu().compress(params, &layout, src, dst, options)
 }
 
 /// See [`crate::compress`].
@@ -86,31 +163,27 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
-fn open(src: &[u8]) -> Result<(Header, Index<'_>)> {
+/// The verified header of a stream that ends where `src` does, and its codec.
+fn open(src: &[u8]) -> Result<(Header, &'static dyn Codec)> {
     let header = Header::read(src)?;
+    let codec = by_id(header.codec)?;
     if (src.len() as u64) > header.stream_bytes {
         return fail!(Corrupt, "{} bytes follow the end of the stream", src.len() as u64 - header.stream_bytes);
     }
-    let index = Index::new(&header, src)?;
-    Ok((header, index))
+    Ok((header, codec))
 }
 
-/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body of at
-/// least 16 bytes in `src`, so this is less than 900 times as long as `src`, whatever the header says.
+/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body in `src`,
+/// so this cannot be more than what so many bodies can restore, whatever the header says.
 pub fn raw_bytes(src: &[u8]) -> Result<usize> {
-    Ok(open(src)?.0.layout.raw_bytes as usize)
+    let (header, _) = open(src)?;
+    Index::new(&header, src)?;
+    Ok(header.layout.raw_bytes as usize)
 }
 
 /// See [`crate::decompress_into`].
 pub fn decompress_into(src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    crate::host::environment::check()?;
-    let (header, index) = open(src)?;
-    let need = header.layout.raw_bytes as usize;
-    if dst.len() < need {
-        return fail!(BufferTooSmall, "{} bytes; the array takes {need}", dst.len());
-    }
-    codec(header.codec)?.decompress(&header, &index, 0, &mut dst[..need], options)?;
-    Ok(need)
+    wanted_into(src, dst, options, |layout| Ok(Wanted::Range { first: 0, count: layout.count }))
 }
 
 /// See [`crate::decompress`].
@@ -122,17 +195,40 @@ pub fn decompress(src: &[u8]) -> Result<Vec<u8>> {
 
 /// See [`crate::decompress_range_into`]; returns the bytes written.
 pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8]) -> Result<usize> {
-    crate::host::environment::check()?;
-    let (header, index) = open(src)?;
-    let size = header.layout.dtype.size();
-    let end = first.checked_add(count as u64).filter(|end| *end <= header.layout.count);
-    let (Some(_), Some(bytes)) = (end, count.checked_mul(size)) else {
-        return fail!(OutOfRange, "{count} elements from {first} on; the array has {}", header.layout.count);
-    };
-    if dst.len() < bytes {
-        return fail!(BufferTooSmall, "{} bytes; {count} elements take {bytes}", dst.len());
+    wanted_into(src, dst, ExecOptions::threads(0), |layout| range(layout, first, count as u64))
+}
+
+/// See [`crate::decompress_box_into`]; returns the bytes written.
+pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
+    wanted_into(src, dst, ExecOptions::threads(0), |layout| {
+        Region::new(&layout.shape.dims, start, lens).map(Wanted::Region)
+    })
+}
+
+/// Elements `first .. first + count` of an array of `layout`.
+pub fn range(layout: &Layout, first: u64, count: u64) -> Result<Wanted> {
+    match first.checked_add(count).filter(|end| *end <= layout.count) {
+        Some(_) => Ok(Wanted::Range { first, count }),
+        None => fail!(OutOfRange, "{count} elements from {first} on; the array has {}", layout.count),
     }
-    codec(header.codec)?.decompress(&header, &index, first, &mut dst[..bytes], ExecOptions::threads(0))?;
+}
+
+/// Restores what `wanted` says of the stream's layout; returns the bytes written.
+fn wanted_into(
+    src: &[u8],
+    dst: &mut [u8],
+    options: ExecOptions,
+    wanted: impl FnOnce(&Layout) -> Result<Wanted>,
+) -> Result<usize> {
+    crate::host::environment::check()?;
+    let (header, codec) = open(src)?;
+    let index = Index::new(&header, src)?;
+    let wanted = wanted(&header.layout)?;
+    let bytes = wanted.count() as usize * header.layout.dtype.size();
+    if dst.len() < bytes {
+        return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
+    }
+    codec.cpu().decompress(&header, &index, &wanted, &mut dst[..bytes], options)?;
     Ok(bytes)
 }
 
@@ -165,8 +261,12 @@ pub struct Info {
     pub abs_bound: f64,
     /// Distance of neighbouring quantized values; 0 when not quantized.
     pub step: f64,
-    /// Chunks by kind: packed, raw, constant.
-    pub chunks: [u64; 3],
+    /// The array's dimensions.
+    pub dims: Dims,
+    /// Its missing values.
+    pub missing: Missing,
+    /// Chunks by kind: packed, raw, constant, masked.
+    pub chunks: [u64; 4],
     /// Subchunks of packed chunks by mode: offset, zigzag, delta, exponent map, second difference, constant.
     pub subchunks: [u64; 6],
     /// Subchunks with exceptions.
@@ -177,7 +277,7 @@ pub struct Info {
 pub fn inspect(src: &[u8]) -> Result<Info> {
     let header = Header::read(src)?;
     let index = Index::new(&header, src)?;
-    let layout = header.layout;
+    let layout = &header.layout;
     let mut info = Info {
         version: crate::container::constants::VERSION,
         codec: header.codec,
@@ -191,11 +291,13 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         bound: header.bound,
         range: header.range,
         abs_bound: header.abs_bound,
-        step: Step { w: header.step_w, j: header.step_j }.value(),
+        dims: layout.shape.dims,
+        missing: layout.shape.missing,
+        step: 0.0,
         chunks: index.kinds(),
         subchunks: [0; 6],
         patched: 0,
     };
-    codec(header.codec)?.inspect(&header, &index, &mut info)?;
+    by_id(header.codec)?.cpu().inspect(&header, &index, &mut info)?;
     Ok(info)
 }

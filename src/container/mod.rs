@@ -2,6 +2,14 @@
 
 pub mod checksum;
 pub mod constants;
-mod container;
+mod dims;
+mod header;
+mod index;
+mod layout;
+pub mod missing;
 
-pub use container::{Body, Header, Index, IndexMut, Kind, Layout};
+pub use dims::{Dims, MAX_RANK, Region, Row};
+pub use header::Header;
+pub use index::{Body, Index, IndexMut, Kind};
+pub use layout::{EntryForm, Geometry, Layout, Piece, Shape, Wanted};
+pub use missing::{Missing, MissingValue};

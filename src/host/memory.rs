@@ -21,19 +21,73 @@ pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
     }
 }
 
-/// Gives `work` `n` bytes that this thread keeps from call to call; what they hold is of no meaning.
-pub fn with_scratch<R>(n: usize, work: impl FnOnce(&mut [u8]) -> R) -> Result<R> {
-    thread_local! {
-        static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+/// A cache line of a buffer.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Buffers that a thread keeps, at most.
+const KEPT_BUFFERS: usize = 8;
+
+thread_local! {
+    static KEPT: Cell<Vec<Vec<Line>>> = const { Cell::new(Vec::new()) };
+}
+
+/// A buffer that begins where a cache line does, of the thread that made it: when it ends the thread keeps it for the next one.
+/// What is in it at first is of no meaning.
+pub struct Scratch {
+    lines: Vec<Line>,
+    len: usize,
+}
+
+impl Scratch {
+    /// Of `n` bytes.
+    pub fn new(n: usize) -> Result<Scratch> {
+        let count = n.div_ceil(64);
+        let mut kept = KEPT.try_with(Cell::take).unwrap_or_default();
+        let found = kept.iter().position(|lines| lines.len() >= count).map(|i| kept.swap_remove(i));
+        // A thread that ends keeps nothing more.
+        let _ = KEPT.try_with(|place| place.set(kept));
+        let lines = match found {
+            Some(lines) => lines,
+            None => filled(count, Line([0; 64]))?,
+        };
+        Ok(Scratch { lines, len: n })
     }
-    let mut scratch = KEPT.try_with(Cell::take).unwrap_or_default();
-    if scratch.len() < n {
-        scratch = filled(n, 0)?;
+}
+
+impl std::ops::Deref for Scratch {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: lines are arrays of bytes without anything between them, and there are enough for `len`.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
-    let result = work(&mut scratch[..n]);
-    // A thread that ends keeps nothing more.
-    let _ = KEPT.try_with(|kept| kept.set(scratch));
-    Ok(result)
+}
+
+impl std::ops::DerefMut for Scratch {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let lines = std::mem::take(&mut self.lines);
+        let _ = KEPT.try_with(|place| {
+            let mut kept = place.take();
+            // Where there is no room, or no memory for it, the smallest goes.
+            if kept.len() >= KEPT_BUFFERS {
+                let smallest = (0..kept.len()).min_by_key(|i| kept[*i].len()).unwrap_or(0);
+                kept.swap_remove(smallest);
+            }
+            if kept.try_reserve(1).is_ok() {
+                kept.push(lines);
+            }
+            place.set(kept);
+        });
+    }
 }
 
 /// The largest block that glibc ever takes from its heap, less what it adds to a block.

@@ -1,5 +1,6 @@
 //! The transforms that codecs are made of, one file each. They know no codec, no thread and no device.
 
+pub mod equal;
 pub mod quantize;
 pub mod range;
 pub mod round;

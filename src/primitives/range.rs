@@ -5,20 +5,20 @@ use super::stream;
 use super::word::Word;
 use crate::dtype::DType;
 
-/// Smallest and largest finite element other than `fill`; `None` if there is no such element or the type is no float.
-pub fn value_range(dtype: DType, big_endian: bool, fill: Option<f64>, bytes: &[u8]) -> Option<(f64, f64)> {
+/// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such element or the type is no float.
+pub fn value_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
             // SAFETY: the processor has it.
-            return unsafe { value_range_avx512(dtype, big_endian, fill, bytes) };
+            return unsafe { value_range_avx512(dtype, big_endian, fills, bytes) };
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            return unsafe { value_range_avx2(dtype, big_endian, fill, bytes) };
+            return unsafe { value_range_avx2(dtype, big_endian, fills, bytes) };
         }
     }
-    portable_range(dtype, big_endian, fill, bytes)
+    portable_range(dtype, big_endian, fills, bytes)
 }
 
 /// The range of two arrays from the range of each.
@@ -31,51 +31,51 @@ pub fn join(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> Option<(f64, f64)> 
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn value_range_avx512(dtype: DType, big_endian: bool, fill: Option<f64>, bytes: &[u8]) -> Option<(f64, f64)> {
-    portable_range(dtype, big_endian, fill, bytes)
+fn value_range_avx512(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
+    portable_range(dtype, big_endian, fills, bytes)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn value_range_avx2(dtype: DType, big_endian: bool, fill: Option<f64>, bytes: &[u8]) -> Option<(f64, f64)> {
-    portable_range(dtype, big_endian, fill, bytes)
+fn value_range_avx2(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
+    portable_range(dtype, big_endian, fills, bytes)
 }
 
 /// The range as the compiler vectorises it for the function that it is inlined into.
 #[inline(always)]
-fn portable_range(dtype: DType, big_endian: bool, fill: Option<f64>, bytes: &[u8]) -> Option<(f64, f64)> {
+fn portable_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
     match dtype {
-        DType::F32 => {
-            ordered::<4, u32, _>(bytes, big_endian, f32::NEG_INFINITY, f32::from_bits, fill.map(|f| f as f32))
-        }
-        DType::F64 => ordered::<8, u64, _>(bytes, big_endian, f64::NEG_INFINITY, f64::from_bits, fill),
+        DType::F32 => ordered::<4, u32, f32>(bytes, big_endian, f32::NEG_INFINITY, f32::from_bits, fills, |f| f as f32),
+        DType::F64 => ordered::<8, u64, f64>(bytes, big_endian, f64::NEG_INFINITY, f64::from_bits, fills, |f| f),
         DType::F16 => {
             let finite = |b: u16| if b & 0x7c00 == 0x7c00 { f32::NAN } else { widen_f16(b) };
-            ordered::<2, u16, _>(bytes, big_endian, f32::NEG_INFINITY, finite, fill.map(|f| f as f32))
+            ordered::<2, u16, f32>(bytes, big_endian, f32::NEG_INFINITY, finite, fills, |f| f as f32)
         }
         DType::BF16 => {
             let widen = |b: u16| f32::from_bits(u32::from(b) << 16);
-            ordered::<2, u16, _>(bytes, big_endian, f32::NEG_INFINITY, widen, fill.map(|f| f as f32))
+            ordered::<2, u16, f32>(bytes, big_endian, f32::NEG_INFINITY, widen, fills, |f| f as f32)
         }
         _ => None,
     }
 }
 
-/// The scan of elements in one byte order or the other, each a loop of its own.
+/// The scan of elements in one byte order or the other, with one fill value or more, each a loop of its own.
 #[inline(always)]
 fn ordered<const N: usize, W: Word, F: Float>(
     bytes: &[u8],
     big_endian: bool,
     low: F,
     float: impl Fn(W) -> F,
-    fill: Option<F>,
+    fills: &[f64],
+    narrow: impl Fn(f64) -> F,
 ) -> Option<(f64, f64)> {
-    // Without a fill value a NaN stands for it: it does not count either.
-    let fill = fill.unwrap_or(low + -low);
-    if big_endian {
-        scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), fill)
-    } else {
-        scan::<N, F>(bytes, low, |b| float(W::load(b)), fill)
+    // Where there are fewer fill values a NaN stands for them: it does not count either.
+    let fill = |k: usize| fills.get(k).map_or(low + -low, |f| narrow(*f));
+    match (big_endian, fills.len()) {
+        (true, 0 | 1) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [fill(0)]),
+        (true, _) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [0, 1, 2, 3].map(fill)),
+        (false, 0 | 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
+        (false, _) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [0, 1, 2, 3].map(fill)),
     }
 }
 
@@ -91,13 +91,18 @@ const LANES: usize = 64;
 const AHEAD: usize = 16384;
 
 #[inline(always)]
-fn scan<const N: usize, F: Float>(bytes: &[u8], low: F, float: impl Fn(&[u8; N]) -> F, fill: F) -> Option<(f64, f64)> {
+fn scan<const N: usize, F: Float>(
+    bytes: &[u8],
+    low: F,
+    float: impl Fn(&[u8; N]) -> F,
+    fills: impl IntoIterator<Item = F> + Copy,
+) -> Option<(f64, f64)> {
     let high = -low;
     let (mut min, mut max) = ([high; LANES], [low; LANES]);
     let mut step = |lane: usize, b: &[u8; N]| {
         let v = float(b);
-        // A NaN fails both comparisons; infinities and the fill value are kept out by these.
-        let counts = (v < high) & (v > low) & (v != fill);
+        // A NaN fails both comparisons; infinities and the fill values are kept out by these.
+        let counts = fills.into_iter().fold((v < high) & (v > low), |counts, fill| counts & (v != fill));
         let (least, most) = if counts { (v, v) } else { (high, low) };
         min[lane] = if least < min[lane] { least } else { min[lane] };
         max[lane] = if most > max[lane] { most } else { max[lane] };
@@ -128,13 +133,13 @@ mod tests {
     fn specials_and_fill_do_not_count() {
         let values = [3.0f32, f32::NAN, -2.0, f32::INFINITY, 1e36, f32::NEG_INFINITY, 7.5];
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        assert_eq!(value_range(DType::F32, false, Some(1e36f32.into()), &bytes), Some((-2.0, 7.5)));
-        assert_eq!(value_range(DType::F32, false, None, &bytes), Some((-2.0, f64::from(1e36f32))));
+        assert_eq!(value_range(DType::F32, false, &[1e36f32.into()], &bytes), Some((-2.0, 7.5)));
+        assert_eq!(value_range(DType::F32, false, &[], &bytes), Some((-2.0, f64::from(1e36f32))));
         let big: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
-        assert_eq!(value_range(DType::F32, true, Some(1e36), &big), Some((-2.0, 7.5)));
-        assert_eq!(value_range(DType::F64, false, None, &f64::NAN.to_le_bytes()), None);
+        assert_eq!(value_range(DType::F32, true, &[5.0, 1e36], &big), Some((-2.0, 7.5)));
+        assert_eq!(value_range(DType::F64, false, &[], &f64::NAN.to_le_bytes()), None);
         let half: Vec<u8> = [0x3c00u16, 0xc000, 0x7c00, 0x0001].iter().flat_map(|v| v.to_le_bytes()).collect();
-        assert_eq!(value_range(DType::F16, false, None, &half), Some((-2.0, 1.0)));
+        assert_eq!(value_range(DType::F16, false, &[], &half), Some((-2.0, 1.0)));
     }
 
     #[test]
@@ -150,11 +155,11 @@ mod tests {
             let counted = values.iter().filter(|v| v.is_finite() && **v != 99.0).map(|v| f64::from(*v));
             let expected = counted.map(|v| Some((v, v))).fold(None, join);
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            assert_eq!(value_range(DType::F32, false, Some(99.0), &bytes), expected, "{n}");
-            assert_eq!(portable_range(DType::F32, false, Some(99.0), &bytes), expected, "{n}");
+            assert_eq!(value_range(DType::F32, false, &[99.0], &bytes), expected, "{n}");
+            assert_eq!(portable_range(DType::F32, false, &[99.0], &bytes), expected, "{n}");
             let wide: Vec<u8> = values.iter().flat_map(|v| f64::from(*v).to_be_bytes()).collect();
-            assert_eq!(value_range(DType::F64, true, Some(99.0), &wide), expected, "{n}");
-            assert_eq!(portable_range(DType::F64, true, Some(99.0), &wide), expected, "{n}");
+            assert_eq!(value_range(DType::F64, true, &[99.0], &wide), expected, "{n}");
+            assert_eq!(portable_range(DType::F64, true, &[99.0], &wide), expected, "{n}");
         }
     }
 
@@ -162,7 +167,7 @@ mod tests {
     fn a_zero_is_positive_whatever_comes_first() {
         for zeros in [[0.0f64, -0.0], [-0.0, 0.0], [-0.0, -0.0]] {
             let bytes: Vec<u8> = zeros.iter().flat_map(|v| v.to_le_bytes()).collect();
-            let (lo, hi) = value_range(DType::F64, false, None, &bytes).unwrap();
+            let (lo, hi) = value_range(DType::F64, false, &[], &bytes).unwrap();
             assert_eq!((lo.to_bits(), hi.to_bits()), (0, 0));
         }
     }

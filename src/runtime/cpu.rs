@@ -1,7 +1,11 @@
 //! The chunk pipeline on threads: cut, encode, place; and back. Bytes do not depend on the number of threads.
 
+mod chunk;
 mod parallel;
+mod pieces;
 mod serial;
+
+use chunk::{ChunkDecoder, ChunkEncoder};
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -9,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::container::checksum::{GroupSum, TOGETHER};
 use crate::container::constants::*;
-use crate::container::{Body, Header, Index, IndexMut, Kind, Layout};
+use crate::container::missing::MAX_MISSING;
+use crate::container::{Body, Header, Index, IndexMut, Kind, Layout, Missing, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::fpu;
@@ -38,16 +43,17 @@ pub trait ChunkCodec: Sync {
     type Decoder;
     /// A thread's encoder; fails when memory is short.
     fn encoder(&self) -> Result<Self::Encoder>;
-    /// A thread's decoder.
-    fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has all that is `leaving` leave meanwhile; returns its kind and
+    /// A thread's decoder; fails when memory is short.
+    fn decoder(&self) -> Result<Self::Decoder>;
+    /// Encodes a chunk into `out` (at least `SLACK` bytes more than a chunk has), and has all that is `leaving` leave meanwhile; returns its kind and
     /// the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
+    /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
     /// written as `primitives::stream` does.
     fn decode(
         &self,
         decoder: &mut Self::Decoder,
+        c: usize,
         kind: Kind,
         body: Body,
         ahead: &[u8],
@@ -59,6 +65,8 @@ pub trait ChunkCodec: Sync {
 /// The data of a chunk.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
+    /// The number of the chunk.
+    pub chunk: usize,
     /// They and what is before them in their array.
     and_before: &'a [u8],
     len: usize,
@@ -67,9 +75,9 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Those of chunk `c` of `array`, `len` bytes.
-    fn new(array: &'a [u8], c: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
-        Data { and_before: &array[..c * CHUNK_BYTES + len], len, ahead }
+    /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
+    fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
+        Data { chunk, and_before: &array[..at + len], len, ahead }
     }
 
     /// The data alone.
@@ -91,9 +99,12 @@ fn tasks(requested: u32, bytes: usize, per_thread: usize) -> usize {
 }
 
 /// The value range of an array, each thread taking pieces of it.
-pub fn value_range(params: &Params, src: &[u8]) -> Option<(f64, f64)> {
-    const PIECE: usize = UNIT_CHUNKS * CHUNK_BYTES;
-    let of = |bytes| range::value_range(params.dtype, params.big_endian, params.fill_value, bytes);
+pub fn value_range(params: &Params, missing: &Missing, src: &[u8]) -> Option<(f64, f64)> {
+    const PIECE: usize = 128 << 10;
+    let mut fills = [0.0; MAX_MISSING];
+    fills.iter_mut().zip(missing.bits()).for_each(|(fill, bits)| *fill = params.dtype.number(*bits));
+    let fills = &fills[..missing.len()];
+    let of = |bytes| range::value_range(params.dtype, params.big_endian, fills, bytes);
     // It takes a tenth of the time of coding, so threads pay later.
     let tasks = tasks(params.threads, src.len() / 10, COMPRESSED_PER_THREAD);
     if tasks == 1 {
@@ -136,36 +147,83 @@ impl Shared {
     }
 }
 
-/// Encodes every chunk of `src` and completes `header`; returns the bytes of the stream.
+/// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the stream.
 pub fn compress<C: ChunkCodec>(
     codec: &C,
-    mut header: Header,
+    header: &mut Header,
+    section: &[u8],
     options: ExecOptions,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let layout = header.layout;
-    let bodies_at = layout.bodies_at();
+    let job = Job { codec, layout: &header.layout, big_endian: header.big_endian, src };
+    let bodies_at = job.layout.bodies_at();
     let (head, bodies) = dst.split_at_mut(bodies_at);
     let (tasks, past_caches) =
         (tasks(options.threads, src.len(), COMPRESSED_PER_THREAD), options.past_caches(src.len()));
-    let index = IndexMut::new(layout, head);
+    let index = IndexMut::new(job.layout, head);
     let end = if tasks > 1 {
-        parallel::compress(codec, index, (tasks, past_caches), src, bodies)?
+        parallel::compress(job, index, (tasks, past_caches), bodies)?
     } else {
-        serial::compress(codec, index, past_caches, src, bodies)?
+        serial::compress(job, index, past_caches, bodies)?
     };
     header.stream_bytes = (bodies_at + end) as u64;
-    header.write(dst);
+    header.write(section, dst);
     Ok(bodies_at + end)
+}
+
+/// What is to be compressed, and how.
+struct Job<'a, C> {
+    codec: &'a C,
+    layout: &'a Layout,
+    big_endian: bool,
+    src: &'a [u8],
+}
+
+impl<C> Clone for Job<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Job<'_, C> {}
+
+impl<'a, C: ChunkCodec> Job<'a, C> {
+    fn encoder(&self) -> Result<ChunkEncoder<'a, C>> {
+        ChunkEncoder::new(self.codec, self.layout, self.big_endian)
+    }
+
+    /// The data from chunk `c` on, to be fetched ahead; nothing where they do not lie together.
+    fn ahead(&self, c: usize) -> &'a [u8] {
+        if self.layout.is_linear() { self.src.get(c * self.layout.chunk_bytes()..).unwrap_or_default() } else { &[] }
+    }
 }
 
 fn too_small<T>(layout: &Layout, have: usize) -> Result<T> {
     fail!(BufferTooSmall, "{} bytes; {} are always enough", layout.bodies_at() + have, layout.max_stream_bytes()?)
 }
 
-/// Decodes elements from `first` on into `dst`. Each group is verified before any of its chunks is decoded.
+/// Decodes what is `wanted` into `dst`, in its order. Each group is verified before any of its chunks is decoded.
 pub fn decompress<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    index: &Index,
+    wanted: &Wanted,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    if dst.is_empty() {
+        return Ok(());
+    }
+    let layout = &header.layout;
+    match wanted {
+        Wanted::Range { first, .. } if layout.is_linear() => run(codec, header, index, *first, dst, options),
+        _ => pieces::decompress(codec, header, index, wanted, dst, options),
+    }
+}
+
+/// The same for elements from `first` on of an array in runs: chunks are decoded where they belong.
+fn run<C: ChunkCodec>(
     codec: &C,
     header: &Header,
     index: &Index,
@@ -173,13 +231,11 @@ pub fn decompress<C: ChunkCodec>(
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
-    if dst.is_empty() {
-        return Ok(());
-    }
-    let layout = header.layout;
+    let layout = &header.layout;
     let first_byte = first as usize * layout.dtype.size();
     let bytes = first_byte..first_byte + dst.len();
-    let groups = bytes.start / (GROUP_CHUNKS * CHUNK_BYTES)..bytes.end.div_ceil(GROUP_CHUNKS * CHUNK_BYTES);
+    let group_bytes = GROUP_CHUNKS * layout.chunk_bytes();
+    let groups = bytes.start / group_bytes..bytes.end.div_ceil(group_bytes);
     let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
     // With few groups a thread's share is less than one: verify here, then share out units.
     let mut verified = None;
@@ -192,15 +248,22 @@ pub fn decompress<C: ChunkCodec>(
         }
     }
     let past_caches = options.past_caches(dst.len());
-    let restoration =
-        Restoration { codec, index, layout, bytes, groups, dst: Shared::new(dst), past_caches, next: 0.into() };
+    let restoration = Restoration {
+        index,
+        layout,
+        chunk_bytes: layout.chunk_bytes(),
+        bytes,
+        groups,
+        dst: Shared::new(dst),
+        past_caches,
+        next: 0.into(),
+    };
     let failure = Mutex::new(None);
     pool::run(tasks, &|| {
-        let mut decoder = codec.decoder();
-        let done = match &verified {
+        let done = ChunkDecoder::new(codec, layout, header.big_endian).and_then(|mut decoder| match &verified {
             Some(chunks) => restoration.units(&mut decoder, chunks),
             None => restoration.groups(&mut decoder),
-        };
+        });
         if let Err(e) = done {
             restoration.stop();
             failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
@@ -214,10 +277,10 @@ pub fn decompress<C: ChunkCodec>(
 }
 
 /// What all threads that decompress see.
-struct Restoration<'a, C> {
-    codec: &'a C,
+struct Restoration<'a> {
     index: &'a Index<'a>,
-    layout: Layout,
+    layout: &'a Layout,
+    chunk_bytes: usize,
     /// The bytes of the array that are wanted, for which `dst` has room.
     bytes: Range<usize>,
     /// The groups that they are in.
@@ -228,7 +291,7 @@ struct Restoration<'a, C> {
     next: AtomicUsize,
 }
 
-impl<'a, C: ChunkCodec> Restoration<'a, C> {
+impl Restoration<'_> {
     fn take(&self) -> usize {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -243,7 +306,7 @@ impl<'a, C: ChunkCodec> Restoration<'a, C> {
     }
 
     /// Decodes units of `chunks`, which are verified, until none is left.
-    fn units(&self, decoder: &mut C::Decoder, chunks: &[(usize, Body)]) -> Result<()> {
+    fn units<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>, chunks: &[(usize, Body)]) -> Result<()> {
         while let Some(unit) = chunks.chunks(UNIT_CHUNKS).nth(self.take()) {
             // SAFETY: the chunks of a unit are the thread's that took it.
             unit.iter().try_for_each(|(c, body)| unsafe { self.chunk(decoder, *c, *body, &[]) })?;
@@ -252,7 +315,7 @@ impl<'a, C: ChunkCodec> Restoration<'a, C> {
     }
 
     /// Verifies and decodes groups until none is left.
-    fn groups(&self, decoder: &mut C::Decoder) -> Result<()> {
+    fn groups<C: ChunkCodec>(&self, decoder: &mut ChunkDecoder<C>) -> Result<()> {
         let Some(mut g) = self.take_group() else { return Ok(()) };
         verify(self.index, g)?;
         loop {
@@ -278,8 +341,15 @@ impl<'a, C: ChunkCodec> Restoration<'a, C> {
     ///
     /// # Safety
     /// No other thread works on chunk `c`.
-    unsafe fn chunk(&self, decoder: &mut C::Decoder, c: usize, body: Body, ahead: &[u8]) -> Result<()> {
-        let chunk = c * CHUNK_BYTES..c * CHUNK_BYTES + self.layout.chunk_raw_bytes(c);
+    unsafe fn chunk<C: ChunkCodec>(
+        &self,
+        decoder: &mut ChunkDecoder<C>,
+        c: usize,
+        body: Body,
+        ahead: &[u8],
+    ) -> Result<()> {
+        let start = c * self.chunk_bytes;
+        let chunk = start..start + self.layout.chunk_raw_bytes(c);
         let wanted = chunk.start.max(self.bytes.start)..chunk.end.min(self.bytes.end);
         if wanted.is_empty() {
             return Ok(());
@@ -288,12 +358,11 @@ impl<'a, C: ChunkCodec> Restoration<'a, C> {
         let out = unsafe { self.dst.part(wanted.start - self.bytes.start..wanted.end - self.bytes.start) };
         let kind = self.index.kind(c);
         if wanted == chunk {
-            return self.codec.decode(decoder, kind, body, ahead, out, self.past_caches);
+            return decoder.decode(c, kind, body, ahead, out, self.past_caches);
         }
-        let mut whole = [0u8; CHUNK_BYTES];
-        self.codec.decode(decoder, kind, body, ahead, &mut whole[..chunk.len()], false)?;
-        out.copy_from_slice(&whole[wanted.start - chunk.start..wanted.end - chunk.start]);
-        Ok(())
+        let size = self.layout.dtype.size();
+        let part = Wanted::Range { first: (wanted.start / size) as u64, count: (wanted.len() / size) as u64 };
+        decoder.decode_pieces(c, kind, body, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sleek::route;
-use sleek::{DType, Device, Kind, Mode, Params, Profile};
+use sleek::{DType, Device, Kind, MissingValues, Mode, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
 use crate::shim::Shim;
@@ -251,7 +251,11 @@ fn value_ranges_leave_out_what_does_not_count() {
 /// Compares a range that is measured on both paths, in either byte order, at an offset that goes with `round`.
 fn check_range(shim: &'static Shim, dtype: DType, fill: Option<f64>, round: usize, bytes: &mut [u8]) {
     let offset = [0, dtype.size(), 1, 16 - dtype.size()][round % 4];
-    let p = Params { fill_value: fill, profile: Profile::Fast, ..Params::new(dtype).with_bound(Mode::Noa, 1e-3) };
+    let p = Params {
+        missing: MissingValues::number(fill),
+        profile: Profile::Fast,
+        ..Params::new(dtype).with_bound(Mode::Noa, 1e-3)
+    };
     compare(shim, &p, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));
     swap(bytes, dtype.size());
     compare(shim, &Params { big_endian: true, ..p }, bytes, offset, &format!("offset {offset}, fill value {fill:?}"));

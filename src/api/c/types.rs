@@ -5,12 +5,11 @@
 use std::mem::{MaybeUninit, offset_of, size_of};
 
 use super::memory::not_null;
-use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::VERSION;
-use crate::container::{Header, Index, Kind as Chunk};
+use crate::container::{Dims, Header, Index, Kind as Chunk, MAX_RANK, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
-use crate::params::{Device, Mode, Params, Profile};
+use crate::params::{Device, MissingValues, Mode, Params, Profile};
 
 /// Status codes: what a function returns. A number is never reused.
 #[repr(C)]
@@ -139,7 +138,7 @@ pub struct sleek_params {
     pub bound: f64,
     /// SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
     pub range: f64,
-    /// SLEEK_NOA: with has_fill_value, a value that does not count for the range.
+    /// With has_fill_value a missing value: the element of dtype nearest to this number. See missing.
     pub fill_value: f64,
     /// 1 if fill_value is set, 0 (default) if not.
     pub has_fill_value: i32,
@@ -150,8 +149,19 @@ pub struct sleek_params {
     /// Threads to use at most; 0 (default) for the environment variable SLEEK_NUM_THREADS, else one under MPI, else one
     /// for each core. Small arrays use fewer.
     pub threads: i32,
+    /// The lengths of the array's dimensions, slowest first, whose product is the number of elements; NULL (default) with
+    /// rank 0 for one dimension. Read during the call only.
+    pub dims: *const u64,
+    /// How many dims there are, at most 32; 0 (default) for one dimension.
+    pub rank: i32,
+    /// How many of missing are set, at most 4 together with fill_value.
+    pub missing_count: i32,
+    /// Bits of elements that are no data, in the low bits: NaN, or a mark such as -9999. Each such element comes back bit for
+    /// bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA. Floating-point types only;
+    /// integers all come back anyway.
+    pub missing: [u64; 4],
     /// Zero.
-    pub reserved: [u64; 8],
+    pub reserved: [u64; 2],
 }
 
 /// What a stream holds, as sleek_inspect() tells it.
@@ -174,8 +184,8 @@ pub struct sleek_info {
     pub profile: i32,
     /// 1 if the restored elements are big-endian.
     pub big_endian: i32,
-    /// Zero.
-    pub reserved0: i32,
+    /// How many dimensions the array has; sleek_inspect_dims() tells them.
+    pub rank: i32,
     /// Elements of the array.
     pub count: u64,
     /// Bytes of the array: what sleek_decompress() writes.
@@ -194,8 +204,12 @@ pub struct sleek_info {
     pub chunks_raw: u64,
     /// Chunks of one repeated value.
     pub chunks_constant: u64,
-    /// Zero.
-    pub reserved: [u64; 6],
+    /// Chunks with missing values and other ones.
+    pub chunks_masked: u64,
+    /// How many missing values the stream names.
+    pub missing_count: u64,
+    /// Their bits.
+    pub missing: [u64; 4],
 }
 
 /// A struct of the caller larger than this is taken for an uninitialised `struct_size`.
@@ -222,7 +236,11 @@ impl sleek_params {
         big_endian: 0,
         device: sleek_device::SLEEK_AUTO as i32,
         threads: 0,
-        reserved: [0; 8],
+        dims: std::ptr::null(),
+        rank: 0,
+        missing_count: 0,
+        missing: [0; 4],
+        reserved: [0; 2],
     };
 
     /// The caller's struct; fields behind its end have their defaults.
@@ -263,28 +281,75 @@ impl sleek_params {
         own.profile = request.profile as i32;
         own.bound = request.bound;
         own.range = request.range.unwrap_or(0.0);
-        own.fill_value = request.fill_value.unwrap_or(0.0);
-        own.has_fill_value = i32::from(request.fill_value.is_some());
+        own.codec = request.codec.into();
+        (own.fill_value, own.has_fill_value, own.missing_count) = (0.0, 0, 0);
+        for value in request.missing.iter() {
+            match value {
+                MissingValue::Number(x) if own.has_fill_value == 0 => {
+                    (own.fill_value, own.has_fill_value) = (x, 1);
+                }
+                MissingValue::Bits(bits) => {
+                    own.missing[own.missing_count as usize] = bits;
+                    own.missing_count += 1;
+                }
+                MissingValue::Number(x) => {
+                    return fail!(
+                        InvalidArgument,
+                        "a second missing value, {x}, in words: name it by its bits, or set missing"
+                    );
+                }
+            }
+        }
         // SAFETY: as above, and writable.
         unsafe { params.write_unaligned(own) };
         Ok(())
     }
 
-    fn resolve(&self) -> Result<Params> {
-        let codec = code("codec", self.codec)?;
-        if codec != sleek_codec::SLEEK_CODEC_DEFAULT as u32 && codec != u32::from(CODEC_SLEEK) {
-            return fail!(InvalidArgument, "codec {codec} is unknown; 0 default, {CODEC_SLEEK} SLEEK");
+    fn missing(&self) -> Result<MissingValues> {
+        let fill = flag("has_fill_value", self.has_fill_value)?.then_some(self.fill_value);
+        let mut missing = MissingValues::number(fill);
+        let count = code("missing_count", self.missing_count)? as usize;
+        let Some(bits) = self.missing.get(..count) else {
+            return fail!(InvalidArgument, "missing_count {count}; at most {} are possible", self.missing.len());
+        };
+        bits.iter().try_for_each(|bits| missing.push(MissingValue::Bits(*bits)))?;
+        Ok(missing)
+    }
+
+    fn dims(&self) -> Result<Dims> {
+        let rank = code("rank", self.rank)? as usize;
+        if rank == 0 {
+            return Ok(Dims::NONE);
         }
+        if rank > MAX_RANK {
+            return fail!(InvalidArgument, "rank {rank}; 0 to {MAX_RANK} dimensions are possible");
+        }
+        not_null("dims", self.dims)?;
+        let mut lens = [0; MAX_RANK];
+        for (k, len) in lens[..rank].iter_mut().enumerate() {
+            // SAFETY: `rank` numbers are there by the contract of every function that reads the struct; maybe unaligned.
+            *len = unsafe { self.dims.add(k).read_unaligned() };
+        }
+        Dims::new(&lens[..rank])
+    }
+
+    fn resolve(&self) -> Result<Params> {
         if self.reserved.iter().any(|r| *r != 0) {
             return fail!(InvalidArgument, "reserved fields of sleek_params are set; call sleek_params_init first");
         }
+        let codec = code("codec", self.codec)?;
+        let Ok(codec) = u8::try_from(codec) else {
+            return fail!(InvalidArgument, "codec {codec} is unknown; 0 default, or a codec's number");
+        };
         Ok(Params {
+            codec,
+            missing: self.missing()?,
+            dims: self.dims()?,
             dtype: DType::from_code(code("dtype", self.dtype)?)?,
             mode: Mode::from_code(code("mode", self.mode)?)?,
             bound: self.bound,
             profile: Profile::from_code(code("profile", self.profile)?)?,
             range: (self.range != 0.0).then_some(self.range),
-            fill_value: flag("has_fill_value", self.has_fill_value)?.then_some(self.fill_value),
             big_endian: flag("big_endian", self.big_endian)?,
             device: Device::from_code(code("device", self.device)?)?,
             threads: code("threads", self.threads)?,
@@ -295,8 +360,10 @@ impl sleek_params {
 impl sleek_info {
     /// What header and index say. [`crate::inspect`] tells more, but has to visit every chunk.
     pub fn new(header: &Header, index: &Index) -> Result<sleek_info> {
-        let layout = header.layout;
+        let layout = &header.layout;
         let chunks = index.kinds();
+        let mut missing = [0; 4];
+        missing[..layout.shape.missing.len()].copy_from_slice(layout.shape.missing.bits());
         Ok(sleek_info {
             struct_size: size_of::<sleek_info>(),
             format_version: VERSION.into(),
@@ -306,7 +373,7 @@ impl sleek_info {
             mode: header.mode as i32,
             profile: header.profile as i32,
             big_endian: header.big_endian.into(),
-            reserved0: 0,
+            rank: layout.shape.dims.rank() as i32,
             count: layout.count,
             raw_bytes: layout.raw_bytes,
             stream_bytes: header.stream_bytes,
@@ -316,7 +383,9 @@ impl sleek_info {
             chunks_packed: chunks[Chunk::Packed as usize],
             chunks_raw: chunks[Chunk::Raw as usize],
             chunks_constant: chunks[Chunk::Constant as usize],
-            reserved: [0; 6],
+            chunks_masked: chunks[Chunk::Masked as usize],
+            missing_count: layout.shape.missing.len() as u64,
+            missing,
         })
     }
 
@@ -395,4 +464,7 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
     UnsupportedFormat = SLEEK_E_UNSUPPORTED_FORMAT, Truncated = SLEEK_E_TRUNCATED, Corrupt = SLEEK_E_CORRUPT,
     OutOfMemory = SLEEK_E_OUT_OF_MEMORY, Device = SLEEK_E_DEVICE, OutOfRange = SLEEK_E_OUT_OF_RANGE,
     Hdf5 = SLEEK_E_HDF5, Internal = SLEEK_E_INTERNAL);
-const _: () = assert!(sleek_status::SLEEK_OK as i32 == 0 && sleek_codec::SLEEK_CODEC_SLEEK as u8 == CODEC_SLEEK);
+const _: () = assert!(
+    sleek_status::SLEEK_OK as i32 == 0
+        && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
+);

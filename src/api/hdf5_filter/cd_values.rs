@@ -5,7 +5,7 @@
 
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::params::{Mode, Params, Profile};
+use crate::params::{MissingValues, Mode, Params, Profile};
 use crate::text;
 
 /// The first word: the version of this layout.
@@ -80,7 +80,11 @@ impl CdValues {
         Some(Params {
             dtype: element.dtype,
             big_endian: element.big_endian,
-            fill_value: self.request.fill_value.or(element.fill_value),
+            missing: if self.request.missing.is_empty() {
+                MissingValues::number(element.fill_value)
+            } else {
+                self.request.missing
+            },
             ..self.request.clone()
         })
     }
@@ -91,10 +95,10 @@ impl CdValues {
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
     let options =
-        params.profile as u32 | flag(params.range.is_some(), HAS_RANGE) | flag(params.fill_value.is_some(), HAS_FILL);
+        params.profile as u32 | flag(params.range.is_some(), HAS_RANGE) | flag(!params.missing.is_empty(), HAS_FILL);
     let [low, high] = words_of(params.bound.to_bits());
     let mut words = vec![LAYOUT, params.mode as u32, low, high, options];
-    for value in [params.range, params.fill_value].into_iter().flatten() {
+    for value in [params.range, params.fill_number()].into_iter().flatten() {
         words.extend(words_of(value.to_bits()));
     }
     words
@@ -178,7 +182,7 @@ impl Reader<'_> {
             params.range = Some(self.f64()?);
         }
         if options & HAS_FILL != 0 {
-            params.fill_value = Some(self.f64()?);
+            params.missing = MissingValues::number(Some(self.f64()?));
         }
         Ok(params)
     }
@@ -205,8 +209,12 @@ mod tests {
     use crate::error::Kind;
 
     fn long(mode: Mode, bound: f64) -> CdValues {
-        let request =
-            Params { range: Some(7.5), fill_value: Some(1e36), profile: Profile::Fast, ..Params::new(DType::F32) };
+        let request = Params {
+            range: Some(7.5),
+            missing: MissingValues::number(Some(1e36)),
+            profile: Profile::Fast,
+            ..Params::new(DType::F32)
+        };
         let element =
             Element { dtype: DType::F64, big_endian: true, fill_value: Some(-9999.0), chunk: vec![100, 1 << 33] };
         CdValues { request: request.with_bound(mode, bound), element: Some(element) }
@@ -265,10 +273,10 @@ mod tests {
     #[test]
     fn the_users_fill_value_comes_before_the_datasets() {
         let mut values = long(Mode::Noa, 1e-3);
-        assert_eq!(values.params().unwrap().fill_value, Some(1e36));
-        values.request.fill_value = None;
+        assert_eq!(values.params().unwrap().fill_number(), Some(1e36));
+        values.request.missing = MissingValues::default();
         let params = values.params().unwrap();
-        assert_eq!((params.fill_value, params.dtype, params.big_endian), (Some(-9999.0), DType::F64, true));
+        assert_eq!((params.fill_number(), params.dtype, params.big_endian), (Some(-9999.0), DType::F64, true));
     }
 
     #[test]

@@ -78,7 +78,7 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
             stored.what
         );
     }
-    let needs_fill = request.mode == Mode::Noa && request.range.is_none() && request.fill_value.is_none();
+    let needs_fill = request.mode == Mode::Noa && request.range.is_none() && request.missing.is_empty();
     let element = Element {
         // Behind another filter the bytes are no elements any more.
         dtype: if ours.preceded { DType::U8 } else { stored.dtype },

@@ -46,9 +46,10 @@ pub struct Quality {
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     range: Option<f64>,
-    /// With --noa: a fill value, which like NaN and infinities does not count for the value range
+    /// A missing value, such as -9999, or its bits, such as 0x7fc00000: it comes back exactly and does not count for the
+    /// value range; up to four times
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
-    fill: Option<f64>,
+    fill: Vec<String>,
 }
 
 impl Quality {
@@ -60,16 +61,17 @@ impl Quality {
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
-        for (name, value) in [("range", self.range), ("fill", self.fill)] {
-            if let (Some(v), true) = (value, mode != Mode::Noa) {
-                let v = number(v);
-                return Err(format!("--{name} {v} goes with --noa, not with --{}", mode.name()));
-            }
+        if let (Some(range), true) = (self.range, mode != Mode::Noa) {
+            return Err(format!("--range {} goes with --noa, not with --{}", number(range), mode.name()));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
         params.profile = if self.profile == Profile::Fast.name() { Profile::Fast } else { Profile::Adaptive };
         params.range = self.range;
-        params.fill_value = self.fill;
+        for value in &self.fill {
+            let value = sleek::text::missing(&format!("--fill {value}"), Some(value)).map_err(|e| e.to_string())?;
+            params.missing.push(value).map_err(|e| e.to_string())?;
+        }
+        params.missing.of_type(dtype).map_err(|e| e.to_string())?;
         params.check().map_err(|e| e.to_string())?;
         Ok(params)
     }

@@ -96,13 +96,14 @@ fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Opti
             input.name
         ));
     };
+    let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     let mut progress = Progress::new("measuring", Some(total), args.verbosity.quiet);
     let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
     pipeline::run(
         |block| Ok(input.fill(block, args.frame_bytes)? > 0),
         |block, _| {
             let data = block.data();
-            if let Some((l, h)) = value_range(params.dtype, params.big_endian, params.fill_value, data) {
+            if let Some((l, h)) = value_range(params.dtype, params.big_endian, &fills, data) {
                 (lo, hi) = (lo.min(l), hi.max(h));
             }
             progress.add(data.len() as u64);

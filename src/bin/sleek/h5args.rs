@@ -67,7 +67,7 @@ fn print(params: &Params, words: &[u32]) {
 /// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and `--fill`, for
 /// which they have no arguments.
 fn print_convenience(params: &Params) {
-    let (c, fortran) = match params.profile == Profile::Fast || params.fill_value.is_some() {
+    let (c, fortran) = match params.profile == Profile::Fast || !params.missing.is_empty() {
         true => calls_in_words(params),
         false => calls(params),
     };
@@ -98,7 +98,7 @@ fn python(params: &Params) -> String {
         Mode::Lossless => "lossless=True".to_string(),
         mode => format!("{}={:e}", mode.name(), params.bound),
     };
-    let optional = [("range", params.range), ("fill", params.fill_value)];
+    let optional = [("range", params.range), ("fill", params.fill_number())];
     let given = optional.into_iter().filter_map(|(name, value)| Some(format!("{name}={:e}", value?)));
     let profile = (params.profile == Profile::Fast).then(|| format!("profile=\"{}\"", params.profile.name()));
     std::iter::once(bound).chain(given).chain(profile).collect::<Vec<_>>().join(", ")

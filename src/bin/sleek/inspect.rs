@@ -13,7 +13,7 @@ use crate::io::{Block, Input, say};
 use crate::progress::{bytes, number, ratio};
 
 /// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
-const CHUNKS: [&str; 3] = ["packed", "raw", "constant"];
+const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
 const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
 
 /// Show what a compressed file holds and how, without restoring it

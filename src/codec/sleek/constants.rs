@@ -1,6 +1,6 @@
 //! Every number of SLEEK's chunks. The CUDA sources take theirs from here (`kernels/format.h` is generated).
 
-use crate::container::constants::CHUNK_BYTES;
+use crate::container::constants::{ALIGN, CHUNK_BYTES};
 
 /// Bytes of data in a subchunk.
 pub const SUBCHUNK_BYTES: usize = 512;
@@ -20,3 +20,7 @@ pub const QUARTER: usize = SUBCHUNKS / 4;
 pub const MODE_SAMPLE: usize = 32;
 /// Where the choice of a width does, the last of each so many.
 pub const SAMPLE: usize = 4;
+/// Bits of an index entry that the size of a body of SLEEK can have; the kernels use the ones above for themselves.
+pub const ENTRY_UNITS_MASK: u16 = 0x07ff;
+
+const _: () = assert!(CHUNK_BYTES / ALIGN <= ENTRY_UNITS_MASK as usize);

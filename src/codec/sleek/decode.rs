@@ -1,6 +1,5 @@
 //! A chunk's body back to its data.
 
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::constants::*;
@@ -12,6 +11,7 @@ use crate::codec::sleek::simd::{READ_SLACK, Simd, SimdLevel, subchunk_of};
 use crate::container::constants::*;
 use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
+use crate::host::memory::Scratch;
 use crate::primitives::quantize::{self, Element, Quantizer};
 use crate::primitives::stream::{Ahead, Line};
 use crate::primitives::word::Word;
@@ -43,7 +43,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     let subchunks = if out.len().is_multiple_of(SUBCHUNK_BYTES) {
         out.as_chunks_mut().0
     } else {
-        let data = apart.insert(spare.data.write([[0; SUBCHUNK_BYTES]; SUBCHUNKS]));
+        let data = apart.insert(spare.data.as_chunks_mut().0);
         &mut data[..out.len().div_ceil(SUBCHUNK_BYTES)]
     };
     let size = size_of::<E::Word>();
@@ -167,18 +167,18 @@ impl<X: Word, const S: usize, const N: usize> Codes<X, S, N> {
     }
 }
 
-/// Takes what cannot be where it belongs; nothing is in it before.
+/// Takes what cannot be where it belongs. What is in it before is of no meaning.
 pub struct Spare {
     /// A body that is too close to the end of the stream.
-    body: MaybeUninit<[u8; CHUNK_BYTES + READ_SLACK]>,
+    body: Scratch,
     /// The data of a chunk that ends within a subchunk.
-    data: MaybeUninit<[[u8; SUBCHUNK_BYTES]; SUBCHUNKS]>,
+    data: Scratch,
 }
 
 impl Spare {
-    /// Empty.
-    pub fn new() -> Spare {
-        Spare { body: MaybeUninit::uninit(), data: MaybeUninit::uninit() }
+    /// Fails when memory is short.
+    pub fn new() -> Result<Spare> {
+        Ok(Spare { body: Scratch::new(CHUNK_BYTES + READ_SLACK)?, data: Scratch::new(CHUNK_BYTES)? })
     }
 }
 
@@ -189,7 +189,7 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
     kind: Kind,
     body: Body<'a>,
     raw_bytes: usize,
-    spare: &'a mut MaybeUninit<[u8; CHUNK_BYTES + READ_SLACK]>,
+    spare: &'a mut [u8],
     parts: &mut Parts<E::Word>,
 ) -> Result<Content<'a>> {
     let (body, readable) = (body.bytes(), body.and_rest);
@@ -204,7 +204,6 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
             let readable = if readable.len() >= body.len() + READ_SLACK {
                 readable
             } else {
-                let spare = spare.write([0; CHUNK_BYTES + READ_SLACK]);
                 spare[..body.len()].copy_from_slice(body);
                 spare
             };
@@ -212,6 +211,7 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
             parts.check_domain::<E>(plan)?;
             Ok(Content::Packed(readable))
         }
+        Kind::Masked => fail!(Internal, "the runtime takes planes off before it asks a codec"),
     }
 }
 

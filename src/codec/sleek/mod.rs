@@ -16,13 +16,14 @@ pub use plan::Plan;
 
 use std::cell::Cell;
 
-use super::{Codec, Info};
+use super::{Capabilities, Codec, CpuCodec, Info};
 use crate::codec::sleek::format::{Special, SubMode};
-use crate::container::{Body, Header, Index, Kind, Layout};
+use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::params::Params;
+use crate::params::{Mode, Params};
 use crate::primitives::stream::Leaving;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use constants::CODEC_SLEEK;
@@ -39,32 +40,48 @@ impl Codec for Sleek {
         "sleek"
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: 1 }
+    }
+
+    /// An array is a line of runs of 16 KiB, whatever its dimensions.
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        Ok(shape)
+    }
+
+    fn cpu(&self) -> &dyn CpuCodec {
+        self
+    }
+}
+
+impl CpuCodec for Sleek {
     fn compress(
         &self,
         params: &Params,
-        layout: Layout,
+        layout: &Layout,
         src: &[u8],
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        let (plan, header) = Plan::for_encoding(params, layout, src);
-        cpu::compress(&Chunks { plan, isa: Isa::best() }, header, options, src, dst)
+        let (plan, mut header) = Plan::for_encoding(params, layout, src);
+        cpu::compress(&Chunks { plan, isa: Isa::best() }, &mut header, &[], options, src, dst)
     }
 
     fn decompress(
         &self,
         header: &Header,
         index: &Index,
-        first: u64,
+        wanted: &Wanted,
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<()> {
         let chunks = Chunks { plan: Plan::for_decoding(header)?, isa: Isa::best() };
-        cpu::decompress(&chunks, header, index, first, dst, options)
+        cpu::decompress(&chunks, header, index, wanted, dst, options)
     }
 
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()> {
         let plan = Plan::for_decoding(header)?;
+        info.step = plan.quantizer.as_ref().map_or(0.0, |q| q.step.value());
         for g in 0..header.layout.groups {
             for (c, body) in index.bodies(g) {
                 if index.kind(c) == Kind::Packed {
@@ -117,8 +134,8 @@ impl ChunkCodec for Chunks {
         Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
     }
 
-    fn decoder(&self) -> Decoder {
-        Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new() }
+    fn decoder(&self) -> Result<Decoder> {
+        Ok(Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new()? })
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize) {
@@ -128,6 +145,7 @@ impl ChunkCodec for Chunks {
     fn decode(
         &self,
         decoder: &mut Decoder,
+        _: usize,
         kind: Kind,
         body: Body,
         ahead: &[u8],

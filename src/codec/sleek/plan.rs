@@ -25,14 +25,20 @@ pub struct Plan {
     pub profile: Profile,
 }
 
+/// The four bytes of the header that are SLEEK's: the quantizer's step.
+fn word_of(step: Step) -> [u8; 4] {
+    let [j0, j1] = step.j.to_le_bytes();
+    [j0, j1, step.w, 0]
+}
+
 impl Plan {
     /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its length.
-    pub fn for_encoding(params: &Params, layout: Layout, src: &[u8]) -> (Plan, Header) {
+    pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> (Plan, Header) {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
         let (abs, range) = match params.mode {
             Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => bound::noa(params, || cpu::value_range(params, src)),
+            Mode::Noa => bound::noa(params, || cpu::value_range(params, &layout.shape.missing, src)),
             Mode::Lossless | Mode::Rel => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);
@@ -41,14 +47,13 @@ impl Plan {
             .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
             .filter(|keep| *keep < mantissa);
         let header = Header {
-            layout,
+            layout: *layout,
             codec: CODEC_SLEEK,
             mode: params.mode,
             profile: params.profile,
             big_endian: params.big_endian,
             more: false,
-            step_w: step.map_or(0, |s| s.w),
-            step_j: step.map_or(0, |s| s.j),
+            word: step.map_or([0; 4], word_of),
             bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
             range,
             abs_bound: if step.is_some() { abs } else { 0.0 },
@@ -62,7 +67,11 @@ impl Plan {
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
         let dtype = header.layout.dtype;
-        let step = Step { w: header.step_w, j: header.step_j };
+        let [j0, j1, w, zero] = header.word;
+        if zero != 0 {
+            return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");
+        }
+        let step = Step { w, j: i16::from_le_bytes([j0, j1]) };
         let legal = match step.w {
             0 => step.j == 0,
             4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),

@@ -4,12 +4,12 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChunkCodec, Data, SLACK, Shared, UNIT_CHUNKS, too_small};
+use super::{ChunkCodec, ChunkEncoder, Job, SLACK, Shared, UNIT_CHUNKS, too_small};
 use crate::container::checksum;
 use crate::container::constants::*;
-use crate::container::{IndexMut, Kind, Layout};
+use crate::container::{IndexMut, Kind};
 use crate::error::{Result, fail};
-use crate::host::memory::{filled, with_scratch};
+use crate::host::memory::{Scratch, filled};
 use crate::host::pool;
 use crate::primitives::stream;
 use crate::primitives::stream::Leaving;
@@ -17,20 +17,17 @@ use crate::primitives::stream::Leaving;
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as the slowest.
 const UNITS_KEPT: usize = 4;
 
-/// Encodes every chunk of `src` with up to `tasks` threads; returns the bytes of all bodies.
+/// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies.
 pub fn compress<C: ChunkCodec>(
-    codec: &C,
+    job: Job<C>,
     mut index: IndexMut,
     (tasks, past_caches): (usize, bool),
-    src: &[u8],
     bodies: &mut [u8],
 ) -> Result<usize> {
-    let layout = index.layout();
+    let layout = job.layout;
     let n = layout.chunks.div_ceil(UNIT_CHUNKS);
-    let mut job = Job {
-        codec,
-        layout,
-        src,
+    let mut work = Work {
+        job,
         bodies: Shared::new(bodies),
         past_caches,
         next: AtomicUsize::new(0),
@@ -39,22 +36,22 @@ pub fn compress<C: ChunkCodec>(
         failed: AtomicBool::new(false),
     };
     pool::run(tasks, &|| {
-        let _alarm = Alarm(&job.failed);
-        let Ok(mut encoder) = codec.encoder() else { return };
+        let _alarm = Alarm(&work.failed);
         // A thread that finds no memory leaves the work to the others.
-        let room = UNITS_KEPT * UNIT_CHUNKS * CHUNK_BYTES + SLACK;
-        let _ = with_scratch(room, |scratch| job.work(&mut encoder, scratch));
-        if job.past_caches {
+        let room = UNITS_KEPT * UNIT_CHUNKS * layout.chunk_bytes() + SLACK;
+        let (Ok(mut encoder), Ok(mut scratch)) = (job.encoder(), Scratch::new(room)) else { return };
+        work.work(&mut encoder, &mut scratch);
+        if work.past_caches {
             stream::fence();
         }
     });
-    if *job.placed.get_mut() < n {
+    if *work.placed.get_mut() < n {
         return fail!(OutOfMemory, "none of {tasks} threads could allocate its buffers");
     }
-    let units = job.units.get_mut().unwrap_or_else(PoisonError::into_inner);
+    let units = work.units.get_mut().unwrap_or_else(PoisonError::into_inner);
     let end = units.iter().flatten().last().map_or(0, |unit| unit.end);
-    if end > job.bodies.len {
-        return too_small(&layout, job.bodies.len);
+    if end > work.bodies.len {
+        return too_small(layout, work.bodies.len);
     }
     enter(&mut index, units);
     Ok(end)
@@ -63,7 +60,7 @@ pub fn compress<C: ChunkCodec>(
 /// What a unit of chunks came to.
 #[derive(Clone, Copy)]
 struct Unit {
-    chunks: [(Kind, u16); UNIT_CHUNKS],
+    chunks: [(Kind, u32); UNIT_CHUNKS],
     checksum: u64,
     bytes: usize,
     /// Where it ends in the bodies, once it is placed.
@@ -71,10 +68,8 @@ struct Unit {
 }
 
 /// What all threads see.
-struct Job<'a, C> {
-    codec: &'a C,
-    layout: Layout,
-    src: &'a [u8],
+struct Work<'a, C> {
+    job: Job<'a, C>,
     bodies: Shared,
     past_caches: bool,
     /// The next unit to take.
@@ -86,13 +81,13 @@ struct Job<'a, C> {
     failed: AtomicBool,
 }
 
-impl<C: ChunkCodec> Job<'_, C> {
+impl<C: ChunkCodec> Work<'_, C> {
     fn units(&self) -> MutexGuard<'_, Vec<Option<Unit>>> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What each thread does.
-    fn work(&self, encoder: &mut C::Encoder, scratch: &mut [u8]) {
+    fn work(&self, encoder: &mut ChunkEncoder<C>, scratch: &mut [u8]) {
         let n = self.units().len();
         let (mut kept, mut count, mut used) = ([(0, 0); UNITS_KEPT], 0, 0);
         loop {
@@ -116,19 +111,17 @@ impl<C: ChunkCodec> Job<'_, C> {
     }
 
     /// Encodes unit `u` and enters it; returns its bytes.
-    fn encode_unit(&self, encoder: &mut C::Encoder, u: usize, scratch: &mut [u8]) -> usize {
+    fn encode_unit(&self, encoder: &mut ChunkEncoder<C>, u: usize, scratch: &mut [u8]) -> usize {
         let mut unit = Unit { chunks: [(Kind::Packed, 0); UNIT_CHUNKS], checksum: 0, bytes: 0, end: 0 };
-        let chunks = u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(self.layout.chunks);
+        let chunks = u * UNIT_CHUNKS..((u + 1) * UNIT_CHUNKS).min(self.job.layout.chunks);
         for c in chunks.clone() {
             // Behind the unit's last chunk comes what nobody has taken yet.
             let then = if c + 1 < chunks.end { c + 1 } else { self.next.load(Ordering::Relaxed) * UNIT_CHUNKS };
-            let ahead = self.src.get(then * CHUNK_BYTES..).unwrap_or_default();
-            let data = Data::new(self.src, c, self.layout.chunk_raw_bytes(c), ahead);
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = self.codec.encode(encoder, data, Leaving::nothing(), out);
+            let (kind, bytes) = encoder.encode(self.job.src, c, self.job.ahead(then), Leaving::nothing(), out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
-            unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u16);
+            unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u32);
             unit.bytes += bytes;
         }
         self.enter(u, unit);

@@ -1,27 +1,24 @@
 //! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is encoded.
 
-use super::{ChunkCodec, Data, SLACK, too_small};
+use super::{ChunkCodec, Job, SLACK, too_small};
 use crate::container::IndexMut;
 use crate::container::checksum;
 use crate::container::constants::*;
 use crate::error::Result;
-use crate::primitives::stream::{self, Leaving, Line, bytes, bytes_of};
+use crate::host::memory::Scratch;
+use crate::primitives::stream::{self, Leaving};
 
-/// Encodes every chunk of `src`; returns the bytes of all bodies.
-pub fn compress<C: ChunkCodec>(
-    codec: &C,
-    index: IndexMut,
-    past_caches: bool,
-    src: &[u8],
-    bodies: &mut [u8],
-) -> Result<usize> {
+/// Encodes every chunk; returns the bytes of all bodies.
+pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, bodies: &mut [u8]) -> Result<usize> {
+    let (room, body) = (bodies.len(), job.layout.chunk_bytes() + SLACK);
     if past_caches {
-        let done = encode_all(codec, index, src, bodies.len(), &mut Staged::new(bodies));
+        let mut stages = [Scratch::new(stage_bytes(body))?, Scratch::new(stage_bytes(body))?];
+        let done = encode_all(job, index, room, &mut Staged::new(bodies, &mut stages));
         // After an error too: a copy still under way must not land on what the caller writes next.
         stream::fence();
         done
     } else {
-        encode_all(codec, index, src, bodies.len(), &mut Direct::new(bodies))
+        encode_all(job, index, room, &mut Direct { rest: bodies, spare: &mut Scratch::new(body)? })
     }
 }
 
@@ -35,27 +32,19 @@ trait Place {
     fn finish(&mut self);
 }
 
-/// Encodes every chunk of `src` to its `place`, which has `room`.
-fn encode_all<C: ChunkCodec>(
-    codec: &C,
-    mut index: IndexMut,
-    src: &[u8],
-    room: usize,
-    place: &mut impl Place,
-) -> Result<usize> {
-    let layout = index.layout();
-    let mut encoder = codec.encoder()?;
+/// Encodes every chunk to its `place`, which has `room`.
+fn encode_all<C: ChunkCodec>(job: Job<C>, mut index: IndexMut, room: usize, place: &mut impl Place) -> Result<usize> {
+    let layout = job.layout;
+    let mut encoder = job.encoder()?;
     let mut at = 0;
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
-            let ahead = src.get((c + 1) * CHUNK_BYTES..).unwrap_or_default();
-            let data = Data::new(src, c, layout.chunk_raw_bytes(c), ahead);
             let (out, leaving) = place.next();
-            let (kind, bytes) = codec.encode(&mut encoder, data, leaving, out);
+            let (kind, bytes) = encoder.encode(job.src, c, job.ahead(c + 1), leaving, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !place.take(bytes) {
-                return too_small(&layout, room);
+                return too_small(layout, room);
             }
             index.set_chunk(c, kind, bytes);
             at += bytes;
@@ -70,14 +59,10 @@ fn encode_all<C: ChunkCodec>(
 struct Direct<'a> {
     /// The room that is left.
     rest: &'a mut [u8],
-    spare: [u8; CHUNK_BYTES + SLACK],
+    spare: &'a mut [u8],
 }
 
-impl<'a> Direct<'a> {
-    fn new(bodies: &'a mut [u8]) -> Self {
-        Direct { rest: bodies, spare: [0; CHUNK_BYTES + SLACK] }
-    }
-
+impl Direct<'_> {
     fn has_room_to_spare(&self) -> bool {
         self.rest.len() >= self.spare.len()
     }
@@ -101,8 +86,10 @@ impl Place for Direct<'_> {
     fn finish(&mut self) {}
 }
 
-/// Lines for a body that begins anywhere in the first one.
-const STAGE_LINES: usize = (CHUNK_BYTES + SLACK).div_ceil(64) + 1;
+/// Whole lines for a body of `bytes` that begins anywhere in the first one.
+fn stage_bytes(bytes: usize) -> usize {
+    (bytes.div_ceil(64) + 1) * 64
+}
 
 /// Bodies are encoded in two stages by turns, since an encoder's stores would have memory read that nobody needs. From one whole lines leave while the
 /// next body is encoded in the other, behind what the last line had.
@@ -110,7 +97,7 @@ struct Staged<'a> {
     /// The room that is left behind what has left.
     rest: &'a mut [u8],
     /// The one that was encoded in last, and the other; each begins where a line does.
-    stages: [[Line; STAGE_LINES]; 2],
+    stages: &'a mut [Scratch; 2],
     last: usize,
     /// Bytes before the bodies in the last one's first line, which are not theirs: only in the line that the first body begins in.
     before: usize,
@@ -119,26 +106,26 @@ struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
-    fn new(bodies: &'a mut [u8]) -> Self {
+    fn new(bodies: &'a mut [u8], stages: &'a mut [Scratch; 2]) -> Self {
         let before = bodies.as_ptr().addr() % 64;
-        Staged { rest: bodies, stages: [[Line::ZERO; STAGE_LINES]; 2], last: 0, before, used: before }
+        Staged { rest: bodies, stages, last: 0, before, used: before }
     }
 }
 
 impl Place for Staged<'_> {
     fn next(&mut self) -> (&mut [u8], Leaving<'_>) {
-        let [a, b] = &mut self.stages;
+        let [a, b] = &mut *self.stages;
         let (last, this) = if self.last == 0 { (a, b) } else { (b, a) };
         self.last = 1 - self.last;
-        let lines = self.used / 64;
-        this[0] = last[lines];
+        let whole = self.used / 64 * 64;
+        this[..64].copy_from_slice(&last[whole..whole + 64]);
         self.used %= 64;
-        if lines == 0 {
-            return (&mut bytes_of(this)[self.used..], Leaving::nothing());
+        if whole == 0 {
+            return (&mut this[self.used..], Leaving::nothing());
         }
-        let whole = &bytes(&last[..lines])[std::mem::take(&mut self.before)..];
+        let whole = &last[std::mem::take(&mut self.before)..whole];
         let place = self.rest.split_off_mut(..whole.len()).expect("room for what was taken");
-        (&mut bytes_of(this)[self.used..], Leaving::new(whole, place))
+        (&mut this[self.used..], Leaving::new(whole, place))
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -147,7 +134,7 @@ impl Place for Staged<'_> {
     }
 
     fn finish(&mut self) {
-        let last = &bytes(&self.stages[self.last])[self.before..self.used];
+        let last = &self.stages[self.last][self.before..self.used];
         stream::copy(last, &mut self.rest[..last.len()]);
     }
 }

@@ -7,7 +7,10 @@ use std::ffi::c_void;
 
 use super::driver::Session;
 use super::module::{Batch, LISTED, ListArgs, Module, Slot};
-use super::{Layout, async_ordinal, compressor, enqueue_compress, enqueue_decompress, is_aligned, module};
+use super::{
+    Layout, async_ordinal, compressor, demand_kernels, enqueue_compress, enqueue_decompress, is_aligned, module,
+};
+use crate::codec;
 use crate::container::constants::ALIGN;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -38,11 +41,12 @@ pub unsafe fn compress_async(
 ) -> Result<()> {
     params.check()?;
     let Some(first) = items.first() else { return Ok(()) };
-    let mut largest = Layout::new(params.dtype, 0)?;
+    let mut largest = codec::layout(params, 0)?;
     let mut chunks = Vec::new();
     reserve(&mut chunks, items.len())?;
     for (i, item) in items.iter().enumerate() {
-        let layout = Layout::new(params.dtype, item.count)?;
+        let layout = codec::layout(params, item.count)?;
+        demand_kernels(&layout)?;
         if item.bytes < layout.bodies_at() as u64 {
             return fail!(
                 BufferTooSmall,

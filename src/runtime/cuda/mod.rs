@@ -11,6 +11,7 @@ pub(crate) mod module;
 use std::ffi::c_void;
 
 use crate::bound;
+use crate::codec;
 use crate::container::constants::*;
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
@@ -97,13 +98,13 @@ unsafe fn enqueue_compress(
         batch,
         bound: params.bound,
         range: params.range.unwrap_or(0.0),
-        fill: params.fill_value.unwrap_or(0.0),
+        fill: params.fill_number().unwrap_or(0.0),
         dtype: params.dtype as u32,
         mode: params.mode as u32,
         fast: (params.profile == Profile::Fast).into(),
         big_endian: params.big_endian.into(),
         has_range: params.range.is_some().into(),
-        has_fill: params.fill_value.is_some().into(),
+        has_fill: params.fill_number().is_some().into(),
         rounded: (drop > 0).into(),
         drop,
     };
@@ -222,8 +223,7 @@ pub unsafe fn compress(
     ordinal: i32,
     stream: *mut c_void,
 ) -> Result<usize> {
-    params.check()?;
-    let layout = Layout::new(params.dtype, count as u64)?;
+    let layout = codec::layout(params, count as u64)?;
     if capacity < layout.bodies_at() {
         return fail!(
             BufferTooSmall,
@@ -234,6 +234,10 @@ pub unsafe fn compress(
     }
     let room = capacity.min(layout.max_stream_bytes()?);
     let session = Session::enter(ordinal, stream)?;
+    if !has_kernels(&layout) {
+        // SAFETY: the contract of this function.
+        return unsafe { compress_on_host(&session, params, &layout, src, dst, room) };
+    }
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
         let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
@@ -273,6 +277,9 @@ pub unsafe fn decompress(
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
         let layout = read_layout(&session, src, src_bytes)?;
+        if !has_kernels(&layout) {
+            return decompress_on_host(&session, src, src_bytes, range, dst, capacity);
+        }
         let size = layout.dtype.size();
         let (first, count) = match range {
             None => (0, layout.count),
@@ -312,16 +319,98 @@ pub unsafe fn decompress(
 /// # Safety
 /// `src` holds `bytes`, anywhere.
 unsafe fn read_layout(session: &Session, src: *const u8, bytes: usize) -> Result<Layout> {
-    let mut head = [0u8; HEADER_BYTES];
-    let have = bytes.min(HEADER_BYTES);
-    // SAFETY: the contract; the local lives until the wait is over.
-    unsafe { session.copy(head.as_mut_ptr(), src, have) }?;
-    session.wait()?;
-    let header = Header::peek(&head[..have], bytes as u64)?;
+    // SAFETY: the contract of this function.
+    let copy = |n| unsafe { host_copy(session, src, bytes.min(n)) };
+    let mut head = copy(HEADER_BYTES + EXTENSION_BYTES)?;
+    if Header::bytes_of(&head) > head.len() {
+        head = copy(Header::bytes_of(&head))?;
+    }
+    let header = Header::peek(&head, bytes as u64)?;
     if bytes as u64 > header.stream_bytes {
         return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - header.stream_bytes);
     }
     Ok(header.layout)
+}
+
+/// Whether the kernels work on streams of `layout`.
+fn has_kernels(layout: &Layout) -> bool {
+    layout.shape.is_plain()
+}
+
+/// The same, for calls that cannot go by the CPU.
+fn demand_kernels(layout: &Layout) -> Result<()> {
+    if has_kernels(layout) {
+        return Ok(());
+    }
+    fail!(
+        Device,
+        "there are no kernels for dimensions {} with {} missing values; a synchronous call goes by the CPU",
+        layout.shape.dims,
+        layout.shape.missing.len()
+    )
+}
+
+/// Compresses on the CPU what may lie in device memory.
+///
+/// # Safety
+/// `src` holds an array of `layout`, `dst` has `room` bytes, wherever they are.
+unsafe fn compress_on_host(
+    session: &Session,
+    params: &Params,
+    layout: &Layout,
+    src: *const u8,
+    dst: *mut u8,
+    room: usize,
+) -> Result<usize> {
+    let mut stream = filled(room, 0u8)?;
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let array = host_copy(session, src, layout.raw_bytes as usize)?;
+        let n = crate::compress_into(params, &array, &mut stream)?;
+        session.copy(dst, stream.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
+/// Restores on the CPU what may lie in device memory.
+///
+/// # Safety
+/// `src` holds `src_bytes`, `dst` has `capacity` bytes, wherever they are.
+unsafe fn decompress_on_host(
+    session: &Session,
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+) -> Result<usize> {
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let stream = host_copy(session, src, src_bytes)?;
+        let layout = Header::read(&stream)?.layout;
+        let count = range.map_or(layout.count as usize, |(_, count)| count);
+        let mut array = filled(count.saturating_mul(layout.dtype.size()).min(capacity), 0u8)?;
+        let n = match range {
+            None => crate::decompress_into(&stream, &mut array)?,
+            Some((first, count)) => codec::decompress_range_into(&stream, first, count, &mut array)?,
+        };
+        session.copy(dst, array.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
+/// A copy in host memory.
+///
+/// # Safety
+/// `src` holds `bytes`, wherever it is.
+unsafe fn host_copy(session: &Session, src: *const u8, bytes: usize) -> Result<Vec<u8>> {
+    let mut host = filled(bytes, 0u8)?;
+    // SAFETY: the contract; the vector lives until the wait is over.
+    unsafe { session.copy(host.as_mut_ptr(), src, bytes) }?;
+    session.wait()?;
+    Ok(host)
 }
 
 /// The bytes of a stream in device memory, as host memory.
@@ -330,11 +419,8 @@ unsafe fn read_layout(session: &Session, src: *const u8, bytes: usize) -> Result
 /// `src` holds `bytes` of device memory.
 pub unsafe fn download(src: *const u8, bytes: usize, ordinal: i32, stream: *mut c_void) -> Result<Vec<u8>> {
     let session = Session::enter(ordinal, stream)?;
-    let mut host = filled(bytes, 0u8)?;
-    // SAFETY: the contract; the vector lives until the wait is over.
-    unsafe { session.copy(host.as_mut_ptr(), src, bytes) }?;
-    session.wait()?;
-    Ok(host)
+    // SAFETY: the contract.
+    unsafe { host_copy(&session, src, bytes) }
 }
 
 /// Enqueues a compression and returns at once; `outcome` in device memory receives {u64 bytes, u32 status, u32 0}.
@@ -352,8 +438,8 @@ pub unsafe fn compress_async(
     workspace: *mut u8,
     stream: *mut c_void,
 ) -> Result<()> {
-    params.check()?;
-    let layout = Layout::new(params.dtype, count as u64)?;
+    let layout = codec::layout(params, count as u64)?;
+    demand_kernels(&layout)?;
     let ordinal = async_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
     if capacity < layout.bodies_at() {
         return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());

@@ -167,7 +167,7 @@ fn decide(field: &Field, request: Option<Request>, named: bool) -> Result<Decide
 
 /// Makes a request exact: the range of the whole dataset, and a bound under which missing values can still be told.
 fn bound(field: &Field, mut params: Params) -> Result<Decided, String> {
-    let missing = match params.fill_value.take() {
+    let missing = match params.fill_number() {
         Some(value) => Some(value),
         None => field.missing_value()?,
     };
@@ -203,7 +203,7 @@ fn survey(field: &Field, params: &Params, missing: Option<f64>) -> Result<Survey
     for block in field.blocks()? {
         bytes.resize(field.block_bytes(&block), 0);
         field.read(&block, &mut bytes)?;
-        if let Some((lo, hi)) = value_range(params.dtype, params.big_endian, missing, &bytes) {
+        if let Some((lo, hi)) = value_range(params.dtype, params.big_endian, missing.as_slice(), &bytes) {
             let (l, h) = survey.range.unwrap_or((lo, hi));
             survey.range = Some((l.min(lo), h.max(hi)));
         }

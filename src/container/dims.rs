@@ -1,0 +1,339 @@
+//! Dimensions of an array, and boxes within them: pure arithmetic on indices.
+
+use crate::error::{Result, fail};
+
+/// The most dimensions that an array can have; HDF5's limit too.
+pub const MAX_RANK: usize = 32;
+
+/// The dimensions of an array, slowest first; or none, where a caller names none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dims {
+    rank: u8,
+    lens: [u64; MAX_RANK],
+}
+
+impl std::fmt::Debug for Dims {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_list().entries(self.lens()).finish()
+    }
+}
+
+impl std::fmt::Display for Dims {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let lens: Vec<String> = self.lens().iter().map(u64::to_string).collect();
+        f.write_str(&lens.join("x"))
+    }
+}
+
+impl Dims {
+    /// Not given.
+    pub const NONE: Dims = Dims { rank: 0, lens: [0; MAX_RANK] };
+
+    /// These lengths; an error unless there are 1 to 32 whose product is a number of elements.
+    pub fn new(lens: &[u64]) -> Result<Dims> {
+        if lens.is_empty() || lens.len() > MAX_RANK {
+            return fail!(InvalidArgument, "rank {}; 1 to {MAX_RANK} dimensions are possible", lens.len());
+        }
+        let mut dims = Dims { rank: lens.len() as u8, lens: [0; MAX_RANK] };
+        dims.lens[..lens.len()].copy_from_slice(lens);
+        // A length of 0 makes the array empty, but must not hide that the others are beyond all memory.
+        let of_others = lens.iter().try_fold(1u64, |n, len| n.checked_mul((*len).max(1)));
+        match of_others.filter(|n| *n <= isize::MAX as u64) {
+            Some(_) => Ok(dims),
+            None => fail!(InvalidArgument, "dimensions {dims} have more elements than fit in memory"),
+        }
+    }
+
+    /// One dimension.
+    pub fn line(count: u64) -> Dims {
+        let mut dims = Dims { rank: 1, lens: [0; MAX_RANK] };
+        dims.lens[0] = count;
+        dims
+    }
+
+    /// How many there are; 0 where none are given.
+    pub fn rank(&self) -> usize {
+        self.rank.into()
+    }
+
+    /// The lengths, slowest first.
+    pub fn lens(&self) -> &[u64] {
+        &self.lens[..self.rank()]
+    }
+
+    /// Elements of the array.
+    pub fn count(&self) -> u64 {
+        self.lens().iter().product()
+    }
+
+    /// The same, or the line of `count` elements where none are given; an error where they do not make up `count`.
+    pub fn of_count(self, count: u64) -> Result<Dims> {
+        match self.rank() {
+            0 => Ok(Dims::line(count)),
+            _ if self.count() == count => Ok(self),
+            _ => fail!(InvalidArgument, "dimensions {self} are {} elements; the array has {count}", self.count()),
+        }
+    }
+}
+
+/// A box of elements of an array: along each dimension `lens[k]` from `start[k]` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    rank: usize,
+    start: [u64; MAX_RANK],
+    lens: [u64; MAX_RANK],
+}
+
+/// A row of a box: elements that follow each other in the array and in the box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The number of its first element in the array.
+    pub at: u64,
+    /// The number of that element in the box.
+    pub in_box: u64,
+    /// Elements.
+    pub len: u64,
+}
+
+impl Region {
+    /// The box; an error where it does not lie in `dims`.
+    pub fn new(dims: &Dims, start: &[u64], lens: &[u64]) -> Result<Region> {
+        if start.len() != dims.rank() || lens.len() != dims.rank() {
+            return fail!(
+                InvalidArgument,
+                "a box of rank {} in an array of rank {} ({dims})",
+                start.len().max(lens.len()),
+                dims.rank()
+            );
+        }
+        for (k, len) in dims.lens().iter().enumerate() {
+            if start[k].checked_add(lens[k]).is_none_or(|end| end > *len) {
+                return fail!(
+                    OutOfRange,
+                    "{} elements from {} on along dimension {k}; the array ({dims}) has {len}",
+                    lens[k],
+                    start[k]
+                );
+            }
+        }
+        let mut region = Region { rank: dims.rank(), start: [0; MAX_RANK], lens: [0; MAX_RANK] };
+        region.start[..start.len()].copy_from_slice(start);
+        region.lens[..lens.len()].copy_from_slice(lens);
+        Ok(region)
+    }
+
+    /// Where it starts along each dimension.
+    pub fn start(&self) -> &[u64] {
+        &self.start[..self.rank]
+    }
+
+    /// Its lengths.
+    pub fn lens(&self) -> &[u64] {
+        &self.lens[..self.rank]
+    }
+
+    /// Elements of the box.
+    pub fn count(&self) -> u64 {
+        self.lens().iter().product()
+    }
+
+    /// What it has in common with another box of the same array, if anything.
+    pub fn intersection(&self, other: &Region) -> Option<Region> {
+        let mut both = *self;
+        for k in 0..self.rank {
+            let start = self.start[k].max(other.start[k]);
+            let end = (self.start[k] + self.lens[k]).min(other.start[k] + other.lens[k]);
+            if end <= start {
+                return None;
+            }
+            (both.start[k], both.lens[k]) = (start, end - start);
+        }
+        Some(both)
+    }
+
+    /// The number that the element at `position` of the array has in this box, which holds it.
+    pub fn number_of(&self, position: &[u64]) -> u64 {
+        (0..self.rank).fold(0, |n, k| n * self.lens[k] + (position[k] - self.start[k]))
+    }
+
+    /// The lines of the box along its last dimension: where each starts in the array, and how long it is.
+    pub fn lines(self) -> impl Iterator<Item = ([u64; MAX_RANK], u64)> {
+        let last = self.rank - 1;
+        let count: u64 = self.lens[..last].iter().product();
+        (0..count).map(move |mut line| {
+            let mut position = self.start;
+            for k in (0..last).rev() {
+                position[k] += line % self.lens[k];
+                line /= self.lens[k];
+            }
+            (position, self.lens[last])
+        })
+    }
+
+    /// The rows of the box in an array of `dims`, in their order, from the first that holds an element at number `from` of
+    /// the array or behind it.
+    pub fn rows(&self, dims: &Dims, from: u64) -> Rows {
+        // Dimensions of which all is in the box make its rows longer.
+        let whole = (0..self.rank).rev().take_while(|k| *k > 0 && self.lens[*k] == dims.lens[*k]).count();
+        let row_axis = self.rank - 1 - whole;
+        let stride = dims.lens()[row_axis + 1..].iter().product::<u64>();
+        let mut rows = Rows {
+            region: *self,
+            dims: *dims,
+            row_axis,
+            stride,
+            len: self.lens[row_axis] * stride,
+            place: [0; MAX_RANK],
+            done: self.count() == 0,
+        };
+        if !rows.done {
+            rows.seek(from);
+        }
+        rows
+    }
+}
+
+/// The rows of a box.
+pub struct Rows {
+    region: Region,
+    dims: Dims,
+    /// The last axis along which rows differ is the one before this one.
+    row_axis: usize,
+    /// Elements of the array behind each other along all axes after `row_axis`.
+    stride: u64,
+    len: u64,
+    /// The row within the box, along the axes before `row_axis`.
+    place: [u64; MAX_RANK],
+    done: bool,
+}
+
+impl Rows {
+    fn at(&self) -> u64 {
+        let r = &self.region;
+        let outer = (0..self.row_axis).fold(0, |n, k| n * self.dims.lens[k] + r.start[k] + self.place[k]);
+        (outer * self.dims.lens[self.row_axis] + r.start[self.row_axis]) * self.stride
+    }
+
+    /// Goes on to the next row.
+    fn step(&mut self) {
+        for k in (0..self.row_axis).rev() {
+            self.place[k] += 1;
+            if self.place[k] < self.region.lens[k] {
+                return;
+            }
+            self.place[k] = 0;
+        }
+        self.done = true;
+    }
+
+    /// Passes over the rows that end at `from` or before; by bisection, since rows stand in the order of the array.
+    fn seek(&mut self, from: u64) {
+        let rows: u64 = self.region.lens[..self.row_axis].iter().product();
+        let (mut low, mut high) = (0, rows);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            self.go_to(middle);
+            if self.at() + self.len <= from { low = middle + 1 } else { high = middle }
+        }
+        self.done = low == rows;
+        if !self.done {
+            self.go_to(low);
+        }
+    }
+
+    fn go_to(&mut self, mut row: u64) {
+        for k in (0..self.row_axis).rev() {
+            self.place[k] = row % self.region.lens[k];
+            row /= self.region.lens[k];
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        if self.done {
+            return None;
+        }
+        let number = (0..self.row_axis).fold(0, |n, k| n * self.region.lens[k] + self.place[k]);
+        let row = Row { at: self.at(), in_box: number * self.len, len: self.len };
+        self.step();
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn dimensions_that_cannot_be_are_refused_by_name() {
+        let message = |lens: &[u64]| Dims::new(lens).unwrap_err().message;
+        assert_eq!(message(&[]), "rank 0; 1 to 32 dimensions are possible");
+        assert_eq!(message(&[1; 33]), "rank 33; 1 to 32 dimensions are possible");
+        assert_eq!(
+            message(&[1 << 40, 1 << 40]),
+            "dimensions 1099511627776x1099511627776 have more elements than fit in memory"
+        );
+        assert_eq!(
+            message(&[0, u64::MAX, 2]),
+            "dimensions 0x18446744073709551615x2 have more elements than fit in memory"
+        );
+        let message = Dims::new(&[3, 4]).unwrap().of_count(13).unwrap_err().message;
+        assert_eq!(message, "dimensions 3x4 are 12 elements; the array has 13");
+        assert_eq!(Dims::NONE.of_count(7).unwrap(), Dims::line(7));
+    }
+
+    #[test]
+    fn boxes_beyond_the_array_are_refused_by_name() {
+        let dims = Dims::new(&[5, 7]).unwrap();
+        let error = |start: &[u64], lens: &[u64]| Region::new(&dims, start, lens).unwrap_err();
+        assert_eq!(error(&[0, 3], &[5, 5]).kind, Kind::OutOfRange);
+        assert_eq!(error(&[0, 3], &[5, 5]).message, "5 elements from 3 on along dimension 1; the array (5x7) has 7");
+        assert_eq!(error(&[u64::MAX, 0], &[2, 1]).kind, Kind::OutOfRange);
+        assert_eq!(error(&[0], &[1]).kind, Kind::InvalidArgument);
+    }
+
+    /// All boxes of small arrays: rows give each element of the box once, in order, from wherever they begin.
+    #[test]
+    fn rows_are_the_elements_of_the_box() {
+        for lens in [&[6u64][..], &[3, 4], &[4, 1], &[1, 5], &[2, 3, 4], &[3, 1, 2, 2]] {
+            let dims = Dims::new(lens).unwrap();
+            let starts = dims.count();
+            for code in 0..starts * starts {
+                let (mut a, mut b, mut start, mut len) = (code % starts, code / starts, vec![], vec![]);
+                for n in lens.iter().rev() {
+                    start.insert(0, a % n);
+                    len.insert(0, (b % n + 1).min(n - a % n));
+                    (a, b) = (a / n, b / n);
+                }
+                let region = Region::new(&dims, &start, &len).unwrap();
+                let mut expected = vec![];
+                for i in 0..dims.count() {
+                    let (mut rest, mut position) = (i, vec![0; lens.len()]);
+                    for k in (0..lens.len()).rev() {
+                        position[k] = rest % lens[k];
+                        rest /= lens[k];
+                    }
+                    if (0..lens.len()).all(|k| (start[k]..start[k] + len[k]).contains(&position[k])) {
+                        assert_eq!(region.number_of(&position), expected.len() as u64);
+                        expected.push(i);
+                    }
+                }
+                let rows: Vec<Row> = region.rows(&dims, 0).collect();
+                let all: Vec<u64> = rows.iter().flat_map(|r| r.at..r.at + r.len).collect();
+                assert_eq!(all, expected, "{lens:?} {start:?} {len:?}");
+                rows.iter().fold(0, |n, r| {
+                    assert_eq!(r.in_box, n);
+                    n + r.len
+                });
+                for from in 0..=dims.count() {
+                    let behind: Vec<Row> = rows.iter().copied().filter(|r| r.at + r.len > from).collect();
+                    assert_eq!(region.rows(&dims, from).collect::<Vec<_>>(), behind);
+                }
+            }
+        }
+    }
+}

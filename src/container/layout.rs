@@ -1,0 +1,427 @@
+//! Where things stand in a stream: what follows from element type, dimensions and geometry alone.
+
+use super::constants::*;
+use super::dims::{Dims, MAX_RANK, Region, Row};
+use super::missing::Missing;
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+
+/// How an array is cut into chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Geometry {
+    /// Runs of 2^`chunk_log2` bytes, whatever the dimensions.
+    Linear {
+        /// 12 to 17.
+        chunk_log2: u8,
+    },
+    /// Boxes of elements, cut off at the array's edges.
+    Tile {
+        /// Of each dimension the side of a tile, as a power of two.
+        sides_log2: [u8; MAX_RANK],
+    },
+}
+
+impl Geometry {
+    /// Runs of 16 KiB: what a stream without an extension has.
+    pub const DEFAULT: Geometry = Geometry::Linear { chunk_log2: CHUNK_BYTES.trailing_zeros() as u8 };
+
+    /// Tiles with sides of these powers of two.
+    pub fn tile(sides_log2: &[u8]) -> Geometry {
+        let mut sides = [0; MAX_RANK];
+        sides[..sides_log2.len()].copy_from_slice(sides_log2);
+        Geometry::Tile { sides_log2: sides }
+    }
+}
+
+/// How a chunk's entry in the index is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EntryForm {
+    /// 2 bytes; bodies are multiples of 16 bytes.
+    Narrow = 0,
+    /// 4 bytes; bodies are multiples of 4 bytes.
+    Wide = 1,
+}
+
+impl EntryForm {
+    /// Bytes of an entry.
+    pub fn entry_bytes(self) -> usize {
+        match self {
+            EntryForm::Narrow => ENTRY_BYTES,
+            EntryForm::Wide => 2 * ENTRY_BYTES,
+        }
+    }
+
+    /// What a body is a multiple of.
+    pub fn unit(self) -> usize {
+        match self {
+            EntryForm::Narrow => ALIGN,
+            EntryForm::Wide => 4,
+        }
+    }
+
+    /// Position of the chunk's kind in an entry.
+    pub fn kind_shift(self) -> u32 {
+        8 * self.entry_bytes() as u32 - 2
+    }
+}
+
+/// Everything of a stream's shape that a codec decides before it encodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The array's dimensions.
+    pub dims: Dims,
+    /// How it is cut.
+    pub geometry: Geometry,
+    /// How entries are written.
+    pub entries: EntryForm,
+    /// The missing values.
+    pub missing: Missing,
+    /// Bytes of the codec's own section.
+    pub section_bytes: usize,
+}
+
+impl Shape {
+    /// A line of `count` elements in runs of 16 KiB.
+    pub fn line(count: u64) -> Shape {
+        Shape {
+            dims: Dims::line(count),
+            geometry: Geometry::DEFAULT,
+            entries: EntryForm::Narrow,
+            missing: Missing::NONE,
+            section_bytes: 0,
+        }
+    }
+
+    /// Whether the header's 64 bytes say it all.
+    pub fn is_plain(&self) -> bool {
+        *self == Shape::line(self.dims.count())
+    }
+
+    /// Bytes of the header's extension.
+    pub fn extension_bytes(&self) -> usize {
+        if self.is_plain() {
+            return 0;
+        }
+        let sides = if matches!(self.geometry, Geometry::Tile { .. }) { self.dims.rank() } else { 0 };
+        let dims = if self.dims.rank() > 1 { 8 * self.dims.rank() } else { 0 };
+        let bytes = EXTENSION_BYTES + dims + 8 * self.missing.len() + sides + self.section_bytes;
+        bytes.next_multiple_of(ALIGN)
+    }
+}
+
+/// What of an array is to be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Elements that follow each other.
+    Range {
+        /// The first.
+        first: u64,
+        /// How many.
+        count: u64,
+    },
+    /// A box.
+    Region(Region),
+}
+
+impl Wanted {
+    /// Elements.
+    pub fn count(&self) -> u64 {
+        match self {
+            Wanted::Range { count, .. } => *count,
+            Wanted::Region(region) => region.count(),
+        }
+    }
+}
+
+/// Elements that lie behind each other in a chunk as well as in what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The number of the first one in the chunk.
+    pub in_chunk: u64,
+    /// The number of the first one in what is wanted.
+    pub in_wanted: u64,
+    /// Elements.
+    pub len: u64,
+}
+
+/// Where things stand in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Element type.
+    pub dtype: DType,
+    /// Elements in the array.
+    pub count: u64,
+    /// Bytes of the array.
+    pub raw_bytes: u64,
+    /// Dimensions, geometry and what the header's extension says besides.
+    pub shape: Shape,
+    /// Bytes of the header with its extension.
+    pub header_bytes: usize,
+    /// Chunks.
+    pub chunks: usize,
+    /// Groups of chunks.
+    pub groups: usize,
+}
+
+impl Layout {
+    /// The layout of a line of `count` elements; an error when their bytes do not fit an address space.
+    pub fn new(dtype: DType, count: u64) -> Result<Layout> {
+        Layout::with(dtype, Shape::line(count))
+    }
+
+    /// The layout of an array of this shape.
+    pub fn with(dtype: DType, shape: Shape) -> Result<Layout> {
+        let (count, size) = (shape.dims.count(), dtype.size() as u64);
+        let Some(raw_bytes) = count.checked_mul(size).filter(|b| *b <= isize::MAX as u64 / 2) else {
+            return fail!(InvalidArgument, "{count} elements of {size} bytes do not fit in memory");
+        };
+        check_geometry(dtype, &shape)?;
+        let chunks = match &shape.geometry {
+            Geometry::Linear { chunk_log2 } => raw_bytes.div_ceil(1 << chunk_log2),
+            Geometry::Tile { .. } if count == 0 => 0,
+            Geometry::Tile { sides_log2 } => tiles(&shape.dims, sides_log2).product(),
+        } as usize;
+        let header_bytes = HEADER_BYTES + shape.extension_bytes();
+        Ok(Layout { dtype, count, raw_bytes, shape, header_bytes, chunks, groups: chunks.div_ceil(GROUP_CHUNKS) })
+    }
+
+    /// Offset of the chunk entries.
+    pub fn entries_at(&self) -> usize {
+        self.header_bytes + self.groups * GROUP_BYTES
+    }
+
+    /// Offset of the first chunk body: the end of header and index.
+    pub fn bodies_at(&self) -> usize {
+        (self.entries_at() + self.chunks * self.shape.entries.entry_bytes()).next_multiple_of(ALIGN)
+    }
+
+    /// What bodies are multiples of.
+    pub fn unit(&self) -> usize {
+        self.shape.entries.unit()
+    }
+
+    /// The most bytes of data that a chunk has.
+    pub fn chunk_bytes(&self) -> usize {
+        match &self.shape.geometry {
+            Geometry::Linear { chunk_log2 } => 1 << chunk_log2,
+            Geometry::Tile { sides_log2 } => self.dtype.size() << sides_log2.iter().map(|s| u32::from(*s)).sum::<u32>(),
+        }
+    }
+
+    /// Whether chunks are runs of the array's bytes.
+    pub fn is_linear(&self) -> bool {
+        matches!(self.shape.geometry, Geometry::Linear { .. })
+    }
+
+    /// Bytes of data in chunk `c`.
+    #[inline]
+    pub fn chunk_raw_bytes(&self, c: usize) -> usize {
+        match &self.shape.geometry {
+            Geometry::Linear { chunk_log2 } => {
+                let chunk = 1u64 << chunk_log2;
+                (self.raw_bytes - c as u64 * chunk).min(chunk) as usize
+            }
+            Geometry::Tile { .. } => self.tile(c).count() as usize * self.dtype.size(),
+        }
+    }
+
+    /// The box of elements that chunk `c` holds; of an array in runs, a box of its bytes has no meaning.
+    pub fn tile(&self, c: usize) -> Region {
+        let Geometry::Tile { sides_log2 } = &self.shape.geometry else {
+            unreachable!("asked for the tile of an array in runs");
+        };
+        let dims = self.shape.dims;
+        let (mut start, mut lens, mut rest) = ([0; MAX_RANK], [0; MAX_RANK], c as u64);
+        for k in (0..dims.rank()).rev() {
+            let (len, side) = (dims.lens()[k], 1u64 << sides_log2[k]);
+            let along = len.div_ceil(side);
+            start[k] = (rest % along) * side;
+            lens[k] = side.min(len - start[k]);
+            rest /= along;
+        }
+        let rank = dims.rank();
+        Region::new(&dims, &start[..rank], &lens[..rank]).expect("a tile lies in its array")
+    }
+
+    /// Shows the pieces of chunk `c` that are `wanted`, in the order in which they lie in it; whether there are any.
+    pub fn pieces(&self, c: usize, wanted: &Wanted, mut show: impl FnMut(Piece)) -> bool {
+        let dims = &self.shape.dims;
+        let mut any = false;
+        let mut show = |in_chunk, in_wanted, len| {
+            any = true;
+            show(Piece { in_chunk, in_wanted, len });
+        };
+        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its length.
+        let common = |row: Row, (first, count): (u64, u64)| {
+            let (start, end) = (row.at.max(first), (row.at + row.len).min(first + count));
+            (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
+        };
+        match (&self.shape.geometry, wanted) {
+            (Geometry::Linear { chunk_log2 }, wanted) => {
+                let size = self.dtype.size() as u64;
+                let run = (((c as u64) << chunk_log2) / size, self.chunk_raw_bytes(c) as u64 / size);
+                let mut show = |row| {
+                    if let Some((in_wanted, in_chunk, len)) = common(row, run) {
+                        show(in_chunk, in_wanted, len);
+                    }
+                };
+                match wanted {
+                    Wanted::Range { first, count } => show(Row { at: *first, in_box: 0, len: *count }),
+                    Wanted::Region(region) => {
+                        region.rows(dims, run.0).take_while(|row| row.at < run.0 + run.1).for_each(show);
+                    }
+                }
+            }
+            (Geometry::Tile { .. }, Wanted::Range { first, count }) => {
+                let wanted = (*first, *count);
+                let rows = self.tile(c).rows(dims, *first).take_while(|row| row.at < wanted.0 + wanted.1);
+                for (in_chunk, in_wanted, len) in rows.filter_map(|row| common(row, wanted)) {
+                    show(in_chunk, in_wanted, len);
+                }
+            }
+            (Geometry::Tile { .. }, Wanted::Region(region)) => {
+                let tile = self.tile(c);
+                for (position, len) in tile.intersection(region).into_iter().flat_map(Region::lines) {
+                    show(tile.number_of(&position), region.number_of(&position), len);
+                }
+            }
+        }
+        any
+    }
+
+    /// Chunks of group `g`.
+    pub fn group_chunks(&self, g: usize) -> std::ops::Range<usize> {
+        g * GROUP_CHUNKS..((g + 1) * GROUP_CHUNKS).min(self.chunks)
+    }
+
+    /// The largest stream: every chunk raw.
+    pub fn max_stream_bytes(&self) -> Result<usize> {
+        // Runs but the last are whole units; each tile may be cut.
+        let padding = if self.is_linear() { self.unit() } else { self.chunks.saturating_mul(self.unit()) };
+        match self.bodies_at().checked_add(self.raw_bytes as usize).and_then(|n| n.checked_add(padding)) {
+            Some(_) if self.is_linear() => {
+                Ok(self.bodies_at() + (self.raw_bytes as usize).next_multiple_of(self.unit()))
+            }
+            Some(bytes) => Ok(bytes),
+            None => fail!(InvalidArgument, "{} elements do not fit in memory as a stream", self.count),
+        }
+    }
+}
+
+/// Tiles along each dimension.
+fn tiles<'a>(dims: &'a Dims, sides_log2: &'a [u8; MAX_RANK]) -> impl Iterator<Item = u64> + 'a {
+    dims.lens().iter().zip(sides_log2).map(|(len, side)| len.div_ceil(1 << side))
+}
+
+/// Refuses what the format does not allow.
+fn check_geometry(dtype: DType, shape: &Shape) -> Result<()> {
+    let fits = match &shape.geometry {
+        Geometry::Linear { chunk_log2 } => (MIN_CHUNK_LOG2..=MAX_CHUNK_LOG2).contains(chunk_log2),
+        Geometry::Tile { sides_log2 } => {
+            let elements: u32 = sides_log2.iter().map(|side| u32::from(*side)).sum();
+            elements + dtype.size().trailing_zeros() <= u32::from(MAX_CHUNK_LOG2)
+                && sides_log2[shape.dims.rank()..].iter().all(|side| *side == 0)
+        }
+    };
+    if fits {
+        Ok(())
+    } else {
+        fail!(InvalidArgument, "chunks of {:?} for {} elements are not defined", shape.geometry, dtype.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tiled(lens: &[u64], sides_log2: &[u8]) -> Layout {
+        let dims = Dims::new(lens).unwrap();
+        let shape = Shape { dims, geometry: Geometry::tile(sides_log2), ..Shape::line(dims.count()) };
+        Layout::with(DType::F32, shape).unwrap()
+    }
+
+    #[test]
+    fn tiles_cover_an_array_once() {
+        for (lens, sides) in
+            [(&[10u64, 7][..], &[2u8, 1][..]), (&[5, 1, 9], &[1, 3, 2]), (&[33], &[4]), (&[0, 4], &[1, 1])]
+        {
+            let layout = tiled(lens, sides);
+            let dims = Dims::new(lens).unwrap();
+            let mut seen = vec![0; dims.count() as usize];
+            for c in 0..layout.chunks {
+                let rows: Vec<_> = layout.tile(c).rows(&dims, 0).collect();
+                assert_eq!(layout.chunk_raw_bytes(c) as u64, 4 * rows.iter().map(|r| r.len).sum::<u64>());
+                rows.iter().flat_map(|r| r.at..r.at + r.len).for_each(|i| seen[i as usize] += 1);
+            }
+            assert!(seen.iter().all(|n| *n == 1), "{lens:?} {sides:?}");
+        }
+    }
+
+    /// Every range and a spread of boxes, of tiles and of runs: each wanted element comes once, from the chunk that holds it.
+    #[test]
+    fn pieces_are_what_is_wanted() {
+        let dims = Dims::new(&[5, 6, 4]).unwrap();
+        let tile = tiled(&[5, 6, 4], &[1, 2, 1]);
+        let wide = Dims::new(&[3, 700, 5]).unwrap();
+        let run = Shape { dims: wide, geometry: Geometry::Linear { chunk_log2: 12 }, ..Shape::line(0) };
+        let run = Layout::with(DType::F32, run).unwrap();
+        let ranges = |n: u64| {
+            (0..n).step_by(1 + n as usize / 30).flat_map(move |a| [0, 1, 7, n - a].map(move |c| (a, c.min(n - a))))
+        };
+        let mut cases = vec![];
+        for (layout, dims) in [(tile, dims), (run, wide)] {
+            cases.extend(ranges(dims.count()).map(|(first, count)| (layout, Wanted::Range { first, count })));
+            for k in 0..60u64 {
+                let start: Vec<u64> = dims.lens().iter().zip([7, 3, 5]).map(|(n, m)| k * m % n).collect();
+                let lens: Vec<u64> = dims
+                    .lens()
+                    .iter()
+                    .zip(&start)
+                    .zip([2, 11, 3])
+                    .map(|((n, s), m)| (k * m % n + 1).min(n - s))
+                    .collect();
+                cases.push((layout, Wanted::Region(Region::new(&dims, &start, &lens).unwrap())));
+            }
+        }
+        for (layout, wanted) in cases {
+            let dims = layout.shape.dims;
+            let expected: Vec<u64> = match &wanted {
+                Wanted::Range { first, count } => (*first..first + count).collect(),
+                Wanted::Region(region) => region.rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect(),
+            };
+            let mut found = vec![None; expected.len()];
+            for c in 0..layout.chunks {
+                let own: Vec<u64> = if layout.is_linear() {
+                    let first = (c * layout.chunk_bytes()) as u64 / 4;
+                    (first..first + layout.chunk_raw_bytes(c) as u64 / 4).collect()
+                } else {
+                    layout.tile(c).rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect()
+                };
+                layout.pieces(c, &wanted, |piece| {
+                    for i in 0..piece.len {
+                        let place = &mut found[(piece.in_wanted + i) as usize];
+                        assert!(place.replace(own[(piece.in_chunk + i) as usize]).is_none());
+                    }
+                });
+            }
+            assert_eq!(found, expected.into_iter().map(Some).collect::<Vec<_>>(), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn a_plain_array_needs_no_extension() {
+        let layout = Layout::new(DType::F64, 10_000).unwrap();
+        assert_eq!((layout.header_bytes, layout.chunks, layout.chunk_bytes()), (64, 5, 16384));
+        assert_eq!(tiled(&[4, 4, 4], &[2, 2, 2]).header_bytes, 64 + 48);
+    }
+
+    #[test]
+    fn chunks_beyond_what_the_format_has_are_refused() {
+        let of = |geometry| Layout::with(DType::F64, Shape { geometry, ..Shape::line(100) });
+        assert!(of(Geometry::Linear { chunk_log2: 18 }).is_err());
+        assert!(of(Geometry::tile(&[14])).is_ok());
+        assert!(of(Geometry::tile(&[15])).is_err());
+        assert!(of(Geometry::tile(&[1, 1])).is_err(), "two sides in one dimension");
+    }
+}

@@ -1,0 +1,363 @@
+//! Missing values: which bits mark them, and the plane that tells where they are in a chunk (docs/format.md §5).
+
+use super::constants::ALIGN;
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+
+/// The most missing values that a stream can name.
+pub const MAX_MISSING: usize = 4;
+/// Blocks of elements that a plane tells of, at most.
+pub const PLANE_BLOCKS: usize = 32;
+/// Bytes at the start of a plane.
+const PLANE_HEADER_BYTES: usize = 4;
+
+/// A missing value as a caller names it.
+#[derive(Clone, Copy, Debug)]
+pub enum MissingValue {
+    /// A number, which means the element nearest to it.
+    Number(f64),
+    /// An element's bits.
+    Bits(u64),
+}
+
+impl PartialEq for MissingValue {
+    /// A NaN is the same as itself here.
+    fn eq(&self, other: &MissingValue) -> bool {
+        match (self, other) {
+            (MissingValue::Number(a), MissingValue::Number(b)) => a.to_bits() == b.to_bits(),
+            (MissingValue::Bits(a), MissingValue::Bits(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl MissingValue {
+    /// The bits of an element of `dtype`; an error for bits that it does not have.
+    pub fn bits(self, dtype: DType) -> Result<u64> {
+        match self {
+            MissingValue::Number(x) => Ok(dtype.nearest(x)),
+            MissingValue::Bits(bits) if bits >> (8 * dtype.size() - 1) > 1 => {
+                fail!(InvalidArgument, "missing value {bits:#x} has more bits than {}", dtype.name())
+            }
+            MissingValue::Bits(bits) => Ok(bits),
+        }
+    }
+}
+
+/// The missing values of a stream: bits of its element type, no two the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    count: u8,
+    bits: [u64; MAX_MISSING],
+}
+
+impl std::fmt::Debug for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_list().entries(self.bits().iter().map(|b| format!("{b:#x}"))).finish()
+    }
+}
+
+impl Missing {
+    /// None.
+    pub const NONE: Missing = Missing { count: 0, bits: [0; MAX_MISSING] };
+
+    /// Those that a caller names, each once. A zero stands for both zeros as far as there is room: they are equal.
+    pub fn named(dtype: DType, values: impl Iterator<Item = MissingValue>) -> Result<Missing> {
+        let mut missing = Missing::NONE;
+        for value in values {
+            let bits = value.bits(dtype)?;
+            if !missing.bits().contains(&bits) && !missing.push(bits) {
+                return fail!(InvalidArgument, "more than {MAX_MISSING} missing values");
+            }
+        }
+        let sign = 1u64 << (8 * dtype.size() - 1);
+        if dtype.is_float() {
+            for (zero, other) in [(0, sign), (sign, 0)] {
+                if missing.bits().contains(&zero) && !missing.bits().contains(&other) {
+                    missing.push(other);
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Those of a header; `None` if the format does not allow them.
+    pub fn stored(dtype: DType, bits: &[u64]) -> Option<Missing> {
+        let mut missing = Missing::NONE;
+        let fits = |b: &u64| *b >> (8 * dtype.size() - 1) <= 1;
+        let legal = bits.iter().all(|b| fits(b) && !missing.bits().contains(b) && missing.push(*b));
+        (legal && (bits.is_empty() || dtype.is_float())).then_some(missing)
+    }
+
+    fn push(&mut self, bits: u64) -> bool {
+        let Some(place) = self.bits.get_mut(usize::from(self.count)) else { return false };
+        *place = bits;
+        self.count += 1;
+        true
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count.into()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Their bits.
+    pub fn bits(&self) -> &[u64] {
+        &self.bits[..self.len()]
+    }
+}
+
+/// For each element of a chunk a bit.
+pub type Mask = Vec<u64>;
+
+/// Elements of a block of a plane, where chunks have up to `capacity` elements.
+pub fn block_elements(capacity: usize) -> usize {
+    (capacity / PLANE_BLOCKS).max(64)
+}
+
+/// The most bytes of a plane.
+pub fn max_plane_bytes(capacity: usize, values: usize) -> usize {
+    let block = block_elements(capacity);
+    let blocks = capacity.div_ceil(block);
+    (PLANE_HEADER_BYTES + values * (8 + blocks * (block / 64 + block / 8))).next_multiple_of(ALIGN)
+}
+
+/// Where a mask changes: bit i is set where element i differs from the one before it, but not at the start of a block.
+fn changes(mask: &[u64], block: usize) -> impl Iterator<Item = u64> + '_ {
+    let words = block / 64;
+    mask.iter().enumerate().map(move |(i, word)| {
+        let before = if i % words == 0 { word & 1 } else { mask[i - 1] >> 63 };
+        word ^ (word << 1 | before)
+    })
+}
+
+/// The inverse for the words of a block that begins with `state`.
+fn states(changes: &mut [u64], mut state: u64) {
+    for word in changes {
+        // Each bit becomes the parity of all bits up to it.
+        let mut parity = *word;
+        for shift in [1, 2, 4, 8, 16, 32] {
+            parity ^= parity << shift;
+        }
+        *word = parity ^ 0u64.wrapping_sub(state);
+        state = *word >> 63;
+    }
+}
+
+/// Bit j says whether byte j of the block's changes is other than 0.
+fn flags(block: &[u64]) -> impl Iterator<Item = u8> + '_ {
+    block.iter().map(|word| {
+        let bytes = word.to_le_bytes();
+        (0..8).fold(0, |f, j| f | u8::from(bytes[j] != 0) << j)
+    })
+}
+
+/// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`; `inner` is the number of the
+/// kind of the body that follows, `of_changes` is room for a mask. Returns its bytes, a multiple of `unit`. Behind the chunk's
+/// last element masks go on as there.
+pub fn write_plane(
+    masks: &[Mask],
+    block: usize,
+    inner: u8,
+    unit: usize,
+    of_changes: &mut [u64],
+    out: &mut [u8],
+) -> usize {
+    let present = |k: usize| masks[k].iter().any(|word| *word != 0);
+    let which = (0..masks.len()).fold(0, |w, k| w | u8::from(present(k)) << k);
+    let words = block / 64;
+    let mut at = PLANE_HEADER_BYTES;
+    let mut put = |bytes: &[u8]| {
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    for mask in (0..masks.len()).filter(|k| present(*k)).map(|k| &masks[k]) {
+        of_changes.iter_mut().zip(changes(mask, block)).for_each(|(place, word)| *place = word);
+        let changes = &*of_changes;
+        let (mut first, mut mixed) = (0u32, 0u32);
+        for (b, block) in mask.chunks(words).enumerate() {
+            first |= (block[0] as u32 & 1) << b;
+        }
+        for (b, block) in changes.chunks(words).enumerate() {
+            mixed |= u32::from(block.iter().any(|word| *word != 0)) << b;
+        }
+        put(&first.to_le_bytes());
+        put(&mixed.to_le_bytes());
+        let of_mixed =
+            || changes.chunks(words).enumerate().filter(|(b, _)| mixed >> b & 1 == 1).map(|(_, block)| block);
+        of_mixed().for_each(|block| flags(block).for_each(|f| put(&[f])));
+        for block in of_mixed() {
+            block.iter().flat_map(|word| word.to_le_bytes()).filter(|byte| *byte != 0).for_each(|byte| put(&[byte]));
+        }
+    }
+    let end = at.next_multiple_of(unit);
+    out[at..end].fill(0);
+    out[0] = which | inner << 6;
+    out[1] = 0;
+    out[2..4].copy_from_slice(&((end / unit) as u16).to_le_bytes());
+    end
+}
+
+/// A plane that was read.
+pub struct Plane {
+    /// Its bytes; the inner body lies behind them.
+    pub bytes: usize,
+    /// The number of the inner body's kind.
+    pub inner: u8,
+}
+
+/// Reads the plane at the start of a masked body into one mask for each of the stream's missing values, each of as many words as
+/// `capacity` elements take. Everything is checked.
+pub fn read_plane(body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask]) -> Result<Plane> {
+    let Some(head) = body.first_chunk::<PLANE_HEADER_BYTES>() else {
+        return fail!(Corrupt, "a masked body of {} bytes", body.len());
+    };
+    let (which, inner) = (head[0] & 15, head[0] >> 6);
+    let bytes = usize::from(u16::from_le_bytes([head[2], head[3]])) * unit;
+    if which == 0 || which >> masks.len() != 0 || head[0] & 0x30 != 0 || head[1] != 0 || bytes >= body.len() {
+        return fail!(Corrupt, "the plane of a masked body begins with {head:02x?}");
+    }
+    let block = block_elements(capacity);
+    let (words, blocks) = (block / 64, capacity.div_ceil(block));
+    let mut rest = body.get(PLANE_HEADER_BYTES..bytes).unwrap_or_default();
+    for (k, mask) in masks.iter_mut().enumerate() {
+        mask.fill(0);
+        if which >> k & 1 == 1 {
+            read_mask(&mut rest, words, blocks, mask)?;
+        }
+    }
+    if rest.len() >= unit || rest.iter().any(|byte| *byte != 0) {
+        return fail!(Corrupt, "{} bytes behind a plane", rest.len());
+    }
+    let overlap = |a: &Mask, b: &Mask| a.iter().zip(b).any(|(a, b)| a & b != 0);
+    if (1..masks.len()).any(|k| masks[..k].iter().any(|other| overlap(&masks[k], other))) {
+        return fail!(Corrupt, "an element has two missing values");
+    }
+    Ok(Plane { bytes, inner })
+}
+
+fn read_mask(rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) -> Result<()> {
+    let short = |n: usize| -> Result<()> { fail!(Corrupt, "a plane ends {n} bytes early") };
+    let mut take = |n: usize| -> Result<&[u8]> {
+        match rest.split_at_checked(n) {
+            Some((head, tail)) => {
+                *rest = tail;
+                Ok(head)
+            }
+            None => short(n - rest.len()).map(|()| &[][..]),
+        }
+    };
+    let number = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    let (first, mixed) = (number(take(4)?), number(take(4)?));
+    let beyond = !0u32 << (blocks as u32 - 1) << 1;
+    if (first | mixed) & beyond != 0 || (first | mixed) == 0 {
+        return fail!(Corrupt, "a plane of {blocks} blocks with bits {first:#x}, {mixed:#x}");
+    }
+    let of_mixed = || (0..blocks).filter(|b| mixed >> b & 1 == 1);
+    let flags = take(mixed.count_ones() as usize * words)?;
+    for (b, flags) in of_mixed().zip(flags.chunks(words)) {
+        let block = &mut mask[b * words..(b + 1) * words];
+        for (word, flags) in block.iter_mut().zip(flags) {
+            for j in (0..8).filter(|j| flags >> j & 1 == 1) {
+                let byte = take(1)?[0];
+                if byte == 0 {
+                    return fail!(Corrupt, "a mask byte without changes that is said to have some");
+                }
+                *word |= u64::from(byte) << (8 * j);
+            }
+        }
+        if block[0] & 1 != 0 || block.iter().all(|word| *word == 0) {
+            return fail!(Corrupt, "block {b} of a plane changes where it begins, or never");
+        }
+    }
+    for (b, block) in mask.chunks_mut(words).enumerate() {
+        states(block, u64::from(first >> b & 1));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks_of(capacity: usize, values: usize, value: impl Fn(usize) -> usize) -> Vec<Mask> {
+        let mut masks = vec![vec![0; capacity.div_ceil(64)]; values];
+        for i in 0..capacity {
+            if value(i) < values {
+                masks[value(i)][i / 64] |= 1 << (i % 64);
+            }
+        }
+        masks
+    }
+
+    fn cases() -> Vec<(usize, Vec<Mask>)> {
+        let mut cases = vec![];
+        for capacity in [2048, 4096, 8192, 16384] {
+            for every in [1, 2, 3, 17, 64, 1000, 5000] {
+                cases.push((capacity, masks_of(capacity, 1, |i| usize::from(i / every % 2 == 0))));
+                cases.push((capacity, masks_of(capacity, 4, |i| (i / every).wrapping_mul(2_654_435_761) >> 7 & 7)));
+            }
+            cases.push((capacity, masks_of(capacity, 2, |i| if i == 777 { 1 } else { 9 })));
+        }
+        cases.retain(|(_, masks)| masks.iter().flatten().any(|w| *w != 0));
+        cases
+    }
+
+    #[test]
+    fn planes_come_back() {
+        for (capacity, masks) in cases() {
+            for unit in [16, 4] {
+                let block = block_elements(capacity);
+                let mut out = vec![0xaa; max_plane_bytes(capacity, masks.len()) + 16];
+                let bytes = write_plane(&masks, block, 2, unit, &mut masks[0].clone(), &mut out);
+                assert!(bytes <= max_plane_bytes(capacity, masks.len()) && bytes % unit == 0);
+                let mut back = vec![vec![!0; capacity / 64]; masks.len()];
+                let plane = read_plane(&out, capacity, unit, &mut back).unwrap();
+                assert_eq!((plane.bytes, plane.inner), (bytes, 2));
+                assert!(back == masks, "{capacity}");
+            }
+        }
+    }
+
+    /// Every bit flip is refused, or gives other masks that are legal: never a panic, never a read beyond.
+    #[test]
+    fn damaged_planes_do_no_harm() {
+        for (capacity, masks) in cases() {
+            let mut out = vec![0; max_plane_bytes(capacity, masks.len()) + 16];
+            let bytes = write_plane(&masks, block_elements(capacity), 0, 16, &mut masks[0].clone(), &mut out);
+            let mut back = vec![vec![0; capacity / 64]; masks.len()];
+            for bit in (0..8 * bytes).step_by(1 + bytes / 60) {
+                let mut damaged = out[..bytes + 16].to_vec();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                if read_plane(&damaged, capacity, 16, &mut back).is_ok() {
+                    let legal = back.iter().flatten().any(|w| *w != 0);
+                    assert!(legal && (back != masks || bit / 8 == 0), "{capacity}: bit {bit}");
+                }
+            }
+            for len in (0..bytes).step_by(1 + bytes / 40) {
+                assert!(read_plane(&out[..len], capacity, 16, &mut back).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn names_become_bits_of_the_element_type() {
+        let bits = |dtype, x| MissingValue::Number(x).bits(dtype).unwrap();
+        assert_eq!(bits(DType::F32, -9999.0), u64::from((-9999.0f32).to_bits()));
+        assert_eq!(bits(DType::F16, -9999.0), 0xf0e2); // -10000, the nearest
+        assert_eq!(bits(DType::BF16, -9999.0), 0xc61c); // -9984
+        assert_eq!(bits(DType::F32, f64::NAN), 0x7fc0_0000);
+        assert_eq!(bits(DType::F16, 1e20), 0x7c00);
+        assert!(MissingValue::Bits(0x1_0000).bits(DType::F16).is_err());
+        let named = Missing::named(DType::F32, [0.0, 1e20].into_iter().map(MissingValue::Number)).unwrap();
+        assert_eq!(named.bits(), [0, u64::from(1e20f32.to_bits()), 0x8000_0000]);
+        let five = (1..6).map(|i| MissingValue::Number(f64::from(i)));
+        assert_eq!(Missing::named(DType::F64, five).unwrap_err().message, "more than 4 missing values");
+        assert!(Missing::stored(DType::F16, &[1, 1]).is_none() && Missing::stored(DType::I16, &[1]).is_none());
+    }
+}

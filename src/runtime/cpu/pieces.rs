@@ -1,0 +1,65 @@
+//! Decompression of what does not lie together: tiles, and boxes. Each chunk that is touched is decoded apart, and its elements
+//! go where they belong.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::chunk::ChunkDecoder;
+use super::{ChunkCodec, DECOMPRESSED_PER_THREAD, Shared, tasks, verify};
+use crate::container::{Header, Index, Wanted};
+use crate::error::Result;
+use crate::exec::ExecOptions;
+use crate::host::pool;
+
+/// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
+pub fn decompress<C: ChunkCodec>(
+    codec: &C,
+    header: &Header,
+    index: &Index,
+    wanted: &Wanted,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    let tasks = tasks(options.threads, dst.len(), DECOMPRESSED_PER_THREAD);
+    let (next, dst, failure) = (AtomicUsize::new(0), Shared::new(dst), Mutex::new(None));
+    pool::run(tasks, &|| {
+        let done = ChunkDecoder::new(codec, &header.layout, header.big_endian).and_then(|mut decoder| {
+            loop {
+                let g = next.fetch_add(1, Ordering::Relaxed);
+                if g >= header.layout.groups {
+                    return Ok(());
+                }
+                group(&mut decoder, header, index, wanted, g, &dst)?;
+            }
+        });
+        if let Err(e) = done {
+            next.store(usize::MAX / 2, Ordering::Relaxed);
+            failure.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(e);
+        }
+    });
+    failure.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// Verifies group `g` and decodes the chunks of it that are touched, if any is.
+fn group<C: ChunkCodec>(
+    decoder: &mut ChunkDecoder<C>,
+    header: &Header,
+    index: &Index,
+    wanted: &Wanted,
+    g: usize,
+    dst: &Shared,
+) -> Result<()> {
+    let layout = &header.layout;
+    let is_touched = |c: usize| layout.pieces(c, wanted, |_| ());
+    if !layout.group_chunks(g).any(is_touched) {
+        return Ok(());
+    }
+    verify(index, g)?;
+    for (c, body) in index.bodies(g).filter(|(c, _)| is_touched(*c)) {
+        decoder.decode_pieces(c, index.kind(c), body, wanted, |at, bytes| {
+            // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's scope.
+            unsafe { dst.part(at..at + bytes.len()) }.copy_from_slice(bytes);
+        })?;
+    }
+    Ok(())
+}
