@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The pages: no link leads nowhere, every page is in the site's table of contents, and the site, where mdBook is there, has no
-# dead link either. Needs python3.
+# The pages: no link leads nowhere, prose ends at 120 columns, every page is in the site's table of contents, and the site, where
+# mdBook is there, has no dead link either. Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,9 +16,19 @@ done
 echo '[x](nowhere.md)' > "$wrong/link.md"
 if python3 tests/pages.py --links "$wrong/link.md" 2> /dev/null; then echo "docs: a dead link was passed over" >&2 && exit 1; fi
 
+{ printf '%0121d\n' 0 && printf '| %0120d |\n```\n%0121d\n```\n- [x](%0120d)\n' 0 0 0; } > "$wrong/lines.md"
+found=$(python3 tests/pages.py --lines "$wrong/lines.md" 2>&1) && echo "docs: a long line was passed over" >&2 && exit 1
+if [ "$(wc -l <<< "$found")" != 1 ] || [[ $found != *lines.md:1:* ]]; then
+    echo "docs: of long lines the first one alone was to be found, not: $found" >&2
+    exit 1
+fi
+
 # The template of docs/performance.md has that page's links.
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
+# These pages have longer lines still.
+mapfile -t pages_of_120 < <(git ls-files '*.md' ':!docs/format.md' ':!docs/adding-a-codec.md' ':!docs/design.md')
+python3 tests/pages.py --lines "${pages_of_120[@]}"
 
 for page in docs/*.md docs/*/*.md; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }

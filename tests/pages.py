@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs pages of documentation exactly as they are printed: pages.py [--links] [--with FILE]... PAGE...
+"""Runs pages of documentation exactly as they are printed: pages.py [--links] [--lines] [--with FILE]... PAGE...
 
 Each page is worked through in an empty folder (--with puts copies of files there), top to bottom:
 
@@ -8,7 +8,8 @@ Each page is worked through in an empty folder (--with puts copies of files ther
 - a block of text after it is what it must print; "..." stands for anything, also over several lines.
 
 Blocks of any other kind are refused, since nobody would run them; a page says "not run here" in the line before one that must
-not be. --links instead checks that each page's links lead to files and headings that are there.
+not be. --links instead checks that each page's links lead to files and headings that are there, --lines that prose ends at 120
+columns: a line of a table or a block may be longer, and one that is a link and nothing else.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import tempfile
 from pathlib import Path
 
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+
+COLUMNS = 120
 
 
 def blocks(text):
@@ -92,15 +95,29 @@ def check_links(page):
     return dead
 
 
+def check_lines(page):
+    long, inside = [], False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        text = line.strip()
+        fence = text.startswith("```")
+        inside ^= fence
+        apart = inside or fence or text.startswith("|") or re.fullmatch(r"(?:[-*] |\d+\. )?!?\[[^\]]*\](\([^)]*\)|: \S+)[,.;]?", text)
+        if len(line) > COLUMNS and not apart:
+            long.append(f"{page}:{number}: {len(line)} columns, at most {COLUMNS} are allowed")
+    return long
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--links", action="store_true")
+    parser.add_argument("--lines", action="store_true")
     parser.add_argument("--with", dest="files", action="append", default=[], metavar="FILE", type=Path)
     parser.add_argument("pages", nargs="+", type=Path, metavar="PAGE")
     options = parser.parse_args()
-    if options.links:
-        dead = [line for page in options.pages for line in check_links(page)]
-        sys.exit("\n".join(dead) or None)
+    checks = [check for check, wanted in ((check_links, options.links), (check_lines, options.lines)) if wanted]
+    if checks:
+        found = [line for check in checks for page in options.pages for line in check(page)]
+        sys.exit("\n".join(found) or None)
     for page in options.pages:
         run(page, [file.resolve() for file in options.files])
 

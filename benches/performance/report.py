@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import textwrap
 
 import numpy as np
 
@@ -67,6 +68,11 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
+def prose(text):
+    """Lines of a page, which end at 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def verdict(records):
     """What a codec did to its bound."""
     failed = [r for r in records if "failed" in r]
@@ -86,7 +92,7 @@ def verdict(records):
 
 
 class Report:
-    """The tables and the plot of one run."""
+    """The tables of one run, and the means that the plot shows."""
 
     def __init__(self, result):
         self.result = result
@@ -128,11 +134,14 @@ class Report:
             if r["codec"] == codec and r["field"] in fields and (r["bound"] == LOSSLESS) == lossless
         ]
 
+    def keeps(self, codec, fields, bound):
+        return verdict(self.records(codec, fields, bound == LOSSLESS)) == "kept"
+
     def setting(self):
         r = self.result
         load = f", load average {r['load']:.1f} when it began" + (" (above the cores: every speed suffers)" if r["load"] > r["cores"] else "")
         quick = " **A quick run: few fields, one round.**" if r["quick"] else ""
-        return (
+        return prose(
             f"Measured on {r['when']}: {r['machine']}, {r['cores']} cores{load}; one core copies 64 MiB with {number(r['memcpy'])} GB/s; "
             f"{r['versions']}.{quick}"
         )
@@ -179,7 +188,7 @@ class Report:
         for name, fields in self.classes().items():
             parts.append(f"### {name}")
             if len(fields) > 1:
-                parts.append(f"{len(fields)}: {', '.join(fields)}.")
+                parts.append(prose(f"{len(fields)}: {', '.join(fields)}."))
             parts += ["Error-bounded: ratio at bounds of … × value range, and speed.", self.bounded(fields)]
             parts += ["Lossless:", self.lossless(fields)]
         return "\n\n".join(parts)
@@ -310,57 +319,12 @@ class Report:
             text = text.replace("{{" + name + "}}", part)
         return text
 
-    def plot(self, path):
-        """Ratio against speed, both directions; a row for each class."""
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-        groups = self.classes()
-        figure, axes = plt.subplots(len(groups), 2, figsize=(13, 4.6 * len(groups)), squeeze=False, sharex=True)
-        for row, (name, fields) in zip(axes, groups.items()):
-            for axis, way in zip(row, ("compress", "decompress")):
-                for bound in (self.speed_bound, LOSSLESS):
-                    # From left to right, so that neighbours have their names at different heights.
-                    codecs = sorted(self.codecs(bound), key=lambda c: self.mean(c, fields, bound, way))
-                    for place, codec in enumerate(codecs):
-                        height = (6, -14, 18, -26)[place % 4] if bound == LOSSLESS else 5
-                        self.mark(axis, codec, fields, bound, way, height)
-                axis.set_xscale("log")
-                axis.set_yscale("log")
-                axis.axvline(1, color="#999999", linewidth=0.8, linestyle="--")
-                axis.set_title(f"{name}: {way}", fontsize=11)
-                axis.set_ylabel("ratio", fontsize=9)
-                axis.tick_params(labelsize=8, labelbottom=True)
-                axis.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:g}"))
-                axis.yaxis.set_minor_formatter(matplotlib.ticker.FuncFormatter(lambda y, _: f"{y:g}" if f"{y:g}"[0] in "235" else ""))
-                axis.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}"))
-                axis.grid(alpha=0.25, which="major")
-                axis.margins(0.16)
-        for axis in axes[-1]:
-            axis.set_xlabel("speed of one core / memcpy", fontsize=9)
-        kinds = [("o", True, f"bound {bound_name(self.speed_bound)} × value range"), ("s", True, "lossless"), ("o", False, "bound broken, or fails on some field")]
-        handles = [
-            plt.Line2D([], [], linestyle="", marker=m, color="#444444", markerfacecolor="#444444" if full else "white", label=text)
-            for m, full, text in kinds
-        ]
-        figure.legend(handles=handles, loc="upper center", ncol=3, fontsize=9, frameon=False)
-        figure.tight_layout(rect=(0, 0, 1, 1 - 0.03 * 3 / len(groups)))
-        figure.savefig(path, dpi=80)
-
-    def mark(self, axis, codec, fields, bound, way, height):
-        x, y = self.mean(codec, fields, bound, way), self.mean(codec, fields, bound, "ratio")
-        if not (np.isfinite(x) and np.isfinite(y)):
-            return
-        colour = "#c0392b" if codec.startswith("SLEEK") else "#34495e"
-        kept = verdict(self.records(codec, fields, bound == LOSSLESS)) == "kept"
-        axis.plot(x, y, "s" if bound == LOSSLESS else "o", color=colour, markerfacecolor=colour if kept else "white", markersize=6)
-        axis.annotate(codec, (x, y), (4, height), textcoords="offset points", fontsize=8, color=colour)
-
 
 def write(result, out):
     """performance.md and performance.png into the directory `out`."""
     report = Report(result)
     (out / "performance.md").write_text(report.page())
-    report.plot(out / "performance.png")
+    # Here, so that the page alone can be made without matplotlib.
+    import plot
+
+    plot.plot(report, out / "performance.png")

@@ -15,7 +15,7 @@
 //!    words have no exceptions.
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are equal, none.
 //!
-//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments.md: 1–6 % in all.
+//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in all.
 
 use super::plan::Plan;
 use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
