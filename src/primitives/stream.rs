@@ -1,7 +1,5 @@
 //! Copying past the caches: for results that are larger than any cache the processor need not read what it overwrites.
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::asm;
 use std::iter::Zip;
 use std::slice;
 
@@ -198,19 +196,6 @@ pub fn fetch(at: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
-}
-
-/// Asks the processor for `LINES` cache lines from `at` on, which will be written soon: a store that finds its line waits for nothing. For processors
-/// with AVX2, which all know the instruction.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub fn own<const LINES: usize>(at: *const u8) {
-    for i in 0..LINES {
-        // SAFETY: a prefetch accesses nothing, wherever it points.
-        unsafe {
-            asm!("prefetchw [{0}]", in(reg) at.wrapping_add(64 * i), options(readonly, nostack, preserves_flags));
-        }
-    }
 }
 
 /// Makes this thread's copies visible to others in the order that they expect.

@@ -143,11 +143,11 @@ pub struct Extremes<W> {
 impl<W: Word> Extremes<W> {
     /// Of the subchunks of a chunk.
     #[inline(always)]
-    pub fn of<const S: usize, P: Simd<W, S>>(words: &Words<W, S>, ahead: &mut Ahead) -> Self {
+    pub fn of<const S: usize, P: Simd<W, S>>(p: P, words: &Words<W, S>, ahead: &mut Ahead) -> Self {
         let mut all = Extremes { least: [W::ZERO; SUBCHUNKS], most: [W::ZERO; SUBCHUNKS] };
         for (q, quarter) in words[1..].as_chunks().0.iter().enumerate() {
             ahead.fetch(2 * QUARTER);
-            let (least, most) = P::extremes(quarter);
+            let (least, most) = p.extremes(quarter);
             all.least[q * QUARTER..][..QUARTER].copy_from_slice(&least);
             all.most[q * QUARTER..][..QUARTER].copy_from_slice(&most);
         }
@@ -178,12 +178,12 @@ fn mode_of(totals: [u32; 4]) -> SubMode {
 
 /// For each subchunk how many codes seem to be wider than its `limits` says.
 #[inline(always)]
-fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, limits: &PerSubchunk) -> PerSubchunk {
+fn wider<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &SideBySide<S>, limits: &PerSubchunk) -> PerSubchunk {
     let (mut bytes, mut counts) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
         bytes[s] = limits[s] as u8;
     }
-    let seen = P::wider(widths, &bytes);
+    let seen = p.wider(widths, &bytes);
     for s in 0..SUBCHUNKS {
         counts[s] = SAMPLE as u16 * u16::from(seen[s]);
     }
@@ -193,14 +193,14 @@ fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, limits:
 /// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
 /// there is none: that never pays). A bisection for all subchunks at once.
 #[inline(always)]
-fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>) -> PerSubchunk {
+fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &SideBySide<S>) -> PerSubchunk {
     let (mut narrowest, mut limits) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     let mut step = W::BITS as u16 / 2;
     while step > 0 {
         for s in 0..SUBCHUNKS {
             limits[s] = narrowest[s] + step - 1;
         }
-        let counts = wider::<W, S, P>(widths, &limits);
+        let counts = wider::<W, S, P>(p, widths, &limits);
         for s in 0..SUBCHUNKS {
             narrowest[s] += if counts[s] > MAX_EXCEPTIONS as u16 { step } else { 0 };
         }
@@ -211,14 +211,14 @@ fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>) -> 
 
 /// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `fulls` bits.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, fulls: &PerSubchunk) -> PerSubchunk {
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &SideBySide<S>, fulls: &PerSubchunk) -> PerSubchunk {
     let (mut best, mut least) = (*fulls, [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
         least[s] = payload::<S>(fulls[s]);
     }
-    let mut width = narrowest::<W, S, P>(widths);
+    let mut width = narrowest::<W, S, P>(p, widths);
     for _ in 0..4 {
-        let counts = wider::<W, S, P>(widths, &width);
+        let counts = wider::<W, S, P>(p, widths, &width);
         for s in 0..SUBCHUNKS {
             // From `full` on the bytes that any exceptions take rule a width out.
             let eights = (counts[s] / 2).min((S / EIGHT) as u16);
@@ -246,6 +246,7 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
 /// The codes of the subchunks of quarter `q` of a chunk, in the mode that is chosen for them.
 #[inline(always)]
 fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     special: Special,
     words: &Words<E::Word, S>,
     q: usize,
@@ -255,7 +256,7 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) -> SubMode {
     let own = words[1 + q * QUARTER..].first_chunk().expect("a quarter");
     let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
-    let mode = mode_of(P::totals(own, least, exponent_bits));
+    let mode = mode_of(p.totals(own, least, exponent_bits));
     // The mode is asked for once, not for each subchunk: nobody could predict it.
     macro_rules! each {
         ($mode:expr) => {
@@ -279,6 +280,7 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
 /// depend on each other, so the processor overlaps them, and what is one number a subchunk is done for all at once. Of `ahead` half is fetched.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     special: Special,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
@@ -290,25 +292,25 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let mut c = Choices::NONE;
     let quarters = codes.chunks_exact_mut(QUARTER).zip(least.as_chunks().0).enumerate();
     for (q, (codes, least)) in quarters {
-        let mode = encode_quarter::<E, S, P>(special, words, q, least, codes, ahead);
+        let mode = encode_quarter::<E, S, P>(p, special, words, q, least, codes, ahead);
         c.modes[q * QUARTER..][..QUARTER].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
-        *full = P::width(codes) as u16;
+        *full = p.width(codes) as u16;
     }
     c.widths = c.fulls;
     if E::Word::BITS > 8 {
         for (widths, codes) in lists.widths.iter_mut().zip(&*codes) {
             ahead.fetch(1);
-            P::widths(codes, widths);
+            p.widths(codes, widths);
         }
-        P::side_by_side(&lists.widths, &mut lists.side_by_side);
-        c.widths = fit::<E::Word, S, P>(&lists.side_by_side, &c.fulls);
+        p.side_by_side(&lists.widths, &mut lists.side_by_side);
+        c.widths = fit::<E::Word, S, P>(p, &lists.side_by_side, &c.fulls);
         for s in Subchunks::which(|s| c.widths[s] < c.fulls[s]) {
             ahead.fetch(1);
-            let masks = P::split(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
+            let masks = p.split(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
             c.exceptions[s] = count_of::<S>(&masks) as u16;
-            c.eights[s] = P::flags(&masks).count_ones() as u16;
+            c.eights[s] = p.flags(&masks).count_ones() as u16;
             lists.masks[s] = masks;
         }
     }
@@ -355,6 +357,7 @@ impl<W: Word> Choices<W> {
 /// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other words by their offset.
 #[inline(always)]
 pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     plan: &Plan,
     special: Special,
     words: &Words<E::Word, S>,
@@ -372,6 +375,6 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
         SubMode::Offset
     };
     encode::<E, S>(mode, special, window(words, s), choices.bases[s], codes);
-    let full = P::width(codes) as u16;
+    let full = p.width(codes) as u16;
     (choices.modes[s], choices.widths[s], choices.fulls[s]) = (mode as u16, full, full);
 }

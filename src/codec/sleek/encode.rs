@@ -77,6 +77,13 @@ pub fn view<T: Plain>(buffer: &mut [Line]) -> &mut T {
     unsafe { &mut *buffer.as_mut_ptr().cast() }
 }
 
+/// The integers of a chunk. They have the element's width, or are small ones.
+struct Integers<'a, W, const S: usize> {
+    words: &'a Words<W, S>,
+    /// For the adaptive profile.
+    extremes: Option<Extremes<W>>,
+}
+
 /// How the words of a chunk become integers, the same for all its subchunks.
 struct Domain<W> {
     shift: u32,
@@ -105,6 +112,7 @@ impl<W: Word> Domain<W> {
 /// of the body.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+    p: P,
     plan: &Plan,
     Buffers { words, scratch, too_wide }: &mut Buffers,
     data: Data,
@@ -113,11 +121,11 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
 ) -> (Kind, usize) {
     let src = data.bytes();
     let mut beside = Beside { ahead: Ahead::new(data.ahead, CHUNK_BYTES / 64), leaving };
-    let body = match to_small_integers::<E, S, P>(plan, src, words, too_wide, &mut beside.ahead) {
+    let body = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut beside.ahead) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
-            let words = view(words);
-            encode::<E, Int<u16>, S, P>(plan, &domain, words, Some(extremes), scratch, &mut beside, out)
+            let integers = Integers { words: view(words), extremes: Some(extremes) };
+            encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut beside, out)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
@@ -128,8 +136,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                     (&*words, domain)
                 }
             };
-            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(words, &mut beside.ahead));
-            encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut beside, out)
+            let extremes =
+                (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut beside.ahead));
+            encode::<E, E, S, P>(p, plan, &domain, &Integers { words, extremes }, scratch, &mut beside, out)
         }
     };
     beside.leaving.put(usize::MAX);
@@ -143,28 +152,27 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// Encodes the integers of a chunk, with their `extremes` for the adaptive profile. They have the element's width, or are small ones. `None`
-/// if the payload alone is no smaller than the data.
+/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data.
 #[inline(always)]
 fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
+    p: P,
     plan: &Plan,
     domain: &Domain<E::Word>,
-    words: &Words<X::Word, S>,
-    extremes: Option<Extremes<X::Word>>,
+    integers: &Integers<X::Word, S>,
     scratch: &mut Scratch,
     beside: &mut Beside,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let constant = match &extremes {
+    let constant = match &integers.extremes {
         Some(extremes) => extremes.is_constant(),
-        None => is_constant(words),
+        None => is_constant(integers.words),
     };
     if constant {
         out[..ALIGN].fill(0);
-        to_element::<E>(plan, domain, domain.word(words[1][0])).store(out);
+        to_element::<E>(plan, domain, domain.word(integers.words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(plan, domain, words, extremes, scratch, beside, out)?;
+    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, beside, out)?;
     Some((Kind::Packed, bytes))
 }
 
@@ -247,6 +255,7 @@ fn to_integers<E: Element, const S: usize>(
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
 #[inline(always)]
 fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
+    p: P,
     plan: &Plan,
     src: &[u8],
     words: &mut [Line],
@@ -269,7 +278,7 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     } else {
         small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
     }
-    let extremes = Extremes::of::<S, P>(words, ahead);
+    let extremes = Extremes::of::<S, P>(p, words, ahead);
     if !extremes.fit(SMALL_BITS) {
         *too_wide = LIKE_THE_LAST;
         return None;
@@ -345,18 +354,20 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
 #[inline(always)]
 fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
+    p: P,
     plan: &Plan,
     domain: &Domain<E::Word>,
-    words: &Words<X::Word, S>,
-    extremes: Option<Extremes<X::Word>>,
+    Integers { words, extremes }: &Integers<X::Word, S>,
     Scratch { codes, lists, exceptions }: &mut Scratch,
     beside: &mut Beside,
     out: &mut [u8],
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
-    let mut choices = match &extremes {
-        Some(extremes) => choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, &mut beside.ahead),
+    let mut choices = match extremes {
+        Some(extremes) => {
+            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut beside.ahead)
+        }
         None => Choices::NONE,
     };
     let mut at = CHUNK_HEADER_BYTES;
@@ -367,7 +378,7 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choose::fast::<X, S, P>(plan, domain.special, words, s, codes, &mut choices);
+            choose::fast::<X, S, P>(p, plan, domain.special, words, s, codes, &mut choices);
         }
         let width = u32::from(choices.widths[s]);
         let packed_bytes = S * width as usize / 8;
@@ -375,7 +386,7 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
             return None;
         }
         if width > 0 {
-            P::pack(codes, width, &mut out[at..]);
+            p.pack(codes, width, &mut out[at..]);
         }
         at += packed_bytes;
     }
@@ -383,7 +394,7 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
     let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
-    let exceptions = Exceptions::<S>::pack::<X::Word, P>(&choices, tail.patched, lists, exceptions);
+    let exceptions = Exceptions::<S>::pack::<X::Word, P>(p, &choices, tail.patched, lists, exceptions);
     Some(tail.write(domain, padded, &exceptions, out))
 }
 
@@ -401,6 +412,7 @@ impl<'a, const S: usize> Exceptions<'a, S> {
     /// Those of the subchunks `patched`, in `place`.
     #[inline(always)]
     fn pack<W: Word, P: Simd<W, S>>(
+        p: P,
         choices: &Choices<W>,
         patched: u32,
         lists: &Lists<W, S>,
@@ -409,13 +421,13 @@ impl<'a, const S: usize> Exceptions<'a, S> {
         let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * EIGHTS);
         let (mut flags, mut masks_end, mut highs_end) = ([[0; 4]; SUBCHUNKS], 0, 0);
         for (s, own) in Subchunks(patched).zip(&mut flags) {
-            let flags = P::flags(&lists.masks[s]);
+            let flags = p.flags(&lists.masks[s]);
             *own = flags.to_le_bytes();
             // All that there may be: a copy of a known length is short.
-            masks[masks_end..][..EIGHTS].copy_from_slice(&P::squeeze(&lists.masks[s], flags));
+            masks[masks_end..][..EIGHTS].copy_from_slice(&p.squeeze(&lists.masks[s], flags));
             masks_end += choices.eights[s] as usize;
             let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
-            highs_end += P::pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
+            highs_end += p.pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
         }
         Exceptions { flags, masks: &masks[..masks_end], highs: &highs[..highs_end] }
     }

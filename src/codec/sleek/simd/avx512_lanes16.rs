@@ -1,9 +1,9 @@
-//! Lanes of 16 bits for AVX-512, of which there are twice as many as of 32. Only code compiled for `Level::Avx512` may call any of it: that
-//! makes the intrinsics sound.
+//! Lanes of 16 bits for AVX-512, of which there are twice as many as of 32. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, opaque};
+use super::avx512::{Avx512, Lanes, opaque};
 use super::avx512_unpack::{Unpack, unpack_table};
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
@@ -31,10 +31,10 @@ pub unsafe fn unpack16(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u16; S]) {
     const { assert!(S.is_multiple_of(LANES)) };
     room(S / 8 * n as usize, packed);
-    // SAFETY: only code of this level calls this; 64 bytes from 4n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 4n·i on are in `packed`.
     unsafe {
         for i in 0..S / LANES {
             let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
@@ -106,10 +106,10 @@ unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
 
 /// See `SimdLevel::running_sums`.
 #[inline(always)]
-pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+pub fn running_sums(_: Avx512, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
     const { assert!(SUBCHUNKS == LANES) };
     let mut sums = [0; SUBCHUNKS];
-    // SAFETY: only code of this level calls this; `numbers` and `sums` have as many bytes as a vector.
+    // SAFETY: the processor has the level, as the token says; `numbers` and `sums` have as many bytes as a vector.
     unsafe {
         let v = _mm512_loadu_si512(numbers.as_ptr().cast());
         let up_to = sums16(v, &mut _mm512_set1_epi16(start as i16));
@@ -120,8 +120,8 @@ pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] 
 
 /// See `Simd::try_sum_up`.
 #[inline(always)]
-pub fn try_sum_up<const S: usize>(twice: bool, codes: &mut [u16; S]) -> bool {
-    // SAFETY: only code of this level calls this; each access is to 32 of the codes.
+pub fn try_sum_up<const S: usize>(_: Avx512, twice: bool, codes: &mut [u16; S]) -> bool {
+    // SAFETY: the processor has the level, as the token says; each access is to 32 of the codes.
     unsafe {
         let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
         let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
@@ -142,10 +142,10 @@ pub fn try_sum_up<const S: usize>(twice: bool, codes: &mut [u16; S]) -> bool {
 
 /// See `Simd::width`.
 #[inline(always)]
-pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
+pub fn width<const S: usize>(_: Avx512, codes: &[u16; S]) -> u32 {
     const { assert!(S.is_multiple_of(LANES)) };
     let mut any = [0u64; 8];
-    // SAFETY: see above; `LANES` codes are read at a time.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
     unsafe {
         let mut all = _mm512_setzero_si512();
         for i in 0..S / LANES {
@@ -158,9 +158,9 @@ pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
 
 /// See `Simd::widths`.
 #[inline(always)]
-pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
+pub fn widths<const S: usize>(_: Avx512, codes: &[u16; S], widths: &mut [u8; S]) {
     const { assert!(SAMPLE == 4 && S.is_multiple_of(2 * LANES)) };
-    // SAFETY: see above; `LANES` codes are read at a time, 16 widths stored.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time, 16 widths stored.
     unsafe {
         let high = _mm512_set1_epi64(0xffff << 32);
         for i in 0..S / (2 * LANES) {
@@ -176,10 +176,10 @@ pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
 
 /// See `Simd::split`.
 #[inline(always)]
-pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+pub fn split<const S: usize>(_: Avx512, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(2 * LANES) && HIGHS >= MAX_EXCEPTIONS + LANES) };
     let mut masks: Masks = [0; _];
-    // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
         let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
@@ -216,14 +216,21 @@ static ASCENDING: [u16; MAX_EXCEPTIONS + LANES] = {
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn merge<const S: usize>(
+    _: Avx512,
+    codes: &mut [u16; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // One vector holds the high parts; more are rare.
     if count_of::<S>(masks) > LANES {
         return scalar::merge(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
     unsafe {
         let parts = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
         for i in 0..S / LANES {

@@ -1,12 +1,12 @@
-//! Lanes of 8 bits for AVX-512, for codes that are not wider. Only code compiled for `Level::Avx512` may call any of it: that makes the
-//! intrinsics sound.
+//! Lanes of 8 bits for AVX-512, for codes that are not wider. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! Running sums go by quads: an instruction multiplies the four bytes of each 32-bit lane with four others and adds the products to the lane,
 //! so it gives all sums within a quad at once, behind the sum of the quads before.
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
+use super::avx512::{Avx512, Lanes};
 use super::avx512_exceptions::ASCENDING;
 use super::{Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
@@ -52,10 +52,10 @@ unsafe fn unpack8(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
+pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u8; S]) {
     const { assert!(S.is_multiple_of(LANES)) };
     room(S / 8 * n as usize, packed);
-    // SAFETY: only code of this level calls this; 64 bytes from 8n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 8n·i on are in `packed`.
     unsafe {
         for i in 0..S / LANES {
             let v = unpack8(packed.as_ptr().add(8 * n as usize * i), n);
@@ -66,13 +66,13 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
 
 /// See `Simd::merge`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn merge<const S: usize>(_: Avx512, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
     if count_of::<S>(masks) > MAX_EXCEPTIONS {
         return scalar::merge(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
         let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
@@ -220,8 +220,8 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
 
 /// See `SimdLevel::sum_up_bytes`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-    // SAFETY: only code of this level calls this; each access is to 64 codes or 16 sums.
+pub fn sum_up<const S: usize>(_: Avx512, start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+    // SAFETY: the processor has the level, as the token says; each access is to 64 codes or 16 sums.
     unsafe {
         let first: *const __m512i = codes.as_ptr().cast();
         match S {

@@ -8,6 +8,7 @@ use crate::primitives::quantize::Arithmetic;
 use crate::primitives::word::Word;
 
 /// The portable implementation: every loop as it stands here.
+#[derive(Clone, Copy)]
 pub struct Scalar;
 
 impl Arithmetic for Scalar {}
