@@ -16,7 +16,7 @@ use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::host::pool;
 use crate::params::Params;
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 use crate::primitives::{range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
@@ -40,9 +40,10 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has all that is `leaving` leave meanwhile; returns its kind and
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has the lines of `stores` leave meanwhile: what it leaves of them goes when they are dropped; returns its kind and
     /// the bytes of its body.
-    fn encode(&self, encoder: &mut Self::Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize);
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
+    -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
     /// written as `primitives::stream` does.
     fn decode(

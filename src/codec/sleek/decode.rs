@@ -13,7 +13,7 @@ use crate::container::constants::*;
 use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
 use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
-use crate::primitives::stream::{Ahead, Line};
+use crate::primitives::stream::{Line, PrefetchQueue};
 use crate::primitives::word::Word;
 
 /// A body that was checked, ready to be decoded.
@@ -49,7 +49,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     };
     let size = size_of::<E::Word>();
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
-    let mut ahead = Ahead::new(ahead, ahead.len() / 64);
+    let mut prefetch = PrefetchQueue::new(ahead, ahead.len() / 64);
     let (mut staged, mut last) = ([Line::ZERO; SUBCHUNK_BYTES / 64], Line::ZERO);
     // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
     // instructions.
@@ -57,7 +57,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
         (|$s:ident, $place:ident| $subchunk:expr) => {
             if PAST_CACHES && P::JOINS_LINES {
                 for $s in 0..subchunks.len() {
-                    ahead.fetch(lines);
+                    prefetch.fetch(lines);
                     let $place = subchunk_of(&mut staged);
                     $subchunk;
                     to_order(plan, size, $place);
@@ -65,9 +65,9 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                 }
             } else {
                 for ($s, subchunk) in subchunks.iter_mut().enumerate() {
-                    ahead.fetch(lines);
+                    prefetch.fetch(lines);
                     if !PAST_CACHES {
-                        p.own(subchunk.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                        p.prefetchw(subchunk.as_ptr().wrapping_add(SUBCHUNK_BYTES));
                     }
                     let $place = if PAST_CACHES { subchunk_of(&mut staged) } else { &mut *subchunk };
                     $subchunk;
@@ -243,7 +243,7 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
             finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
         (mode, _) => {
-            p.sum_up(base, mode == SubMode::Special, codes);
+            p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
             finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
         }
     }
@@ -270,7 +270,9 @@ fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>
     match SubMode::of(parts.descriptors[s]) {
         SubMode::Offset if is_near => store(codes, out, |c| near(c.to_u64())),
         SubMode::ZigZag if is_near => store(codes, out, |c| near(c.unzigzag().extend())),
-        mode @ (SubMode::Delta | SubMode::Special) if is_near && p.try_sum_up(mode == SubMode::Special, codes) => {
+        mode @ (SubMode::Delta | SubMode::Special)
+            if is_near && p.try_zigzag_delta_decode(mode == SubMode::Special, codes) =>
+        {
             store(codes, out, |x| near(x.extend()));
         }
         _ => return false,
@@ -305,15 +307,15 @@ fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
         }
         (mode, _) => {
             let mut sums = [0; S];
-            let twice = mode == SubMode::Special;
-            let reach = 128 * if twice { S * (S + 1) / 2 } else { S } as u64;
+            let second_difference = mode == SubMode::Special;
+            let reach = 128 * if second_difference { S * (S + 1) / 2 } else { S } as u64;
             match &plan.quantizer {
                 Some(q) if is_near(q, base, reach) => {
-                    p.sum_up_bytes(E::sum_start(base), twice, codes, &mut sums);
+                    p.zigzag_delta_decode_bytes(E::sum_start(base), second_difference, codes, &mut sums);
                     store(&sums, out, |x| E::value_of_sum::<P>(q, base, x));
                 }
                 _ => {
-                    p.sum_up_bytes(0, twice, codes, &mut sums);
+                    p.zigzag_delta_decode_bytes(0, second_difference, codes, &mut sums);
                     finish::<E, _, S, P>(plan, parts, &sums, out, |x| from_base(x.extend()));
                 }
             }
@@ -388,6 +390,6 @@ fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
     }
     if parts.header.patched >> s & 1 == 1 {
         let highs = &body[usize::from(parts.highs_at[s])..];
-        p.merge(codes, width, &parts.masks[s], highs, parts.high_widths[s].into());
+        p.apply_exceptions(codes, width, &parts.masks[s], highs, parts.high_widths[s].into());
     }
 }

@@ -5,7 +5,7 @@ use super::constants::*;
 use super::plan::Plan;
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::scalar::{BitWriter, Scalar};
-use crate::codec::sleek::simd::{EIGHTS, HIGHS, HIGHS_SLACK, Masks, Simd};
+use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks, Simd};
 use crate::container::Kind;
 use crate::container::constants::*;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::host::memory::filled;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::primitives::round;
-use crate::primitives::stream::{Ahead, Beside, Leaving, Line};
+use crate::primitives::stream::{Line, MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::primitives::word::Word;
 use crate::runtime::cpu::Data;
 
@@ -40,11 +40,11 @@ struct Scratch {
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;
-/// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
+/// Bits of small integers. A second difference can be four times as large, and its code second_difference that: 16 bits.
 const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
-const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * EIGHTS + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
+const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * MASK_BYTES + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
 /// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or masks and high parts of 64 bits.
 const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + size_of::<Masks>() + 8 * HIGHS);
 
@@ -108,7 +108,7 @@ impl<W: Word> Domain<W> {
     }
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body is `leaving`; returns the kind and size
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by `stores`; returns the kind and size
 /// of the body.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
@@ -116,32 +116,31 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     plan: &Plan,
     Buffers { words, scratch, too_wide }: &mut Buffers,
     data: Data,
-    leaving: Leaving,
+    stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize) {
     let src = data.bytes();
-    let mut beside = Beside { ahead: Ahead::new(data.ahead, CHUNK_BYTES / 64), leaving };
-    let body = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut beside.ahead) {
+    let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
+    let body = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
-            encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut beside, out)
+            encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
                 Some(words) => (words, Domain::lossless::<E>(0)),
                 None => {
                     let words = view(words);
-                    let domain = to_integers::<E, S>(plan, src, words, &mut beside.ahead);
+                    let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
                     (&*words, domain)
                 }
             };
             let extremes =
-                (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut beside.ahead));
-            encode::<E, E, S, P>(p, plan, &domain, &Integers { words, extremes }, scratch, &mut beside, out)
+                (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
+            encode::<E, E, S, P>(p, plan, &domain, &Integers { words, extremes }, scratch, &mut queues, out)
         }
     };
-    beside.leaving.put(usize::MAX);
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
         Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes),
@@ -160,7 +159,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     domain: &Domain<E::Word>,
     integers: &Integers<X::Word, S>,
     scratch: &mut Scratch,
-    beside: &mut Beside,
+    queues: &mut MemoryQueues,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
     let constant = match &integers.extremes {
@@ -172,7 +171,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         to_element::<E>(plan, domain, domain.word(integers.words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, beside, out)?;
+    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out)?;
     Some((Kind::Packed, bytes))
 }
 
@@ -229,10 +228,10 @@ fn to_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<E::Word, S>,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> Domain<E::Word> {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(1);
+        prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
             quantize::encode::<E, S>(q, subchunk);
@@ -260,7 +259,7 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     src: &[u8],
     words: &mut [Line],
     too_wide: &mut u8,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> Option<(E::Word, Extremes<u16>)> {
     let q = plan.quantizer.as_ref()?;
     if !P::PREFERS_SMALL || E::Word::BITS <= 16 || plan.profile == Profile::Fast {
@@ -274,11 +273,11 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     let words: &mut Words<u16, S> = view(words);
     // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
     if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
-        small_integers::<E, S>(plan, src, words, ahead, |bits| E::certain_bin(q, bits, reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::certain_bin(q, bits, reference));
     } else {
-        small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::bin(q, bits).sub(reference));
     }
-    let extremes = Extremes::of::<S, P>(p, words, ahead);
+    let extremes = Extremes::of::<S, P>(p, words, prefetch);
     if !extremes.fit(SMALL_BITS) {
         *too_wide = LIKE_THE_LAST;
         return None;
@@ -292,13 +291,13 @@ fn small_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<u16, S>,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
     integer: impl Fn(E::Word) -> E::Word,
 ) {
     let size = size_of::<E::Word>();
     let mut loaded = [E::Word::ZERO; S];
     for (s, small) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(1);
+        prefetch.fetch(1);
         // What need not be put together first is read from where it is.
         match whole(src, s).filter(|_| !plan.big_endian) {
             Some(data) => {
@@ -359,22 +358,22 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     domain: &Domain<E::Word>,
     Integers { words, extremes }: &Integers<X::Word, S>,
     Scratch { codes, lists, exceptions }: &mut Scratch,
-    beside: &mut Beside,
+    queues: &mut MemoryQueues,
     out: &mut [u8],
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
     let mut choices = match extremes {
         Some(extremes) => {
-            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut beside.ahead)
+            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut queues.prefetch)
         }
         None => Choices::NONE,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let (lines, leaving) = (beside.ahead.left() / SUBCHUNKS, beside.leaving.left().div_ceil(SUBCHUNKS));
+    let (lines, stores) = (queues.prefetch.left() / SUBCHUNKS, queues.stores.left().div_ceil(SUBCHUNKS));
     for s in 0..SUBCHUNKS {
-        beside.ahead.fetch(lines);
-        beside.leaving.put(leaving);
+        queues.prefetch.fetch(lines);
+        queues.stores.put(stores);
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
@@ -400,9 +399,9 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
 
 /// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
 struct Exceptions<'a, const S: usize> {
-    /// Flags of the eights that have some.
+    /// Which mask bytes are not 0.
     flags: [[u8; 4]; SUBCHUNKS],
-    /// The masks of these.
+    /// These mask bytes.
     masks: &'a [u8],
     /// High parts.
     highs: &'a [u8],
@@ -418,14 +417,14 @@ impl<'a, const S: usize> Exceptions<'a, S> {
         lists: &Lists<W, S>,
         place: &'a mut [u8],
     ) -> Self {
-        let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * EIGHTS);
+        let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * MASK_BYTES);
         let (mut flags, mut masks_end, mut highs_end) = ([[0; 4]; SUBCHUNKS], 0, 0);
         for (s, own) in Subchunks(patched).zip(&mut flags) {
             let flags = p.flags(&lists.masks[s]);
             *own = flags.to_le_bytes();
             // All that there may be: a copy of a known length is short.
-            masks[masks_end..][..EIGHTS].copy_from_slice(&p.squeeze(&lists.masks[s], flags));
-            masks_end += choices.eights[s] as usize;
+            masks[masks_end..][..MASK_BYTES].copy_from_slice(&p.compress(&lists.masks[s], flags));
+            masks_end += choices.mask_bytes[s] as usize;
             let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
             highs_end += p.pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
         }
@@ -498,7 +497,7 @@ impl<W: Word> Tail<W> {
         };
         let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
         let high_bytes = if W::BITS == 64 { 4 } else { 0 };
-        let flag_bytes = S / EIGHT / 8;
+        let flag_bytes = S / MASK_BYTE_VALUES / 8;
         let of_exceptions = patched * (1 + flag_bytes) + exceptions.masks.len() + exceptions.highs.len();
         let used = high_bytes + 4 * width as usize + active + of_exceptions;
         let start = CHUNK_HEADER_BYTES + payload;

@@ -17,7 +17,7 @@ use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::primitives::quantize::Element;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
 /// Calls `$f::<Element, S, _>($args)` for the plan's element type.
@@ -51,10 +51,10 @@ macro_rules! compiled_for {
                 plan: &Plan,
                 buffers: &mut Buffers,
                 data: Data,
-                leaving: Leaving,
+                stores: StreamingStores,
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(p, plan, buffers, data, leaving, out)
+                encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
             #[target_feature(enable = $features)]
@@ -92,20 +92,20 @@ pub fn encode(
     plan: &Plan,
     buffers: &mut Buffers,
     data: Data,
-    leaving: Leaving,
+    stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
         // SAFETY: the processor has what `compiled_for` enables, as the token says.
-        return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, leaving, out) };
+        return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out) };
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx2::of(isa) {
         // SAFETY: as above.
-        return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, leaving, out) };
+        return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
     }
-    by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, leaving, out)
+    by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.

@@ -100,7 +100,7 @@ impl<W: Word> Parts<W> {
     #[inline(always)]
     fn read_descriptors<const S: usize, P: Simd<W, S>>(&mut self, p: P, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let (active, patched) = (self.header.active, self.header.patched);
-        self.descriptors = p.spread(active, take(tail, active.count_ones() as usize)?);
+        self.descriptors = p.expand(active, take(tail, active.count_ones() as usize)?);
         for s in 0..SUBCHUNKS {
             let width = (self.descriptors[s] & 63) + (patched >> s & 1 ^ 1) as u8;
             self.widths[s] = if active >> s & 1 == 1 { width } else { 0 };
@@ -134,8 +134,8 @@ impl<W: Word> Parts<W> {
             return Ok(());
         }
         let n = patched.count_ones() as usize;
-        self.high_widths = p.spread(patched, take(tail, n)?);
-        let is_patched = p.spread(patched, &[1; SUBCHUNKS]);
+        self.high_widths = p.expand(patched, take(tail, n)?);
+        let is_patched = p.expand(patched, &[1; SUBCHUNKS]);
         let mut wrong = 0;
         for (s, is_patched) in is_patched.into_iter().enumerate() {
             self.full[s] = self.full[s].wrapping_add(self.high_widths[s]);
@@ -162,7 +162,7 @@ impl<W: Word> Parts<W> {
         mut readable: &[u8],
         len: usize,
     ) -> Result<()> {
-        let flag_bytes = S / EIGHT / 8;
+        let flag_bytes = S / MASK_BYTE_VALUES / 8;
         let flags = take(tail, self.header.patched.count_ones() as usize * flag_bytes)?;
         // What is behind a list may be read: from there on a load need not ask where it ends.
         readable = &readable[len - tail.len()..];
@@ -170,14 +170,14 @@ impl<W: Word> Parts<W> {
         for (s, flags) in Subchunks(self.header.patched).zip(flags.chunks_exact(flag_bytes)) {
             let flags = flags.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte));
             let count = take(tail, flags.count_ones() as usize)?.len();
-            let bytes = p.spread(flags, readable);
+            let bytes = p.expand(flags, readable);
             readable = &readable[count..];
             let mut masks: Masks = [0; _];
-            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, eight)| *mask = u64::from_le_bytes(*eight));
+            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, bytes)| *mask = u64::from_le_bytes(*bytes));
             is_wrong |= flags == 0 || p.flags(&masks) != flags;
             self.masks[s] = masks;
         }
-        if is_wrong { fail!(Corrupt, "an eight without exceptions that is said to have some") } else { Ok(()) }
+        if is_wrong { fail!(Corrupt, "a mask byte that is 0 and said not to be") } else { Ok(()) }
     }
 
     /// Where the high parts of the patched subchunks begin.

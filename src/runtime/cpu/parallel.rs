@@ -12,7 +12,7 @@ use crate::error::{Result, fail};
 use crate::host::memory::{filled, with_scratch};
 use crate::host::pool;
 use crate::primitives::stream;
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as the slowest.
 const UNITS_KEPT: usize = 4;
@@ -125,7 +125,7 @@ impl<C: ChunkCodec> Job<'_, C> {
             let ahead = self.src.get(then * CHUNK_BYTES..).unwrap_or_default();
             let data = Data::new(self.src, c, self.layout.chunk_raw_bytes(c), ahead);
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = self.codec.encode(encoder, data, Leaving::nothing(), out);
+            let (kind, bytes) = self.codec.encode(encoder, data, StreamingStores::none(), out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
             unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u16);

@@ -13,7 +13,7 @@ use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, room, scalar};
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
 use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
@@ -226,7 +226,7 @@ pub(super) unsafe fn put_strings<const FIRST: usize>(
 
 /// Packs `VALUES` (a multiple of 16) values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-fn pack32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8]) {
+fn pack_u32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= VALUES);
     room(VALUES * n as usize / 8, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
@@ -257,11 +257,11 @@ fn pack32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8]) {
 
 /// The same for `n` ≤ 64.
 #[inline(always)]
-fn pack64<const VALUES: usize>(_: Avx2, codes: &[u64], n: u32, out: &mut [u8]) {
+fn pack_u64<const VALUES: usize>(_: Avx2, codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= VALUES);
     room(VALUES * n as usize / 8, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: as for `pack32`.
+    // SAFETY: as for `pack_u32`.
     unsafe {
         if n <= NARROW {
             for i in 0..VALUES / 16 {
@@ -393,17 +393,17 @@ impl SimdLevel for Avx2 {
     const PREFERS_SMALL: bool = true;
 
     #[inline(always)]
-    fn side_by_side<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
         transpose(self, widths, rows);
     }
 
     #[inline(always)]
-    fn wider<const S: usize>(self, rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
         wider(self, rows, limits)
     }
 
     #[inline(always)]
-    fn spread(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         let (mut all, mut rest) = ([0; SUBCHUNKS], list);
         for (eight, of) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
             let listed = match rest.first_chunk() {
@@ -438,8 +438,8 @@ impl SimdLevel for Avx2 {
     }
 
     #[inline(always)]
-    fn squeeze(self, masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        let (mut all, mut at) = ([0; EIGHTS + 8], 0);
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        let (mut all, mut at) = ([0; MASK_BYTES + 8], 0);
         for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
             // SAFETY: the processor has the level, as the token says.
             let bytes = unsafe { _pext_u64(*mask, bytes_of_flags(flags)) };
@@ -450,7 +450,7 @@ impl SimdLevel for Avx2 {
     }
 
     #[inline(always)]
-    fn own(self, at: *const u8) {
+    fn prefetchw(self, at: *const u8) {
         prefetchw(self, at);
     }
 }
@@ -458,7 +458,7 @@ impl SimdLevel for Avx2 {
 impl Simd<u32, 128> for Avx2 {
     #[inline(always)]
     fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack32::<128>(self, codes, n, out);
+        pack_u32::<128>(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -480,7 +480,7 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn sum_up(self, start: u32, twice: bool, codes: &mut [u32; 128]) {
+    fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
         // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
         unsafe {
             let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi32(1));
@@ -490,7 +490,7 @@ impl Simd<u32, 128> for Avx2 {
                 let v = load(at);
                 let sign = _mm256_sub_epi32(zero, _mm256_and_si256(v, one));
                 let mut v = _mm256_xor_si256(_mm256_srli_epi32::<1>(v), sign);
-                if twice {
+                if second_difference {
                     v = sums32(v, &mut slope);
                 }
                 store(at, sums32(v, &mut carry));
@@ -514,18 +514,18 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
     fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack32::<MAX_EXCEPTIONS>(self, highs, n, out);
+        pack_u32::<MAX_EXCEPTIONS>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<128>(masks);
         room((count * high_width as usize).div_ceil(8), highs);
         let mut parts = [0; 128];
@@ -544,7 +544,7 @@ impl Simd<u32, 128> for Avx2 {
 impl Simd<u64, 64> for Avx2 {
     #[inline(always)]
     fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack64::<64>(self, codes, n, out);
+        pack_u64::<64>(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -570,7 +570,7 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn sum_up(self, start: u64, twice: bool, codes: &mut [u64; 64]) {
+    fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
         // SAFETY: the processor has the level, as the token says; each access is to 4 of the codes.
         unsafe {
             let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi64x(1));
@@ -580,7 +580,7 @@ impl Simd<u64, 64> for Avx2 {
                 let v = load(at);
                 let sign = _mm256_sub_epi64(zero, _mm256_and_si256(v, one));
                 let mut v = _mm256_xor_si256(_mm256_srli_epi64::<1>(v), sign);
-                if twice {
+                if second_difference {
                     v = sums64(v, &mut slope);
                 }
                 store(at, sums64(v, &mut carry));
@@ -605,18 +605,18 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
     fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack64::<MAX_EXCEPTIONS>(self, highs, n, out);
+        pack_u64::<MAX_EXCEPTIONS>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<64>(masks);
         room((count * high_width as usize).div_ceil(8) + 32, highs);
         let mut parts = [0; 64];
@@ -645,13 +645,13 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 
     #[inline(always)]
-    fn sum_up(self, start: u16, twice: bool, codes: &mut [u16; S]) {
-        lanes16::sum_up(self, start, twice, codes);
+    fn zigzag_delta_decode(self, start: u16, second_difference: bool, codes: &mut [u16; S]) {
+        lanes16::zigzag_delta_decode(self, start, second_difference, codes);
     }
 
     #[inline(always)]
-    fn try_sum_up(self, twice: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::sum_up(self, 0, twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::zigzag_delta_decode(self, 0, second_difference, codes)
     }
 
     #[inline(always)]
@@ -665,8 +665,8 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
@@ -676,8 +676,8 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::merge(self, codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 }
 

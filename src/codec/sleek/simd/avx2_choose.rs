@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::{Avx2, Lanes, load, store};
-use super::{HIGHS, Masks, SideBySide};
+use super::{HIGHS, Masks, Transposed};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 /// For each set of eight lanes their numbers, a byte each; zeros follow.
@@ -127,9 +127,9 @@ unsafe fn sample64(x: *const u64) -> __m256i {
     }
 }
 
-/// See `SimdLevel::side_by_side`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
+/// See `SimdLevel::transpose`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
 #[inline(always)]
-pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
     const { assert!(SUBCHUNKS == 32 && (S / SAMPLE).is_multiple_of(16)) };
     // A row of pairs of lines that are half of the block apart; four times that, and every line is where it belongs.
     macro_rules! interleave {
@@ -161,7 +161,7 @@ pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &
 
 /// See `SimdLevel::wider`.
 #[inline(always)]
-pub fn wider<const S: usize>(_: Avx2, rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+pub fn wider<const S: usize>(_: Avx2, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     const { assert!(SUBCHUNKS == 32) };
     let mut counts = [0; SUBCHUNKS];
     // SAFETY: the processor has the level, as the token says; 32 bytes each are read and stored.
@@ -218,9 +218,9 @@ macro_rules! choose {
                 }
             }
 
-            /// See `Simd::split`.
+            /// See `Simd::extract_exceptions`.
             #[inline(always)]
-            pub fn split(_: Avx2, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+            pub fn extract_exceptions(_: Avx2, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
                 const { assert!(HIGHS >= MAX_EXCEPTIONS + 2 * LANES.next_multiple_of(8)) };
                 let shift = width as i32;
                 let mut count = 0;

@@ -1,4 +1,4 @@
-//! Lanes of 16 bits for AVX2, of which there are twice as many as of 32. What is safe to call takes
+//! Lanes of 16 bits for AVX2, of which there are second_difference as many as of 32. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
 //! There is no variable shift of such lanes, but there are products: the low half of one by 2^k is a shift to the left, the high half of one
@@ -151,9 +151,9 @@ const fn last_of_half(lane: usize) -> Lanes<u8, 32> {
     Lanes(from)
 }
 
-/// See `Simd::sum_up` and, from 0 on, `Simd::try_sum_up`.
+/// See `Simd::zigzag_delta_decode` and, from 0 on, `Simd::try_zigzag_delta_decode`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(_: Avx2, start: u16, twice: bool, codes: &mut [u16; S]) -> bool {
+pub fn zigzag_delta_decode<const S: usize>(_: Avx2, start: u16, second_difference: bool, codes: &mut [u16; S]) -> bool {
     // SAFETY: the processor has the level, as the token says; each access is to `LANES` of the codes.
     unsafe {
         let (zero, one, limit) = (_mm256_setzero_si256(), _mm256_set1_epi16(1), _mm256_set1_epi16(1 << 14));
@@ -163,7 +163,7 @@ pub fn sum_up<const S: usize>(_: Avx2, start: u16, twice: bool, codes: &mut [u16
             let v = load(at);
             let sign = _mm256_sub_epi16(zero, _mm256_and_si256(v, one));
             let mut v = _mm256_xor_si256(_mm256_srli_epi16::<1>(v), sign);
-            if twice {
+            if second_difference {
                 v = sums16(v, &mut slope);
                 beyond = _mm256_or_si256(beyond, _mm256_add_epi16(v, limit));
             }
@@ -235,9 +235,9 @@ unsafe fn nonzero(parts: [__m256i; 2]) -> u32 {
     }
 }
 
-/// See `Simd::split`.
+/// See `Simd::extract_exceptions`.
 #[inline(always)]
-pub fn split<const S: usize>(_: Avx2, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+pub fn extract_exceptions<const S: usize>(_: Avx2, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(32) && HIGHS >= MAX_EXCEPTIONS + 8) };
     let mut masks: Masks = [0; _];
     // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
@@ -271,9 +271,16 @@ pub fn split<const S: usize>(_: Avx2, codes: &[u16; S], width: u32, highs: &mut 
     }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<const S: usize>(_: Avx2, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<const S: usize>(
+    _: Avx2,
+    codes: &mut [u16; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     let count = count_of::<S>(masks);
     room((count * high_width as usize).div_ceil(8), highs);
     let mut parts = [0; S];

@@ -9,11 +9,11 @@ use super::avx512_choose::{lanes32, lanes64};
 use super::avx512_exceptions as exceptions;
 use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
-use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
-use super::avx512_quarter as quarter;
-use super::avx512_unpack::{unpack8s, unpack16s, unpack32, unpack64};
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, room};
-use crate::codec::sleek::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use super::avx512_pack::{pack_u8, pack_u16, pack_u32, pack_u64};
+use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
+use super::avx512_warp_tile as warp_tile;
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, room};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -58,7 +58,7 @@ impl<T, const N: usize> Lanes<T, N> {
 /// for the shift had done it all.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn opaque(mut v: __m512i) -> __m512i {
+pub(super) fn optimisation_barrier(mut v: __m512i) -> __m512i {
     // SAFETY: there is no instruction in it.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
@@ -68,28 +68,28 @@ pub(super) fn opaque(mut v: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn left32(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_sllv_epi32(v, bits))
+    optimisation_barrier(_mm512_sllv_epi32(v, bits))
 }
 
 /// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn right32(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_srlv_epi32(v, bits))
+    optimisation_barrier(_mm512_srlv_epi32(v, bits))
 }
 
 /// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn left64(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_sllv_epi64(v, bits))
+    optimisation_barrier(_mm512_sllv_epi64(v, bits))
 }
 
 /// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_srlv_epi64(v, bits))
+    optimisation_barrier(_mm512_srlv_epi64(v, bits))
 }
 
 /// Zigzag undone.
@@ -101,7 +101,7 @@ unsafe fn unzigzag32(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
-        let turned = opaque(_mm512_ror_epi32::<1>(v));
+        let turned = optimisation_barrier(_mm512_ror_epi32::<1>(v));
         let rest = _mm512_set1_epi32(i32::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
     }
@@ -122,7 +122,7 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
         let sums = _mm512_add_epi32(v, *carry);
         // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(optimisation_barrier(_mm512_set1_epi32(15)), v));
         sums
     }
 }
@@ -136,7 +136,7 @@ unsafe fn unzigzag64(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
-        let turned = opaque(_mm512_ror_epi64::<1>(v));
+        let turned = optimisation_barrier(_mm512_ror_epi64::<1>(v));
         let rest = _mm512_set1_epi64(i64::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
     }
@@ -155,7 +155,7 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
         let sums = _mm512_add_epi64(v, *carry);
-        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(optimisation_barrier(_mm512_set1_epi64(7)), v));
         sums
     }
 }
@@ -214,22 +214,28 @@ impl SimdLevel for Avx512 {
     const JOINS_LINES: bool = true;
 
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(self, start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        lanes8::sum_up(self, start, twice, codes, sums);
+    fn zigzag_delta_decode_bytes<const S: usize>(
+        self,
+        start: u32,
+        second_difference: bool,
+        codes: &[u8; S],
+        sums: &mut [u32; S],
+    ) {
+        lanes8::zigzag_delta_decode(self, start, second_difference, codes, sums);
     }
 
     #[inline(always)]
-    fn side_by_side<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
         transpose(self.avx2(), widths, rows);
     }
 
     #[inline(always)]
-    fn wider<const S: usize>(self, rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
         wider(self.avx2(), rows, limits)
     }
 
     #[inline(always)]
-    fn spread(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         const { assert!(SUBCHUNKS == 32) };
         let count = of.count_ones();
         assert!(list.len() >= count as usize);
@@ -257,8 +263,8 @@ impl SimdLevel for Avx512 {
     }
 
     #[inline(always)]
-    fn squeeze(self, masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        let mut all = [0; EIGHTS];
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        let mut all = [0; MASK_BYTES];
         // SAFETY: the processor has the level, as the token says; masks are 32 bytes, and as many are stored.
         unsafe {
             let masks = _mm256_loadu_si256(masks.as_ptr().cast());
@@ -280,7 +286,7 @@ impl SimdLevel for Avx512 {
     }
 
     #[inline(always)]
-    fn own(self, at: *const u8) {
+    fn prefetchw(self, at: *const u8) {
         prefetchw(self.avx2(), at);
     }
 }
@@ -299,34 +305,34 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn extremes(self, x: &[[u32; 128]; QUARTER]) -> ([u32; QUARTER], [u32; QUARTER]) {
-        quarter::extremes32(self, x)
+    fn extremes(self, x: &[[u32; 128]; WARP_TILE]) -> ([u32; WARP_TILE], [u32; WARP_TILE]) {
+        warp_tile::extremes32(self, x)
     }
 
     #[inline(always)]
-    fn totals(self, x: &[[u32; 128]; QUARTER], least: &[u32; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals32(self, x, least, exponent_bits)
+    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals32(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
     fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack16s::<8>(self, codes, n, out);
+        pack_u32::<8>(self, codes, n, out);
     }
 
     #[inline(always)]
     fn unpack(self, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
-        unpack16s(self, packed, n, codes);
+        unpack_u32(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn sum_up(self, start: u32, twice: bool, codes: &mut [u32; 128]) {
+    fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
         // SAFETY: the processor has the level, as the token says; each access is to 16 of the codes.
         unsafe {
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
             for i in 0..8 {
                 let at = codes.as_mut_ptr().add(16 * i).cast();
                 let mut v = unzigzag32(_mm512_loadu_si512(at));
-                if twice {
+                if second_difference {
                     v = sums32(v, &mut slope);
                 }
                 _mm512_storeu_si512(at, sums32(v, &mut carry));
@@ -345,19 +351,19 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
     fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack16s::<{ MAX_EXCEPTIONS / 16 }>(self, highs, n, out);
+        pack_u32::<{ MAX_EXCEPTIONS / 16 }>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::merge32(self, codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions32(self, codes, width, masks, highs, high_width);
     }
 }
 
@@ -375,34 +381,34 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn extremes(self, x: &[[u64; 64]; QUARTER]) -> ([u64; QUARTER], [u64; QUARTER]) {
-        quarter::extremes64(self, x)
+    fn extremes(self, x: &[[u64; 64]; WARP_TILE]) -> ([u64; WARP_TILE], [u64; WARP_TILE]) {
+        warp_tile::extremes64(self, x)
     }
 
     #[inline(always)]
-    fn totals(self, x: &[[u64; 64]; QUARTER], least: &[u64; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals64(self, x, least, exponent_bits)
+    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals64(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
     fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack64::<8>(self, codes, n, out);
+        pack_u64::<8>(self, codes, n, out);
     }
 
     #[inline(always)]
     fn unpack(self, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
-        unpack8s(self, packed, n, codes);
+        unpack_u64(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn sum_up(self, start: u64, twice: bool, codes: &mut [u64; 64]) {
+    fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
         // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
         unsafe {
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
             for i in 0..8 {
                 let at = codes.as_mut_ptr().add(8 * i).cast();
                 let mut v = unzigzag64(_mm512_loadu_si512(at));
-                if twice {
+                if second_difference {
                     v = sums64(v, &mut slope);
                 }
                 _mm512_storeu_si512(at, sums64(v, &mut carry));
@@ -421,36 +427,36 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
     fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack64::<{ MAX_EXCEPTIONS / 8 }>(self, highs, n, out);
+        pack_u64::<{ MAX_EXCEPTIONS / 8 }>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::merge64(self, codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions64(self, codes, width, masks, highs, high_width);
     }
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
     #[inline(always)]
-    fn extremes(self, x: &[[u16; S]; QUARTER]) -> ([u16; QUARTER], [u16; QUARTER]) {
-        quarter::extremes16(self, x)
+    fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
+        warp_tile::extremes16(self, x)
     }
 
     #[inline(always)]
-    fn totals(self, x: &[[u16; S]; QUARTER], least: &[u16; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals16(self, x, least, exponent_bits)
+    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals16(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
     fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
-        pack32s(self, codes, n, out);
+        pack_u16(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -459,13 +465,13 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn try_sum_up(self, twice: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::try_sum_up(self, twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::try_zigzag_delta_decode(self, second_difference, codes)
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::merge(self, codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 
     #[inline(always)]
@@ -479,13 +485,13 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn split(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::split(self, codes, width, highs)
+    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
     fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack32s(self, &highs[..MAX_EXCEPTIONS], n, out);
+        pack_u16(self, &highs[..MAX_EXCEPTIONS], n, out);
         (count * n as usize).div_ceil(8)
     }
 }
@@ -493,7 +499,7 @@ impl<const S: usize> Simd<u16, S> for Avx512 {
 impl<const S: usize> Simd<u8, S> for Avx512 {
     #[inline(always)]
     fn pack(self, codes: &[u8; S], n: u32, out: &mut [u8]) {
-        pack_bytes(self, codes, n, out);
+        pack_u8(self, codes, n, out);
     }
 
     #[inline(always)]
@@ -502,7 +508,7 @@ impl<const S: usize> Simd<u8, S> for Avx512 {
     }
 
     #[inline(always)]
-    fn merge(self, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes8::merge(self, codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes8::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 }

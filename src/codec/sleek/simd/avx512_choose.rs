@@ -77,9 +77,9 @@ macro_rules! choose {
                 }
             }
 
-            /// See `Simd::split`.
+            /// See `Simd::extract_exceptions`.
             #[inline(always)]
-            pub fn split(_: Avx512, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+            pub fn extract_exceptions(_: Avx512, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
                 let mut masks: Masks = [0; _];
                 // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {

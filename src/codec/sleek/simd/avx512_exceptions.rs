@@ -40,12 +40,19 @@ fn numbers_of<const S: usize>(_: Avx512, masks: &Masks) -> Numbers<S> {
     numbers
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge32(level: Avx512, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions32(
+    level: Avx512,
+    codes: &mut [u32; 128],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // Two vectors hold the high parts; more are rare.
     if count_of::<128>(masks) > 32 {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(2 * 64, highs);
     let numbers = numbers_of::<128>(level, masks);
@@ -75,13 +82,20 @@ unsafe fn parts64(highs: *const u8, high_width: u32, width: u32) -> __m512i {
     unsafe { left64(unpack64(highs, high_width), _mm512_set1_epi64(width.into())) }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge64(level: Avx512, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions64(
+    level: Avx512,
+    codes: &mut [u64; 64],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // Four vectors hold the high parts; more are rare.
     let count = count_of::<64>(masks);
     if count > 32 {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     let few = count <= 16;
     room(if few { 1 } else { 3 } * high_width as usize, highs);

@@ -64,11 +64,18 @@ pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u8;
     }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<const S: usize>(_: Avx512, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<const S: usize>(
+    _: Avx512,
+    codes: &mut [u8; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     if count_of::<S>(masks) > MAX_EXCEPTIONS {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
@@ -99,14 +106,14 @@ unsafe fn unzigzag8(v: __m512i) -> __m512i {
 }
 
 /// For quads of bytes, one in each 32-bit lane: what the lane of its k-th byte adds up of the quad, each byte up to that one as often as
-/// there are bytes from it to there if `twice`, else once. All lanes of a vector of elements, four quads.
-const fn within(twice: bool) -> Lanes<u8, 64> {
+/// there are bytes from it to there if `second_difference`, else once. All lanes of a vector of elements, four quads.
+const fn within(second_difference: bool) -> Lanes<u8, 64> {
     let mut weights = [0; 64];
     let mut i = 0;
     while i < 64 {
         let (k, byte) = (i / 4 % 4, i % 4);
         if byte <= k {
-            weights[i] = if twice { k - byte + 1 } else { 1 } as u8;
+            weights[i] = if second_difference { k - byte + 1 } else { 1 } as u8;
         }
         i += 1;
     }
@@ -174,7 +181,7 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
     }
 }
 
-/// See `SimdLevel::sum_up_bytes`, for N · 64 codes.
+/// See `SimdLevel::zigzag_delta_decode_bytes`, for N · 64 codes.
 ///
 /// With A the sum of the differences before a quad, and B that of each times its place i in the subchunk, second differences come to
 /// Σ (4q − i) · c = 4q · A − B before quad q: both sums do not wait for each other.
@@ -182,7 +189,12 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512i; N], sums: &mut [[__m512i; 4]; N]) {
+unsafe fn zigzag_delta_decode_vectors<const N: usize>(
+    start: u32,
+    second_difference: bool,
+    codes: [__m512i; N],
+    sums: &mut [[__m512i; 4]; N],
+) {
     // SAFETY: as the caller promises.
     unsafe {
         let zero = _mm512_setzero_si512();
@@ -193,7 +205,7 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
         }
         let slopes = before(of_quads);
         let mut starts = slopes;
-        if twice {
+        if second_difference {
             let by_place = before(by_place);
             for i in 0..N {
                 starts[i] = _mm512_sub_epi32(_mm512_madd_epi16(slopes[i], STARTS[i].load()), by_place[i]);
@@ -207,7 +219,7 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
                 let quads = quads.load();
                 let start = _mm512_permutexvar_epi32(quads, starts[i]);
                 let codes = _mm512_permutexvar_epi32(quads, codes[i]);
-                *sum = if twice {
+                *sum = if second_difference {
                     let slope = _mm512_permutexvar_epi32(quads, slopes[i]);
                     _mm512_dpbusd_epi32(_mm512_dpwssd_epi32(start, PLACES.load(), slope), TWICE.load(), codes)
                 } else {
@@ -218,25 +230,31 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
     }
 }
 
-/// See `SimdLevel::sum_up_bytes`.
+/// See `SimdLevel::zigzag_delta_decode_bytes`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(_: Avx512, start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+pub fn zigzag_delta_decode<const S: usize>(
+    _: Avx512,
+    start: u32,
+    second_difference: bool,
+    codes: &[u8; S],
+    sums: &mut [u32; S],
+) {
     // SAFETY: the processor has the level, as the token says; each access is to 64 codes or 16 sums.
     unsafe {
         let first: *const __m512i = codes.as_ptr().cast();
         match S {
             64 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 1];
-                sum_up_vectors(start, twice, [unzigzag8(_mm512_loadu_si512(first))], &mut v);
+                zigzag_delta_decode_vectors(start, second_difference, [unzigzag8(_mm512_loadu_si512(first))], &mut v);
                 store(&v, sums);
             }
             128 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 2];
                 let (head, tail) = (_mm512_loadu_si512(first), _mm512_loadu_si512(first.add(1)));
-                sum_up_vectors(start, twice, [unzigzag8(head), unzigzag8(tail)], &mut v);
+                zigzag_delta_decode_vectors(start, second_difference, [unzigzag8(head), unzigzag8(tail)], &mut v);
                 store(&v, sums);
             }
-            _ => scalar::sum_up_bytes(start, twice, codes, sums),
+            _ => scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums),
         }
     }
 }

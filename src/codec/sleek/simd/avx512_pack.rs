@@ -189,7 +189,7 @@ unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
 
 /// Packs the values of `n` ≤ 16 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack32s(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
+pub fn pack_u16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
@@ -205,7 +205,7 @@ pub fn pack32s(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
 
 /// Packs bytes of `n` ≤ 8 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_bytes(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
+pub fn pack_u8(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
@@ -221,7 +221,7 @@ pub fn pack_bytes(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
 
 /// Packs `VECTORS` (an even number) times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-pub fn pack16s<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mut [u8]) {
+pub fn pack_u32<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 16 * VECTORS);
     room(2 * VECTORS * n as usize, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
@@ -244,7 +244,7 @@ pub fn pack16s<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mut
 
 /// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-pub fn pack64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
+pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 8 * VECTORS);
     room(VECTORS * n as usize, out);
     let codes = codes.as_ptr();

@@ -107,7 +107,7 @@ pub unsafe fn unpack64_within(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack16s(_: Avx512, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+pub fn unpack_u32(_: Avx512, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
     room(16 * n as usize, packed);
     // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`.
     unsafe {
@@ -127,7 +127,7 @@ pub fn unpack16s(_: Avx512, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack8s(_: Avx512, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+pub fn unpack_u64(_: Avx512, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
     room(8 * n as usize, packed);
     // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`.
     unsafe {

@@ -21,24 +21,24 @@ mod avx512_lanes8;
 #[cfg(target_arch = "x86_64")]
 mod avx512_pack;
 #[cfg(target_arch = "x86_64")]
-mod avx512_quarter;
-#[cfg(target_arch = "x86_64")]
 mod avx512_unpack;
+#[cfg(target_arch = "x86_64")]
+mod avx512_warp_tile;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
 
-/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
+/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
-/// The most eights that a subchunk has exceptions in: those of words of 16 bits.
-pub const EIGHTS: usize = SUBCHUNK_BYTES / 2 / EIGHT;
+/// The most mask bytes of a subchunk: those of words of 16 bits.
+pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
 /// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
-pub type Masks = [u64; EIGHTS * EIGHT / 64];
+pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
 /// Room for a list of high parts, and what is written behind it.
 pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
@@ -59,7 +59,7 @@ fn room(packed: usize, bytes: &[u8]) {
 }
 
 /// In each row a byte for each subchunk of a chunk.
-pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
+pub type Transposed<const S: usize> = [[u8; SUBCHUNKS]; S];
 
 /// A subchunk on its way to its place.
 pub type Staged = [Line; SUBCHUNK_BYTES / 64];
@@ -83,27 +83,33 @@ pub trait SimdLevel: Arithmetic + Copy {
 
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
-    fn side_by_side<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        scalar::side_by_side(widths, rows);
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        scalar::transpose(widths, rows);
     }
 
     /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
     #[inline(always)]
-    fn wider<const S: usize>(self, rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
         scalar::wider(rows, limits)
     }
 
-    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `twice`, of these sums (from 0
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `second_difference`, of these sums (from 0
     /// on) once more.
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(self, start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        scalar::sum_up_bytes(start, twice, codes, sums);
+    fn zigzag_delta_decode_bytes<const S: usize>(
+        self,
+        start: u32,
+        second_difference: bool,
+        codes: &[u8; S],
+        sums: &mut [u32; S],
+    ) {
+        scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
     }
 
     /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0 in the others.
     #[inline(always)]
-    fn spread(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-        scalar::spread(of, list)
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        scalar::expand(of, list)
     }
 
     /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
@@ -112,16 +118,16 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::running_sums(numbers, start)
     }
 
-    /// Bit j says whether byte j, the mask of an eight, is other than 0.
+    /// Bit j says whether mask byte j is other than 0.
     #[inline(always)]
     fn flags(self, masks: &Masks) -> u32 {
         scalar::flags(masks)
     }
 
-    /// The bytes of the eights that have `flags`, one behind the other, and anything behind them.
+    /// The mask bytes that have `flags`, one behind the other, and anything behind them.
     #[inline(always)]
-    fn squeeze(self, masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        scalar::squeeze(masks, flags)
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        scalar::compress(masks, flags)
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all subchunks in their order.
@@ -133,7 +139,7 @@ pub trait SimdLevel: Arithmetic + Copy {
 
     /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.
     #[inline(always)]
-    fn own(self, _at: *const u8) {}
+    fn prefetchw(self, _at: *const u8) {}
 }
 
 /// The loops of one level for subchunks of S words.
@@ -156,30 +162,30 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::unpack(packed, n, bases);
     }
 
-    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `second_difference`, of these
     /// sums (from 0 on) once more.
     #[inline(always)]
-    fn sum_up(self, start: W, twice: bool, codes: &mut [W; S]) {
-        scalar::sum_up(start, twice, codes);
+    fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
+        scalar::zigzag_delta_decode(start, second_difference, codes);
     }
 
     /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the codes are used up for nothing.
     #[inline(always)]
-    fn try_sum_up(self, twice: bool, codes: &mut [W; S]) -> bool {
-        scalar::try_sum_up(twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
+        scalar::try_zigzag_delta_decode(second_difference, codes)
     }
 
-    /// The least and the largest value of each subchunk of a quarter of a chunk, as signed numbers.
+    /// The least and the largest value of each subchunk of a warp tile, as signed numbers.
     #[inline(always)]
-    fn extremes(self, x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
+    fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         scalar::extremes(x)
     }
 
-    /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in
+    /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk; in
     /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
     /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.
     #[inline(always)]
-    fn totals(self, x: &[[W; S]; QUARTER], least: &[W; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
         scalar::totals(x, least, exponent_bits)
     }
 
@@ -198,11 +204,11 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
     /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the low `width` bits, if they
     /// are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
-    fn split(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
-        scalar::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        scalar::extract_exceptions(codes, width, highs)
     }
 
-    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
+    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of `out`, which has `HIGHS_SLACK`
     /// bytes to spare; returns their bytes.
     #[inline(always)]
     fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
@@ -211,7 +217,7 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
 
     /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
     #[inline(always)]
-    fn merge(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        scalar::merge(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
 }

@@ -34,7 +34,7 @@ fn check<W: Word, const S: usize, P: Simd<W, S>>(p: P, exponent_bits: u32) {
     let mut r = Random(1);
     for n in 1..=W::BITS {
         let of_width = words::<W, S>(&mut r, n);
-        of_quarters::<W, S, P>(p, &of_width, exponent_bits);
+        of_warp_tiles::<W, S, P>(p, &of_width, exponent_bits);
         for codes in of_width {
             packing::<W, S, P>(p, &codes, n);
             choosing::<W, S, P>(p, &codes);
@@ -58,26 +58,26 @@ fn packing<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], n: u32)
     let mut bases = [W::ZERO; SUBCHUNKS];
     p.unpack_bases(&packed, n, &mut bases);
     assert_eq!(bases, back[..SUBCHUNKS], "{n} bits");
-    for twice in [false, true] {
+    for second_difference in [false, true] {
         let (mut sums, mut expected) = (*codes, *codes);
-        p.sum_up(codes[7], twice, &mut sums);
-        Scalar.sum_up(codes[7], twice, &mut expected);
+        p.zigzag_delta_decode(codes[7], second_difference, &mut sums);
+        Scalar.zigzag_delta_decode(codes[7], second_difference, &mut expected);
         assert_eq!(sums, expected, "{codes:x?}");
         let (mut sums, mut expected) = (*codes, *codes);
-        let fit = p.try_sum_up(twice, &mut sums);
-        assert_eq!(fit, Scalar.try_sum_up(twice, &mut expected), "{codes:x?}");
+        let fit = p.try_zigzag_delta_decode(second_difference, &mut sums);
+        assert_eq!(fit, Scalar.try_zigzag_delta_decode(second_difference, &mut expected), "{codes:x?}");
         if fit {
             assert_eq!(sums, expected, "{codes:x?}");
             let mut exact = codes.map(|c| c.unzigzag().extend());
-            running_sums(twice, &mut exact);
+            running_sums(second_difference, &mut exact);
             assert_eq!(sums.map(W::extend), exact, "{codes:x?}");
         }
     }
 }
 
 /// In numbers so wide that nothing is lost.
-fn running_sums<const S: usize>(twice: bool, x: &mut [u64; S]) {
-    for _ in 0..1 + u32::from(twice) {
+fn running_sums<const S: usize>(second_difference: bool, x: &mut [u64; S]) {
+    for _ in 0..1 + u32::from(second_difference) {
         (1..S).for_each(|i| x[i] = x[i].wrapping_add(x[i - 1]));
     }
 }
@@ -86,26 +86,26 @@ fn bytes<const S: usize, P: SimdLevel>(p: P) {
     let mut r = Random(1);
     for n in 1..=8 {
         for codes in words::<u8, S>(&mut r, n).into_iter().chain([[0xfe; S], [0xff; S]]) {
-            for twice in [false, true] {
+            for second_difference in [false, true] {
                 let (mut sums, mut exact) = ([0; S], codes.map(|c| c.unzigzag().extend()));
-                p.sum_up_bytes(0, twice, &codes, &mut sums);
-                running_sums(twice, &mut exact);
+                p.zigzag_delta_decode_bytes(0, second_difference, &codes, &mut sums);
+                running_sums(second_difference, &mut exact);
                 assert_eq!(sums.map(u32::extend), exact, "{codes:x?}");
                 let from_zero = sums;
-                p.sum_up_bytes(u32::MAX - 7, twice, &codes, &mut sums);
+                p.zigzag_delta_decode_bytes(u32::MAX - 7, second_difference, &codes, &mut sums);
                 assert_eq!(sums, from_zero.map(|x| x.wrapping_sub(8)), "{codes:x?}");
             }
         }
     }
 }
 
-fn of_quarters<W: Word, const S: usize, P: Simd<W, S>>(p: P, words: &[[W; S]; 4], exponent_bits: u32) {
-    let mut quarter: [[W; S]; QUARTER] = std::array::from_fn(|s| words[s % 4]);
-    quarter.iter_mut().enumerate().for_each(|(s, x)| x.rotate_left(s));
-    assert_eq!(p.extremes(&quarter), Scalar.extremes(&quarter), "{quarter:x?}");
+fn of_warp_tiles<W: Word, const S: usize, P: Simd<W, S>>(p: P, words: &[[W; S]; 4], exponent_bits: u32) {
+    let mut tile: [[W; S]; WARP_TILE] = std::array::from_fn(|s| words[s % 4]);
+    tile.iter_mut().enumerate().for_each(|(s, x)| x.rotate_left(s));
+    assert_eq!(p.extremes(&tile), Scalar.extremes(&tile), "{tile:x?}");
     for e in [None, Some(exponent_bits)] {
-        for least in [quarter.map(|x| x[9]), [W::ZERO; QUARTER]] {
-            assert_eq!(p.totals(&quarter, &least, e), Scalar.totals(&quarter, &least, e), "{words:x?}");
+        for least in [tile.map(|x| x[9]), [W::ZERO; WARP_TILE]] {
+            assert_eq!(p.totals(&tile, &least, e), Scalar.totals(&tile, &least, e), "{words:x?}");
         }
     }
 }
@@ -122,8 +122,8 @@ fn choosing<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S]) {
 
 fn exceptions<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], width: u32) {
     let (mut highs, mut expected_highs) = ([!W::ZERO; HIGHS], [!W::ZERO; HIGHS]);
-    let masks = p.split(codes, width, &mut highs);
-    assert_eq!(masks, Scalar.split(codes, width, &mut expected_highs), "{width} of {codes:x?}");
+    let masks = p.extract_exceptions(codes, width, &mut highs);
+    assert_eq!(masks, Scalar.extract_exceptions(codes, width, &mut expected_highs), "{width} of {codes:x?}");
     let count = count_of::<S>(&masks);
     if count > MAX_EXCEPTIONS {
         return merged::<W, S, P>(p, codes, width);
@@ -151,16 +151,16 @@ fn merged<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], width: u
     (0..S).filter(wide).for_each(|i| writer.push((codes[i] >> width).to_u64(), n));
     let bytes = writer.finish();
     let mut back = codes.map(|c| c & low);
-    p.merge(&mut back, width, &masks, &packed[..bytes + READ_SLACK], n);
+    p.apply_exceptions(&mut back, width, &masks, &packed[..bytes + READ_SLACK], n);
     assert_eq!(back, *codes, "high parts of {n} bits above {width}");
 }
 
-fn side_by_side<const S: usize, P: SimdLevel>(p: P) {
+fn transpose<const S: usize, P: SimdLevel>(p: P) {
     let widths: [[u8; S]; SUBCHUNKS] =
         std::array::from_fn(|s| std::array::from_fn(|k| (s * S + k).wrapping_mul(2654435761) as u8 >> 1));
     let (mut rows, mut expected) = ([[0; SUBCHUNKS]; S], [[0; SUBCHUNKS]; S]);
-    p.side_by_side(&widths, &mut rows);
-    Scalar.side_by_side(&widths, &mut expected);
+    p.transpose(&widths, &mut rows);
+    Scalar.transpose(&widths, &mut expected);
     for limits in [[0; SUBCHUNKS], [70; SUBCHUNKS], rows[3]] {
         assert_eq!(p.wider(&rows, &limits), Scalar.wider(&expected, &limits));
     }
@@ -174,12 +174,12 @@ fn lists<P: SimdLevel>(p: P) {
     let list: [u8; SUBCHUNKS] = std::array::from_fn(|s| s as u8 + 1);
     for of in (0..100).map(|_| r.next() as u32).chain([0, 1, u32::MAX]) {
         let list = &list[..of.count_ones() as usize];
-        let spread = p.spread(of, list);
-        assert_eq!(spread, Scalar.spread(of, list));
+        let expanded = p.expand(of, list);
+        assert_eq!(expanded, Scalar.expand(of, list));
         let mut masks: Masks = [0; _];
-        masks.iter_mut().zip(spread.as_chunks().0).for_each(|(m, eight)| *m = u64::from_le_bytes(*eight));
+        masks.iter_mut().zip(expanded.as_chunks().0).for_each(|(m, bytes)| *m = u64::from_le_bytes(*bytes));
         assert_eq!(p.flags(&masks), of);
-        assert_eq!(p.squeeze(&masks, of)[..list.len()], *list);
+        assert_eq!(p.compress(&masks, of)[..list.len()], *list);
     }
     for limit in [1, 512, 2047] {
         let numbers = std::array::from_fn(|_| (r.next() % limit) as u16);
@@ -225,9 +225,9 @@ fn avx2_agrees() {
         check::<u16, 256, _>(level, 5);
         check::<u32, 128, _>(level, 8);
         check::<u64, 64, _>(level, 11);
-        side_by_side::<256, _>(level);
-        side_by_side::<128, _>(level);
-        side_by_side::<64, _>(level);
+        transpose::<256, _>(level);
+        transpose::<128, _>(level);
+        transpose::<64, _>(level);
         lists(level);
     }
 }
@@ -246,8 +246,8 @@ fn avx512_agrees() {
         check::<u16, 256, _>(level, 5);
         check::<u32, 128, _>(level, 8);
         check::<u64, 64, _>(level, 11);
-        side_by_side::<64, _>(level);
-        side_by_side::<256, _>(level);
+        transpose::<64, _>(level);
+        transpose::<256, _>(level);
         lists(level);
     }
 }
