@@ -69,7 +69,7 @@ fn main() {
             let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Noa };
             let params = Params {
                 profile,
-                fill_value: field.fill,
+                missing: sleek::MissingValues::number(field.fill),
                 threads: 1,
                 ..Params::new(field.dtype).with_bound(mode, bound)
             };

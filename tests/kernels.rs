@@ -48,7 +48,7 @@ fn format_h() -> String {
         ("FLAG_MORE", FLAG_MORE.into()),
         ("KEY32", KEY32.into()),
         ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
-        ("QUARTER", QUARTER as u64),
+        ("QUARTER", WARP_TILE as u64),
         ("MODE_SAMPLE", MODE_SAMPLE as u64),
         ("SAMPLE", SAMPLE as u64),
         ("STATUS_INVALID_ARGUMENT", Kind::InvalidArgument.code() as u64),

@@ -50,6 +50,12 @@ pub(super) fn u64_at(b: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(w)
 }
 
+/// Puts the checksum of header and index into the header.
+fn seal(head: &mut [u8]) {
+    let sum = checksum::of_index(head);
+    head[56..64].copy_from_slice(&sum.to_le_bytes());
+}
+
 /// What a wrong header says is damage, not a mistake of the caller.
 fn corrupt(e: Error) -> Error {
     Error::new(Kind::Corrupt, e.message)
@@ -77,8 +83,15 @@ impl Header {
         if !shape.is_plain() {
             write_extension(shape, section, &mut stream[HEADER_BYTES..self.layout.header_bytes]);
         }
-        let sum = checksum::of_index(&stream[..self.layout.bodies_at()]);
-        stream[56..64].copy_from_slice(&sum.to_le_bytes());
+        seal(&mut stream[..self.layout.bodies_at()]);
+    }
+
+    /// Says in a stream's header that another stream follows in its file.
+    pub fn mark_more(stream: &mut [u8]) -> Result<()> {
+        let header = Header::read(stream)?;
+        stream[11] |= FLAG_MORE;
+        seal(&mut stream[..header.layout.bodies_at()]);
+        Ok(())
     }
 
     /// Reads and verifies header and index. `stream` may be longer than the stream it begins with.

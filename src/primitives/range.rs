@@ -4,21 +4,24 @@ use super::quantize::widen_f16;
 use super::stream;
 use super::word::Word;
 use crate::dtype::DType;
+use crate::exec::{Isa, Level};
 
 /// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such element or the type is no float.
 pub fn value_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the processor has it.
-            return unsafe { value_range_avx512(dtype, big_endian, fills, bytes) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            return unsafe { value_range_avx2(dtype, big_endian, fills, bytes) };
-        }
+    value_range_with(Isa::best(), dtype, big_endian, fills, bytes)
+}
+
+/// The same with the instructions that `isa` consents to.
+fn value_range_with(isa: Isa, dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
+    match isa.level() {
+        // SAFETY: the processor has consented.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { value_range_avx512(dtype, big_endian, fills, bytes) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { value_range_avx2(dtype, big_endian, fills, bytes) },
+        _ => portable_range(dtype, big_endian, fills, bytes),
     }
-    portable_range(dtype, big_endian, fills, bytes)
 }
 
 /// The range of two arrays from the range of each.
@@ -155,11 +158,11 @@ mod tests {
             let counted = values.iter().filter(|v| v.is_finite() && **v != 99.0).map(|v| f64::from(*v));
             let expected = counted.map(|v| Some((v, v))).fold(None, join);
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            assert_eq!(value_range(DType::F32, false, &[99.0], &bytes), expected, "{n}");
-            assert_eq!(portable_range(DType::F32, false, &[99.0], &bytes), expected, "{n}");
             let wide: Vec<u8> = values.iter().flat_map(|v| f64::from(*v).to_be_bytes()).collect();
-            assert_eq!(value_range(DType::F64, true, &[99.0], &wide), expected, "{n}");
-            assert_eq!(portable_range(DType::F64, true, &[99.0], &wide), expected, "{n}");
+            for isa in Level::ALL.into_iter().filter_map(Isa::of) {
+                assert_eq!(value_range_with(isa, DType::F32, false, &[99.0], &bytes), expected, "{n}, {isa:?}");
+                assert_eq!(value_range_with(isa, DType::F64, true, &[99.0], &wide), expected, "{n}, {isa:?}");
+            }
         }
     }
 

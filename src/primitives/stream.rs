@@ -1,7 +1,5 @@
 //! Copying past the caches: for results that are larger than any cache the processor need not read what it overwrites.
 
-#[cfg(target_arch = "x86_64")]
-use std::arch::asm;
 use std::iter::Zip;
 use std::slice;
 
@@ -115,20 +113,20 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     last.copy_from_slice(src_last);
 }
 
-/// Data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
-pub struct Ahead {
+/// The prefetch queue: data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
+pub struct PrefetchQueue {
     at: *const u8,
     end: *const u8,
     /// From one line to the next; 0 where there is nothing to fetch, so that nobody has to ask.
     step: usize,
 }
 
-impl Ahead {
+impl PrefetchQueue {
     /// The `lines` cache lines from the beginning of `data` on; none if it has fewer.
     #[inline(always)]
-    pub fn new(data: &[u8], lines: usize) -> Ahead {
+    pub fn new(data: &[u8], lines: usize) -> PrefetchQueue {
         let (at, enough) = (data.as_ptr(), data.len() >= 64 * lines);
-        Ahead { at, end: at.wrapping_add(64 * lines), step: if enough { 64 } else { 0 } }
+        PrefetchQueue { at, end: at.wrapping_add(64 * lines), step: if enough { 64 } else { 0 } }
     }
 
     /// The lines that were not asked for yet.
@@ -147,20 +145,21 @@ impl Ahead {
     }
 }
 
-/// Bytes that leave past the caches a few lines at a time, beside other work: many at once would have it wait until memory has taken them.
-pub struct Leaving<'a>(Lines<'a>);
+/// The queue of streaming stores: bytes that leave past the caches a few lines at a time, beside other work. Many at once would have it
+/// wait until memory has taken them. What is left when the queue is dropped goes then, so that nobody can lose it.
+pub struct StreamingStores<'a>(Lines<'a>);
 
-impl<'a> Leaving<'a> {
-    /// Nothing.
-    pub fn nothing() -> Leaving<'a> {
-        Leaving([].iter().zip(&mut []))
+impl<'a> StreamingStores<'a> {
+    /// None.
+    pub fn none() -> StreamingStores<'a> {
+        StreamingStores([].iter().zip(&mut []))
     }
 
     /// `src`, which goes to `dst` of the same length. What is no whole line of `dst` goes at once.
-    pub fn new(src: &'a [u8], dst: &'a mut [u8]) -> Leaving<'a> {
+    pub fn new(src: &'a [u8], dst: &'a mut [u8]) -> StreamingStores<'a> {
         let (lines, pieces) = cut(src, dst);
         pieces.into_iter().for_each(|(src, dst)| copy_pieces(src, dst));
-        Leaving(lines)
+        StreamingStores(lines)
     }
 
     /// The lines that have not left yet.
@@ -179,12 +178,19 @@ impl<'a> Leaving<'a> {
     }
 }
 
+impl Drop for StreamingStores<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.put(usize::MAX);
+    }
+}
+
 /// What is done beside an encoder's work, so that nothing waits for memory.
-pub struct Beside<'a> {
+pub struct MemoryQueues<'a> {
     /// What will be encoded next is fetched.
-    pub ahead: Ahead,
-    /// What was encoded before goes to its place.
-    pub leaving: Leaving<'a>,
+    pub prefetch: PrefetchQueue,
+    /// What was encoded before goes to its place: what is left of it, when these queues are dropped.
+    pub stores: StreamingStores<'a>,
 }
 
 /// Asks the processor to fetch the cache line at `at`, which may be anywhere.
@@ -198,19 +204,6 @@ pub fn fetch(at: *const u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
-}
-
-/// Asks the processor for `LINES` cache lines from `at` on, which will be written soon: a store that finds its line waits for nothing. For processors
-/// with AVX2, which all know the instruction.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub fn own<const LINES: usize>(at: *const u8) {
-    for i in 0..LINES {
-        // SAFETY: a prefetch accesses nothing, wherever it points.
-        unsafe {
-            asm!("prefetchw [{0}]", in(reg) at.wrapping_add(64 * i), options(readonly, nostack, preserves_flags));
-        }
-    }
 }
 
 /// Makes this thread's copies visible to others in the order that they expect.

@@ -21,7 +21,7 @@ use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::host::pool;
 use crate::params::Params;
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 use crate::primitives::{range, stream};
 
 /// Chunks that a thread takes at once. A group is a whole number of units.
@@ -45,9 +45,10 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder; fails when memory is short.
     fn decoder(&self) -> Result<Self::Decoder>;
-    /// Encodes a chunk into `out` (at least `SLACK` bytes more than a chunk has), and has all that is `leaving` leave meanwhile; returns its kind and
-    /// the bytes of its body.
-    fn encode(&self, encoder: &mut Self::Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize);
+    /// Encodes a chunk into `out` (at least `SLACK` bytes more than a chunk has), and has the lines of `stores` leave
+    /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
+    fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
+    -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
     /// written as `primitives::stream` does.
     fn decode(

@@ -97,7 +97,7 @@ fn settings(field: &Field, bounds: &[f64]) -> Vec<Params> {
         for bound in bounds {
             all.push(Params {
                 profile,
-                fill_value: field.fill,
+                missing: sleek::MissingValues::number(field.fill),
                 ..Params::new(field.dtype).with_bound(Mode::Noa, *bound)
             });
         }

@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
         params.profile = if flags & 1 == 0 { Profile::Adaptive } else { Profile::Fast };
         params.big_endian = flags & 2 != 0;
         params.range = (flags & 4 != 0).then(|| self.f64());
-        params.fill_value = (flags & 8 != 0).then(|| self.f64());
+        params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));
         params.threads = u32::from(threads % 4);
         params
     }

@@ -11,7 +11,7 @@ fn range(params: &Params, data: &[u8]) -> (f64, f64) {
         data.chunks_exact_mut(params.dtype.size()).for_each(<[u8]>::reverse);
     }
     let values = to_words(params.dtype, &data).into_iter().map(|w| exact::value(params.dtype, w));
-    let values = values.filter(|v| v.is_finite() && Some(*v) != params.fill_value);
+    let values = values.filter(|v| v.is_finite() && Some(*v) != params.fill_number());
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
 }
 

@@ -158,7 +158,7 @@ fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::
     let stream = packed.room(room);
     let n = sleek::compress_into(params, block.data(), stream)?;
     if block.more {
-        Header { more: true, ..Header::read(&stream[..n])? }.write(stream);
+        Header::mark_more(&mut stream[..n])?;
     }
     packed.keep(n);
     Ok(())

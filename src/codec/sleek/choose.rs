@@ -1,7 +1,7 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
-//! 1. A mode is chosen for each quarter of a chunk (8 subchunks): the one with the least total of widths over one of each 32 values
-//!    (of subchunk s of the quarter those at 31 − 4s, 63 − 4s, …, so that no period of the data hides from them): of the offset from
+//! 1. A mode is chosen for each warp tile of a chunk (8 subchunks, a quarter): the one with the least total of widths over one of each 32 values
+//!    (of subchunk s of the tile those at 31 − 4s, 63 − 4s, …, so that no period of the data hides from them): of the offset from
 //!    the subchunk's least value, of the magnitudes of the distance to its first value, of the difference and of the second
 //!    difference, or of half the exponent map's code (sign and magnitude have one bit more than these). On a tie the first of
 //!    offset, zigzag, delta, special.
@@ -10,7 +10,7 @@
 //!
 //! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
 //!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
-//!    seems so is judged by every fourth code, each counted four times, and as if an eight that has exceptions had two of them. If
+//!    seems so is judged by every fourth code, each counted four times, and as if each mask byte (of eight values) that is not 0 had two exceptions. If
 //!    the exceptions then are more than `MAX_EXCEPTIONS`, or take no fewer bytes than codes of full width, there are none. 8-bit
 //!    words have no exceptions.
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are equal, none.
@@ -18,12 +18,12 @@
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in all.
 
 use super::plan::Plan;
-use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SAMPLE, SUBCHUNKS};
+use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
-use crate::codec::sleek::simd::{HIGHS, Masks, SideBySide, Simd, count_of, scalar};
+use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, scalar};
 use crate::primitives::quantize::Element;
-use crate::primitives::stream::Ahead;
+use crate::primitives::stream::PrefetchQueue;
 use crate::primitives::word::Word;
 
 /// A number for each subchunk.
@@ -39,8 +39,8 @@ pub struct Choices<W> {
     pub fulls: PerSubchunk,
     /// Codes of more than `widths` bits.
     pub exceptions: PerSubchunk,
-    /// Eights that these are in.
-    pub eights: PerSubchunk,
+    /// Mask bytes that are not 0.
+    pub mask_bytes: PerSubchunk,
     /// The bases, 0 where a mode has none.
     pub bases: [W; SUBCHUNKS],
     /// Bit s is set where subchunk s has a base.
@@ -54,7 +54,7 @@ impl<W: Word> Choices<W> {
         widths: [0; SUBCHUNKS],
         fulls: [0; SUBCHUNKS],
         exceptions: [0; SUBCHUNKS],
-        eights: [0; SUBCHUNKS],
+        mask_bytes: [0; SUBCHUNKS],
         bases: [W::ZERO; SUBCHUNKS],
         based: 0,
     };
@@ -66,16 +66,16 @@ fn payload<const S: usize>(width: u16) -> u16 {
     (S / 8) as u16 * width
 }
 
-/// High width, flags, the masks of `eights` that have some, and high parts of a subchunk's exceptions.
+/// High width, flags, the `mask_bytes`, and high parts of a subchunk's exceptions.
 #[inline(always)]
-fn exception_bytes<const S: usize>(count: u16, eights: u16, high_width: u16) -> u16 {
-    1 + (S / EIGHT / 8) as u16 + eights + (count * high_width).div_ceil(8)
+fn exception_bytes<const S: usize>(count: u16, mask_bytes: u16, high_width: u16) -> u16 {
+    1 + (S / MASK_BYTE_VALUES / 8) as u16 + mask_bytes + (count * high_width).div_ceil(8)
 }
 
 /// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and which are exceptions with what high parts.
 pub struct Lists<W, const S: usize> {
     widths: [[u8; S]; SUBCHUNKS],
-    side_by_side: SideBySide<S>,
+    transposed: Transposed<S>,
     /// Of each subchunk that has exceptions.
     pub masks: [Masks; SUBCHUNKS],
     /// Of each subchunk that has exceptions.
@@ -143,13 +143,13 @@ pub struct Extremes<W> {
 impl<W: Word> Extremes<W> {
     /// Of the subchunks of a chunk.
     #[inline(always)]
-    pub fn of<const S: usize, P: Simd<W, S>>(words: &Words<W, S>, ahead: &mut Ahead) -> Self {
+    pub fn of<const S: usize, P: Simd<W, S>>(p: P, words: &Words<W, S>, prefetch: &mut PrefetchQueue) -> Self {
         let mut all = Extremes { least: [W::ZERO; SUBCHUNKS], most: [W::ZERO; SUBCHUNKS] };
-        for (q, quarter) in words[1..].as_chunks().0.iter().enumerate() {
-            ahead.fetch(2 * QUARTER);
-            let (least, most) = P::extremes(quarter);
-            all.least[q * QUARTER..][..QUARTER].copy_from_slice(&least);
-            all.most[q * QUARTER..][..QUARTER].copy_from_slice(&most);
+        for (q, tile) in words[1..].as_chunks().0.iter().enumerate() {
+            prefetch.fetch(2 * WARP_TILE);
+            let (least, most) = p.extremes(tile);
+            all.least[q * WARP_TILE..][..WARP_TILE].copy_from_slice(&least);
+            all.most[q * WARP_TILE..][..WARP_TILE].copy_from_slice(&most);
         }
         all
     }
@@ -178,12 +178,12 @@ fn mode_of(totals: [u32; 4]) -> SubMode {
 
 /// For each subchunk how many codes seem to be wider than its `limits` says.
 #[inline(always)]
-fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, limits: &PerSubchunk) -> PerSubchunk {
+fn wider<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, limits: &PerSubchunk) -> PerSubchunk {
     let (mut bytes, mut counts) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
         bytes[s] = limits[s] as u8;
     }
-    let seen = P::wider(widths, &bytes);
+    let seen = p.wider(widths, &bytes);
     for s in 0..SUBCHUNKS {
         counts[s] = SAMPLE as u16 * u16::from(seen[s]);
     }
@@ -193,14 +193,14 @@ fn wider<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, limits:
 /// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
 /// there is none: that never pays). A bisection for all subchunks at once.
 #[inline(always)]
-fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>) -> PerSubchunk {
+fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>) -> PerSubchunk {
     let (mut narrowest, mut limits) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
     let mut step = W::BITS as u16 / 2;
     while step > 0 {
         for s in 0..SUBCHUNKS {
             limits[s] = narrowest[s] + step - 1;
         }
-        let counts = wider::<W, S, P>(widths, &limits);
+        let counts = wider::<W, S, P>(p, widths, &limits);
         for s in 0..SUBCHUNKS {
             narrowest[s] += if counts[s] > MAX_EXCEPTIONS as u16 { step } else { 0 };
         }
@@ -211,19 +211,19 @@ fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>) -> 
 
 /// For each subchunk the width that the sampled `widths` speak for, where the largest codes have `fulls` bits.
 #[inline(always)]
-fn fit<W: Word, const S: usize, P: Simd<W, S>>(widths: &SideBySide<S>, fulls: &PerSubchunk) -> PerSubchunk {
+fn fit<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, fulls: &PerSubchunk) -> PerSubchunk {
     let (mut best, mut least) = (*fulls, [0; SUBCHUNKS]);
     for s in 0..SUBCHUNKS {
         least[s] = payload::<S>(fulls[s]);
     }
-    let mut width = narrowest::<W, S, P>(widths);
+    let mut width = narrowest::<W, S, P>(p, widths);
     for _ in 0..4 {
-        let counts = wider::<W, S, P>(widths, &width);
+        let counts = wider::<W, S, P>(p, widths, &width);
         for s in 0..SUBCHUNKS {
             // From `full` on the bytes that any exceptions take rule a width out.
-            let eights = (counts[s] / 2).min((S / EIGHT) as u16);
+            let mask_bytes = (counts[s] / 2).min((S / MASK_BYTE_VALUES) as u16);
             let bytes =
-                payload::<S>(width[s]) + exception_bytes::<S>(counts[s], eights, fulls[s].saturating_sub(width[s]));
+                payload::<S>(width[s]) + exception_bytes::<S>(counts[s], mask_bytes, fulls[s].saturating_sub(width[s]));
             // A later width is a larger one, but than the full one it is smaller.
             let better = bytes < least[s] || bytes == least[s] && best[s] < fulls[s];
             best[s] = if better { width[s] } else { best[s] };
@@ -243,26 +243,27 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
     Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S])
 }
 
-/// The codes of the subchunks of quarter `q` of a chunk, in the mode that is chosen for them.
+/// The codes of the subchunks of warp tile `q` of a chunk, in the mode that is chosen for them.
 #[inline(always)]
-fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
+fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     special: Special,
     words: &Words<E::Word, S>,
     q: usize,
-    least: &[E::Word; QUARTER],
+    least: &[E::Word; WARP_TILE],
     codes: &mut [[E::Word; S]],
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> SubMode {
-    let own = words[1 + q * QUARTER..].first_chunk().expect("a quarter");
+    let own = words[1 + q * WARP_TILE..].first_chunk().expect("a warp tile");
     let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
-    let mode = mode_of(P::totals(own, least, exponent_bits));
+    let mode = mode_of(p.totals(own, least, exponent_bits));
     // The mode is asked for once, not for each subchunk: nobody could predict it.
     macro_rules! each {
         ($mode:expr) => {
             for (i, codes) in codes.iter_mut().enumerate() {
-                ahead.fetch(1);
+                prefetch.fetch(1);
                 let base = if $mode == SubMode::Offset { least[i] } else { own[i][0] };
-                encode::<E, S>($mode, special, window(words, q * QUARTER + i), base, codes);
+                encode::<E, S>($mode, special, window(words, q * WARP_TILE + i), base, codes);
             }
         };
     }
@@ -276,39 +277,40 @@ fn encode_quarter<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 /// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
-/// depend on each other, so the processor overlaps them, and what is one number a subchunk is done for all at once. Of `ahead` half is fetched.
+/// depend on each other, so the processor overlaps them, and what is one number a subchunk is done for all at once. Half of `prefetch` is fetched.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     special: Special,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
     lists: &mut Lists<E::Word, S>,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> Choices<E::Word> {
     // Loops, since closures as long as these are compiled on their own, without the level's instructions.
     let mut c = Choices::NONE;
-    let quarters = codes.chunks_exact_mut(QUARTER).zip(least.as_chunks().0).enumerate();
-    for (q, (codes, least)) in quarters {
-        let mode = encode_quarter::<E, S, P>(special, words, q, least, codes, ahead);
-        c.modes[q * QUARTER..][..QUARTER].fill(mode as u16);
+    let tiles = codes.chunks_exact_mut(WARP_TILE).zip(least.as_chunks().0).enumerate();
+    for (q, (codes, least)) in tiles {
+        let mode = encode_warp_tile::<E, S, P>(p, special, words, q, least, codes, prefetch);
+        c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
-        *full = P::width(codes) as u16;
+        *full = p.width(codes) as u16;
     }
     c.widths = c.fulls;
     if E::Word::BITS > 8 {
         for (widths, codes) in lists.widths.iter_mut().zip(&*codes) {
-            ahead.fetch(1);
-            P::widths(codes, widths);
+            prefetch.fetch(1);
+            p.widths(codes, widths);
         }
-        P::side_by_side(&lists.widths, &mut lists.side_by_side);
-        c.widths = fit::<E::Word, S, P>(&lists.side_by_side, &c.fulls);
+        p.transpose(&lists.widths, &mut lists.transposed);
+        c.widths = fit::<E::Word, S, P>(p, &lists.transposed, &c.fulls);
         for s in Subchunks::which(|s| c.widths[s] < c.fulls[s]) {
-            ahead.fetch(1);
-            let masks = P::split(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
+            prefetch.fetch(1);
+            let masks = p.extract_exceptions(&codes[s], c.widths[s].into(), &mut lists.highs[s]);
             c.exceptions[s] = count_of::<S>(&masks) as u16;
-            c.eights[s] = P::flags(&masks).count_ones() as u16;
+            c.mask_bytes[s] = p.flags(&masks).count_ones() as u16;
             lists.masks[s] = masks;
         }
     }
@@ -326,7 +328,7 @@ impl<W: Word> Choices<W> {
         let mut changed = [false; SUBCHUNKS];
         for s in 0..SUBCHUNKS {
             let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
-            let with = payload::<S>(width) + exception_bytes::<S>(count, self.eights[s], full - width);
+            let with = payload::<S>(width) + exception_bytes::<S>(count, self.mask_bytes[s], full - width);
             let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
             let plain = most[s].sub(least[s]).width() as u16;
@@ -355,6 +357,7 @@ impl<W: Word> Choices<W> {
 /// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other words by their offset.
 #[inline(always)]
 pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     plan: &Plan,
     special: Special,
     words: &Words<E::Word, S>,
@@ -372,6 +375,6 @@ pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
         SubMode::Offset
     };
     encode::<E, S>(mode, special, window(words, s), choices.bases[s], codes);
-    let full = P::width(codes) as u16;
+    let full = p.width(codes) as u16;
     (choices.modes[s], choices.widths[s], choices.fulls[s]) = (mode as u16, full, full);
 }

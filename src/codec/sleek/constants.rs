@@ -10,12 +10,12 @@ pub const SUBCHUNKS: usize = CHUNK_BYTES / SUBCHUNK_BYTES;
 pub const CHUNK_HEADER_BYTES: usize = 16;
 /// The id in the stream header.
 pub const CODEC_SLEEK: u8 = 1;
-/// Values of a subchunk that share a byte which says which of them are exceptions.
-pub const EIGHT: usize = 8;
+/// Values of a mask byte, which says which of them are exceptions.
+pub const MASK_BYTE_VALUES: usize = 8;
 /// Most exceptions that our encoder gives a subchunk (a decoder takes them all for it).
 pub const MAX_EXCEPTIONS: usize = 32;
-/// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk.
-pub const QUARTER: usize = SUBCHUNKS / 4;
+/// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk, which is a warp's work on a GPU.
+pub const WARP_TILE: usize = SUBCHUNKS / 4;
 /// Where the choice of a mode looks at some values only, one of each so many (no decoder needs this).
 pub const MODE_SAMPLE: usize = 32;
 /// Where the choice of a width does, the last of each so many.

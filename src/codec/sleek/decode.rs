@@ -12,8 +12,8 @@ use crate::container::constants::*;
 use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
 use crate::host::memory::Scratch;
-use crate::primitives::quantize::{self, Element, Quantizer};
-use crate::primitives::stream::{Ahead, Line};
+use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
+use crate::primitives::stream::{Line, PrefetchQueue};
 use crate::primitives::word::Word;
 
 /// A body that was checked, ready to be decoded.
@@ -28,6 +28,7 @@ enum Content<'a> {
 /// costs it registers.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(
+    p: P,
     plan: &Plan,
     kind: Kind,
     body: Body,
@@ -36,7 +37,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     out: &mut [u8],
 ) -> Result<()> {
     let mut parts = Parts::new();
-    let content = check::<E, S, P>(plan, kind, body, out.len(), &mut spare.body, &mut parts)?;
+    let content = check::<E, S, P>(p, plan, kind, body, out.len(), &mut spare.body, &mut parts)?;
     let parts = &parts;
     // Subchunks are always whole: a chunk that ends within one is decoded apart.
     let mut apart = None;
@@ -48,7 +49,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     };
     let size = size_of::<E::Word>();
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
-    let mut ahead = Ahead::new(ahead, ahead.len() / 64);
+    let mut prefetch = PrefetchQueue::new(ahead, ahead.len() / 64);
     let (mut staged, mut last) = ([Line::ZERO; SUBCHUNK_BYTES / 64], Line::ZERO);
     // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
     // instructions.
@@ -56,23 +57,23 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
         (|$s:ident, $place:ident| $subchunk:expr) => {
             if PAST_CACHES && P::JOINS_LINES {
                 for $s in 0..subchunks.len() {
-                    ahead.fetch(lines);
+                    prefetch.fetch(lines);
                     let $place = subchunk_of(&mut staged);
                     $subchunk;
                     to_order(plan, size, $place);
-                    P::stream(&staged, subchunks.as_flattened_mut(), $s * SUBCHUNK_BYTES, &mut last);
+                    p.stream(&staged, subchunks.as_flattened_mut(), $s * SUBCHUNK_BYTES, &mut last);
                 }
             } else {
                 for ($s, subchunk) in subchunks.iter_mut().enumerate() {
-                    ahead.fetch(lines);
+                    prefetch.fetch(lines);
                     if !PAST_CACHES {
-                        P::own(subchunk.as_ptr().wrapping_add(SUBCHUNK_BYTES));
+                        p.prefetchw(subchunk.as_ptr().wrapping_add(SUBCHUNK_BYTES));
                     }
                     let $place = if PAST_CACHES { subchunk_of(&mut staged) } else { &mut *subchunk };
                     $subchunk;
                     to_order(plan, size, $place);
                     if PAST_CACHES {
-                        P::stream(&staged, subchunk, 0, &mut last);
+                        p.stream(&staged, subchunk, 0, &mut last);
                     }
                 }
             }
@@ -94,15 +95,20 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                 write!(|s, place| {
                     for t in ahead_of::<4>(s, parts) {
                         if parts.full[t] <= limit {
-                            unpack::<E::Word, u8, S, P>(parts, t, body, bytes.of(t));
+                            unpack::<E::Word, u8, S, P>(p, parts, t, body, bytes.of(t));
                         } else {
-                            unpack::<E::Word, u16, S, P>(parts, t, body, codes.of(t));
+                            unpack::<E::Word, u16, S, P>(p, parts, t, body, codes.of(t));
                         }
                     }
                     if parts.full[s] <= limit {
-                        bytes_subchunk::<E, S, P>(plan, parts, s, bytes.of(s), place);
+                        bytes_subchunk::<E, S, P>(p, plan, parts, s, bytes.of(s), place);
                     } else {
-                        small_subchunk::<E, S, P>(plan, q, parts, s, body, codes.of(s), place);
+                        let fits = small_subchunk::<E, S, P>(p, q, parts, s, codes.of(s), place);
+                        if !fits {
+                            let mut codes = [E::Word::ZERO; S];
+                            unpack::<E::Word, E::Word, S, P>(p, parts, s, body, &mut codes);
+                            subchunk::<E, S, P>(p, plan, parts, s, &mut codes, place);
+                        }
                     }
                 });
             }
@@ -110,18 +116,18 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                 let mut codes = Codes::<u8, S, 4>::new();
                 write!(|s, place| {
                     for t in ahead_of::<4>(s, parts) {
-                        unpack::<E::Word, u8, S, P>(parts, t, body, codes.of(t));
+                        unpack::<E::Word, u8, S, P>(p, parts, t, body, codes.of(t));
                     }
-                    bytes_subchunk::<E, S, P>(plan, parts, s, codes.of(s), place);
+                    bytes_subchunk::<E, S, P>(p, plan, parts, s, codes.of(s), place);
                 });
             }
             _ => {
                 let mut codes = Codes::<E::Word, S, 2>::new();
                 write!(|s, place| {
                     for t in ahead_of::<2>(s, parts) {
-                        unpack::<E::Word, E::Word, S, P>(parts, t, body, codes.of(t));
+                        unpack::<E::Word, E::Word, S, P>(p, parts, t, body, codes.of(t));
                     }
-                    subchunk::<E, S, P>(plan, parts, s, codes.of(s), place);
+                    subchunk::<E, S, P>(p, plan, parts, s, codes.of(s), place);
                 });
             }
         },
@@ -185,6 +191,7 @@ impl Spare {
 /// Checks the body of a chunk of `raw_bytes`, of which `parts` tell if it is packed.
 #[inline(always)]
 fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     plan: &Plan,
     kind: Kind,
     body: Body<'a>,
@@ -207,7 +214,7 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
                 spare[..body.len()].copy_from_slice(body);
                 spare
             };
-            parts.read::<S, P>(plan, readable, body.len())?;
+            parts.read::<S, P>(p, plan, readable, body.len())?;
             parts.check_domain::<E>(plan)?;
             Ok(Content::Packed(readable))
         }
@@ -218,6 +225,7 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
 /// Decodes subchunk `s` from its `codes`, which it uses up.
 #[inline(always)]
 fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
+    p: P,
     plan: &Plan,
     parts: &Parts<E::Word>,
     s: usize,
@@ -235,45 +243,47 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
             finish::<E, _, S, P>(plan, parts, codes, out, |c| exponent::decode(c, E::EXPONENT_BITS));
         }
         (mode, _) => {
-            P::sum_up(base, mode == SubMode::Special, codes);
+            p.zigzag_delta_decode(base, mode == SubMode::Special, codes);
             finish::<E, _, S, P>(plan, parts, codes, out, |x| x);
         }
     }
 }
 
-/// The same from codes of up to 16 bits of a quantized stream: sums of 16 bits are tried first.
+/// The same from codes of up to 16 bits of a quantized stream, with sums of 16 bits; `false` if these do not fit, and then the codes are
+/// used up for nothing.
 #[inline(always)]
 fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
-    plan: &Plan,
+    p: P,
     q: &Quantizer,
     parts: &Parts<E::Word>,
     s: usize,
-    body: &[u8],
     codes: &mut [u16; S],
     out: &mut [u8; SUBCHUNK_BYTES],
-) {
+) -> bool {
     let base = parts.bases[s];
     if parts.header.active >> s & 1 == 0 {
-        return store(codes, out, |_| quantize::decode::<E, P>(q, base));
+        store(codes, out, |_| quantize::decode::<E, P>(q, base));
+        return true;
     }
     let is_near = is_near(q, base, 1 << u16::BITS);
     let near = |distance: u64| E::value::<P>(q, base.add(E::Word::from_u64(distance)));
     match SubMode::of(parts.descriptors[s]) {
-        SubMode::Offset if is_near => return store(codes, out, |c| near(c.to_u64())),
-        SubMode::ZigZag if is_near => return store(codes, out, |c| near(c.unzigzag().extend())),
-        mode @ (SubMode::Delta | SubMode::Special) if is_near && P::try_sum_up(mode == SubMode::Special, codes) => {
-            return store(codes, out, |x| near(x.extend()));
+        SubMode::Offset if is_near => store(codes, out, |c| near(c.to_u64())),
+        SubMode::ZigZag if is_near => store(codes, out, |c| near(c.unzigzag().extend())),
+        mode @ (SubMode::Delta | SubMode::Special)
+            if is_near && p.try_zigzag_delta_decode(mode == SubMode::Special, codes) =>
+        {
+            store(codes, out, |x| near(x.extend()));
         }
-        _ => (),
+        _ => return false,
     }
-    let mut codes = [E::Word::ZERO; S];
-    unpack::<E::Word, E::Word, S, P>(parts, s, body, &mut codes);
-    subchunk::<E, S, P>(plan, parts, s, &mut codes, out);
+    true
 }
 
 /// The same from codes of up to 8 bits.
 #[inline(always)]
 fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
+    p: P,
     plan: &Plan,
     parts: &Parts<E::Word>,
     s: usize,
@@ -297,15 +307,15 @@ fn bytes_subchunk<E: Element, const S: usize, P: SimdLevel>(
         }
         (mode, _) => {
             let mut sums = [0; S];
-            let twice = mode == SubMode::Special;
-            let reach = 128 * if twice { S * (S + 1) / 2 } else { S } as u64;
+            let second_difference = mode == SubMode::Special;
+            let reach = 128 * if second_difference { S * (S + 1) / 2 } else { S } as u64;
             match &plan.quantizer {
                 Some(q) if is_near(q, base, reach) => {
-                    P::sum_up_bytes(E::sum_start(base), twice, codes, &mut sums);
+                    p.zigzag_delta_decode_bytes(E::sum_start(base), second_difference, codes, &mut sums);
                     store(&sums, out, |x| E::value_of_sum::<P>(q, base, x));
                 }
                 _ => {
-                    P::sum_up_bytes(0, twice, codes, &mut sums);
+                    p.zigzag_delta_decode_bytes(0, second_difference, codes, &mut sums);
                     finish::<E, _, S, P>(plan, parts, &sums, out, |x| from_base(x.extend()));
                 }
             }
@@ -321,7 +331,7 @@ fn is_near<W: Word>(q: &Quantizer, base: W, reach: u64) -> bool {
 
 /// `finish`, where integers are less than `reach` from `base`.
 #[inline(always)]
-fn near<E: Element, X: Word, const S: usize, P: SimdLevel>(
+fn near<E: Element, X: Word, const S: usize, A: Arithmetic>(
     plan: &Plan,
     parts: &Parts<E::Word>,
     reach: u64,
@@ -331,14 +341,14 @@ fn near<E: Element, X: Word, const S: usize, P: SimdLevel>(
     integer: impl Fn(X) -> E::Word,
 ) {
     match &plan.quantizer {
-        Some(q) if is_near(q, base, reach) => store(codes, out, |c| E::value::<P>(q, integer(c))),
-        _ => finish::<E, X, S, P>(plan, parts, codes, out, integer),
+        Some(q) if is_near(q, base, reach) => store(codes, out, |c| E::value::<A>(q, integer(c))),
+        _ => finish::<E, X, S, A>(plan, parts, codes, out, integer),
     }
 }
 
 /// Turns codes into integers by `integer`, these into elements, and writes them: one pass.
 #[inline(always)]
-fn finish<E: Element, X: Word, const S: usize, P: SimdLevel>(
+fn finish<E: Element, X: Word, const S: usize, A: Arithmetic>(
     plan: &Plan,
     parts: &Parts<E::Word>,
     codes: &[X; S],
@@ -346,7 +356,7 @@ fn finish<E: Element, X: Word, const S: usize, P: SimdLevel>(
     integer: impl Fn(X) -> E::Word,
 ) {
     match &plan.quantizer {
-        Some(q) => store(codes, out, |c| quantize::decode::<E, P>(q, integer(c))),
+        Some(q) => store(codes, out, |c| quantize::decode::<E, A>(q, integer(c))),
         None => {
             let shift = u32::from(parts.header.shift);
             store(codes, out, |c| integer(c) << shift);
@@ -366,6 +376,7 @@ fn store<X: Word, W: Word, const S: usize>(codes: &[X; S], out: &mut [u8; SUBCHU
 /// The codes of subchunk `s`, exceptions included; zeros where it has none.
 #[inline(always)]
 fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
+    p: P,
     parts: &Parts<W>,
     s: usize,
     body: &[u8],
@@ -373,12 +384,12 @@ fn unpack<W: Word, X: Word, const S: usize, P: Simd<X, S>>(
 ) {
     let width = u32::from(parts.widths[s]);
     if width > 0 {
-        P::unpack(&body[parts.payload_at[s] as usize..], width, codes);
+        p.unpack(&body[parts.payload_at[s] as usize..], width, codes);
     } else {
         codes.fill(X::ZERO);
     }
     if parts.header.patched >> s & 1 == 1 {
         let highs = &body[usize::from(parts.highs_at[s])..];
-        P::merge(codes, width, &parts.masks[s], highs, parts.high_widths[s].into());
+        p.apply_exceptions(codes, width, &parts.masks[s], highs, parts.high_widths[s].into());
     }
 }

@@ -5,7 +5,7 @@ use super::constants::*;
 use super::plan::Plan;
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::scalar::{BitWriter, Scalar};
-use crate::codec::sleek::simd::{EIGHTS, HIGHS, HIGHS_SLACK, Masks, Simd};
+use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks, Simd};
 use crate::container::Kind;
 use crate::container::constants::*;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::host::memory::filled;
 use crate::params::Profile;
 use crate::primitives::quantize::{self, Element, Int, Quantizer, mantissa_and_bias};
 use crate::primitives::round;
-use crate::primitives::stream::{Ahead, Beside, Leaving, Line};
+use crate::primitives::stream::{Line, MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::primitives::word::Word;
 use crate::runtime::cpu::Data;
 
@@ -40,11 +40,11 @@ struct Scratch {
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;
-/// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
+/// Bits of small integers. A second difference can be four times as large, and its code second_difference that: 16 bits.
 const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
-const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * EIGHTS + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
+const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * MASK_BYTES + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
 /// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or masks and high parts of 64 bits.
 const LISTS_BYTES: usize = SUBCHUNKS * (2 * SUBCHUNK_BYTES + size_of::<Masks>() + 8 * HIGHS);
 
@@ -77,6 +77,13 @@ pub fn view<T: Plain>(buffer: &mut [Line]) -> &mut T {
     unsafe { &mut *buffer.as_mut_ptr().cast() }
 }
 
+/// The integers of a chunk. They have the element's width, or are small ones.
+struct Integers<'a, W, const S: usize> {
+    words: &'a Words<W, S>,
+    /// For the adaptive profile.
+    extremes: Option<Extremes<W>>,
+}
+
 /// How the words of a chunk become integers, the same for all its subchunks.
 struct Domain<W> {
     shift: u32,
@@ -101,38 +108,39 @@ impl<W: Word> Domain<W> {
     }
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body is `leaving`; returns the kind and size
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by `stores`; returns the kind and size
 /// of the body.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+    p: P,
     plan: &Plan,
     Buffers { words, scratch, too_wide }: &mut Buffers,
     data: Data,
-    leaving: Leaving,
+    stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize) {
     let src = data.bytes();
-    let mut beside = Beside { ahead: Ahead::new(data.ahead, CHUNK_BYTES / 64), leaving };
-    let body = match to_small_integers::<E, S, P>(plan, src, words, too_wide, &mut beside.ahead) {
+    let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
+    let body = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
-            let words = view(words);
-            encode::<E, Int<u16>, S, P>(plan, &domain, words, Some(extremes), scratch, &mut beside, out)
+            let integers = Integers { words: view(words), extremes: Some(extremes) };
+            encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
                 Some(words) => (words, Domain::lossless::<E>(0)),
                 None => {
                     let words = view(words);
-                    let domain = to_integers::<E, S>(plan, src, words, &mut beside.ahead);
+                    let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
                     (&*words, domain)
                 }
             };
-            let extremes = (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(words, &mut beside.ahead));
-            encode::<E, E, S, P>(plan, &domain, words, extremes, scratch, &mut beside, out)
+            let extremes =
+                (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
+            encode::<E, E, S, P>(p, plan, &domain, &Integers { words, extremes }, scratch, &mut queues, out)
         }
     };
-    beside.leaving.put(usize::MAX);
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
         Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes),
@@ -143,28 +151,27 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// Encodes the integers of a chunk, with their `extremes` for the adaptive profile. They have the element's width, or are small ones. `None`
-/// if the payload alone is no smaller than the data.
+/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data.
 #[inline(always)]
 fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
+    p: P,
     plan: &Plan,
     domain: &Domain<E::Word>,
-    words: &Words<X::Word, S>,
-    extremes: Option<Extremes<X::Word>>,
+    integers: &Integers<X::Word, S>,
     scratch: &mut Scratch,
-    beside: &mut Beside,
+    queues: &mut MemoryQueues,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let constant = match &extremes {
+    let constant = match &integers.extremes {
         Some(extremes) => extremes.is_constant(),
-        None => is_constant(words),
+        None => is_constant(integers.words),
     };
     if constant {
         out[..ALIGN].fill(0);
-        to_element::<E>(plan, domain, domain.word(words[1][0])).store(out);
+        to_element::<E>(plan, domain, domain.word(integers.words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(plan, domain, words, extremes, scratch, beside, out)?;
+    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out)?;
     Some((Kind::Packed, bytes))
 }
 
@@ -221,10 +228,10 @@ fn to_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<E::Word, S>,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> Domain<E::Word> {
     for (s, subchunk) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(1);
+        prefetch.fetch(1);
         load::<E::Word, S>(plan, src, s, subchunk);
         if let Some(q) = &plan.quantizer {
             quantize::encode::<E, S>(q, subchunk);
@@ -247,11 +254,12 @@ fn to_integers<E: Element, const S: usize>(
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
 #[inline(always)]
 fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
+    p: P,
     plan: &Plan,
     src: &[u8],
     words: &mut [Line],
     too_wide: &mut u8,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
 ) -> Option<(E::Word, Extremes<u16>)> {
     let q = plan.quantizer.as_ref()?;
     if !P::PREFERS_SMALL || E::Word::BITS <= 16 || plan.profile == Profile::Fast {
@@ -265,11 +273,11 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     let words: &mut Words<u16, S> = view(words);
     // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
     if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
-        small_integers::<E, S>(plan, src, words, ahead, |bits| E::certain_bin(q, bits, reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::certain_bin(q, bits, reference));
     } else {
-        small_integers::<E, S>(plan, src, words, ahead, |bits| E::bin(q, bits).sub(reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::bin(q, bits).sub(reference));
     }
-    let extremes = Extremes::of::<S, P>(words, ahead);
+    let extremes = Extremes::of::<S, P>(p, words, prefetch);
     if !extremes.fit(SMALL_BITS) {
         *too_wide = LIKE_THE_LAST;
         return None;
@@ -283,13 +291,13 @@ fn small_integers<E: Element, const S: usize>(
     plan: &Plan,
     src: &[u8],
     words: &mut Words<u16, S>,
-    ahead: &mut Ahead,
+    prefetch: &mut PrefetchQueue,
     integer: impl Fn(E::Word) -> E::Word,
 ) {
     let size = size_of::<E::Word>();
     let mut loaded = [E::Word::ZERO; S];
     for (s, small) in words[1..].iter_mut().enumerate() {
-        ahead.fetch(1);
+        prefetch.fetch(1);
         // What need not be put together first is read from where it is.
         match whole(src, s).filter(|_| !plan.big_endian) {
             Some(data) => {
@@ -345,29 +353,31 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> 
 /// Packs the chunk; `None` if its payload alone is no smaller than the data.
 #[inline(always)]
 fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
+    p: P,
     plan: &Plan,
     domain: &Domain<E::Word>,
-    words: &Words<X::Word, S>,
-    extremes: Option<Extremes<X::Word>>,
+    Integers { words, extremes }: &Integers<X::Word, S>,
     Scratch { codes, lists, exceptions }: &mut Scratch,
-    beside: &mut Beside,
+    queues: &mut MemoryQueues,
     out: &mut [u8],
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
-    let mut choices = match &extremes {
-        Some(extremes) => choose::adaptive::<X, S, P>(domain.special, words, extremes, codes, lists, &mut beside.ahead),
+    let mut choices = match extremes {
+        Some(extremes) => {
+            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut queues.prefetch)
+        }
         None => Choices::NONE,
     };
     let mut at = CHUNK_HEADER_BYTES;
-    let (lines, leaving) = (beside.ahead.left() / SUBCHUNKS, beside.leaving.left().div_ceil(SUBCHUNKS));
+    let (lines, stores) = (queues.prefetch.left() / SUBCHUNKS, queues.stores.left().div_ceil(SUBCHUNKS));
     for s in 0..SUBCHUNKS {
-        beside.ahead.fetch(lines);
-        beside.leaving.put(leaving);
+        queues.prefetch.fetch(lines);
+        queues.stores.put(stores);
         // Without a choice to be made for the whole chunk, each subchunk's codes may take the place of the last one's.
         let codes = &mut codes[if adaptive { s } else { 0 }];
         if !adaptive {
-            choose::fast::<X, S, P>(plan, domain.special, words, s, codes, &mut choices);
+            choose::fast::<X, S, P>(p, plan, domain.special, words, s, codes, &mut choices);
         }
         let width = u32::from(choices.widths[s]);
         let packed_bytes = S * width as usize / 8;
@@ -375,7 +385,7 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
             return None;
         }
         if width > 0 {
-            P::pack(codes, width, &mut out[at..]);
+            p.pack(codes, width, &mut out[at..]);
         }
         at += packed_bytes;
     }
@@ -383,15 +393,15 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     let padded = payload.next_multiple_of(ALIGN);
     out[at..at + padded - payload].fill(0);
     let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
-    let exceptions = Exceptions::<S>::pack::<X::Word, P>(&choices, tail.patched, lists, exceptions);
+    let exceptions = Exceptions::<S>::pack::<X::Word, P>(p, &choices, tail.patched, lists, exceptions);
     Some(tail.write(domain, padded, &exceptions, out))
 }
 
 /// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
 struct Exceptions<'a, const S: usize> {
-    /// Flags of the eights that have some.
+    /// Which mask bytes are not 0.
     flags: [[u8; 4]; SUBCHUNKS],
-    /// The masks of these.
+    /// These mask bytes.
     masks: &'a [u8],
     /// High parts.
     highs: &'a [u8],
@@ -401,21 +411,22 @@ impl<'a, const S: usize> Exceptions<'a, S> {
     /// Those of the subchunks `patched`, in `place`.
     #[inline(always)]
     fn pack<W: Word, P: Simd<W, S>>(
+        p: P,
         choices: &Choices<W>,
         patched: u32,
         lists: &Lists<W, S>,
         place: &'a mut [u8],
     ) -> Self {
-        let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * EIGHTS);
+        let (masks, highs) = place.split_at_mut((SUBCHUNKS + 1) * MASK_BYTES);
         let (mut flags, mut masks_end, mut highs_end) = ([[0; 4]; SUBCHUNKS], 0, 0);
         for (s, own) in Subchunks(patched).zip(&mut flags) {
-            let flags = P::flags(&lists.masks[s]);
+            let flags = p.flags(&lists.masks[s]);
             *own = flags.to_le_bytes();
             // All that there may be: a copy of a known length is short.
-            masks[masks_end..][..EIGHTS].copy_from_slice(&P::squeeze(&lists.masks[s], flags));
-            masks_end += choices.eights[s] as usize;
+            masks[masks_end..][..MASK_BYTES].copy_from_slice(&p.compress(&lists.masks[s], flags));
+            masks_end += choices.mask_bytes[s] as usize;
             let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
-            highs_end += P::pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
+            highs_end += p.pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);
         }
         Exceptions { flags, masks: &masks[..masks_end], highs: &highs[..highs_end] }
     }
@@ -486,7 +497,7 @@ impl<W: Word> Tail<W> {
         };
         let (active, patched) = (self.active.count_ones() as usize, self.patched.count_ones() as usize);
         let high_bytes = if W::BITS == 64 { 4 } else { 0 };
-        let flag_bytes = S / EIGHT / 8;
+        let flag_bytes = S / MASK_BYTE_VALUES / 8;
         let of_exceptions = patched * (1 + flag_bytes) + exceptions.masks.len() + exceptions.highs.len();
         let used = high_bytes + 4 * width as usize + active + of_exceptions;
         let start = CHUNK_HEADER_BYTES + payload;

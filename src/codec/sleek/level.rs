@@ -13,26 +13,26 @@ use crate::codec::sleek::simd::{Simd, avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::exec::{Isa, Level};
+use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
 use crate::primitives::quantize::Element;
 use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
-/// Calls `$f::<Element, S, Simd>($args)` for the plan's element type.
+/// Calls `$f::<Element, S, _>($args)` for the plan's element type.
 macro_rules! by_dtype {
-    ($plan:expr, $packer:ty $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
+    ($plan:expr $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
         use $f as f;
         match $plan.dtype {
-            DType::F32 => f::<F32, 128, $packer $(, $past)?>($($arg),*),
-            DType::F64 => f::<F64, 64, $packer $(, $past)?>($($arg),*),
-            DType::F16 => f::<F16, 256, $packer $(, $past)?>($($arg),*),
-            DType::BF16 => f::<BF16, 256, $packer $(, $past)?>($($arg),*),
-            DType::I8 | DType::U8 => f::<Int<u8>, 512, $packer $(, $past)?>($($arg),*),
-            DType::I16 | DType::U16 => f::<Int<u16>, 256, $packer $(, $past)?>($($arg),*),
-            DType::I32 | DType::U32 => f::<Int<u32>, 128, $packer $(, $past)?>($($arg),*),
-            DType::I64 | DType::U64 => f::<Int<u64>, 64, $packer $(, $past)?>($($arg),*),
+            DType::F32 => f::<F32, 128, _ $(, $past)?>($($arg),*),
+            DType::F64 => f::<F64, 64, _ $(, $past)?>($($arg),*),
+            DType::F16 => f::<F16, 256, _ $(, $past)?>($($arg),*),
+            DType::BF16 => f::<BF16, 256, _ $(, $past)?>($($arg),*),
+            DType::I8 | DType::U8 => f::<Int<u8>, 512, _ $(, $past)?>($($arg),*),
+            DType::I16 | DType::U16 => f::<Int<u16>, 256, _ $(, $past)?>($($arg),*),
+            DType::I32 | DType::U32 => f::<Int<u32>, 128, _ $(, $past)?>($($arg),*),
+            DType::I64 | DType::U64 => f::<Int<u64>, 64, _ $(, $past)?>($($arg),*),
         }
     }};
 }
@@ -45,28 +45,26 @@ macro_rules! compiled_for {
         mod $name {
             use super::*;
 
-            /// # Safety
-            /// The processor has the features.
             #[target_feature(enable = $features)]
-            pub unsafe fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+            pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
+                p: P,
                 plan: &Plan,
                 buffers: &mut Buffers,
                 data: Data,
-                leaving: Leaving,
+                stores: StreamingStores,
                 out: &mut [u8],
             ) -> (Kind, usize) {
-                encode::chunk::<E, S, P>(plan, buffers, data, leaving, out)
+                encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
-            /// # Safety
-            /// The processor has the features.
             #[target_feature(enable = $features)]
-            pub unsafe fn decode<
+            pub fn decode<
                 E: Element,
                 const S: usize,
                 P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>,
                 const PAST_CACHES: bool,
             >(
+                p: P,
                 plan: &Plan,
                 kind: Kind,
                 body: Body,
@@ -74,7 +72,7 @@ macro_rules! compiled_for {
                 spare: &mut Spare,
                 out: &mut [u8],
             ) -> Result<()> {
-                decode::chunk::<E, S, P, PAST_CACHES>(plan, kind, body, ahead, spare, out)
+                decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
             }
         }
     };
@@ -94,18 +92,20 @@ pub fn encode(
     plan: &Plan,
     buffers: &mut Buffers,
     data: Data,
-    leaving: Leaving,
+    stores: StreamingStores,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    match isa.level() {
-        // SAFETY: the processor has consented.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { by_dtype!(plan, Avx512; avx512::encode, plan, buffers, data, leaving, out) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2; avx2::encode, plan, buffers, data, leaving, out) },
-        _ => by_dtype!(plan, Scalar; encode::chunk, plan, buffers, data, leaving, out),
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx512::of(isa) {
+        // SAFETY: the processor has what `compiled_for` enables, as the token says.
+        return unsafe { by_dtype!(plan; avx512::encode, level, plan, buffers, data, stores, out) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx2::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
+    }
+    by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
@@ -118,17 +118,17 @@ pub fn decode<const PAST_CACHES: bool>(
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
-    match isa.level() {
-        // SAFETY: the processor has consented.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe {
-            by_dtype!(plan, Avx512, PAST_CACHES; avx512::decode, plan, kind, body, ahead, spare, out)
-        },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { by_dtype!(plan, Avx2, PAST_CACHES; avx2::decode, plan, kind, body, ahead, spare, out) },
-        _ => by_dtype!(plan, Scalar, PAST_CACHES; decode::chunk, plan, kind, body, ahead, spare, out),
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx512::of(isa) {
+        // SAFETY: the processor has what `compiled_for` enables, as the token says.
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(level) = Avx2::of(isa) {
+        // SAFETY: as above.
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
+    }
+    by_dtype!(plan, PAST_CACHES; decode::chunk, Scalar, plan, kind, body, ahead, spare, out)
 }
 
 /// Header and descriptors of a packed chunk.
@@ -136,7 +136,7 @@ pub fn describe(plan: &Plan, body: &[u8]) -> Result<(ChunkHeader, [u8; SUBCHUNKS
     macro_rules! of {
         ($w:ty, $s:literal) => {{
             let mut parts = Parts::<$w>::new();
-            parts.read::<$s, Scalar>(plan, body, body.len()).map(|()| (parts.header, parts.descriptors))
+            parts.read::<$s, _>(Scalar, plan, body, body.len()).map(|()| (parts.header, parts.descriptors))
         }};
     }
     match plan.dtype.size() {

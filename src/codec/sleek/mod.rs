@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::params::{Mode, Params};
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use constants::CODEC_SLEEK;
 
@@ -138,8 +138,8 @@ impl ChunkCodec for Chunks {
         Ok(Decoder { _fpu: fpu::Guard::standard(), spare: decode::Spare::new()? })
     }
 
-    fn encode(&self, encoder: &mut Encoder, data: Data, leaving: Leaving, out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.isa, &self.plan, &mut encoder.buffers, data, leaving, out)
+    fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out)
     }
 
     fn decode(

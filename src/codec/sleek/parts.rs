@@ -53,16 +53,16 @@ impl<W: Word> Parts<W> {
     /// Reads and checks header and tail of the first `len` bytes of `body`, for subchunks of S elements, into parts that are new. Behind these
     /// bytes `READ_SLACK` are readable, but for the portable level.
     #[inline(always)]
-    pub fn read<const S: usize, P: Simd<W, S>>(&mut self, plan: &Plan, body: &[u8], len: usize) -> Result<()> {
+    pub fn read<const S: usize, P: Simd<W, S>>(&mut self, p: P, plan: &Plan, body: &[u8], len: usize) -> Result<()> {
         let (readable, body) = (body, &body[..len]);
         self.header = ChunkHeader::read(body, W::BITS)?;
         if self.header.patched != 0 && W::BITS == 8 {
             return fail!(Corrupt, "exceptions in a chunk of {} elements", plan.dtype.name());
         }
         let mut tail = &body[CHUNK_HEADER_BYTES + self.header.payload_units as usize * ALIGN..];
-        self.read_bases::<S, P>(&mut tail, readable, len)?;
-        self.read_descriptors::<S, P>(&mut tail, body)?;
-        self.read_exceptions::<S, P>(&mut tail, readable, body)?;
+        self.read_bases::<S, P>(p, &mut tail, readable, len)?;
+        self.read_descriptors::<S, P>(p, &mut tail, body)?;
+        self.read_exceptions::<S, P>(p, &mut tail, readable, body)?;
         if tail.len() >= ALIGN {
             return fail!(Corrupt, "{} bytes behind a chunk's tail", tail.len());
         }
@@ -72,6 +72,7 @@ impl<W: Word> Parts<W> {
     #[inline(always)]
     fn read_bases<const S: usize, P: Simd<W, S>>(
         &mut self,
+        p: P,
         tail: &mut &[u8],
         readable: &[u8],
         len: usize,
@@ -90,16 +91,16 @@ impl<W: Word> Parts<W> {
         let packed = &readable[len - tail.len()..];
         take(tail, 4 * width as usize)?;
         if width > 0 {
-            P::unpack_bases(packed, width, &mut self.bases);
+            p.unpack_bases(packed, width, &mut self.bases);
         }
         self.bases.iter_mut().for_each(|base| *base = base.add(W::from_u64(reference)));
         Ok(())
     }
 
     #[inline(always)]
-    fn read_descriptors<const S: usize, P: Simd<W, S>>(&mut self, tail: &mut &[u8], body: &[u8]) -> Result<()> {
+    fn read_descriptors<const S: usize, P: Simd<W, S>>(&mut self, p: P, tail: &mut &[u8], body: &[u8]) -> Result<()> {
         let (active, patched) = (self.header.active, self.header.patched);
-        self.descriptors = P::spread(active, take(tail, active.count_ones() as usize)?);
+        self.descriptors = p.expand(active, take(tail, active.count_ones() as usize)?);
         for s in 0..SUBCHUNKS {
             let width = (self.descriptors[s] & 63) + (patched >> s & 1 ^ 1) as u8;
             self.widths[s] = if active >> s & 1 == 1 { width } else { 0 };
@@ -110,7 +111,7 @@ impl<W: Word> Parts<W> {
         }
         // Together as much as the chunk at the most.
         let payloads = self.widths.map(|width| (S / 8) as u16 * u16::from(width));
-        self.payload_at = P::running_sums(&payloads, CHUNK_HEADER_BYTES as u16);
+        self.payload_at = p.running_sums(&payloads, CHUNK_HEADER_BYTES as u16);
         let payload = usize::from(self.payload_at[SUBCHUNKS - 1] + payloads[SUBCHUNKS - 1]) - CHUNK_HEADER_BYTES;
         let room = self.header.payload_units as usize * ALIGN;
         if payload.next_multiple_of(ALIGN) != room {
@@ -122,6 +123,7 @@ impl<W: Word> Parts<W> {
     #[inline(always)]
     fn read_exceptions<const S: usize, P: Simd<W, S>>(
         &mut self,
+        p: P,
         tail: &mut &[u8],
         readable: &[u8],
         body: &[u8],
@@ -132,8 +134,8 @@ impl<W: Word> Parts<W> {
             return Ok(());
         }
         let n = patched.count_ones() as usize;
-        self.high_widths = P::spread(patched, take(tail, n)?);
-        let is_patched = P::spread(patched, &[1; SUBCHUNKS]);
+        self.high_widths = p.expand(patched, take(tail, n)?);
+        let is_patched = p.expand(patched, &[1; SUBCHUNKS]);
         let mut wrong = 0;
         for (s, is_patched) in is_patched.into_iter().enumerate() {
             self.full[s] = self.full[s].wrapping_add(self.high_widths[s]);
@@ -145,7 +147,7 @@ impl<W: Word> Parts<W> {
         if wrong != 0 {
             return fail!(Corrupt, "high parts of {:?} bits above {:?}", self.high_widths, self.widths);
         }
-        self.read_masks::<S, P>(tail, readable, body.len())?;
+        self.read_masks::<S, P>(p, tail, readable, body.len())?;
         self.find_highs::<S>(tail, body)?;
         self.widest = self.full.into_iter().fold(0, u8::max).into();
         Ok(())
@@ -155,11 +157,12 @@ impl<W: Word> Parts<W> {
     #[inline(always)]
     fn read_masks<const S: usize, P: Simd<W, S>>(
         &mut self,
+        p: P,
         tail: &mut &[u8],
         mut readable: &[u8],
         len: usize,
     ) -> Result<()> {
-        let flag_bytes = S / EIGHT / 8;
+        let flag_bytes = S / MASK_BYTE_VALUES / 8;
         let flags = take(tail, self.header.patched.count_ones() as usize * flag_bytes)?;
         // What is behind a list may be read: from there on a load need not ask where it ends.
         readable = &readable[len - tail.len()..];
@@ -167,14 +170,14 @@ impl<W: Word> Parts<W> {
         for (s, flags) in Subchunks(self.header.patched).zip(flags.chunks_exact(flag_bytes)) {
             let flags = flags.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte));
             let count = take(tail, flags.count_ones() as usize)?.len();
-            let bytes = P::spread(flags, readable);
+            let bytes = p.expand(flags, readable);
             readable = &readable[count..];
             let mut masks: Masks = [0; _];
-            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, eight)| *mask = u64::from_le_bytes(*eight));
-            is_wrong |= flags == 0 || P::flags(&masks) != flags;
+            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, bytes)| *mask = u64::from_le_bytes(*bytes));
+            is_wrong |= flags == 0 || p.flags(&masks) != flags;
             self.masks[s] = masks;
         }
-        if is_wrong { fail!(Corrupt, "an eight without exceptions that is said to have some") } else { Ok(()) }
+        if is_wrong { fail!(Corrupt, "a mask byte that is 0 and said not to be") } else { Ok(()) }
     }
 
     /// Where the high parts of the patched subchunks begin.

@@ -7,7 +7,7 @@ use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::host::memory::{Scratch, filled, reserve};
 use crate::primitives::equal::equal_mask;
-use crate::primitives::stream::{self, Leaving};
+use crate::primitives::stream::{self, StreamingStores};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
@@ -29,7 +29,14 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
 
     /// Encodes chunk `c` of the array `src` into `out`, as [`ChunkCodec::encode`] does.
     #[inline]
-    pub fn encode(&mut self, src: &[u8], c: usize, ahead: &[u8], leaving: Leaving, out: &mut [u8]) -> (Kind, usize) {
+    pub fn encode(
+        &mut self,
+        src: &[u8],
+        c: usize,
+        ahead: &[u8],
+        stores: StreamingStores,
+        out: &mut [u8],
+    ) -> (Kind, usize) {
         let len = self.layout.chunk_raw_bytes(c);
         let data = match &mut self.tile {
             None => Data::new(src, c, c * self.layout.chunk_bytes(), len, ahead),
@@ -39,8 +46,8 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             }
         };
         match &mut self.masker {
-            None => self.codec.encode(&mut self.encoder, data, leaving, out),
-            Some(masker) => masker.encode(self.codec, &mut self.encoder, data, leaving, out),
+            None => self.codec.encode(&mut self.encoder, data, stores, out),
+            Some(masker) => masker.encode(self.codec, &mut self.encoder, data, stores, out),
         }
     }
 }
@@ -98,11 +105,11 @@ impl Masker {
         codec: &C,
         encoder: &mut C::Encoder,
         data: Data,
-        leaving: Leaving,
+        stores: StreamingStores,
         out: &mut [u8],
     ) -> (Kind, usize) {
         if !self.find(data.bytes()) {
-            return codec.encode(encoder, data, leaving, out);
+            return codec.encode(encoder, data, stores, out);
         }
         let n = data.bytes().len() / self.size;
         if let Some(k) = self.masks.iter().position(|mask| is_full(mask, n)) {
@@ -116,7 +123,7 @@ impl Masker {
         fill(self.size, self.block, &self.any, filled);
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
         let rest = Data::new(filled, data.chunk, 0, filled.len(), data.ahead);
-        let (kind, body_bytes) = codec.encode(encoder, rest, leaving, &mut self.body);
+        let (kind, body_bytes) = codec.encode(encoder, rest, stores, &mut self.body);
         let raw_bytes = data.bytes().len().next_multiple_of(self.unit);
         if matches!(kind, Kind::Packed | Kind::Constant) && body_bytes + self.unit < raw_bytes {
             let plane = missing::write_plane(&self.masks, self.block, kind as u8, self.unit, &mut self.any, out);

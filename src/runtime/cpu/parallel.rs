@@ -12,7 +12,7 @@ use crate::error::{Result, fail};
 use crate::host::memory::{Scratch, filled};
 use crate::host::pool;
 use crate::primitives::stream;
-use crate::primitives::stream::Leaving;
+use crate::primitives::stream::StreamingStores;
 
 /// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as the slowest.
 const UNITS_KEPT: usize = 4;
@@ -118,7 +118,7 @@ impl<C: ChunkCodec> Work<'_, C> {
             // Behind the unit's last chunk comes what nobody has taken yet.
             let then = if c + 1 < chunks.end { c + 1 } else { self.next.load(Ordering::Relaxed) * UNIT_CHUNKS };
             let out = &mut scratch[unit.bytes..];
-            let (kind, bytes) = encoder.encode(self.job.src, c, self.job.ahead(then), Leaving::nothing(), out);
+            let (kind, bytes) = encoder.encode(self.job.src, c, self.job.ahead(then), StreamingStores::none(), out);
             let sum = checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS);
             unit.checksum = unit.checksum.wrapping_add(sum);
             unit.chunks[c % UNIT_CHUNKS] = (kind, bytes as u32);

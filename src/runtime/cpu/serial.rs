@@ -6,7 +6,7 @@ use crate::container::checksum;
 use crate::container::constants::*;
 use crate::error::Result;
 use crate::host::memory::Scratch;
-use crate::primitives::stream::{self, Leaving};
+use crate::primitives::stream::{self, StreamingStores};
 
 /// Encodes every chunk; returns the bytes of all bodies.
 pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, bodies: &mut [u8]) -> Result<usize> {
@@ -25,7 +25,7 @@ pub fn compress<C: ChunkCodec>(job: Job<C>, index: IndexMut, past_caches: bool, 
 /// Where bodies go, one after the other.
 trait Place {
     /// Where the next one is encoded, with `SLACK` to spare, and what leaves meanwhile.
-    fn next(&mut self) -> (&mut [u8], Leaving<'_>);
+    fn next(&mut self) -> (&mut [u8], StreamingStores<'_>);
     /// Takes the one that was encoded there; false if there is no room for it.
     fn take(&mut self, bytes: usize) -> bool;
     /// Completes all.
@@ -40,8 +40,8 @@ fn encode_all<C: ChunkCodec>(job: Job<C>, mut index: IndexMut, room: usize, plac
     for g in 0..layout.groups {
         let (start, mut sum) = (at, 0u64);
         for c in layout.group_chunks(g) {
-            let (out, leaving) = place.next();
-            let (kind, bytes) = encoder.encode(job.src, c, job.ahead(c + 1), leaving, out);
+            let (out, stores) = place.next();
+            let (kind, bytes) = encoder.encode(job.src, c, job.ahead(c + 1), stores, out);
             sum = sum.wrapping_add(checksum::of_chunk(&out[..bytes], c % GROUP_CHUNKS));
             if !place.take(bytes) {
                 return too_small(layout, room);
@@ -69,9 +69,9 @@ impl Direct<'_> {
 }
 
 impl Place for Direct<'_> {
-    fn next(&mut self) -> (&mut [u8], Leaving<'_>) {
+    fn next(&mut self) -> (&mut [u8], StreamingStores<'_>) {
         let out = if self.has_room_to_spare() { &mut *self.rest } else { &mut self.spare };
-        (out, Leaving::nothing())
+        (out, StreamingStores::none())
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -113,7 +113,7 @@ impl<'a> Staged<'a> {
 }
 
 impl Place for Staged<'_> {
-    fn next(&mut self) -> (&mut [u8], Leaving<'_>) {
+    fn next(&mut self) -> (&mut [u8], StreamingStores<'_>) {
         let [a, b] = &mut *self.stages;
         let (last, this) = if self.last == 0 { (a, b) } else { (b, a) };
         self.last = 1 - self.last;
@@ -121,11 +121,11 @@ impl Place for Staged<'_> {
         this[..64].copy_from_slice(&last[whole..whole + 64]);
         self.used %= 64;
         if whole == 0 {
-            return (&mut this[self.used..], Leaving::nothing());
+            return (&mut this[self.used..], StreamingStores::none());
         }
         let whole = &last[std::mem::take(&mut self.before)..whole];
         let place = self.rest.split_off_mut(..whole.len()).expect("room for what was taken");
-        (&mut this[self.used..], Leaving::new(whole, place))
+        (&mut this[self.used..], StreamingStores::new(whole, place))
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -136,5 +136,73 @@ impl Place for Staged<'_> {
     fn finish(&mut self) {
         let last = &self.stages[self.last][self.before..self.used];
         stream::copy(last, &mut self.rest[..last.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::{Body, Header, Index, Kind, Layout, Wanted};
+    use crate::dtype::DType;
+    use crate::exec::{ExecOptions, PAST_CACHES_BYTES};
+    use crate::params::{Mode, Profile};
+    use crate::runtime::cpu::{self, Data};
+
+    /// Takes every chunk as it is, and cares for nothing else.
+    struct Plain;
+
+    impl ChunkCodec for Plain {
+        type Encoder = ();
+        type Decoder = ();
+
+        fn encoder(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn decoder(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn encode(&self, _: &mut (), data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+            let bytes = data.bytes();
+            out[..bytes.len()].copy_from_slice(bytes);
+            (Kind::Raw, bytes.len())
+        }
+
+        #[rustfmt::skip]
+        fn decode(&self, _: &mut (), _: usize, _: Kind, body: Body, _: &[u8], out: &mut [u8], _: bool) -> Result<()> {
+            out.copy_from_slice(&body.bytes()[..out.len()]);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_codec_that_ignores_the_streaming_stores_loses_nothing() {
+        let src: Vec<u8> =
+            (0..PAST_CACHES_BYTES as u32 / 4).flat_map(|i| i.wrapping_mul(2654435761).to_le_bytes()).collect();
+        let layout = Layout::new(DType::U32, src.len() as u64 / 4).unwrap();
+        let mut header = Header {
+            layout,
+            codec: 1,
+            mode: Mode::Lossless,
+            profile: Profile::Fast,
+            big_endian: false,
+            more: false,
+            word: [0; 4],
+            bound: 0.0,
+            range: 0.0,
+            abs_bound: 0.0,
+            stream_bytes: 0,
+        };
+        let options = ExecOptions::threads(1);
+        assert!(options.past_caches(src.len()));
+        let mut stream = vec![0; layout.max_stream_bytes().unwrap()];
+        let n = cpu::compress(&Plain, &mut header, &[], options, &src, &mut stream).unwrap();
+        let header = Header::read(&stream[..n]).unwrap();
+        let index = Index::new(&header, &stream[..n]).unwrap();
+        let mut back = vec![0; src.len()];
+        cpu::decompress(&Plain, &header, &index, &Wanted::Range { first: 0, count: layout.count }, &mut back, options)
+            .unwrap();
+        assert!(back == src);
     }
 }

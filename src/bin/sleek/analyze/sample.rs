@@ -170,7 +170,7 @@ impl Gather {
     }
 
     fn take(&mut self, data: &[u8]) {
-        if let Some((lo, hi)) = value_range(self.dtype, self.big_endian, self.fill, data) {
+        if let Some((lo, hi)) = value_range(self.dtype, self.big_endian, self.fill.as_slice(), data) {
             let (l, h) = self.extremes.unwrap_or((lo, hi));
             self.extremes = Some((l.min(lo), h.max(hi)));
         }

@@ -8,17 +8,28 @@
 //! shuffle. Packing others: strings (64-bit values, or pairs of 32-bit ones) go to memory one by one, each from the byte that it
 //! begins in, with the last bits of the string before it; what a string leaves behind its end the next one overwrites.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::avx2_choose::{lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, count_of, room, scalar};
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 
-/// The AVX2 implementation. Only code compiled for `Level::Avx2` may call it.
-pub struct Avx2;
+/// AVX2: the right to its instructions, which only a processor that has them gives. Code compiled for `Level::Avx2` is where its methods
+/// are fast.
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+impl Avx2 {
+    /// From a consent to this level or a higher one.
+    pub fn of(isa: Isa) -> Option<Avx2> {
+        (isa.level() >= Level::Avx2).then_some(Avx2(()))
+    }
+}
 
 /// Vectors of constants.
 #[repr(C, align(32))]
@@ -27,10 +38,13 @@ pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
 
 impl<T, const N: usize> Lanes<T, N> {
     /// Vector `i` of them.
+    ///
+    /// # Safety
+    /// The processor has the level's features.
     #[inline(always)]
-    pub(super) fn load(&self, i: usize) -> __m256i {
+    pub(super) unsafe fn load(&self, i: usize) -> __m256i {
         assert!(32 * (i + 1) <= size_of::<Self>());
-        // SAFETY: only code of this level calls this; the 32 bytes are in `self`.
+        // SAFETY: as the caller promises; the 32 bytes are in `self`.
         unsafe { _mm256_load_si256(std::ptr::from_ref(self).cast::<__m256i>().add(i)) }
     }
 }
@@ -175,9 +189,13 @@ unsafe fn pack_halves(first: __m256i, second: __m256i, n: u32, out: *mut u8) {
 }
 
 /// For `put_strings`: the first bits of strings 0 … 3 of `n` bits in their bytes.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-pub(super) fn string_shift(n: u32) -> __m256i {
-    UNPACK64[n as usize].shift.load(0)
+pub(super) unsafe fn string_shift(n: u32) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe { UNPACK64[n as usize].shift.load(0) }
 }
 
 /// Stores four strings of `n` ≥ 8 bits, numbers `FIRST` … `FIRST` + 3 of those that begin in the byte at `out`; `before` are the strings
@@ -208,11 +226,11 @@ pub(super) unsafe fn put_strings<const FIRST: usize>(
 
 /// Packs `VALUES` (a multiple of 16) values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-fn pack32<const VALUES: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
+fn pack_u32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= VALUES);
     room(VALUES * n as usize / 8, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: only code of this level calls this; 16 or 8 codes are read at a time, and what is written behind the packed bytes is less
+    // SAFETY: the processor has the level, as the token says; 16 or 8 codes are read at a time, and what is written behind the packed bytes is less
     // than the slack.
     unsafe {
         if n <= NARROW {
@@ -239,11 +257,11 @@ fn pack32<const VALUES: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
 
 /// The same for `n` ≤ 64.
 #[inline(always)]
-fn pack64<const VALUES: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
+fn pack_u64<const VALUES: usize>(_: Avx2, codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= VALUES);
     room(VALUES * n as usize / 8, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: as for `pack32`.
+    // SAFETY: as for `pack_u32`.
     unsafe {
         if n <= NARROW {
             for i in 0..VALUES / 16 {
@@ -355,6 +373,18 @@ unsafe fn bytes_of_flags(flags: u8) -> u64 {
     unsafe { _pdep_u64(flags.into(), 0x0101_0101_0101_0101) * 0xff }
 }
 
+/// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds its line waits for
+/// nothing. All processors with AVX2 know the instruction.
+#[inline(always)]
+pub(super) fn prefetchw(_: Avx2, at: *const u8) {
+    for line in (0..SUBCHUNK_BYTES).step_by(64) {
+        // SAFETY: a prefetch accesses nothing, wherever it points.
+        unsafe {
+            asm!("prefetchw [{0}]", in(reg) at.wrapping_add(line), options(readonly, nostack, preserves_flags));
+        }
+    }
+}
+
 impl Arithmetic for Avx2 {
     const HAS_FMA: bool = true;
 }
@@ -363,24 +393,24 @@ impl SimdLevel for Avx2 {
     const PREFERS_SMALL: bool = true;
 
     #[inline(always)]
-    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        transpose(widths, rows);
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        transpose(self, widths, rows);
     }
 
     #[inline(always)]
-    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(self, rows, limits)
     }
 
     #[inline(always)]
-    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         let (mut all, mut rest) = ([0; SUBCHUNKS], list);
         for (eight, of) in all.as_chunks_mut::<8>().0.iter_mut().zip(of.to_le_bytes()) {
             let listed = match rest.first_chunk() {
                 Some(listed) => u64::from_le_bytes(*listed),
                 None => rest.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
             };
-            // SAFETY: only code of this level calls this.
+            // SAFETY: the processor has the level, as the token says.
             *eight = unsafe { _pdep_u64(listed, bytes_of_flags(of)) }.to_le_bytes();
             rest = &rest[of.count_ones() as usize..];
         }
@@ -389,29 +419,29 @@ impl SimdLevel for Avx2 {
 
     // A line at a time.
     #[inline(always)]
-    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
         stream::copy_lines(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES], |from, to| {
             for i in 0..2 {
-                // SAFETY: only code of this level calls this; 32 of 64 bytes each, and `to` is aligned.
+                // SAFETY: the processor has the level, as the token says; 32 of 64 bytes each, and `to` is aligned.
                 unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
             }
         });
     }
 
     #[inline(always)]
-    fn flags(masks: &Masks) -> u32 {
+    fn flags(self, masks: &Masks) -> u32 {
         let [a, b, c, d] = masks.map(|mask| mask as i64);
-        // SAFETY: only code of this level calls this. Not a load: masks that were just stored word by word would have to arrive in the cache first.
+        // SAFETY: the processor has the level, as the token says. Not a load: masks that were just stored word by word would have to arrive in the cache first.
         unsafe {
             !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_set_epi64x(d, c, b, a), _mm256_setzero_si256())) as u32
         }
     }
 
     #[inline(always)]
-    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        let (mut all, mut at) = ([0; EIGHTS + 8], 0);
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        let (mut all, mut at) = ([0; MASK_BYTES + 8], 0);
         for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
-            // SAFETY: only code of this level calls this.
+            // SAFETY: the processor has the level, as the token says.
             let bytes = unsafe { _pext_u64(*mask, bytes_of_flags(flags)) };
             all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
             at += flags.count_ones() as usize;
@@ -420,22 +450,22 @@ impl SimdLevel for Avx2 {
     }
 
     #[inline(always)]
-    fn own(at: *const u8) {
-        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
+    fn prefetchw(self, at: *const u8) {
+        prefetchw(self, at);
     }
 }
 
 impl Simd<u32, 128> for Avx2 {
     #[inline(always)]
-    fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack32::<128>(codes, n, out);
+    fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        pack_u32::<128>(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
         room(16 * n as usize, packed);
         let (from, to) = (packed.as_ptr(), codes.as_mut_ptr());
-        // SAFETY: only code of this level calls this; n + 24 bytes from n·i on are in `packed`.
+        // SAFETY: the processor has the level, as the token says; n + 24 bytes from n·i on are in `packed`.
         unsafe {
             if n <= 25 {
                 for i in 0..16 {
@@ -450,8 +480,8 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
-        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
+    fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
         unsafe {
             let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi32(1));
             let (mut slope, mut carry) = (zero, _mm256_set1_epi32(start as i32));
@@ -460,7 +490,7 @@ impl Simd<u32, 128> for Avx2 {
                 let v = load(at);
                 let sign = _mm256_sub_epi32(zero, _mm256_and_si256(v, one));
                 let mut v = _mm256_xor_si256(_mm256_srli_epi32::<1>(v), sign);
-                if twice {
+                if second_difference {
                     v = sums32(v, &mut slope);
                 }
                 store(at, sums32(v, &mut carry));
@@ -469,38 +499,38 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
-    fn width(codes: &[u32; 128]) -> u32 {
-        lanes32::width(codes)
+    fn width(self, codes: &[u32; 128]) -> u32 {
+        lanes32::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
-        // SAFETY: only code of this level calls this; 32 widths are stored.
+    fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
+        // SAFETY: the processor has the level, as the token says; 32 widths are stored.
         unsafe {
-            let [a, b, c, d] = lanes32::sampled_widths(codes);
+            let [a, b, c, d] = lanes32::sampled_widths(self, codes);
             let bytes = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
             store(widths.as_mut_ptr(), bytes);
         }
     }
 
     #[inline(always)]
-    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack32::<MAX_EXCEPTIONS>(highs, n, out);
+    fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u32::<MAX_EXCEPTIONS>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<128>(masks);
         room((count * high_width as usize).div_ceil(8), highs);
         let mut parts = [0; 128];
         for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
+            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
             unsafe {
                 let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
@@ -513,15 +543,15 @@ impl Simd<u32, 128> for Avx2 {
 
 impl Simd<u64, 64> for Avx2 {
     #[inline(always)]
-    fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack64::<64>(codes, n, out);
+    fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        pack_u64::<64>(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
         room(8 * n as usize, packed);
         let (from, to) = (packed.as_ptr(), codes.as_mut_ptr());
-        // SAFETY: only code of this level calls this; n + 24 bytes from n·i on are in `packed`.
+        // SAFETY: the processor has the level, as the token says; n + 24 bytes from n·i on are in `packed`.
         unsafe {
             if n <= 57 {
                 for i in 0..8 {
@@ -540,8 +570,8 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
-        // SAFETY: only code of this level calls this; each access is to 4 of the codes.
+    fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 4 of the codes.
         unsafe {
             let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi64x(1));
             let (mut slope, mut carry) = (zero, _mm256_set1_epi64x(start as i64));
@@ -550,7 +580,7 @@ impl Simd<u64, 64> for Avx2 {
                 let v = load(at);
                 let sign = _mm256_sub_epi64(zero, _mm256_and_si256(v, one));
                 let mut v = _mm256_xor_si256(_mm256_srli_epi64::<1>(v), sign);
-                if twice {
+                if second_difference {
                     v = sums64(v, &mut slope);
                 }
                 store(at, sums64(v, &mut carry));
@@ -559,15 +589,15 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn width(codes: &[u64; 64]) -> u32 {
-        lanes64::width(codes)
+    fn width(self, codes: &[u64; 64]) -> u32 {
+        lanes64::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
-        // SAFETY: only code of this level calls this; 16 widths are stored.
+    fn widths(self, codes: &[u64; 64], widths: &mut [u8; 64]) {
+        // SAFETY: the processor has the level, as the token says; 16 widths are stored.
         unsafe {
-            let [a, b, c, d] = lanes64::sampled_widths(codes);
+            let [a, b, c, d] = lanes64::sampled_widths(self, codes);
             let words = _mm256_packus_epi32(low_halves(a, b), low_halves(c, d));
             let bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             _mm_storeu_si128(widths.as_mut_ptr().cast(), bytes);
@@ -575,23 +605,23 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
-    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack64::<MAX_EXCEPTIONS>(highs, n, out);
+    fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u64::<MAX_EXCEPTIONS>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<64>(masks);
         room((count * high_width as usize).div_ceil(8) + 32, highs);
         let mut parts = [0; 64];
         for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: only code of this level calls this; from high_width · i on, where a high part begins, high_width + 24 bytes are in
+            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins, high_width + 24 bytes are in
             // `highs`.
             unsafe {
                 let (from, shift) = (highs.as_ptr().add(high_width as usize * i), _mm_cvtsi32_si128(width as i32));
@@ -605,49 +635,49 @@ impl Simd<u64, 64> for Avx2 {
 
 impl<const S: usize> Simd<u16, S> for Avx2 {
     #[inline(always)]
-    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
-        lanes16::pack(codes, n, out);
+    fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
+        lanes16::pack(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
-        lanes16::unpack(packed, n, codes);
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn sum_up(start: u16, twice: bool, codes: &mut [u16; S]) {
-        lanes16::sum_up(start, twice, codes);
+    fn zigzag_delta_decode(self, start: u16, second_difference: bool, codes: &mut [u16; S]) {
+        lanes16::zigzag_delta_decode(self, start, second_difference, codes);
     }
 
     #[inline(always)]
-    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::sum_up(0, twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::zigzag_delta_decode(self, 0, second_difference, codes)
     }
 
     #[inline(always)]
-    fn width(codes: &[u16; S]) -> u32 {
-        lanes16::width(codes)
+    fn width(self, codes: &[u16; S]) -> u32 {
+        lanes16::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
-        lanes16::widths(codes, widths);
+    fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(self, codes, widths);
     }
 
     #[inline(always)]
-    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        lanes16::pack(&highs[..MAX_EXCEPTIONS], n, out);
+    fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        lanes16::pack(self, &highs[..MAX_EXCEPTIONS], n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::merge(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 }
 

@@ -1,12 +1,12 @@
-//! What the encoder's choice looks at, for lanes of 32 and of 64 bits (the same code, by a macro). Only code compiled for
-//! `Level::Avx2` may call any of it: that makes the intrinsics sound.
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits (the same code, by a macro). What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! A number's width is the exponent of its floating-point value; with the second highest one cleared no rounding reaches the next.
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, load, store};
-use super::{HIGHS, Masks, SideBySide};
+use super::avx2::{Avx2, Lanes, load, store};
+use super::{HIGHS, Masks, Transposed};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
 /// For each set of eight lanes their numbers, a byte each; zeros follow.
@@ -44,9 +44,12 @@ static LISTED_HALVES: Lanes<[u8; 8], 16> = {
 };
 
 /// The widths of the lanes.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn width32(x: __m256i) -> __m256i {
-    // SAFETY: see above.
+unsafe fn width32(x: __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
     unsafe {
         let cleared = _mm256_andnot_si256(_mm256_srli_epi32::<1>(x), x);
         let float = _mm256_castps_si256(_mm256_cvtepi32_ps(cleared));
@@ -57,9 +60,12 @@ fn width32(x: __m256i) -> __m256i {
 }
 
 /// The widths of the lanes. The number as the sum of its halves, each made a double by an exponent put above it.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn width64(x: __m256i) -> __m256i {
-    // SAFETY: see above.
+unsafe fn width64(x: __m256i) -> __m256i {
+    // SAFETY: as the caller promises.
     unsafe {
         let (above_low, above_high) = (_mm256_set1_pd(TWO52), _mm256_set1_pd(TWO84));
         let cleared = _mm256_andnot_si256(_mm256_srli_epi64::<1>(x), x);
@@ -75,16 +81,22 @@ const TWO52: f64 = 4503599627370496.0;
 const TWO84: f64 = TWO52 * 4294967296.0;
 
 /// The lanes that are not zero, as bits.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn nonzero32(x: __m256i) -> u32 {
-    // SAFETY: see above.
+unsafe fn nonzero32(x: __m256i) -> u32 {
+    // SAFETY: as the caller promises.
     unsafe { !_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()))) as u32 & 0xff }
 }
 
 /// The lanes that are not zero, as bits.
+///
+/// # Safety
+/// The processor has the level's features.
 #[inline(always)]
-fn nonzero64(x: __m256i) -> u32 {
-    // SAFETY: see above.
+unsafe fn nonzero64(x: __m256i) -> u32 {
+    // SAFETY: as the caller promises.
     unsafe { !_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(x, _mm256_setzero_si256()))) as u32 & 0xf }
 }
 
@@ -115,9 +127,9 @@ unsafe fn sample64(x: *const u64) -> __m256i {
     }
 }
 
-/// See `SimdLevel::side_by_side`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
+/// See `SimdLevel::transpose`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
 #[inline(always)]
-pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
     const { assert!(SUBCHUNKS == 32 && (S / SAMPLE).is_multiple_of(16)) };
     // A row of pairs of lines that are half of the block apart; four times that, and every line is where it belongs.
     macro_rules! interleave {
@@ -132,7 +144,7 @@ pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideB
         }};
     }
     for block in 0..S / SAMPLE / 16 {
-        // SAFETY: see above; 16 of a subchunk's S numbers are read at a time, and a row of 32 is stored.
+        // SAFETY: the processor has the level, as the token says; 16 of a subchunk's S numbers are read at a time, and a row of 32 is stored.
         unsafe {
             let mut lines = [_mm256_setzero_si256(); 16];
             for (i, line) in lines.iter_mut().enumerate() {
@@ -149,10 +161,10 @@ pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideB
 
 /// See `SimdLevel::wider`.
 #[inline(always)]
-pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+pub fn wider<const S: usize>(_: Avx2, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     const { assert!(SUBCHUNKS == 32) };
     let mut counts = [0; SUBCHUNKS];
-    // SAFETY: see above; 32 bytes each are read and stored.
+    // SAFETY: the processor has the level, as the token says; 32 bytes each are read and stored.
     unsafe {
         let limits = load(limits.as_ptr());
         let mut all = _mm256_setzero_si256();
@@ -177,9 +189,9 @@ macro_rules! choose {
 
             /// See `Simd::width`.
             #[inline(always)]
-            pub fn width(codes: &[$w; $s]) -> u32 {
+            pub fn width(_: Avx2, codes: &[$w; $s]) -> u32 {
                 let mut any = [0 as $w; LANES];
-                // SAFETY: see above; `LANES` codes are read at a time.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
                 unsafe {
                     let mut all = load(codes.as_ptr());
                     for i in 1..$s / LANES {
@@ -192,10 +204,10 @@ macro_rules! choose {
 
             /// The widths of the sampled codes.
             #[inline(always)]
-            pub fn sampled_widths(codes: &[$w; $s]) -> [__m256i; 4] {
+            pub fn sampled_widths(_: Avx2, codes: &[$w; $s]) -> [__m256i; 4] {
                 const { assert!($s == 4 * REACH) };
                 let at = codes.as_ptr();
-                // SAFETY: see above; `REACH` codes are read at a time.
+                // SAFETY: the processor has the level, as the token says; `REACH` codes are read at a time.
                 unsafe {
                     [
                         $width($sample(at)),
@@ -206,14 +218,14 @@ macro_rules! choose {
                 }
             }
 
-            /// See `Simd::split`.
+            /// See `Simd::extract_exceptions`.
             #[inline(always)]
-            pub fn split(codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+            pub fn extract_exceptions(_: Avx2, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
                 const { assert!(HIGHS >= MAX_EXCEPTIONS + 2 * LANES.next_multiple_of(8)) };
                 let shift = width as i32;
                 let mut count = 0;
                 let mut masks: Masks = [0; _];
-                // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `highs`.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let shift = _mm_cvtsi32_si128(shift);
                     for i in 0..$s / LANES {

@@ -1,12 +1,12 @@
-//! Lanes of 16 bits for AVX2, of which there are twice as many as of 32. Only code compiled for `Level::Avx2` may call any of it: that
-//! makes the intrinsics sound.
+//! Lanes of 16 bits for AVX2, of which there are second_difference as many as of 32. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! There is no variable shift of such lanes, but there are products: the low half of one by 2^k is a shift to the left, the high half of one
 //! by 2^(16 − k) a shift to the right.
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
+use super::avx2::{Avx2, Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use super::avx2_choose::LISTED;
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
@@ -68,11 +68,11 @@ pub unsafe fn unpack16<const WIDE: bool>(packed: *const u8, n: u32) -> __m256i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+pub fn unpack<const S: usize>(_: Avx2, packed: &[u8], n: u32, codes: &mut [u16; S]) {
     const { assert!(S.is_multiple_of(LANES)) };
     room(S / 8 * n as usize, packed);
     let (from, to) = (packed.as_ptr(), codes.as_mut_ptr());
-    // SAFETY: see above; n + 16 bytes from 2n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; n + 16 bytes from 2n·i on are in `packed`.
     unsafe {
         if n <= TWO_BYTES {
             for i in 0..S / LANES {
@@ -88,10 +88,10 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u16; S]) {
 
 /// Packs the values of `n` ≤ 16 bits in `codes`, a multiple of 16 of them, at the start of `out`.
 #[inline(always)]
-pub fn pack(codes: &[u16], n: u32, out: &mut [u8]) {
+pub fn pack(_: Avx2, codes: &[u16], n: u32, out: &mut [u8]) {
     room(codes.len() * n as usize / 8, out);
     let out = out.as_mut_ptr();
-    // SAFETY: see above; what is written behind the packed bytes is less than the slack.
+    // SAFETY: the processor has the level, as the token says; what is written behind the packed bytes is less than the slack.
     unsafe {
         let low = _mm256_set1_epi16((u32::MAX >> (32 - n)) as i16);
         if n <= NARROW {
@@ -151,10 +151,10 @@ const fn last_of_half(lane: usize) -> Lanes<u8, 32> {
     Lanes(from)
 }
 
-/// See `Simd::sum_up` and, from 0 on, `Simd::try_sum_up`.
+/// See `Simd::zigzag_delta_decode` and, from 0 on, `Simd::try_zigzag_delta_decode`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(start: u16, twice: bool, codes: &mut [u16; S]) -> bool {
-    // SAFETY: see above; each access is to `LANES` of the codes.
+pub fn zigzag_delta_decode<const S: usize>(_: Avx2, start: u16, second_difference: bool, codes: &mut [u16; S]) -> bool {
+    // SAFETY: the processor has the level, as the token says; each access is to `LANES` of the codes.
     unsafe {
         let (zero, one, limit) = (_mm256_setzero_si256(), _mm256_set1_epi16(1), _mm256_set1_epi16(1 << 14));
         let (mut slope, mut carry, mut beyond) = (zero, _mm256_set1_epi16(start as i16), zero);
@@ -163,7 +163,7 @@ pub fn sum_up<const S: usize>(start: u16, twice: bool, codes: &mut [u16; S]) -> 
             let v = load(at);
             let sign = _mm256_sub_epi16(zero, _mm256_and_si256(v, one));
             let mut v = _mm256_xor_si256(_mm256_srli_epi16::<1>(v), sign);
-            if twice {
+            if second_difference {
                 v = sums16(v, &mut slope);
                 beyond = _mm256_or_si256(beyond, _mm256_add_epi16(v, limit));
             }
@@ -177,9 +177,9 @@ pub fn sum_up<const S: usize>(start: u16, twice: bool, codes: &mut [u16; S]) -> 
 
 /// See `Simd::width`.
 #[inline(always)]
-pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
+pub fn width<const S: usize>(_: Avx2, codes: &[u16; S]) -> u32 {
     let mut any = [0u64; 4];
-    // SAFETY: see above; `LANES` codes are read at a time.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
     unsafe {
         let mut all = load(codes.as_ptr());
         for i in 1..S / LANES {
@@ -208,10 +208,10 @@ unsafe fn sampled_widths(x: *const u16) -> __m256i {
 
 /// See `Simd::widths`.
 #[inline(always)]
-pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
+pub fn widths<const S: usize>(_: Avx2, codes: &[u16; S], widths: &mut [u8; S]) {
     const { assert!(SAMPLE == 4 && S.is_multiple_of(64)) };
     for i in 0..S / 64 {
-        // SAFETY: see above; 64 codes are read and 16 widths stored.
+        // SAFETY: the processor has the level, as the token says; 64 codes are read and 16 widths stored.
         unsafe {
             let of = |k: usize| sampled_widths(codes.as_ptr().add(64 * i + 32 * k));
             let words = _mm256_packus_epi32(of(0), of(1));
@@ -235,12 +235,12 @@ unsafe fn nonzero(parts: [__m256i; 2]) -> u32 {
     }
 }
 
-/// See `Simd::split`.
+/// See `Simd::extract_exceptions`.
 #[inline(always)]
-pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+pub fn extract_exceptions<const S: usize>(_: Avx2, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(32) && HIGHS >= MAX_EXCEPTIONS + 8) };
     let mut masks: Masks = [0; _];
-    // SAFETY: see above; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let shift = _mm_cvtsi32_si128(width as i32);
         let parts = |i: usize| _mm256_srl_epi16(load(codes.as_ptr().add(i * LANES)), shift);
@@ -271,14 +271,21 @@ pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIG
     }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<const S: usize>(
+    _: Avx2,
+    codes: &mut [u16; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     let count = count_of::<S>(masks);
     room((count * high_width as usize).div_ceil(8), highs);
     let mut parts = [0; S];
     for (i, parts) in parts.chunks_exact_mut(LANES).take(count.div_ceil(LANES)).enumerate() {
-        // SAFETY: see above; from 2 · high_width · i on, where a high part begins, high_width + 16 bytes are in `highs`.
+        // SAFETY: the processor has the level, as the token says; from 2 · high_width · i on, where a high part begins, high_width + 16 bytes are in `highs`.
         unsafe {
             let from = highs.as_ptr().add(2 * high_width as usize * i);
             let v = match high_width {

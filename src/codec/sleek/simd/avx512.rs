@@ -3,21 +3,37 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
+use super::avx2::{Avx2, prefetchw};
 use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes32, lanes64};
 use super::avx512_exceptions as exceptions;
 use super::avx512_lanes8 as lanes8;
 use super::avx512_lanes16 as lanes16;
-use super::avx512_pack::{pack_bytes, pack16s, pack32s, pack64};
-use super::avx512_quarter as quarter;
-use super::avx512_unpack::{unpack8s, unpack16s, unpack32, unpack64};
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel, Staged, room};
-use crate::codec::sleek::constants::{MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use super::avx512_pack::{pack_u8, pack_u16, pack_u32, pack_u64};
+use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
+use super::avx512_warp_tile as warp_tile;
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, room};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
+use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 
-/// The AVX-512 implementation. Only code compiled for `Level::Avx512` may call it.
-pub struct Avx512;
+/// AVX-512: the right to its instructions, as `Avx2` is for its own.
+#[derive(Clone, Copy)]
+pub struct Avx512(Avx2);
+
+impl Avx512 {
+    /// From a consent to this level.
+    pub fn of(isa: Isa) -> Option<Avx512> {
+        Avx2::of(isa).filter(|_| isa.level() >= Level::Avx512).map(Avx512)
+    }
+
+    /// The level below, which it has as well.
+    #[inline(always)]
+    fn avx2(self) -> Avx2 {
+        self.0
+    }
+}
 
 /// One 64-byte vector of constants.
 #[repr(C, align(64))]
@@ -25,10 +41,14 @@ pub struct Avx512;
 pub(super) struct Lanes<T, const N: usize>(pub [T; N]);
 
 impl<T, const N: usize> Lanes<T, N> {
+    /// The vector.
+    ///
+    /// # Safety
+    /// The processor has the level's features.
     #[inline(always)]
-    pub(super) fn load(&self) -> __m512i {
+    pub(super) unsafe fn load(&self) -> __m512i {
         const { assert!(size_of::<Self>() == 64) };
-        // SAFETY: `self` is 64 bytes, aligned to 64.
+        // SAFETY: as the caller promises; `self` is 64 bytes, aligned to 64.
         unsafe { _mm512_load_si512(std::ptr::from_ref(self).cast()) }
     }
 }
@@ -38,7 +58,7 @@ impl<T, const N: usize> Lanes<T, N> {
 /// for the shift had done it all.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn opaque(mut v: __m512i) -> __m512i {
+pub(super) fn optimisation_barrier(mut v: __m512i) -> __m512i {
     // SAFETY: there is no instruction in it.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
@@ -48,28 +68,28 @@ pub(super) fn opaque(mut v: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn left32(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_sllv_epi32(v, bits))
+    optimisation_barrier(_mm512_sllv_epi32(v, bits))
 }
 
 /// 32-bit lanes shifted to the right by as many bits each; from 32 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn right32(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_srlv_epi32(v, bits))
+    optimisation_barrier(_mm512_srlv_epi32(v, bits))
 }
 
 /// 64-bit lanes shifted to the left by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn left64(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_sllv_epi64(v, bits))
+    optimisation_barrier(_mm512_sllv_epi64(v, bits))
 }
 
 /// 64-bit lanes shifted to the right by as many bits each; from 64 on nothing is left.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
-    opaque(_mm512_srlv_epi64(v, bits))
+    optimisation_barrier(_mm512_srlv_epi64(v, bits))
 }
 
 /// Zigzag undone.
@@ -81,7 +101,7 @@ unsafe fn unzigzag32(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
-        let turned = opaque(_mm512_ror_epi32::<1>(v));
+        let turned = optimisation_barrier(_mm512_ror_epi32::<1>(v));
         let rest = _mm512_set1_epi32(i32::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
     }
@@ -102,7 +122,7 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
         let sums = _mm512_add_epi32(v, *carry);
         // The carry waits for one addition a vector, not for the vector's own sums.
-        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(opaque(_mm512_set1_epi32(15)), v));
+        *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(optimisation_barrier(_mm512_set1_epi32(15)), v));
         sums
     }
 }
@@ -116,7 +136,7 @@ unsafe fn unzigzag64(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
-        let turned = opaque(_mm512_ror_epi64::<1>(v));
+        let turned = optimisation_barrier(_mm512_ror_epi64::<1>(v));
         let rest = _mm512_set1_epi64(i64::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
     }
@@ -135,14 +155,14 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
         let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
         let sums = _mm512_add_epi64(v, *carry);
-        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(opaque(_mm512_set1_epi64(7)), v));
+        *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(optimisation_barrier(_mm512_set1_epi64(7)), v));
         sums
     }
 }
 
 /// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last` are the last 64 bytes of the one before.
 #[inline(always)]
-fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
+fn stream_lines(_: Avx512, staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
     static LANES: [u32; 32] = {
         let mut lanes = [0; 32];
         let mut i = 0;
@@ -156,7 +176,7 @@ fn stream_lines(staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, las
     if at == 0 && shared > 0 {
         stream::copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
     }
-    // SAFETY: only code of this level calls this. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
+    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
     // next one on, end before the subchunk does, and are aligned; lanes from 16 − shared / 4 ≥ 1 on are 16 of 32.
     unsafe {
         let lanes = _mm512_loadu_si512(LANES.as_ptr().add(16 - shared / 4).cast());
@@ -194,27 +214,33 @@ impl SimdLevel for Avx512 {
     const JOINS_LINES: bool = true;
 
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        lanes8::sum_up(start, twice, codes, sums);
+    fn zigzag_delta_decode_bytes<const S: usize>(
+        self,
+        start: u32,
+        second_difference: bool,
+        codes: &[u8; S],
+        sums: &mut [u32; S],
+    ) {
+        lanes8::zigzag_delta_decode(self, start, second_difference, codes, sums);
     }
 
     #[inline(always)]
-    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        transpose(widths, rows);
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        transpose(self.avx2(), widths, rows);
     }
 
     #[inline(always)]
-    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(self.avx2(), rows, limits)
     }
 
     #[inline(always)]
-    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         const { assert!(SUBCHUNKS == 32) };
         let count = of.count_ones();
         assert!(list.len() >= count as usize);
         let mut all = [0; SUBCHUNKS];
-        // SAFETY: only code of this level calls this; the masked load touches what is asserted, and as many bytes as `all` has are stored.
+        // SAFETY: the processor has the level, as the token says; the masked load touches what is asserted, and as many bytes as `all` has are stored.
         unsafe {
             let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
             _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
@@ -223,13 +249,13 @@ impl SimdLevel for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
-        lanes16::running_sums(numbers, start)
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+        lanes16::running_sums(self, numbers, start)
     }
 
     #[inline(always)]
-    fn flags(masks: &Masks) -> u32 {
-        // SAFETY: only code of this level calls this; masks are 32 bytes.
+    fn flags(self, masks: &Masks) -> u32 {
+        // SAFETY: the processor has the level, as the token says; masks are 32 bytes.
         unsafe {
             let masks = _mm256_loadu_si256(masks.as_ptr().cast());
             _mm256_test_epi8_mask(masks, masks)
@@ -237,9 +263,9 @@ impl SimdLevel for Avx512 {
     }
 
     #[inline(always)]
-    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        let mut all = [0; EIGHTS];
-        // SAFETY: only code of this level calls this; masks are 32 bytes, and as many are stored.
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        let mut all = [0; MASK_BYTES];
+        // SAFETY: the processor has the level, as the token says; masks are 32 bytes, and as many are stored.
         unsafe {
             let masks = _mm256_loadu_si256(masks.as_ptr().cast());
             _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
@@ -250,27 +276,27 @@ impl SimdLevel for Avx512 {
     // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for both to arrive in the cache,
     // and so for all copies before them. What a subchunk has of its last line waits for the next one.
     #[inline(always)]
-    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
         let shared = chunk.as_ptr().addr() % 64;
         if shared.is_multiple_of(4) {
-            stream_lines(staged, chunk, at, shared, last);
+            stream_lines(self, staged, chunk, at, shared, last);
         } else {
             stream_apart(staged, &mut chunk[at..at + SUBCHUNK_BYTES]);
         }
     }
 
     #[inline(always)]
-    fn own(at: *const u8) {
-        stream::own::<{ SUBCHUNK_BYTES / 64 }>(at);
+    fn prefetchw(self, at: *const u8) {
+        prefetchw(self.avx2(), at);
     }
 }
 
 impl Simd<u32, 128> for Avx512 {
     #[inline(always)]
-    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            // SAFETY: as above; 64 bytes from 2n·i on are in `packed`, and 16 values are stored.
+            // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`, and 16 values are stored.
             unsafe {
                 let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
                 _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
@@ -279,34 +305,34 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn extremes(x: &[[u32; 128]; QUARTER]) -> ([u32; QUARTER], [u32; QUARTER]) {
-        quarter::extremes32(x)
+    fn extremes(self, x: &[[u32; 128]; WARP_TILE]) -> ([u32; WARP_TILE], [u32; WARP_TILE]) {
+        warp_tile::extremes32(self, x)
     }
 
     #[inline(always)]
-    fn totals(x: &[[u32; 128]; QUARTER], least: &[u32; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals32(x, least, exponent_bits)
+    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals32(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
-    fn pack(codes: &[u32; 128], n: u32, out: &mut [u8]) {
-        pack16s::<8>(codes, n, out);
+    fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
+        pack_u32::<8>(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
-        unpack16s(packed, n, codes);
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+        unpack_u32(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn sum_up(start: u32, twice: bool, codes: &mut [u32; 128]) {
-        // SAFETY: only code of this level calls this; each access is to 16 of the codes.
+    fn zigzag_delta_decode(self, start: u32, second_difference: bool, codes: &mut [u32; 128]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 16 of the codes.
         unsafe {
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi32(start as i32));
             for i in 0..8 {
                 let at = codes.as_mut_ptr().add(16 * i).cast();
                 let mut v = unzigzag32(_mm512_loadu_si512(at));
-                if twice {
+                if second_difference {
                     v = sums32(v, &mut slope);
                 }
                 _mm512_storeu_si512(at, sums32(v, &mut carry));
@@ -315,38 +341,38 @@ impl Simd<u32, 128> for Avx512 {
     }
 
     #[inline(always)]
-    fn width(codes: &[u32; 128]) -> u32 {
-        lanes32::width(codes)
+    fn width(self, codes: &[u32; 128]) -> u32 {
+        lanes32::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u32; 128], widths: &mut [u8; 128]) {
-        lanes32::widths(codes, widths);
+    fn widths(self, codes: &[u32; 128], widths: &mut [u8; 128]) {
+        lanes32::widths(self, codes, widths);
     }
 
     #[inline(always)]
-    fn split(codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
-        lanes32::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u32; 128], width: u32, highs: &mut [u32; HIGHS]) -> Masks {
+        lanes32::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack16s::<{ MAX_EXCEPTIONS / 16 }>(highs, n, out);
+    fn pack_highs(self, highs: &[u32; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u32::<{ MAX_EXCEPTIONS / 16 }>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::merge32(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions32(self, codes, width, masks, highs, high_width);
     }
 }
 
 impl Simd<u64, 64> for Avx512 {
     #[inline(always)]
-    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            // SAFETY: as above; 64 bytes from n·i on are in `packed`, and eight values are stored.
+            // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`, and eight values are stored.
             unsafe {
                 let v = unpack64(packed.as_ptr().add(n as usize * i), n);
                 _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);
@@ -355,34 +381,34 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn extremes(x: &[[u64; 64]; QUARTER]) -> ([u64; QUARTER], [u64; QUARTER]) {
-        quarter::extremes64(x)
+    fn extremes(self, x: &[[u64; 64]; WARP_TILE]) -> ([u64; WARP_TILE], [u64; WARP_TILE]) {
+        warp_tile::extremes64(self, x)
     }
 
     #[inline(always)]
-    fn totals(x: &[[u64; 64]; QUARTER], least: &[u64; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals64(x, least, exponent_bits)
+    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals64(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
-    fn pack(codes: &[u64; 64], n: u32, out: &mut [u8]) {
-        pack64::<8>(codes, n, out);
+    fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
+        pack_u64::<8>(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
-        unpack8s(packed, n, codes);
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+        unpack_u64(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn sum_up(start: u64, twice: bool, codes: &mut [u64; 64]) {
-        // SAFETY: only code of this level calls this; each access is to 8 of the codes.
+    fn zigzag_delta_decode(self, start: u64, second_difference: bool, codes: &mut [u64; 64]) {
+        // SAFETY: the processor has the level, as the token says; each access is to 8 of the codes.
         unsafe {
             let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_set1_epi64(start as i64));
             for i in 0..8 {
                 let at = codes.as_mut_ptr().add(8 * i).cast();
                 let mut v = unzigzag64(_mm512_loadu_si512(at));
-                if twice {
+                if second_difference {
                     v = sums64(v, &mut slope);
                 }
                 _mm512_storeu_si512(at, sums64(v, &mut carry));
@@ -391,98 +417,98 @@ impl Simd<u64, 64> for Avx512 {
     }
 
     #[inline(always)]
-    fn width(codes: &[u64; 64]) -> u32 {
-        lanes64::width(codes)
+    fn width(self, codes: &[u64; 64]) -> u32 {
+        lanes64::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u64; 64], widths: &mut [u8; 64]) {
-        lanes64::widths(codes, widths);
+    fn widths(self, codes: &[u64; 64], widths: &mut [u8; 64]) {
+        lanes64::widths(self, codes, widths);
     }
 
     #[inline(always)]
-    fn split(codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
-        lanes64::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u64; 64], width: u32, highs: &mut [u64; HIGHS]) -> Masks {
+        lanes64::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack64::<{ MAX_EXCEPTIONS / 8 }>(highs, n, out);
+    fn pack_highs(self, highs: &[u64; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u64::<{ MAX_EXCEPTIONS / 8 }>(self, highs, n, out);
         (count * n as usize).div_ceil(8)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        exceptions::merge64(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        exceptions::apply_exceptions64(self, codes, width, masks, highs, high_width);
     }
 }
 
 impl<const S: usize> Simd<u16, S> for Avx512 {
     #[inline(always)]
-    fn extremes(x: &[[u16; S]; QUARTER]) -> ([u16; QUARTER], [u16; QUARTER]) {
-        quarter::extremes16(x)
+    fn extremes(self, x: &[[u16; S]; WARP_TILE]) -> ([u16; WARP_TILE], [u16; WARP_TILE]) {
+        warp_tile::extremes16(self, x)
     }
 
     #[inline(always)]
-    fn totals(x: &[[u16; S]; QUARTER], least: &[u16; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
-        quarter::totals16(x, least, exponent_bits)
+    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals16(self, x, least, exponent_bits)
     }
 
     #[inline(always)]
-    fn pack(codes: &[u16; S], n: u32, out: &mut [u8]) {
-        pack32s(codes, n, out);
+    fn pack(self, codes: &[u16; S], n: u32, out: &mut [u8]) {
+        pack_u16(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u16; S]) {
-        lanes16::unpack(packed, n, codes);
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u16; S]) {
+        lanes16::unpack(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn try_sum_up(twice: bool, codes: &mut [u16; S]) -> bool {
-        lanes16::try_sum_up(twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
+        lanes16::try_zigzag_delta_decode(self, second_difference, codes)
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes16::merge(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes16::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 
     #[inline(always)]
-    fn width(codes: &[u16; S]) -> u32 {
-        lanes16::width(codes)
+    fn width(self, codes: &[u16; S]) -> u32 {
+        lanes16::width(self, codes)
     }
 
     #[inline(always)]
-    fn widths(codes: &[u16; S], widths: &mut [u8; S]) {
-        lanes16::widths(codes, widths);
+    fn widths(self, codes: &[u16; S], widths: &mut [u8; S]) {
+        lanes16::widths(self, codes, widths);
     }
 
     #[inline(always)]
-    fn split(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
-        lanes16::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+        lanes16::extract_exceptions(self, codes, width, highs)
     }
 
     #[inline(always)]
-    fn pack_highs(highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
-        pack32s(&highs[..MAX_EXCEPTIONS], n, out);
+    fn pack_highs(self, highs: &[u16; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_u16(self, &highs[..MAX_EXCEPTIONS], n, out);
         (count * n as usize).div_ceil(8)
     }
 }
 
 impl<const S: usize> Simd<u8, S> for Avx512 {
     #[inline(always)]
-    fn pack(codes: &[u8; S], n: u32, out: &mut [u8]) {
-        pack_bytes(codes, n, out);
+    fn pack(self, codes: &[u8; S], n: u32, out: &mut [u8]) {
+        pack_u8(self, codes, n, out);
     }
 
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [u8; S]) {
-        lanes8::unpack(packed, n, codes);
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [u8; S]) {
+        lanes8::unpack(self, packed, n, codes);
     }
 
     #[inline(always)]
-    fn merge(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        lanes8::merge(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        lanes8::apply_exceptions(self, codes, width, masks, highs, high_width);
     }
 }

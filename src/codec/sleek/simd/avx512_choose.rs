@@ -1,9 +1,9 @@
-//! What the encoder's choice looks at, for lanes of 32 and of 64 bits: the same code, by a macro. Only code compiled for
-//! `Level::Avx512` may call any of it: that makes the intrinsics sound.
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits: the same code, by a macro. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, right32, right64};
+use super::avx512::{Avx512, Lanes, right32, right64};
 use super::{HIGHS, Masks, count_of};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
 
@@ -51,9 +51,9 @@ macro_rules! choose {
 
             /// See `Simd::width`.
             #[inline(always)]
-            pub fn width(codes: &[$w; $s]) -> u32 {
+            pub fn width(_: Avx512, codes: &[$w; $s]) -> u32 {
                 let mut any = [0 as $w; LANES];
-                // SAFETY: see above; `LANES` codes are read at a time.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
                 unsafe {
                     let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
                     let four =
@@ -65,8 +65,8 @@ macro_rules! choose {
 
             /// See `Simd::widths`.
             #[inline(always)]
-            pub fn widths(codes: &[$w; $s], widths: &mut [u8; $s]) {
-                // SAFETY: see above; `REACH` codes are read at a time, `LANES` widths stored.
+            pub fn widths(_: Avx512, codes: &[$w; $s], widths: &mut [u8; $s]) {
+                // SAFETY: the processor has the level, as the token says; `REACH` codes are read at a time, `LANES` widths stored.
                 unsafe {
                     let bits = $set1(BITS as _);
                     for half in 0..2 {
@@ -77,11 +77,11 @@ macro_rules! choose {
                 }
             }
 
-            /// See `Simd::split`.
+            /// See `Simd::extract_exceptions`.
             #[inline(always)]
-            pub fn split(codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
+            pub fn extract_exceptions(_: Avx512, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
                 let mut masks: Masks = [0; _];
-                // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let limit = $set1(((1u128 << width) - 1) as _);
                     let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());

@@ -1,9 +1,9 @@
-//! Exceptions for AVX-512: high parts put where they belong. Only code compiled for `Level::Avx512` may call any of it: that makes the
-//! intrinsics sound.
+//! Exceptions for AVX-512: high parts put where they belong. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{left32, left64};
+use super::avx512::{Avx512, left32, left64};
 use super::avx512_unpack::{unpack32, unpack64};
 use super::{Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
@@ -25,12 +25,12 @@ struct Numbers<const S: usize>([u8; S]);
 
 /// For each code that is an exception how many come before it, at most `MAX_EXCEPTIONS` of each 64.
 #[inline(always)]
-fn numbers_of<const S: usize>(masks: &Masks) -> Numbers<S> {
+fn numbers_of<const S: usize>(_: Avx512, masks: &Masks) -> Numbers<S> {
     const { assert!(S.is_multiple_of(64)) };
     let (mut numbers, mut before) = (Numbers([0; S]), 0);
     for (i, mask) in masks[..S / 64].iter().enumerate() {
         assert!(before <= MAX_EXCEPTIONS);
-        // SAFETY: only code of this level calls this; 64 bytes from `before` on are in `ASCENDING`, and 64 numbers are stored.
+        // SAFETY: the processor has the level, as the token says; 64 bytes from `before` on are in `ASCENDING`, and 64 numbers are stored.
         unsafe {
             let own = _mm512_maskz_expand_epi8(*mask, _mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()));
             _mm512_store_si512(numbers.0.as_mut_ptr().add(64 * i).cast(), own);
@@ -40,16 +40,23 @@ fn numbers_of<const S: usize>(masks: &Masks) -> Numbers<S> {
     numbers
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge32(codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions32(
+    level: Avx512,
+    codes: &mut [u32; 128],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // Two vectors hold the high parts; more are rare.
     if count_of::<128>(masks) > 32 {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(2 * 64, highs);
-    let numbers = numbers_of::<128>(masks);
-    // SAFETY: only code of this level calls this; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
+    let numbers = numbers_of::<128>(level, masks);
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
     // 16 at a time, and so are numbers.
     unsafe {
         let width = _mm512_set1_epi32(width as i32);
@@ -75,18 +82,25 @@ unsafe fn parts64(highs: *const u8, high_width: u32, width: u32) -> __m512i {
     unsafe { left64(unpack64(highs, high_width), _mm512_set1_epi64(width.into())) }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge64(codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions64(
+    level: Avx512,
+    codes: &mut [u64; 64],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // Four vectors hold the high parts; more are rare.
     let count = count_of::<64>(masks);
     if count > 32 {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     let few = count <= 16;
     room(if few { 1 } else { 3 } * high_width as usize, highs);
-    let numbers = numbers_of::<64>(masks);
-    // SAFETY: only code of this level calls this; 64 bytes from high_width, or three times that, on are in `highs`; codes are accessed 8 at
+    let numbers = numbers_of::<64>(level, masks);
+    // SAFETY: the processor has the level, as the token says; 64 bytes from high_width, or three times that, on are in `highs`; codes are accessed 8 at
     // a time, and so are numbers.
     unsafe {
         let at = |i: usize| highs.as_ptr().add(high_width as usize * i);

@@ -1,9 +1,9 @@
-//! Lanes of 16 bits for AVX-512, of which there are twice as many as of 32. Only code compiled for `Level::Avx512` may call any of it: that
-//! makes the intrinsics sound.
+//! Lanes of 16 bits for AVX-512, of which there are second_difference as many as of 32. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, opaque};
+use super::avx512::{Avx512, Lanes, optimisation_barrier};
 use super::avx512_unpack::{Unpack, unpack_table};
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
@@ -31,10 +31,10 @@ pub unsafe fn unpack16(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u16; S]) {
+pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u16; S]) {
     const { assert!(S.is_multiple_of(LANES)) };
     room(S / 8 * n as usize, packed);
-    // SAFETY: only code of this level calls this; 64 bytes from 4n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 4n·i on are in `packed`.
     unsafe {
         for i in 0..S / LANES {
             let v = unpack16(packed.as_ptr().add(4 * n as usize * i), n);
@@ -52,7 +52,7 @@ unsafe fn unzigzag16(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
         // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
-        let turned = opaque(_mm512_shrdi_epi16::<1>(v, v));
+        let turned = optimisation_barrier(_mm512_shrdi_epi16::<1>(v, v));
         let rest = _mm512_set1_epi16(i16::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
     }
@@ -80,7 +80,7 @@ unsafe fn add_halves<const REACH: usize, const SECOND: u64>(v: __m512i) -> __m51
     // SAFETY: as the caller promises.
     unsafe {
         // The compiler would make two instructions of the masked one if it knew the lanes.
-        let from = opaque(const { &last_of_halves(REACH) }.load());
+        let from = optimisation_barrier(const { &last_of_halves(REACH) }.load());
         _mm512_add_epi16(v, _mm512_maskz_permutexvar_epi8(SECOND, from, v))
     }
 }
@@ -106,10 +106,10 @@ unsafe fn sums16(v: __m512i, carry: &mut __m512i) -> __m512i {
 
 /// See `SimdLevel::running_sums`.
 #[inline(always)]
-pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+pub fn running_sums(_: Avx512, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
     const { assert!(SUBCHUNKS == LANES) };
     let mut sums = [0; SUBCHUNKS];
-    // SAFETY: only code of this level calls this; `numbers` and `sums` have as many bytes as a vector.
+    // SAFETY: the processor has the level, as the token says; `numbers` and `sums` have as many bytes as a vector.
     unsafe {
         let v = _mm512_loadu_si512(numbers.as_ptr().cast());
         let up_to = sums16(v, &mut _mm512_set1_epi16(start as i16));
@@ -118,17 +118,17 @@ pub fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] 
     sums
 }
 
-/// See `Simd::try_sum_up`.
+/// See `Simd::try_zigzag_delta_decode`.
 #[inline(always)]
-pub fn try_sum_up<const S: usize>(twice: bool, codes: &mut [u16; S]) -> bool {
-    // SAFETY: only code of this level calls this; each access is to 32 of the codes.
+pub fn try_zigzag_delta_decode<const S: usize>(_: Avx512, second_difference: bool, codes: &mut [u16; S]) -> bool {
+    // SAFETY: the processor has the level, as the token says; each access is to 32 of the codes.
     unsafe {
         let (limit, mut beyond) = (_mm512_set1_epi16(1 << 14), _mm512_setzero_si512());
         let (mut slope, mut carry) = (_mm512_setzero_si512(), _mm512_setzero_si512());
         for i in 0..S / LANES {
             let at = codes.as_mut_ptr().add(LANES * i).cast();
             let mut v = unzigzag16(_mm512_loadu_si512(at));
-            if twice {
+            if second_difference {
                 v = sums16(v, &mut slope);
                 beyond = _mm512_or_si512(beyond, _mm512_add_epi16(v, limit));
             }
@@ -142,10 +142,10 @@ pub fn try_sum_up<const S: usize>(twice: bool, codes: &mut [u16; S]) -> bool {
 
 /// See `Simd::width`.
 #[inline(always)]
-pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
+pub fn width<const S: usize>(_: Avx512, codes: &[u16; S]) -> u32 {
     const { assert!(S.is_multiple_of(LANES)) };
     let mut any = [0u64; 8];
-    // SAFETY: see above; `LANES` codes are read at a time.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time.
     unsafe {
         let mut all = _mm512_setzero_si512();
         for i in 0..S / LANES {
@@ -158,9 +158,9 @@ pub fn width<const S: usize>(codes: &[u16; S]) -> u32 {
 
 /// See `Simd::widths`.
 #[inline(always)]
-pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
+pub fn widths<const S: usize>(_: Avx512, codes: &[u16; S], widths: &mut [u8; S]) {
     const { assert!(SAMPLE == 4 && S.is_multiple_of(2 * LANES)) };
-    // SAFETY: see above; `LANES` codes are read at a time, 16 widths stored.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time, 16 widths stored.
     unsafe {
         let high = _mm512_set1_epi64(0xffff << 32);
         for i in 0..S / (2 * LANES) {
@@ -174,12 +174,12 @@ pub fn widths<const S: usize>(codes: &[u16; S], widths: &mut [u8; S]) {
     }
 }
 
-/// See `Simd::split`.
+/// See `Simd::extract_exceptions`.
 #[inline(always)]
-pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
+pub fn extract_exceptions<const S: usize>(_: Avx512, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(2 * LANES) && HIGHS >= MAX_EXCEPTIONS + LANES) };
     let mut masks: Masks = [0; _];
-    // SAFETY: see above; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
         let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
@@ -194,7 +194,7 @@ pub fn split<const S: usize>(codes: &[u16; S], width: u32, highs: &mut [u16; HIG
         // Each store leaves zeros behind the parts that it brings, the last one behind all of them.
         for i in 0..S / LANES {
             let wide = (masks[i / 2] >> (i % 2 * LANES)) as u32;
-            let parts = _mm512_maskz_compress_epi16(wide, opaque(_mm512_srlv_epi16(v(i), shift)));
+            let parts = _mm512_maskz_compress_epi16(wide, optimisation_barrier(_mm512_srlv_epi16(v(i), shift)));
             _mm512_storeu_si512(highs.as_mut_ptr().add(at).cast(), parts);
             at += wide.count_ones() as usize;
         }
@@ -214,16 +214,23 @@ static ASCENDING: [u16; MAX_EXCEPTIONS + LANES] = {
     numbers
 };
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u16; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<const S: usize>(
+    _: Avx512,
+    codes: &mut [u16; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     // One vector holds the high parts; more are rare.
     if count_of::<S>(masks) > LANES {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
     unsafe {
         let parts = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
         for i in 0..S / LANES {

@@ -1,12 +1,12 @@
-//! Lanes of 8 bits for AVX-512, for codes that are not wider. Only code compiled for `Level::Avx512` may call any of it: that makes the
-//! intrinsics sound.
+//! Lanes of 8 bits for AVX-512, for codes that are not wider. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! Running sums go by quads: an instruction multiplies the four bytes of each 32-bit lane with four others and adds the products to the lane,
 //! so it gives all sums within a quad at once, behind the sum of the quads before.
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
+use super::avx512::{Avx512, Lanes};
 use super::avx512_exceptions::ASCENDING;
 use super::{Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
@@ -52,10 +52,10 @@ unsafe fn unpack8(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
+pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u8; S]) {
     const { assert!(S.is_multiple_of(LANES)) };
     room(S / 8 * n as usize, packed);
-    // SAFETY: only code of this level calls this; 64 bytes from 8n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 8n·i on are in `packed`.
     unsafe {
         for i in 0..S / LANES {
             let v = unpack8(packed.as_ptr().add(8 * n as usize * i), n);
@@ -64,15 +64,22 @@ pub fn unpack<const S: usize>(packed: &[u8], n: u32, codes: &mut [u8; S]) {
     }
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<const S: usize>(codes: &mut [u8; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<const S: usize>(
+    _: Avx512,
+    codes: &mut [u8; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     if count_of::<S>(masks) > MAX_EXCEPTIONS {
-        return scalar::merge(codes, width, masks, highs, high_width);
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: only code of this level calls this; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
         let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
@@ -99,14 +106,14 @@ unsafe fn unzigzag8(v: __m512i) -> __m512i {
 }
 
 /// For quads of bytes, one in each 32-bit lane: what the lane of its k-th byte adds up of the quad, each byte up to that one as often as
-/// there are bytes from it to there if `twice`, else once. All lanes of a vector of elements, four quads.
-const fn within(twice: bool) -> Lanes<u8, 64> {
+/// there are bytes from it to there if `second_difference`, else once. All lanes of a vector of elements, four quads.
+const fn within(second_difference: bool) -> Lanes<u8, 64> {
     let mut weights = [0; 64];
     let mut i = 0;
     while i < 64 {
         let (k, byte) = (i / 4 % 4, i % 4);
         if byte <= k {
-            weights[i] = if twice { k - byte + 1 } else { 1 } as u8;
+            weights[i] = if second_difference { k - byte + 1 } else { 1 } as u8;
         }
         i += 1;
     }
@@ -174,7 +181,7 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
     }
 }
 
-/// See `SimdLevel::sum_up_bytes`, for N · 64 codes.
+/// See `SimdLevel::zigzag_delta_decode_bytes`, for N · 64 codes.
 ///
 /// With A the sum of the differences before a quad, and B that of each times its place i in the subchunk, second differences come to
 /// Σ (4q − i) · c = 4q · A − B before quad q: both sums do not wait for each other.
@@ -182,7 +189,12 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512i; N], sums: &mut [[__m512i; 4]; N]) {
+unsafe fn zigzag_delta_decode_vectors<const N: usize>(
+    start: u32,
+    second_difference: bool,
+    codes: [__m512i; N],
+    sums: &mut [[__m512i; 4]; N],
+) {
     // SAFETY: as the caller promises.
     unsafe {
         let zero = _mm512_setzero_si512();
@@ -193,7 +205,7 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
         }
         let slopes = before(of_quads);
         let mut starts = slopes;
-        if twice {
+        if second_difference {
             let by_place = before(by_place);
             for i in 0..N {
                 starts[i] = _mm512_sub_epi32(_mm512_madd_epi16(slopes[i], STARTS[i].load()), by_place[i]);
@@ -207,7 +219,7 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
                 let quads = quads.load();
                 let start = _mm512_permutexvar_epi32(quads, starts[i]);
                 let codes = _mm512_permutexvar_epi32(quads, codes[i]);
-                *sum = if twice {
+                *sum = if second_difference {
                     let slope = _mm512_permutexvar_epi32(quads, slopes[i]);
                     _mm512_dpbusd_epi32(_mm512_dpwssd_epi32(start, PLACES.load(), slope), TWICE.load(), codes)
                 } else {
@@ -218,25 +230,31 @@ unsafe fn sum_up_vectors<const N: usize>(start: u32, twice: bool, codes: [__m512
     }
 }
 
-/// See `SimdLevel::sum_up_bytes`.
+/// See `SimdLevel::zigzag_delta_decode_bytes`.
 #[inline(always)]
-pub fn sum_up<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-    // SAFETY: only code of this level calls this; each access is to 64 codes or 16 sums.
+pub fn zigzag_delta_decode<const S: usize>(
+    _: Avx512,
+    start: u32,
+    second_difference: bool,
+    codes: &[u8; S],
+    sums: &mut [u32; S],
+) {
+    // SAFETY: the processor has the level, as the token says; each access is to 64 codes or 16 sums.
     unsafe {
         let first: *const __m512i = codes.as_ptr().cast();
         match S {
             64 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 1];
-                sum_up_vectors(start, twice, [unzigzag8(_mm512_loadu_si512(first))], &mut v);
+                zigzag_delta_decode_vectors(start, second_difference, [unzigzag8(_mm512_loadu_si512(first))], &mut v);
                 store(&v, sums);
             }
             128 => {
                 let mut v = [[_mm512_setzero_si512(); 4]; 2];
                 let (head, tail) = (_mm512_loadu_si512(first), _mm512_loadu_si512(first.add(1)));
-                sum_up_vectors(start, twice, [unzigzag8(head), unzigzag8(tail)], &mut v);
+                zigzag_delta_decode_vectors(start, second_difference, [unzigzag8(head), unzigzag8(tail)], &mut v);
                 store(&v, sums);
             }
-            _ => scalar::sum_up_bytes(start, twice, codes, sums),
+            _ => scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Packing, by byte permutes and variable shifts. Only code compiled for `Level::Avx512` may call any of it: that makes the intrinsics
-//! sound.
+//! Packing, by byte permutes and variable shifts. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! Up to 16 bits: pairs become 2n bits in a 32-bit lane, pairs of pairs 4n bits in a 64-bit lane (ahead by four bits where n and the lane are odd,
 //! so that every lane's string starts at a bit that is right within its byte), and two permutes put the bytes of even and odd lanes in
@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, left32, left64, right32, right64};
+use super::avx512::{Avx512, Lanes, left32, left64, right32, right64};
 use super::room;
 
 /// Of two vectors the low halves of the 64-bit lanes.
@@ -189,11 +189,11 @@ unsafe fn pack_words(words: __m512i, n: u32, row: &PackNarrow, out: *mut u8) {
 
 /// Packs the values of `n` ≤ 16 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack32s(codes: &[u16], n: u32, out: &mut [u8]) {
+pub fn pack_u16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
-    // SAFETY: only code of this level calls this; 32 codes are read at a time, and 64 bytes from 4n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; 32 codes are read at a time, and 64 bytes from 4n·i on are in `out`.
     unsafe {
         let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
         for i in 0..vectors {
@@ -205,11 +205,11 @@ pub fn pack32s(codes: &[u16], n: u32, out: &mut [u8]) {
 
 /// Packs bytes of `n` ≤ 8 bits, a multiple of 32, at the start of `out`.
 #[inline(always)]
-pub fn pack_bytes(codes: &[u8], n: u32, out: &mut [u8]) {
+pub fn pack_u8(_: Avx512, codes: &[u8], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
-    // SAFETY: as above; 32 bytes are read and widened at a time.
+    // SAFETY: the processor has the level, as the token says; 32 bytes are read and widened at a time.
     unsafe {
         let keep = _mm512_set1_epi16((1 << n) - 1);
         for i in 0..vectors {
@@ -221,11 +221,11 @@ pub fn pack_bytes(codes: &[u8], n: u32, out: &mut [u8]) {
 
 /// Packs `VECTORS` (an even number) times 16 values of `n` ≤ 32 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-pub fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
+pub fn pack_u32<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 16 * VECTORS);
     room(2 * VECTORS * n as usize, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: only code of this level calls this; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
     unsafe {
         if n <= NARROW {
             let row = &PACK_NARROW[n as usize];
@@ -244,12 +244,12 @@ pub fn pack16s<const VECTORS: usize>(codes: &[u32], n: u32, out: &mut [u8]) {
 
 /// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
 #[inline(always)]
-pub fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
+pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 8 * VECTORS);
     room(VECTORS * n as usize, out);
     let codes = codes.as_ptr();
     if n <= 32 {
-        // SAFETY: only code of this level calls this; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
+        // SAFETY: the processor has the level, as the token says; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
         // 2n·i on are in `out`.
         unsafe {
             let out = out.as_mut_ptr();
@@ -269,7 +269,7 @@ pub fn pack64<const VECTORS: usize>(codes: &[u64], n: u32, out: &mut [u8]) {
         return;
     }
     let row = &PACK64[n as usize];
-    // SAFETY: as above; eight values are read, and 64 bytes from n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; eight values are read, and 64 bytes from n·i on are in `out`.
     unsafe {
         let one = _mm512_set1_epi64(1);
         let low = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);

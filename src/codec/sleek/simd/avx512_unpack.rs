@@ -1,12 +1,12 @@
-//! Unpacking for AVX-512: byte permutes gather what a lane needs, variable shifts align it. Only code compiled for `Level::Avx512` may call any of it: that
-//! makes the intrinsics sound.
+//! Unpacking for AVX-512: byte permutes gather what a lane needs, variable shifts align it. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! Unpacking a vector of L-bit lanes: lane i wants the bits from i·n on. One permute fetches its L/8 bytes from byte ⌊i·n/8⌋ on,
 //! a second one the L/8 bytes behind, and a funnel shift by i·n mod 8 joins them.
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Lanes, right32, right64};
+use super::avx512::{Avx512, Lanes, right32, right64};
 use super::room;
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
@@ -107,9 +107,9 @@ pub unsafe fn unpack64_within(packed: *const u8, n: u32) -> __m512i {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack16s(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
+pub fn unpack_u32(_: Avx512, packed: &[u8], n: u32, codes: &mut [u32; 128]) {
     room(16 * n as usize, packed);
-    // SAFETY: as above; 64 bytes from 2n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`.
     unsafe {
         if n <= 25 {
             for i in 0..8 {
@@ -127,9 +127,9 @@ pub fn unpack16s(packed: &[u8], n: u32, codes: &mut [u32; 128]) {
 
 /// See `Simd::unpack`.
 #[inline(always)]
-pub fn unpack8s(packed: &[u8], n: u32, codes: &mut [u64; 64]) {
+pub fn unpack_u64(_: Avx512, packed: &[u8], n: u32, codes: &mut [u64; 64]) {
     room(8 * n as usize, packed);
-    // SAFETY: as above; 64 bytes from n·i on are in `packed`.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`.
     unsafe {
         if n <= 57 {
             for i in 0..8 {

@@ -21,24 +21,24 @@ mod avx512_lanes8;
 #[cfg(target_arch = "x86_64")]
 mod avx512_pack;
 #[cfg(target_arch = "x86_64")]
-mod avx512_quarter;
-#[cfg(target_arch = "x86_64")]
 mod avx512_unpack;
+#[cfg(target_arch = "x86_64")]
+mod avx512_warp_tile;
 pub mod scalar;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
-use crate::codec::sleek::constants::{EIGHT, MAX_EXCEPTIONS, QUARTER, SUBCHUNK_BYTES, SUBCHUNKS};
+use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
 
-/// Bytes that `Simd::unpack` and `Simd::merge` may read behind what they are given: `merge` two vectors of high parts, as wide as lanes.
+/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
-/// The most eights that a subchunk has exceptions in: those of words of 16 bits.
-pub const EIGHTS: usize = SUBCHUNK_BYTES / 2 / EIGHT;
+/// The most mask bytes of a subchunk: those of words of 16 bits.
+pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
 /// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
-pub type Masks = [u64; EIGHTS * EIGHT / 64];
+pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
 /// Room for a list of high parts, and what is written behind it.
 pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
 /// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
@@ -59,7 +59,7 @@ fn room(packed: usize, bytes: &[u8]) {
 }
 
 /// In each row a byte for each subchunk of a chunk.
-pub type SideBySide<const S: usize> = [[u8; SUBCHUNKS]; S];
+pub type Transposed<const S: usize> = [[u8; SUBCHUNKS]; S];
 
 /// A subchunk on its way to its place.
 pub type Staged = [Line; SUBCHUNK_BYTES / 64];
@@ -71,8 +71,9 @@ pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
 }
 
 /// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
-/// it takes from the portable code.
-pub trait SimdLevel: Arithmetic {
+/// it takes from the portable code. A value of the level is the right to its instructions: it takes no space, and without one no method
+/// can be called.
+pub trait SimdLevel: Arithmetic + Copy {
     /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
     /// Whether `stream` puts lines together that subchunks share; if not, it takes subchunks as well as chunks.
@@ -82,135 +83,141 @@ pub trait SimdLevel: Arithmetic {
 
     /// The first S / `SAMPLE` numbers of each subchunk side by side, in whatever order.
     #[inline(always)]
-    fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
-        scalar::side_by_side(widths, rows);
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        scalar::transpose(widths, rows);
     }
 
     /// For each subchunk how many of the first S / `SAMPLE` numbers exceed its limit; all are below 128.
     #[inline(always)]
-    fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
         scalar::wider(rows, limits)
     }
 
-    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `twice`, of these sums (from 0
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `second_difference`, of these sums (from 0
     /// on) once more.
     #[inline(always)]
-    fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
-        scalar::sum_up_bytes(start, twice, codes, sums);
+    fn zigzag_delta_decode_bytes<const S: usize>(
+        self,
+        start: u32,
+        second_difference: bool,
+        codes: &[u8; S],
+        sums: &mut [u32; S],
+    ) {
+        scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
     }
 
     /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0 in the others.
     #[inline(always)]
-    fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
-        scalar::spread(of, list)
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        scalar::expand(of, list)
     }
 
     /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
     #[inline(always)]
-    fn running_sums(numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
+    fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
         scalar::running_sums(numbers, start)
     }
 
-    /// Bit j says whether byte j, the mask of an eight, is other than 0.
+    /// Bit j says whether mask byte j is other than 0.
     #[inline(always)]
-    fn flags(masks: &Masks) -> u32 {
+    fn flags(self, masks: &Masks) -> u32 {
         scalar::flags(masks)
     }
 
-    /// The bytes of the eights that have `flags`, one behind the other, and anything behind them.
+    /// The mask bytes that have `flags`, one behind the other, and anything behind them.
     #[inline(always)]
-    fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-        scalar::squeeze(masks, flags)
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        scalar::compress(masks, flags)
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all subchunks in their order.
     /// `last` is of use from one to the next.
     #[inline(always)]
-    fn stream(staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
         stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]);
     }
 
     /// Has the processor fetch the lines of a subchunk that will be written at `at`, whatever is there.
     #[inline(always)]
-    fn own(_at: *const u8) {}
+    fn prefetchw(self, _at: *const u8) {}
 }
 
 /// The loops of one level for subchunks of S words.
 pub trait Simd<W: Word, const S: usize>: SimdLevel {
     /// Packs the low n bits, 1 ≤ n ≤ BITS, of S values into the first S·n/8 bytes of `out`.
     #[inline(always)]
-    fn pack(codes: &[W; S], n: u32, out: &mut [u8]) {
+    fn pack(self, codes: &[W; S], n: u32, out: &mut [u8]) {
         scalar::pack(codes, n, out);
     }
 
     /// The S values of n bits, 1 ≤ n ≤ BITS, packed in the first S·n/8 bytes of `packed`.
     #[inline(always)]
-    fn unpack(packed: &[u8], n: u32, codes: &mut [W; S]) {
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [W; S]) {
         scalar::unpack(packed, n, codes);
     }
 
     /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are readable.
     #[inline(always)]
-    fn unpack_bases(packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
         scalar::unpack(packed, n, bases);
     }
 
-    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `twice`, of these
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `second_difference`, of these
     /// sums (from 0 on) once more.
     #[inline(always)]
-    fn sum_up(start: W, twice: bool, codes: &mut [W; S]) {
-        scalar::sum_up(start, twice, codes);
+    fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
+        scalar::zigzag_delta_decode(start, second_difference, codes);
     }
 
     /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the codes are used up for nothing.
     #[inline(always)]
-    fn try_sum_up(twice: bool, codes: &mut [W; S]) -> bool {
-        scalar::try_sum_up(twice, codes)
+    fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
+        scalar::try_zigzag_delta_decode(second_difference, codes)
     }
 
-    /// The least and the largest value of each subchunk of a quarter of a chunk, as signed numbers.
+    /// The least and the largest value of each subchunk of a warp tile, as signed numbers.
     #[inline(always)]
-    fn extremes(x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
+    fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         scalar::extremes(x)
     }
 
-    /// Totals of the widths that the sampled values of a quarter of a chunk have as distances: to the `least` of their subchunk; in
+    /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk; in
     /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
     /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.
     #[inline(always)]
-    fn totals(x: &[[W; S]; QUARTER], least: &[W; QUARTER], exponent_bits: Option<u32>) -> [u32; 4] {
+    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
         scalar::totals(x, least, exponent_bits)
     }
 
     /// The width of the largest code.
     #[inline(always)]
-    fn width(codes: &[W; S]) -> u32 {
+    fn width(self, codes: &[W; S]) -> u32 {
         scalar::width(codes)
     }
 
     /// The widths of the sampled codes, in whatever order in the first S / `SAMPLE` places.
     #[inline(always)]
-    fn widths(codes: &[W; S], widths: &mut [u8; S]) {
+    fn widths(self, codes: &[W; S], widths: &mut [u8; S]) {
         scalar::widths(codes, widths);
     }
 
     /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the low `width` bits, if they
     /// are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
-    fn split(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
-        scalar::split(codes, width, highs)
+    fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        scalar::extract_exceptions(codes, width, highs)
     }
 
-    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `split` left them, at the start of `out`, which has `HIGHS_SLACK`
+    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of `out`, which has `HIGHS_SLACK`
     /// bytes to spare; returns their bytes.
     #[inline(always)]
-    fn pack_highs(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+    fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         scalar::pack_highs(highs, count, n, out)
     }
 
     /// Adds the high parts to the codes that `masks` tell, above their low `width` bits.
     #[inline(always)]
-    fn merge(codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
-        scalar::merge(codes, width, masks, highs, high_width);
+    fn apply_exceptions(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        scalar::apply_exceptions(codes, width, masks, highs, high_width);
     }
 }

@@ -1,13 +1,14 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{EIGHTS, HIGHS, Masks, SideBySide, Simd, SimdLevel};
-use crate::codec::sleek::constants::{MODE_SAMPLE, QUARTER, SAMPLE, SUBCHUNKS};
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Transposed};
+use crate::codec::sleek::constants::{MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::Subchunks;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::word::Word;
 
 /// The portable implementation: every loop as it stands here.
+#[derive(Clone, Copy)]
 pub struct Scalar;
 
 impl Arithmetic for Scalar {}
@@ -43,39 +44,44 @@ pub fn unpack<W: Word, const S: usize>(packed: &[u8], n: u32, codes: &mut [W; S]
     }
 }
 
-/// See `Simd::sum_up`.
+/// See `Simd::zigzag_delta_decode`.
 #[inline(always)]
-pub fn sum_up<W: Word, const S: usize>(start: W, twice: bool, codes: &mut [W; S]) {
+pub fn zigzag_delta_decode<W: Word, const S: usize>(start: W, second_difference: bool, codes: &mut [W; S]) {
     let (mut slope, mut last) = (W::ZERO, start);
     for c in codes {
         let d = c.unzigzag();
-        slope = if twice { slope.add(d) } else { d };
+        slope = if second_difference { slope.add(d) } else { d };
         last = last.add(slope);
         *c = last;
     }
 }
 
-/// See `Simd::try_sum_up`. A sum whose neighbour before is exact cannot come out that small by losing its high bits: what is added
+/// See `Simd::try_zigzag_delta_decode`. A sum whose neighbour before is exact cannot come out that small by losing its high bits: what is added
 /// takes one bit less than a word.
 #[inline(always)]
-pub fn try_sum_up<W: Word, const S: usize>(twice: bool, codes: &mut [W; S]) -> bool {
+pub fn try_zigzag_delta_decode<W: Word, const S: usize>(second_difference: bool, codes: &mut [W; S]) -> bool {
     let fits = |x: W| x.add(W::ONE << (W::BITS - 2)) & W::SIGN == W::ZERO;
     let (mut slope, mut last, mut fit) = (W::ZERO, W::ZERO, true);
     for c in codes {
         let d = c.unzigzag();
-        slope = if twice { slope.add(d) } else { d };
+        slope = if second_difference { slope.add(d) } else { d };
         last = last.add(slope);
-        fit &= fits(last) && (!twice || fits(slope));
+        fit &= fits(last) && (!second_difference || fits(slope));
         *c = last;
     }
     fit
 }
 
-/// See `SimdLevel::sum_up_bytes`.
+/// See `SimdLevel::zigzag_delta_decode_bytes`.
 #[inline(always)]
-pub fn sum_up_bytes<const S: usize>(start: u32, twice: bool, codes: &[u8; S], sums: &mut [u32; S]) {
+pub fn zigzag_delta_decode_bytes<const S: usize>(
+    start: u32,
+    second_difference: bool,
+    codes: &[u8; S],
+    sums: &mut [u32; S],
+) {
     sums.iter_mut().zip(codes).for_each(|(sum, c)| *sum = u32::from(*c));
-    sum_up(start, twice, sums);
+    zigzag_delta_decode(start, second_difference, sums);
 }
 
 /// Least and largest value, as signed numbers.
@@ -91,8 +97,8 @@ pub fn extremes_of<W: Word, const S: usize>(x: &[W; S]) -> (W, W) {
 
 /// See `Simd::extremes`.
 #[inline(always)]
-pub fn extremes<W: Word, const S: usize>(x: &[[W; S]; QUARTER]) -> ([W; QUARTER], [W; QUARTER]) {
-    let (mut least, mut most) = ([W::ZERO; QUARTER], [W::ZERO; QUARTER]);
+pub fn extremes<W: Word, const S: usize>(x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
+    let (mut least, mut most) = ([W::ZERO; WARP_TILE], [W::ZERO; WARP_TILE]);
     for (s, x) in x.iter().enumerate() {
         (least[s], most[s]) = extremes_of(x);
     }
@@ -102,14 +108,14 @@ pub fn extremes<W: Word, const S: usize>(x: &[[W; S]; QUARTER]) -> ([W; QUARTER]
 /// See `Simd::totals`. The subchunks side by side, so that a vector has a value of each.
 #[inline(always)]
 pub fn totals<W: Word, const S: usize>(
-    x: &[[W; S]; QUARTER],
-    least: &[W; QUARTER],
+    x: &[[W; S]; WARP_TILE],
+    least: &[W; WARP_TILE],
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
-    let mut totals = [[0; QUARTER]; 4];
+    let mut totals = [[0; WARP_TILE]; 4];
     for of_each in (0..S).step_by(MODE_SAMPLE) {
-        for s in 0..QUARTER {
-            let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / QUARTER);
+        for s in 0..WARP_TILE {
+            let at = of_each + MODE_SAMPLE - 1 - s * (MODE_SAMPLE / WARP_TILE);
             let (before2, before, value) = (x[s][at - 2], x[s][at - 1], x[s][at]);
             let d = value.sub(before);
             let other = match exponent_bits {
@@ -147,9 +153,9 @@ pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
     }
 }
 
-/// See `SimdLevel::side_by_side`.
+/// See `SimdLevel::transpose`.
 #[inline(always)]
-pub fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut SideBySide<S>) {
+pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
     for (k, row) in rows[..S / SAMPLE].iter_mut().enumerate() {
         (0..SUBCHUNKS).for_each(|s| row[s] = widths[s][k]);
     }
@@ -157,7 +163,7 @@ pub fn side_by_side<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut Si
 
 /// See `SimdLevel::wider`.
 #[inline(always)]
-pub fn wider<const S: usize>(rows: &SideBySide<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+pub fn wider<const S: usize>(rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     let mut counts = [0; SUBCHUNKS];
     for row in &rows[..S / SAMPLE] {
         (0..SUBCHUNKS).for_each(|s| counts[s] += u8::from(row[s] > limits[s]));
@@ -178,9 +184,9 @@ pub fn positions(masks: &Masks) -> impl Iterator<Item = usize> {
     })
 }
 
-/// See `Simd::split`.
+/// See `Simd::extract_exceptions`.
 #[inline(always)]
-pub fn split<W: Word, const S: usize>(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+pub fn extract_exceptions<W: Word, const S: usize>(codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
     let mut masks: Masks = [0; _];
     codes.iter().enumerate().for_each(|(i, c)| masks[i / 64] |= u64::from(*c >> width != W::ZERO) << (i % 64));
     positions(&masks).zip(highs).for_each(|(i, high)| *high = codes[i] >> width);
@@ -195,9 +201,9 @@ pub fn pack_highs<W: Word>(highs: &[W; HIGHS], count: usize, n: u32, out: &mut [
     packed.finish()
 }
 
-/// See `SimdLevel::spread`.
+/// See `SimdLevel::expand`.
 #[inline(always)]
-pub fn spread(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+pub fn expand(of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
     let mut all = [0; SUBCHUNKS];
     if of == u32::MAX {
         all.copy_from_slice(&list[..SUBCHUNKS]);
@@ -225,17 +231,23 @@ pub fn flags(masks: &Masks) -> u32 {
     bytes.enumerate().fold(0, |flags, (j, mask)| flags | u32::from(mask != 0) << j)
 }
 
-/// See `SimdLevel::squeeze`.
+/// See `SimdLevel::compress`.
 #[inline(always)]
-pub fn squeeze(masks: &Masks, flags: u32) -> [u8; EIGHTS] {
-    let mut all = [0; EIGHTS];
+pub fn compress(masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+    let mut all = [0; MASK_BYTES];
     Subchunks(flags).zip(&mut all).for_each(|(j, byte)| *byte = (masks[j / 8] >> (j % 8 * 8)) as u8);
     all
 }
 
-/// See `Simd::merge`.
+/// See `Simd::apply_exceptions`.
 #[inline(always)]
-pub fn merge<W: Word, const S: usize>(codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+pub fn apply_exceptions<W: Word, const S: usize>(
+    codes: &mut [W; S],
+    width: u32,
+    masks: &Masks,
+    highs: &[u8],
+    high_width: u32,
+) {
     for (k, i) in positions(masks).enumerate() {
         let high = W::from_u64(bits_at(highs, k * high_width as usize, high_width));
         codes[i] = codes[i] | high << width;

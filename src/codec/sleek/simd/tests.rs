@@ -5,7 +5,7 @@ use super::avx512::Avx512;
 use super::scalar::{BitWriter, Scalar, positions};
 use super::*;
 use crate::codec::sleek::constants::SAMPLE;
-use crate::exec::Level;
+use crate::exec::{Isa, Level};
 
 /// Pseudo-random bits.
 struct Random(u64);
@@ -30,118 +30,118 @@ fn words<W: Word, const S: usize>(r: &mut Random, n: u32) -> [[W; S]; 4] {
     ]
 }
 
-fn check<W: Word, const S: usize, P: Simd<W, S>>(exponent_bits: u32) {
+fn check<W: Word, const S: usize, P: Simd<W, S>>(p: P, exponent_bits: u32) {
     let mut r = Random(1);
     for n in 1..=W::BITS {
         let of_width = words::<W, S>(&mut r, n);
-        of_quarters::<W, S, P>(&of_width, exponent_bits);
+        of_warp_tiles::<W, S, P>(p, &of_width, exponent_bits);
         for codes in of_width {
-            packing::<W, S, P>(&codes, n);
-            choosing::<W, S, P>(&codes);
+            packing::<W, S, P>(p, &codes, n);
+            choosing::<W, S, P>(p, &codes);
             if S <= 256 {
-                exceptions::<W, S, P>(&codes, n * 3 / 4);
+                exceptions::<W, S, P>(p, &codes, n * 3 / 4);
             }
         }
     }
 }
 
-fn packing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], n: u32) {
+fn packing<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], n: u32) {
     let bytes = S * n as usize / 8;
     let (mut packed, mut expected) = (vec![0xaa; bytes + READ_SLACK], vec![0xaa; bytes + READ_SLACK]);
-    P::pack(codes, n, &mut packed);
-    Scalar::pack(codes, n, &mut expected);
+    p.pack(codes, n, &mut packed);
+    Scalar.pack(codes, n, &mut expected);
     assert_eq!(packed[..bytes], expected[..bytes], "{n} bits of {codes:x?}");
     let mut back = [W::ZERO; S];
-    P::unpack(&packed, n, &mut back);
+    p.unpack(&packed, n, &mut back);
     let low = W::from_u64(u64::MAX >> (64 - n));
     assert_eq!(back, codes.map(|c| c & low), "{n} bits");
     let mut bases = [W::ZERO; SUBCHUNKS];
-    P::unpack_bases(&packed, n, &mut bases);
+    p.unpack_bases(&packed, n, &mut bases);
     assert_eq!(bases, back[..SUBCHUNKS], "{n} bits");
-    for twice in [false, true] {
+    for second_difference in [false, true] {
         let (mut sums, mut expected) = (*codes, *codes);
-        P::sum_up(codes[7], twice, &mut sums);
-        Scalar::sum_up(codes[7], twice, &mut expected);
+        p.zigzag_delta_decode(codes[7], second_difference, &mut sums);
+        Scalar.zigzag_delta_decode(codes[7], second_difference, &mut expected);
         assert_eq!(sums, expected, "{codes:x?}");
         let (mut sums, mut expected) = (*codes, *codes);
-        let fit = P::try_sum_up(twice, &mut sums);
-        assert_eq!(fit, Scalar::try_sum_up(twice, &mut expected), "{codes:x?}");
+        let fit = p.try_zigzag_delta_decode(second_difference, &mut sums);
+        assert_eq!(fit, Scalar.try_zigzag_delta_decode(second_difference, &mut expected), "{codes:x?}");
         if fit {
             assert_eq!(sums, expected, "{codes:x?}");
             let mut exact = codes.map(|c| c.unzigzag().extend());
-            running_sums(twice, &mut exact);
+            running_sums(second_difference, &mut exact);
             assert_eq!(sums.map(W::extend), exact, "{codes:x?}");
         }
     }
 }
 
 /// In numbers so wide that nothing is lost.
-fn running_sums<const S: usize>(twice: bool, x: &mut [u64; S]) {
-    for _ in 0..1 + u32::from(twice) {
+fn running_sums<const S: usize>(second_difference: bool, x: &mut [u64; S]) {
+    for _ in 0..1 + u32::from(second_difference) {
         (1..S).for_each(|i| x[i] = x[i].wrapping_add(x[i - 1]));
     }
 }
 
-fn bytes<const S: usize, P: SimdLevel>() {
+fn bytes<const S: usize, P: SimdLevel>(p: P) {
     let mut r = Random(1);
     for n in 1..=8 {
         for codes in words::<u8, S>(&mut r, n).into_iter().chain([[0xfe; S], [0xff; S]]) {
-            for twice in [false, true] {
+            for second_difference in [false, true] {
                 let (mut sums, mut exact) = ([0; S], codes.map(|c| c.unzigzag().extend()));
-                P::sum_up_bytes(0, twice, &codes, &mut sums);
-                running_sums(twice, &mut exact);
+                p.zigzag_delta_decode_bytes(0, second_difference, &codes, &mut sums);
+                running_sums(second_difference, &mut exact);
                 assert_eq!(sums.map(u32::extend), exact, "{codes:x?}");
                 let from_zero = sums;
-                P::sum_up_bytes(u32::MAX - 7, twice, &codes, &mut sums);
+                p.zigzag_delta_decode_bytes(u32::MAX - 7, second_difference, &codes, &mut sums);
                 assert_eq!(sums, from_zero.map(|x| x.wrapping_sub(8)), "{codes:x?}");
             }
         }
     }
 }
 
-fn of_quarters<W: Word, const S: usize, P: Simd<W, S>>(words: &[[W; S]; 4], exponent_bits: u32) {
-    let mut quarter: [[W; S]; QUARTER] = std::array::from_fn(|s| words[s % 4]);
-    quarter.iter_mut().enumerate().for_each(|(s, x)| x.rotate_left(s));
-    assert_eq!(P::extremes(&quarter), Scalar::extremes(&quarter), "{quarter:x?}");
+fn of_warp_tiles<W: Word, const S: usize, P: Simd<W, S>>(p: P, words: &[[W; S]; 4], exponent_bits: u32) {
+    let mut tile: [[W; S]; WARP_TILE] = std::array::from_fn(|s| words[s % 4]);
+    tile.iter_mut().enumerate().for_each(|(s, x)| x.rotate_left(s));
+    assert_eq!(p.extremes(&tile), Scalar.extremes(&tile), "{tile:x?}");
     for e in [None, Some(exponent_bits)] {
-        for least in [quarter.map(|x| x[9]), [W::ZERO; QUARTER]] {
-            assert_eq!(P::totals(&quarter, &least, e), Scalar::totals(&quarter, &least, e), "{words:x?}");
+        for least in [tile.map(|x| x[9]), [W::ZERO; WARP_TILE]] {
+            assert_eq!(p.totals(&tile, &least, e), Scalar.totals(&tile, &least, e), "{words:x?}");
         }
     }
 }
 
-fn choosing<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S]) {
-    assert_eq!(P::width(codes), <Scalar as Simd<W, S>>::width(codes), "{codes:x?}");
+fn choosing<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S]) {
+    assert_eq!(p.width(codes), Scalar.width(codes), "{codes:x?}");
     let (mut widths, mut expected) = ([0; S], [0; S]);
-    P::widths(codes, &mut widths);
-    Scalar::widths(codes, &mut expected);
+    p.widths(codes, &mut widths);
+    Scalar.widths(codes, &mut expected);
     widths[..S / SAMPLE].sort();
     expected[..S / SAMPLE].sort();
     assert_eq!(widths[..S / SAMPLE], expected[..S / SAMPLE], "{codes:x?}");
 }
 
-fn exceptions<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], width: u32) {
+fn exceptions<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], width: u32) {
     let (mut highs, mut expected_highs) = ([!W::ZERO; HIGHS], [!W::ZERO; HIGHS]);
-    let masks = P::split(codes, width, &mut highs);
-    assert_eq!(masks, Scalar::split(codes, width, &mut expected_highs), "{width} of {codes:x?}");
+    let masks = p.extract_exceptions(codes, width, &mut highs);
+    assert_eq!(masks, Scalar.extract_exceptions(codes, width, &mut expected_highs), "{width} of {codes:x?}");
     let count = count_of::<S>(&masks);
     if count > MAX_EXCEPTIONS {
-        return merged::<W, S, P>(codes, width);
+        return merged::<W, S, P>(p, codes, width);
     }
     assert_eq!(highs[..count], expected_highs[..count]);
-    let n = <Scalar as Simd<W, S>>::width(codes).saturating_sub(width).max(1);
+    let n = Scalar.width(codes).saturating_sub(width).max(1);
     let mut packed = vec![0xaa; HIGHS_SLACK + READ_SLACK];
     let mut expected = packed.clone();
-    let bytes = P::pack_highs(&highs, count, n, &mut packed);
-    assert_eq!(bytes, <Scalar as Simd<W, S>>::pack_highs(&expected_highs, count, n, &mut expected));
+    let bytes = p.pack_highs(&highs, count, n, &mut packed);
+    assert_eq!(bytes, Simd::<W, S>::pack_highs(Scalar, &expected_highs, count, n, &mut expected));
     assert_eq!(packed[..bytes], expected[..bytes], "{count} high parts of {n} bits");
-    merged::<W, S, P>(codes, width);
+    merged::<W, S, P>(p, codes, width);
 }
 
 /// Codes of more than `width` bits from their parts, however many these are.
-fn merged<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], width: u32) {
+fn merged<W: Word, const S: usize, P: Simd<W, S>>(p: P, codes: &[W; S], width: u32) {
     let low = W::from_u64((1u64 << width) - 1);
-    let n = <Scalar as Simd<W, S>>::width(codes).saturating_sub(width).max(1);
+    let n = Scalar.width(codes).saturating_sub(width).max(1);
     let wide = |i: &usize| codes[*i] & !low != W::ZERO;
     let mut masks: Masks = [0; _];
     (0..S).filter(wide).for_each(|i| masks[i / 64] |= 1 << (i % 64));
@@ -151,44 +151,44 @@ fn merged<W: Word, const S: usize, P: Simd<W, S>>(codes: &[W; S], width: u32) {
     (0..S).filter(wide).for_each(|i| writer.push((codes[i] >> width).to_u64(), n));
     let bytes = writer.finish();
     let mut back = codes.map(|c| c & low);
-    P::merge(&mut back, width, &masks, &packed[..bytes + READ_SLACK], n);
+    p.apply_exceptions(&mut back, width, &masks, &packed[..bytes + READ_SLACK], n);
     assert_eq!(back, *codes, "high parts of {n} bits above {width}");
 }
 
-fn side_by_side<const S: usize, P: SimdLevel>() {
+fn transpose<const S: usize, P: SimdLevel>(p: P) {
     let widths: [[u8; S]; SUBCHUNKS] =
         std::array::from_fn(|s| std::array::from_fn(|k| (s * S + k).wrapping_mul(2654435761) as u8 >> 1));
     let (mut rows, mut expected) = ([[0; SUBCHUNKS]; S], [[0; SUBCHUNKS]; S]);
-    P::side_by_side(&widths, &mut rows);
-    Scalar::side_by_side(&widths, &mut expected);
+    p.transpose(&widths, &mut rows);
+    Scalar.transpose(&widths, &mut expected);
     for limits in [[0; SUBCHUNKS], [70; SUBCHUNKS], rows[3]] {
-        assert_eq!(P::wider(&rows, &limits), Scalar::wider(&expected, &limits));
+        assert_eq!(p.wider(&rows, &limits), Scalar.wider(&expected, &limits));
     }
     rows.sort();
     expected.sort();
     assert_eq!(rows, expected);
 }
 
-fn lists<P: SimdLevel>() {
+fn lists<P: SimdLevel>(p: P) {
     let mut r = Random(1);
     let list: [u8; SUBCHUNKS] = std::array::from_fn(|s| s as u8 + 1);
     for of in (0..100).map(|_| r.next() as u32).chain([0, 1, u32::MAX]) {
         let list = &list[..of.count_ones() as usize];
-        let spread = P::spread(of, list);
-        assert_eq!(spread, Scalar::spread(of, list));
+        let expanded = p.expand(of, list);
+        assert_eq!(expanded, Scalar.expand(of, list));
         let mut masks: Masks = [0; _];
-        masks.iter_mut().zip(spread.as_chunks().0).for_each(|(m, eight)| *m = u64::from_le_bytes(*eight));
-        assert_eq!(P::flags(&masks), of);
-        assert_eq!(P::squeeze(&masks, of)[..list.len()], *list);
+        masks.iter_mut().zip(expanded.as_chunks().0).for_each(|(m, bytes)| *m = u64::from_le_bytes(*bytes));
+        assert_eq!(p.flags(&masks), of);
+        assert_eq!(p.compress(&masks, of)[..list.len()], *list);
     }
     for limit in [1, 512, 2047] {
         let numbers = std::array::from_fn(|_| (r.next() % limit) as u16);
-        assert_eq!(P::running_sums(&numbers, 16), Scalar::running_sums(&numbers, 16));
+        assert_eq!(p.running_sums(&numbers, 16), Scalar.running_sums(&numbers, 16));
     }
 }
 
 /// Chunks of all kinds of lengths, wherever they begin.
-fn streams<P: SimdLevel>() {
+fn streams<P: SimdLevel>(p: P) {
     let src: Vec<u8> = (0..6 * SUBCHUNK_BYTES).map(|i| (i * 2654435761) as u8 ^ (i >> 8) as u8).collect();
     for offset in 0..=64 {
         for len in [1, 2, 3, 6].map(|n| n * SUBCHUNK_BYTES) {
@@ -197,7 +197,7 @@ fn streams<P: SimdLevel>() {
             for (at, subchunk) in src[..len].chunks(SUBCHUNK_BYTES).enumerate() {
                 let mut staged = [Line::ZERO; SUBCHUNK_BYTES / 64];
                 stream::bytes_of(&mut staged)[..subchunk.len()].copy_from_slice(subchunk);
-                P::stream(&staged, chunk, at * SUBCHUNK_BYTES, &mut last);
+                p.stream(&staged, chunk, at * SUBCHUNK_BYTES, &mut last);
             }
             stream::fence();
             assert_eq!(buffer[offset..offset + len], src[..len], "{len} bytes at {offset}");
@@ -208,46 +208,46 @@ fn streams<P: SimdLevel>() {
 
 #[test]
 fn every_level_streams_every_chunk() {
-    streams::<Scalar>();
-    if Level::Avx2.is_available() {
-        streams::<Avx2>();
+    streams(Scalar);
+    if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
+        streams(level);
     }
-    if Level::Avx512.is_available() {
-        streams::<Avx512>();
+    if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {
+        streams(level);
     }
 }
 
 #[test]
 fn avx2_agrees() {
-    if Level::Avx2.is_available() {
-        check::<u16, 64, Avx2>(5);
-        check::<u16, 128, Avx2>(5);
-        check::<u16, 256, Avx2>(5);
-        check::<u32, 128, Avx2>(8);
-        check::<u64, 64, Avx2>(11);
-        side_by_side::<256, Avx2>();
-        side_by_side::<128, Avx2>();
-        side_by_side::<64, Avx2>();
-        lists::<Avx2>();
+    if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
+        check::<u16, 64, _>(level, 5);
+        check::<u16, 128, _>(level, 5);
+        check::<u16, 256, _>(level, 5);
+        check::<u32, 128, _>(level, 8);
+        check::<u64, 64, _>(level, 11);
+        transpose::<256, _>(level);
+        transpose::<128, _>(level);
+        transpose::<64, _>(level);
+        lists(level);
     }
 }
 
 #[test]
 fn avx512_agrees() {
-    if Level::Avx512.is_available() {
-        check::<u8, 512, Avx512>(4);
-        check::<u8, 64, Avx512>(4);
-        check::<u8, 128, Avx512>(4);
-        bytes::<64, Avx512>();
-        bytes::<128, Avx512>();
-        bytes::<256, Avx512>();
-        check::<u16, 64, Avx512>(5);
-        check::<u16, 128, Avx512>(5);
-        check::<u16, 256, Avx512>(5);
-        check::<u32, 128, Avx512>(8);
-        check::<u64, 64, Avx512>(11);
-        side_by_side::<64, Avx512>();
-        side_by_side::<256, Avx512>();
-        lists::<Avx512>();
+    if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {
+        check::<u8, 512, _>(level, 4);
+        check::<u8, 64, _>(level, 4);
+        check::<u8, 128, _>(level, 4);
+        bytes::<64, _>(level);
+        bytes::<128, _>(level);
+        bytes::<256, _>(level);
+        check::<u16, 64, _>(level, 5);
+        check::<u16, 128, _>(level, 5);
+        check::<u16, 256, _>(level, 5);
+        check::<u32, 128, _>(level, 8);
+        check::<u64, 64, _>(level, 11);
+        transpose::<64, _>(level);
+        transpose::<256, _>(level);
+        lists(level);
     }
 }

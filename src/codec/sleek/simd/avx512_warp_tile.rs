@@ -1,17 +1,17 @@
-//! What AVX-512 does for a quarter of a chunk at once: `Simd::extremes` and `Simd::totals`. Only code compiled for `Level::Avx512` may call
-//! any of it: that makes the intrinsics sound.
+//! What AVX-512 does for a warp tile at once: `Simd::extremes` and `Simd::totals`. What is safe to call takes
+//! the level's token, which makes its intrinsics sound.
 //!
 //! Extremes of eight subchunks go into one vector, two by two: their halves are brought together and compared. What lies before a sample is
 //! loaded with it, of each subchunk into a place of its own, so that little has to be moved from lane to lane.
 
 use std::arch::x86_64::*;
 
-use super::avx512::Lanes;
-use crate::codec::sleek::constants::{MODE_SAMPLE, QUARTER};
+use super::avx512::{Avx512, Lanes};
+use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
 
-const _: () = assert!(MODE_SAMPLE == 32 && QUARTER == 8, "how samples are loaded");
+const _: () = assert!(MODE_SAMPLE == 32 && WARP_TILE == 8, "how samples are loaded");
 
-/// Samples of a quarter, as many as lanes, with what they are compared to.
+/// Samples of a warp tile, as many as lanes, with what they are compared to.
 #[derive(Clone, Copy)]
 struct Samples {
     value: __m512i,
@@ -23,9 +23,9 @@ struct Samples {
     least: __m512i,
 }
 
-/// How many samples a quarter of subchunks of S values has.
+/// How many samples a warp tile of subchunks of S values has.
 const fn samples<const S: usize>() -> u32 {
-    (QUARTER * S / MODE_SAMPLE) as u32
+    (WARP_TILE * S / MODE_SAMPLE) as u32
 }
 
 /// Zero bits above the highest one, added up over the lanes, to totals of widths of `bits` bits.
@@ -115,8 +115,9 @@ measure!(
 /// 7 − s; each 32-bit lane is for one of these.
 #[inline(always)]
 pub fn totals16<const S: usize>(
-    x: &[[u16; S]; QUARTER],
-    least: &[u16; QUARTER],
+    _: Avx512,
+    x: &[[u16; S]; WARP_TILE],
+    least: &[u16; WARP_TILE],
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(2 * MODE_SAMPLE)) };
@@ -131,7 +132,7 @@ pub fn totals16<const S: usize>(
     };
     const UPPER_HALVES: __mmask32 = 0xaaaa_aaaa;
     const EVEN_LANES: __mmask16 = 0x5555;
-    // SAFETY: see above; eight words of `least` are read, and 2 or 32 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and 2 or 32 of a subchunk's S.
     unsafe {
         let least = _mm512_castsi128_si512(_mm_loadu_si128(least.as_ptr().cast()));
         let least = _mm512_maskz_permutexvar_epi16(UPPER_HALVES, LEAST.load(), least);
@@ -171,16 +172,17 @@ pub fn totals16<const S: usize>(
 }
 
 /// For words of 32 bits. A sample is loaded with the three words before it into 128 bits, then these of four vectors are turned. In 128 bits there are then samples
-/// of two subchunks, 7 − i and 3 − i in the i-th, twice.
+/// of two subchunks, 7 − i and 3 − i in the i-th, second_difference.
 #[inline(always)]
 pub fn totals32<const S: usize>(
-    x: &[[u32; S]; QUARTER],
-    least: &[u32; QUARTER],
+    _: Avx512,
+    x: &[[u32; S]; WARP_TILE],
+    least: &[u32; WARP_TILE],
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(2 * MODE_SAMPLE)) };
     const LEAST: Lanes<u32, 16> = Lanes([7, 3, 7, 3, 6, 2, 6, 2, 5, 1, 5, 1, 4, 0, 4, 0]);
-    // SAFETY: see above; eight words of `least` are read, and one or 16 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 16 of a subchunk's S.
     unsafe {
         let least = _mm512_castsi256_si512(_mm256_loadu_si256(least.as_ptr().cast()));
         let least = _mm512_permutexvar_epi32(LEAST.load(), least);
@@ -191,7 +193,7 @@ pub fn totals32<const S: usize>(
         }
         let mut zeros = [_mm512_setzero_si512(); 4];
         for at in (0..S).step_by(2 * MODE_SAMPLE) {
-            // Of subchunks 7, 6, 5, 4 and 3, 2, 1, 0, twice.
+            // Of subchunks 7, 6, 5, 4 and 3, 2, 1, 0, second_difference.
             let mut v = [_mm512_setzero_si512(); 4];
             for (i, v) in v.iter_mut().enumerate() {
                 let (last, at) = (4 - i % 2 * 4, at + 16 * i);
@@ -218,14 +220,15 @@ pub fn totals32<const S: usize>(
 /// For words of 64 bits. A sample is loaded with the three words before it into 256 bits, then these of four vectors are turned.
 #[inline(always)]
 pub fn totals64<const S: usize>(
-    x: &[[u64; S]; QUARTER],
-    least: &[u64; QUARTER],
+    _: Avx512,
+    x: &[[u64; S]; WARP_TILE],
+    least: &[u64; WARP_TILE],
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     /// The subchunks of the samples.
     const ORDER: Lanes<u64, 8> = Lanes([7, 5, 6, 4, 3, 1, 2, 0]);
-    // SAFETY: see above; eight words of `least` are read, and one or 8 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 8 of a subchunk's S.
     unsafe {
         let least = _mm512_permutexvar_epi64(ORDER.load(), _mm512_loadu_si512(least.as_ptr().cast()));
         let mut first = _mm512_setzero_si512();
@@ -259,13 +262,13 @@ macro_rules! extremes {
     ($name:ident, $w:ty, $min:ident, $max:ident, $store:path) => {
         /// See `Simd::extremes`.
         #[inline(always)]
-        pub fn $name<const S: usize>(x: &[[$w; S]; QUARTER]) -> ([$w; QUARTER], [$w; QUARTER]) {
+        pub fn $name<const S: usize>(_: Avx512, x: &[[$w; S]; WARP_TILE]) -> ([$w; WARP_TILE], [$w; WARP_TILE]) {
             const LANES: usize = 64 / size_of::<$w>();
             const { assert!(S.is_multiple_of(LANES)) };
-            let (mut least, mut most) = ([0; QUARTER], [0; QUARTER]);
-            // SAFETY: see above; `LANES` of a subchunk's S values are read at a time, and `QUARTER` are stored.
+            let (mut least, mut most) = ([0; WARP_TILE], [0; WARP_TILE]);
+            // SAFETY: the processor has the level, as the token says; `LANES` of a subchunk's S values are read at a time, and `WARP_TILE` are stored.
             unsafe {
-                let (mut lows, mut highs) = ([_mm512_setzero_si512(); QUARTER], [_mm512_setzero_si512(); QUARTER]);
+                let (mut lows, mut highs) = ([_mm512_setzero_si512(); WARP_TILE], [_mm512_setzero_si512(); WARP_TILE]);
                 for (s, x) in x.iter().enumerate() {
                     let v = |i: usize| _mm512_loadu_si512(x.as_ptr().add(i * LANES).cast());
                     (lows[s], highs[s]) = (v(0), v(0));
