@@ -2,8 +2,8 @@
 // Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also counts what the library
 // must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
-#include "../../kernels/sleek.cu"
-#include "../../kernels/h5d/boxes.cu"
+#include "../../kernels/sleek/sleek.cu"
+#include "../../kernels/hyperslab/hyperslab.cu"
 #include <map>
 #include <mutex>
 

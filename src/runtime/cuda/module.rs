@@ -11,7 +11,7 @@ use super::driver::{Session, check, describe};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
-/// `Control` of kernels/stream.cuh.
+/// `Control` of kernels/common/container.cuh.
 #[repr(C)]
 pub struct Control {
     _ticket_seat_end_disagreement_sum: [u64; 5],
@@ -19,7 +19,7 @@ pub struct Control {
     _closed_status: [u32; 2],
 }
 
-/// `Result` of kernels/stream.cuh.
+/// `Result` of kernels/common/container.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Outcome {
@@ -30,20 +30,20 @@ pub struct Outcome {
     _zero: u32,
 }
 
-/// `Plan` of kernels/plan.cuh, which only kernels read.
+/// `Plan` of kernels/common/plan.cuh, which only kernels read.
 #[repr(C)]
 pub struct Plan {
     _opaque: [u64; 11],
 }
 
-/// `Slot` of kernels/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
+/// `Slot` of kernels/common/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
 #[repr(C)]
 pub struct Slot {
     _control: Control,
     _plan: Plan,
 }
 
-/// `Item` of kernels/batch.cuh: an array to be compressed, or a stream to be restored.
+/// `Item` of kernels/common/batch.cuh: an array to be compressed, or a stream to be restored.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Item {
@@ -73,7 +73,7 @@ impl Item {
 /// Items that travel in the arguments of one launch.
 pub const LISTED: usize = 96;
 
-/// `ListArgs` of kernels/batch.cuh.
+/// `ListArgs` of kernels/common/batch.cuh.
 #[repr(C)]
 pub struct ListArgs {
     pub table: *mut Item,
@@ -81,7 +81,7 @@ pub struct ListArgs {
     pub items: [Item; LISTED],
 }
 
-/// `Batch` of kernels/plan.cuh.
+/// `Batch` of kernels/common/plan.cuh.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Batch {
@@ -96,7 +96,7 @@ pub struct Batch {
     pub zero: u32,
 }
 
-/// `CompressArgs` of kernels/plan.cuh.
+/// `CompressArgs` of kernels/common/plan.cuh.
 #[repr(C)]
 pub struct CompressArgs {
     pub batch: Batch,
@@ -113,7 +113,7 @@ pub struct CompressArgs {
     pub drop: u32,
 }
 
-/// `DecompressArgs` of kernels/plan.cuh.
+/// `DecompressArgs` of kernels/common/plan.cuh.
 #[repr(C)]
 pub struct DecompressArgs {
     pub batch: Batch,
@@ -210,7 +210,7 @@ struct Source {
 
 macro_rules! ptx {
     ($name:literal) => {
-        include_str!(concat!("../../../kernels/", $name, ".ptx"))
+        include_str!(concat!("../../../kernels/sleek/", $name, ".ptx"))
     };
 }
 

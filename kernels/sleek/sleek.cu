@@ -1,9 +1,9 @@
 // Every kernel of the library. `kernels/build.py` makes PTX files for each element type of it, one of them for each of the long encoders, so that a
 // program pays for compiling only what it uses.
 #include "decompress.cuh"
-#include "fast.cuh"
-#include "general.cuh"
-#include "range.cuh"
+#include "encode_fast.cuh"
+#include "encode_generic.cuh"
+#include "../common/range.cuh"
 
 // The host reads the block size of a kernel from its launch bounds.
 #define BEGIN_THREADS 256

@@ -1,7 +1,7 @@
 // What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is defined.
 #pragma once
 #ifdef SLEEK_CPU
-#include "../tests/gpu/cpu_shim.h"
+#include "../../tests/gpu/cpu_shim.h"
 #else
 typedef unsigned char u8;
 typedef unsigned short u16;

@@ -1,5 +1,5 @@
 // Boxes of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side by side.
-#include "../platform.cuh"
+#include "../common/platform.cuh"
 
 #define MAX_DIMS 8
 #define BOX_THREADS 256
