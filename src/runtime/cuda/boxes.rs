@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::driver::{Pinned, Session};
-use super::module::{Kernel, Outcome, open};
+use super::module::{Kernel, Outcome, open, shared};
 use crate::error::Result;
 
 /// Dimensions that the kernels take.
@@ -102,11 +102,11 @@ impl Boxes {
         if let Some(boxes) = modules.get(&(session.context_id, element)) {
             return Ok(*boxes);
         }
-        let module = open(session, "boxes", include_str!("../../../kernels/hyperslab/hyperslab.ptx"))?;
+        let module = open(session, shared("hyperslab")?)?;
         let boxes = Boxes {
-            gather: module.kernel(&format!("sleek_gather_{element}"))?,
-            scatter: module.kernel(&format!("sleek_scatter_{element}"))?,
-            pack: module.kernel("sleek_pack")?,
+            gather: module.kernel(&format!("gather_{element}"))?,
+            scatter: module.kernel(&format!("scatter_{element}"))?,
+            pack: module.kernel("pack")?,
         };
         modules.insert((session.context_id, element), boxes);
         Ok(boxes)
