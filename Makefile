@@ -119,7 +119,7 @@ gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd 
 gpu-bench: ## on a machine with a GPU: compress and decompress beside a device-to-device copy
 	@bash tests/gpu/bench.sh
 
-kernels: ## kernels/*.ptx from the kernel sources, with NVRTC 12.0 from PyPI
+kernels: ## kernels/*/kernels.bin from the kernel sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none

@@ -1,53 +1,89 @@
 #!/usr/bin/env python3
-"""Makes the PTX files of each element type from kernels/sleek.cu, and kernels/h5d/boxes.ptx, with NVRTC 12.0: PTX ISA 8.0 for compute capability 8.0, which every driver from
-525 on takes. Needs `pip install nvidia-cuda-nvrtc-cu12==12.0.76`, no GPU and no CUDA toolkit.
+"""Makes kernels/<folder>/kernels.bin, the compiled modules of kernels/modules.toml: PTX by NVRTC 12.0 (ISA 8.0 for compute capability 8.0, which
+every driver from 525 on takes), and from it a cubin for each of the architectures below by ptxas 12.9. No GPU and no CUDA toolkit is needed.
 
-    python3 kernels/build.py LIBNVRTC            write kernels/*.ptx
-    python3 kernels/build.py LIBNVRTC --check    compare with the committed files
+    python3 kernels/build.py LIBNVRTC PTXAS            write the archives
+    python3 kernels/build.py LIBNVRTC PTXAS --check    compare with the committed ones
+
+An archive, all numbers little-endian: "SLKM", u32 version 1, u64 digest of what the compilers saw, u32 blocks, u32 members; of each block
+u32 offset, packed bytes, bytes, and u64 FNV-1a of the packed bytes; of each member u8 length of its name, the name, u8 architecture (0: PTX,
+with a NUL at its end), u32 block, offset in it, bytes; then the blocks, each an LZMA stream of the form with 13 bytes ahead.
 """
 import ctypes
+import lzma
 import pathlib
 import re
+import struct
+import subprocess
 import sys
+import tempfile
+import tomllib
 
 import uniform
 
 HERE = pathlib.Path(__file__).resolve().parent
-ELEMENTS = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4, "b8": 5}
-ADAPTIVE = ["f32", "f64"]
+NVRTC = "12.0.76"
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
+PTXAS = "12.9.86"
+# Members that are packed into one block: what is compiled for 8.6 and for 8.9 hardly differs.
+TOGETHER = [[0], [80], [86, 89], [90]]
+# Instructions are words of 16 bytes; PTX is text.
+CODE = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20, "lc": 0, "lp": 4, "pb": 4}
+TEXT = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20}
+
+INCLUDE = re.compile(r'^#include "([^"]+)"$', re.M)
+# A comment, a string, a name or number, a run of operators, another sign, the end of a line.
+TOKEN = re.compile(r'(//[^\n]*|/\*.*?\*/|\\\n|[ \t\r]+)|("(?:\\.|[^"\\])*"|[A-Za-z0-9_]+|[-+*/%&|^<>=!:.?~]+|[^\n])|\n', re.S)
 
 
 def source(main):
-    """A kernel source with every include put in its place once."""
+    """A kernel source with every include put in its place once; what lies outside this folder is for tests."""
     seen = set()
 
     def expand(path):
         path = path.resolve()
-        if path in seen:
+        if path in seen or HERE not in path.parents:
             return ""
         seen.add(path)
+        return INCLUDE.sub(lambda match: expand(path.parent / match[1]), path.read_text(encoding="utf-8"))
 
-        def included(match):
-            inner = path.parent / match[1]
-            return expand(inner) if inner.exists() else ""
-
-        return re.sub(r'^#include "([^"]+)"$', included, path.read_text(encoding="utf-8"), flags=re.M)
-
-    return expand(main).replace("#pragma once\n", "")
+    return expand(HERE / main).replace("#pragma once\n", "")
 
 
-def digest(folder):
-    """FNV-1a over the kernel sources of a folder, in the order of their names; tests/kernels.rs computes the same."""
+def tokens(text):
+    """A source without comments and spaces, a token on a line; the end of a directive is an empty one."""
+    out, directive, fresh = [], False, True
+    for match in TOKEN.finditer(text):
+        if token := match[2]:
+            directive = directive or (fresh and token == "#")
+            fresh = False
+            out.append(token)
+        elif not match[1]:
+            if directive:
+                out.append("")
+            directive, fresh = False, True
+    return "\n".join(out) + "\n"
+
+
+def fnv1a(data):
     h = 0xCBF29CE484222325
-    for f in sorted(folder.iterdir()):
-        if f.suffix in (".cu", ".cuh", ".h"):
-            for b in f.read_bytes():
-                h = (h ^ b) * 0x100000001B3 % 2**64
-    return f"{h:016x}"
+    for b in data:
+        h = (h ^ b) * 0x100000001B3 % 2**64
+    return h
 
 
-def compile_ptx(library, main, options):
+def digest(rows):
+    """Of what the compilers see of an archive's modules; tests/kernels.rs computes the same."""
+    marker = re.sub(r'""".*?"""|#[^\n]*', "", (HERE / "uniform.py").read_text(encoding="utf-8"), flags=re.S)
+    seen = "\n".join([NVRTC, *OPTIONS, PTXAS, *marker.split()]) + "\n"
+    for row in rows:
+        seen += "\n".join([row["name"], *row["defines"], *row["entries"]]) + "\n"
+    for main in sorted({row["source"] for row in rows}):
+        seen += tokens(source(main))
+    return fnv1a(seen.encode())
+
+
+def compile_ptx(library, main, defines):
     nvrtc = ctypes.CDLL(library)
     program = ctypes.c_void_p()
 
@@ -58,30 +94,102 @@ def compile_ptx(library, main, options):
         nvrtc.nvrtcGetProgramLog(program, text)
         return text.value.decode()
 
-    if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source(main).encode(), main.name.encode(), 0, None, None):
+    name = pathlib.PurePath(main).name
+    if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source(main).encode(), name.encode(), 0, None, None):
         sys.exit("NVRTC takes no program")
-    options = [*OPTIONS, *options]
+    options = [*OPTIONS, *(f"-D{define}" for define in defines)]
     if nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*[o.encode() for o in options])):
         sys.exit(log())
     n = ctypes.c_size_t()
     nvrtc.nvrtcGetPTXSize(program, ctypes.byref(n))
     ptx = ctypes.create_string_buffer(n.value)
     nvrtc.nvrtcGetPTX(program, ptx)
-    return f"// sources {digest(main.parent)}\n{uniform.mark(ptx.value.decode())}"
+    return uniform.mark(ptx.value.decode())
+
+
+def assemble(ptxas, ptx, arch):
+    """The cubin, and what ptxas tells of its kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, cubin = pathlib.Path(folder, "module.ptx"), pathlib.Path(folder, "module.cubin")
+        text.write_text(ptx, encoding="utf-8")
+        done = subprocess.run([ptxas, f"-arch=sm_{arch}", "-O3", "-v", text.name, "-o", cubin.name], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        return cubin.read_bytes(), done.stderr
+
+
+def resources(told):
+    """Registers and bytes spilled of each kernel, from what ptxas tells."""
+    kernels = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", told, re.S)
+    return [f"{name} {registers} registers" + f", {spilled} bytes spilled" * (spilled != "0") for name, spilled, registers in kernels]
+
+
+def members(library, ptxas, row):
+    """What an architecture has of a module; 0 is PTX."""
+    ptx = compile_ptx(library, row["source"], row["defines"])
+    there, asked = re.findall(r"\.visible \.entry (\w+)", ptx), [entry.split(" = ")[1] for entry in row["entries"]]
+    if sorted(there) != sorted(asked):
+        sys.exit(f"{row['name']} has kernels {there}, modules.toml names {asked}")
+    made = {0: ptx.encode() + b"\0"}
+    for arch in sorted(a for group in TOGETHER for a in group if a):
+        made[arch], told = assemble(ptxas, ptx, arch)
+        for line in resources(told):
+            print(f"    sm_{arch} {line}")
+    return made
+
+
+def pack(modules, seen):
+    """The archive of modules, name → architecture → bytes."""
+    blocks, directory, bodies = [], b"", b""
+    for name, made in modules.items():
+        for group in TOGETHER:
+            whole = b"".join(made[arch] for arch in group)
+            packed = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0] else TEXT])
+            at = 0
+            for arch in group:
+                directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, len(made[arch]))
+                at += len(made[arch])
+            blocks.append((packed, len(whole)))
+    count = sum(map(len, modules.values()))
+    head = b"SLKM" + struct.pack("<IQII", 1, seen, len(blocks), count)
+    at = len(head) + 20 * len(blocks) + len(directory)
+    for packed, size in blocks:
+        head += struct.pack("<IIIQ", at, len(packed), size, fnv1a(packed))
+        bodies += packed
+        at += len(packed)
+    return head + directory + bodies
+
+
+def unpack(archive):
+    """The digest, and name → architecture → bytes."""
+    seen, blocks, count = struct.unpack_from("<QII", archive, 8)
+    table = [struct.unpack_from("<III", archive, 24 + 20 * i) for i in range(blocks)]
+    wholes = [lzma.decompress(archive[at : at + n], format=lzma.FORMAT_ALONE) for at, n, _ in table]
+    at, modules = 24 + 20 * blocks, {}
+    for _ in range(count):
+        n = archive[at]
+        name, (arch, block, offset, size) = archive[at + 1 : at + 1 + n].decode(), struct.unpack_from("<BIII", archive, at + 1 + n)
+        modules.setdefault(name, {})[arch] = wholes[block][offset : offset + size]
+        at += 14 + n
+    return seen, modules
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    files = []
-    for name, element in ELEMENTS.items():
-        for part, suffix in enumerate(["", "-general", "-adaptive"] if name in ADAPTIVE else ["", "-general"]):
-            files.append((HERE / f"{name}{suffix}.ptx", HERE / "sleek.cu", [f"-DELEMENT={element}", f"-DPART={part}"]))
-    files.append((HERE / "h5d/boxes.ptx", HERE / "h5d/boxes.cu", []))
-    for target, main, options in files:
-        ptx = compile_ptx(sys.argv[1], main, options)
-        if "--check" not in sys.argv:
-            target.write_text(ptx, encoding="utf-8")
-        elif target.read_text(encoding="utf-8") != ptx:
-            sys.exit(f"{target.name} is not what the sources give")
-        print(f"{target.name}: {len(ptx)} bytes")
+    library, ptxas, check = sys.argv[1], sys.argv[2], "--check" in sys.argv
+    if PTXAS not in subprocess.run([ptxas, "--version"], capture_output=True, text=True).stdout:
+        sys.exit(f"{ptxas} is not ptxas {PTXAS}")
+    table = tomllib.loads((HERE / "modules.toml").read_text(encoding="utf-8"))["module"]
+    for folder in sorted({row["folder"] for row in table}):
+        rows, modules = [row for row in table if row["folder"] == folder], {}
+        for row in rows:
+            print(f"{folder} {row['name']}")
+            modules[row["name"]] = members(library, ptxas, row)
+        target, seen = HERE / folder / "kernels.bin", digest(rows)
+        # The members count: another liblzma may pack them in other bytes.
+        if not check:
+            target.write_bytes(pack(modules, seen))
+        elif unpack(target.read_bytes()) != (seen, modules):
+            sys.exit(f"{folder}/kernels.bin is not what the sources give")
+        print(f"{folder}/kernels.bin: {target.stat().st_size} bytes")

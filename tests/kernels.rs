@@ -1,19 +1,28 @@
-//! The committed files that are made from others: `kernels/format.h` from the format's constants, `kernels/*.ptx` from the kernels.
+//! The committed files that are made from others: `kernels/common/constants.h` from the format's constants, `kernels/*/kernels.bin` from the kernels.
 
+#![cfg(feature = "cuda")]
+
+#[path = "../kernels/modules.rs"]
+mod modules;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use modules::Row;
 
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::container::Kind as ChunkKind;
 use sleek::container::constants::*;
+use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::{Kind, Mode};
 
 fn kernels() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
 
-/// `kernels/format.h` as the constants of the crate make it.
+/// `kernels/common/constants.h` as the constants of the crate make it.
 fn format_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
     let numbers: [(&str, u64); 41] = [
@@ -71,37 +80,174 @@ fn format_h() -> String {
 
 #[test]
 fn format_h_is_fresh() {
-    let path = kernels().join("format.h");
+    let path = kernels().join("common/constants.h");
     if std::env::var_os("SLEEK_UPDATE").is_some() {
         std::fs::write(&path, format_h()).unwrap();
     }
     let committed = std::fs::read_to_string(path).unwrap();
-    assert!(committed == format_h(), "kernels/format.h is stale: SLEEK_UPDATE=1 cargo test --test kernels");
+    assert!(committed == format_h(), "kernels/common/constants.h is stale: SLEEK_UPDATE=1 cargo test --test kernels");
 }
 
-/// FNV-1a over the kernel sources; kernels/build.py writes it into the first line of what it makes.
-fn digest(folder: &str) -> String {
-    let is_source = |p: &PathBuf| matches!(p.extension().and_then(|x| x.to_str()), Some("cu" | "cuh" | "h"));
-    let mut sources: Vec<PathBuf> =
-        std::fs::read_dir(kernels().join(folder)).unwrap().map(|e| e.unwrap().path()).filter(is_source).collect();
-    sources.sort();
-    let bytes = sources.iter().flat_map(|p| std::fs::read(p).unwrap());
-    format!("{:016x}", bytes.fold(0xCBF2_9CE4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3)))
+/// A source with every include put in its place once; what lies outside the folder is for tests.
+fn source(path: &Path, seen: &mut BTreeSet<PathBuf>) -> String {
+    let path = path.canonicalize().unwrap();
+    if !path.starts_with(kernels().canonicalize().unwrap()) || !seen.insert(path.clone()) {
+        return String::new();
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut include = |line: &str| {
+        let name = line.strip_prefix("#include \"")?.strip_suffix("\"")?;
+        Some(source(&path.parent().unwrap().join(name), seen))
+    };
+    let expanded: Vec<String> = text.split('\n').map(|line| include(line).unwrap_or_else(|| line.into())).collect();
+    expanded.join("\n").replace("#pragma once\n", "")
+}
+
+/// The length of what `text` begins with, and whether it is a token: else it is space or a comment. As `TOKEN` of kernels/build.py.
+fn piece(text: &[u8]) -> (usize, bool) {
+    let run = |is: fn(&u8) -> bool| text.iter().position(|b| !is(b)).unwrap_or(text.len());
+    let up_to = |end: &[u8]| text.windows(end.len()).position(|w| w == end).unwrap_or(text.len());
+    match text {
+        [b'/', b'/', ..] => (up_to(b"\n"), false),
+        [b'/', b'*', ..] => (up_to(b"*/") + 2, false),
+        [b'\\', b'\n', ..] => (2, false),
+        [b' ' | b'\t' | b'\r', ..] => (run(|b| matches!(b, b' ' | b'\t' | b'\r')), false),
+        [b'\n', ..] => (1, false),
+        [b'"', ..] => {
+            let mut end = 1;
+            while text[end] != b'"' {
+                end += 1 + usize::from(text[end] == b'\\');
+            }
+            (end + 1, true)
+        }
+        [c, ..] if c.is_ascii_alphanumeric() || *c == b'_' => (run(|b| b.is_ascii_alphanumeric() || *b == b'_'), true),
+        [c, ..] if OPERATORS.contains(c) => (run(|b| OPERATORS.contains(b)), true),
+        _ => (1, true),
+    }
+}
+const OPERATORS: &[u8] = b"-+*/%&|^<>=!:.?~";
+
+/// A source without comments and spaces, a token on a line; the end of a directive is an empty one.
+fn tokens(text: &str) -> String {
+    let (mut out, mut directive, mut fresh, mut rest) = (String::new(), false, true, text.as_bytes());
+    while !rest.is_empty() {
+        let (length, is_token) = piece(rest);
+        let (head, tail) = rest.split_at(length);
+        if is_token {
+            directive |= fresh && head == b"#";
+            fresh = false;
+            out.push_str(std::str::from_utf8(head).unwrap());
+            out.push('\n');
+        } else if head == b"\n" {
+            if directive {
+                out.push('\n');
+            }
+            (directive, fresh) = (false, true);
+        }
+        rest = tail;
+    }
+    out
+}
+
+/// The values of a constant of kernels/build.py.
+fn built_with(name: &str) -> Vec<String> {
+    let script = std::fs::read_to_string(kernels().join("build.py")).unwrap();
+    let line =
+        script.lines().find_map(|l| l.strip_prefix(&format!("{name} = "))).unwrap_or_else(|| panic!("no {name}"));
+    line.split('"').skip(1).step_by(2).map(String::from).collect()
+}
+
+/// Of what the compilers see of an archive's modules; kernels/build.py writes the same into the archive.
+fn digest(rows: &[&Row]) -> u64 {
+    let script = std::fs::read_to_string(kernels().join("uniform.py")).unwrap();
+    let code: String = script.split("\"\"\"").step_by(2).collect();
+    let marker = code.lines().flat_map(|l| l.split('#').next().unwrap().split_whitespace().map(String::from));
+    let mut seen: Vec<String> =
+        ["NVRTC", "OPTIONS", "PTXAS"].iter().flat_map(|name| built_with(name)).chain(marker).collect();
+    for row in rows {
+        seen.push(row.name.clone());
+        seen.extend(row.defines.iter().cloned());
+        seen.extend(row.entries.iter().map(|(role, kernel)| format!("{role} = {kernel}")));
+    }
+    let mut text = seen.join("\n") + "\n";
+    for main in rows.iter().map(|row| &row.source).collect::<BTreeSet<_>>() {
+        text += &tokens(&source(&kernels().join(main), &mut BTreeSet::new()));
+    }
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3))
+}
+
+/// The rows of kernels/modules.toml, by folder.
+fn table() -> BTreeMap<String, Vec<Row>> {
+    let mut folders = BTreeMap::<String, Vec<Row>>::new();
+    for row in modules::read(&std::fs::read_to_string(kernels().join("modules.toml")).unwrap()) {
+        folders.entry(row.folder.clone()).or_default().push(row);
+    }
+    folders
 }
 
 #[test]
-fn ptx_is_fresh_and_for_every_driver_from_525_on() {
-    let files = |folder| std::fs::read_dir(kernels().join(folder)).unwrap().map(move |f| (folder, f.unwrap().path()));
-    for (folder, path) in files("").chain(files("h5d/")).filter(|(_, p)| p.extension().is_some_and(|e| e == "ptx")) {
-        let (head, name) = (format!("// sources {}\n", digest(folder)), path.display());
-        let ptx = std::fs::read_to_string(&path).unwrap();
-        assert!(ptx.starts_with(&head), "{name} is stale: make kernels");
-        assert!(ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");
-        // kernels/uniform.py was at work: some branches are taken together, and not all.
-        let branches: Vec<&str> = ptx.lines().filter(|l| l.starts_with("\t@%p") && l.contains(" bra")).collect();
-        let together = branches.iter().filter(|l| l.contains(" bra.uni")).count();
-        assert!(folder == "h5d/" || (together > 0 && together < branches.len()), "{name}: {together}");
-        // A contracted product and sum would change bytes, but for those that the sources ask for.
-        assert!(!ptx.lines().any(|l| l.contains("fma.rn.f32") && !l.ends_with("// exact")), "{name}");
+fn a_comment_changes_nothing_and_a_token_does() {
+    let text = "#define A 1 \\\n + 2 // one\nu32 f(u32 x) { /* two\nlines */ return x+A; } asm(\"mov; // uniform\");\n";
+    assert_eq!(
+        tokens(text),
+        tokens(&text.replace("// one", "   // another").replace("two", "three\n").replace("{ ", "{\n\n"))
+    );
+    assert_ne!(tokens(text), tokens(&text.replace("// uniform", "// other")));
+    assert_ne!(tokens(text), tokens(&text.replace("x+A", "x + +A")));
+    assert_ne!(tokens(text), tokens(&text.replace("// one", "\n")).replacen("\n\n", "\n", 1));
+}
+
+#[test]
+fn archives_are_fresh_and_hold_what_the_table_names() {
+    for (folder, rows) in table() {
+        let bytes = std::fs::read(kernels().join(&folder).join("kernels.bin")).unwrap();
+        assert!(bytes.len() < 2 << 20, "{folder}: {} bytes", bytes.len());
+        let archive = Archive::new(&bytes).unwrap();
+        assert_eq!(
+            archive.digest,
+            digest(&rows.iter().collect::<Vec<_>>()),
+            "{folder}/kernels.bin is stale: make kernels"
+        );
+        let mut wanted: Vec<(&str, u8)> =
+            rows.iter().flat_map(|r| [PTX, 80, 86, 89, 90].map(|arch| (r.name.as_str(), arch))).collect();
+        let mut there: Vec<(&str, u8)> = archive.members().map(|m| (m.name, m.arch)).collect();
+        wanted.sort_unstable();
+        there.sort_unstable();
+        assert_eq!(there, wanted);
+        for row in &rows {
+            for member in archive.members().filter(|m| m.name == row.name) {
+                let image = archive.unpack(&member).unwrap();
+                if member.arch == PTX {
+                    check_ptx(row, std::str::from_utf8(&image).unwrap());
+                } else {
+                    check_cubin(row, member.arch, &image);
+                }
+            }
+        }
+    }
+}
+
+/// For every driver from 525 on, and what ptxas is to make of it.
+fn check_ptx(row: &Row, ptx: &str) {
+    let name = &row.name;
+    assert!(ptx.ends_with('\0') && ptx.contains(".version 8.0\n.target sm_80\n"), "{name}");
+    for (_, kernel) in &row.entries {
+        assert!(ptx.contains(&format!(".visible .entry {kernel}(")), "{name} has no {kernel}");
+    }
+    // kernels/uniform.py was at work: some branches are taken together, and not all.
+    let branches: Vec<&str> = ptx.lines().filter(|l| l.starts_with("\t@%p") && l.contains(" bra")).collect();
+    let together = branches.iter().filter(|l| l.contains(" bra.uni")).count();
+    assert!(row.folder == "hyperslab" || (together > 0 && together < branches.len()), "{name}: {together}");
+    // A contracted product and sum would change bytes, but for those that the sources ask for.
+    assert!(!ptx.lines().any(|l| l.contains("fma.rn.f32") && !l.ends_with("// exact")), "{name}");
+}
+
+/// An ELF file for CUDA (machine 190) and the architecture, with the kernels in it.
+fn check_cubin(row: &Row, arch: u8, cubin: &[u8]) {
+    assert!(cubin.starts_with(b"\x7fELF") && cubin[18..20] == [190, 0], "{}", row.name);
+    assert_eq!(cubin[48], arch, "{}", row.name);
+    for (_, kernel) in &row.entries {
+        let section = format!(".text.{kernel}\0");
+        assert!(cubin.windows(section.len()).any(|w| w == section.as_bytes()), "{} has no {kernel}", row.name);
     }
 }

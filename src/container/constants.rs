@@ -1,4 +1,4 @@
-//! Every number of the container. The CUDA sources take theirs from here (`kernels/format.h` is generated).
+//! Every number of the container. The CUDA sources take theirs from here (`kernels/common/constants.h` is generated).
 
 /// First bytes of a stream. 0x89 and the control characters catch transfers in text mode.
 pub const MAGIC: [u8; 6] = [0x89, b'S', b'L', b'E', b'E', b'K'];

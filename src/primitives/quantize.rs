@@ -366,7 +366,7 @@ mod tests {
         agree::<F64>(DType::F64, f64::to_bits);
     }
 
-    /// The kernels never check a bin of 16 bits (kernels/pairs.cuh): every number with every step, and the least bound of each.
+    /// The kernels never check a bin of 16 bits (kernels/sleek/swar16.cuh): every number with every step, and the least bound of each.
     #[test]
     fn bins_of_16_bits_need_no_check() {
         let widen_bf16: fn(u16) -> f32 = |bits| f32::from_bits(u32::from(bits) << 16);

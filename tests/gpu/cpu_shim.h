@@ -27,11 +27,23 @@ static inline uint2 make_uint2(u32 x, u32 y) { return uint2{x, y}; }
 static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, z, w}; }
 
 #define DEV inline
-#define KERNEL static inline
+// Kernels enter themselves into a list, which the stand-in driver looks them up in. `turns`: any number of blocks does the work.
+#define SHIM_KERNEL(turns, name, Args, threads, ...)                                                                   \
+    static void name(const Args a);                                                                                    \
+    static const shim::Registered registered_##name({#name, threads, [](void* a) { name(*(const Args*)a); }, turns}); \
+    static void name(const Args a)
+#define KERNEL(...) SHIM_KERNEL(true, __VA_ARGS__, )
+#define GRID_KERNEL(...) SHIM_KERNEL(false, __VA_ARGS__, )
 #define SHARED static thread_local
-#define __launch_bounds__(...)
 
 namespace shim {
+struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; };
+inline std::vector<Kernel>& kernels() {
+    static std::vector<Kernel> all;
+    return all;
+}
+struct Registered { Registered(Kernel k) { kernels().push_back(k); } };
+
 struct Fiber {
 #if defined(__x86_64__)
     void* stack_pointer;

@@ -2,8 +2,7 @@
 // Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also counts what the library
 // must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
-#include "../../kernels/sleek.cu"
-#include "../../kernels/h5d/boxes.cu"
+#include "kernel_sources.h"    // those of kernels/modules.toml; shim.rs makes it
 #include <map>
 #include <mutex>
 
@@ -21,6 +20,8 @@ u32 copied;
 void* last_stream;
 
 u32 blocks_at_once = 4, fiber_seed = 0;
+bool refuses_cubins;
+int cubins;
 
 void* context_of(int device) { return (void*)(uintptr_t)(0x1000 + device); }
 int device_of(void* context) { return (int)(uintptr_t)context - 0x1000; }
@@ -56,30 +57,6 @@ Status copy(void* to, const void* from, size_t n) {
     memcpy(to, from, n);
     return SUCCESS;
 }
-
-// turns: its blocks take turns, so that any number of them does the work.
-struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; };
-#define ENTRY(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, false}
-#define TURNS(name, threads, Args) {#name, threads, [](void* a) { name(*(const Args*)a); }, true}
-#define OF_TYPE(t)                                                              \
-    TURNS(sleek_decompress_##t, DECODE_THREADS, DecompressArgs),                \
-    TURNS(sleek_compress_general_##t, COMPRESS_THREADS, CompressArgs)
-#define OF_FLOAT(t)                                                             \
-    OF_TYPE(t),                                                                 \
-    TURNS(sleek_compress_fast_##t, COMPRESS_THREADS, CompressArgs),             \
-    ENTRY(sleek_range_##t, RANGE_THREADS, CompressArgs)
-const Kernel kernels[] = {
-    OF_FLOAT(f32), OF_FLOAT(f64), OF_FLOAT(f16), OF_FLOAT(bf16), OF_TYPE(b8),
-    TURNS(sleek_compress_adaptive_f32, COMPRESS_THREADS, CompressArgs),
-    TURNS(sleek_compress_adaptive_f64, COMPRESS_THREADS, CompressArgs),
-    ENTRY(sleek_begin_compress, BEGIN_THREADS, CompressArgs),
-    ENTRY(sleek_list, LIST_THREADS, ListArgs),
-    TURNS(sleek_gather_1, BOX_THREADS, BoxArgs), TURNS(sleek_gather_2, BOX_THREADS, BoxArgs),
-    TURNS(sleek_gather_4, BOX_THREADS, BoxArgs), TURNS(sleek_gather_8, BOX_THREADS, BoxArgs),
-    TURNS(sleek_scatter_1, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_2, BOX_THREADS, BoxArgs),
-    TURNS(sleek_scatter_4, BOX_THREADS, BoxArgs), TURNS(sleek_scatter_8, BOX_THREADS, BoxArgs),
-    TURNS(sleek_pack, BOX_THREADS, PackArgs),
-};
 }
 
 extern "C" {
@@ -122,22 +99,29 @@ Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { return copy((vo
 Status cuMemcpyAsync(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
 Status cuMemsetD8Async(u64 p, unsigned char v, size_t n, void*) { memset((void*)p, v, n); return SUCCESS; }
 Status cuStreamSynchronize(void*) { synchronised++; return SUCCESS; }
-Status cuModuleLoadData(void** m, const void*) { *m = (void*)1; return SUCCESS; }
+// A cubin or PTX is looked at, but not run. As a driver that is too old for the code that it is given, one may refuse cubins.
+Status cuModuleLoadData(void** m, const void* image) {
+    const bool is_cubin = !memcmp(image, "\x7f" "ELF", 4);
+    if (is_cubin ? refuses_cubins : !strstr((const char*)image, ".target sm_80")) return 209;
+    cubins += is_cubin;
+    *m = (void*)1;
+    return SUCCESS;
+}
 Status cuModuleUnload(void*) { return SUCCESS; }
 Status cuModuleGetFunction(void** f, void*, const char* name) {
-    for (const Kernel& k : kernels)
+    for (const shim::Kernel& k : shim::kernels())
         if (!strcmp(k.name, name)) { *f = (void*)&k; return SUCCESS; }
     return NOT_FOUND;
 }
 Status cuFuncGetAttribute(int* v, int attribute, void* f) {
     if (attribute != 0) return INVALID_VALUE;    // maximal threads per block
-    *v = ((const Kernel*)f)->threads;
+    *v = ((const shim::Kernel*)f)->threads;
     return SUCCESS;
 }
 Status cuFuncSetAttribute(void*, int, int) { return SUCCESS; }
 Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) { *n = 2; return SUCCESS; }
 Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned, void* stream, void** args, void**) {
-    const Kernel& k = *(const Kernel*)f;
+    const shim::Kernel& k = *(const shim::Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx != k.threads) return INVALID_VALUE;
     launches++;
     last_stream = stream;
@@ -158,6 +142,8 @@ u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
     shim::launch(1, 1, 32, [&] { units = units_between_at_once(entries, begin, end, threadIdx.x); }, fiber_seed);
     return units;
 }
+void shim_refuse_cubins(u32 yes) { refuses_cubins = yes; }
+int shim_cubins() { return cubins; }    // loaded
 int shim_waits() { return synchronised; }
 int shim_copied() { return (int)copied; }    // bytes
 int shim_launches() { return launches; }

@@ -1,5 +1,9 @@
 //! The stand-in driver (driver.cpp), and memory of its devices.
 
+#[path = "../../kernels/modules.rs"]
+mod modules;
+
+use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,6 +29,12 @@ impl Shim {
         let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/gpu/driver.cpp");
         let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so.1");
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels");
+        let table = std::fs::read_to_string(kernels.join("modules.toml")).unwrap();
+        let sources: BTreeSet<PathBuf> = modules::read(&table).iter().map(|row| kernels.join(&row.source)).collect();
+        let includes: String = sources.iter().map(|s| format!("#include {s:?}\n")).collect();
+        let generated = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(generated.join("kernel_sources.h"), includes).unwrap();
         let built = Command::new(&compiler)
             .args([
                 "-std=c++17",
@@ -37,6 +47,8 @@ impl Shim {
                 "-o",
             ])
             .arg(&library)
+            .arg("-I")
+            .arg(&generated)
             .arg(&source)
             .output()
             .unwrap_or_else(|e| panic!("{compiler}: {e}"));

@@ -1,4 +1,4 @@
-//! Every number of SLEEK's chunks. The CUDA sources take theirs from here (`kernels/format.h` is generated).
+//! Every number of SLEEK's chunks. The CUDA sources take theirs from here (`kernels/common/constants.h` is generated).
 
 use crate::container::constants::{ALIGN, CHUNK_BYTES};
 

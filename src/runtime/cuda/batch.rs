@@ -11,6 +11,7 @@ use super::{
     Layout, async_ordinal, compressor, demand_kernels, enqueue_compress, enqueue_decompress, is_aligned, module,
 };
 use crate::codec;
+use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::ALIGN;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -66,7 +67,7 @@ pub unsafe fn compress_async(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract.
     unsafe {
-        let kernels = module::load(&session, params.dtype)?;
+        let kernels = module::load(&session, CODEC_SLEEK, params.dtype)?;
         let kernel = compressor(&session, &kernels, params, items.iter().all(|i| is_aligned(i.src)))?;
         let batch = list(&session, &kernels, items, kernel.seats(&chunks), outcomes, workspace)?;
         enqueue_compress(&session, params, batch, &largest, &kernels, kernel)
@@ -103,7 +104,7 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract.
     unsafe {
-        let kernels = module::load(&session, dtype)?;
+        let kernels = module::load(&session, CODEC_SLEEK, dtype)?;
         let batch = list(&session, &kernels, items, kernels.decompress.seats(&chunks), outcomes, workspace)?;
         enqueue_decompress(&session, dtype, batch, 0, &kernels)
     }

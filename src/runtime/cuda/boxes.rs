@@ -1,10 +1,10 @@
-//! The kernels of `kernels/h5d`: boxes of an array to and from chunks, and streams side by side.
+//! The kernels of `kernels/hyperslab`: boxes of an array to and from chunks, and streams side by side.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::driver::{Pinned, Session};
-use super::module::{Kernel, Outcome, open};
+use super::module::{Kernel, Outcome, open, shared};
 use crate::error::Result;
 
 /// Dimensions that the kernels take.
@@ -16,7 +16,7 @@ const WARPS: u64 = 8;
 /// Blocks that copy one stream.
 const PARTS: u32 = 8;
 
-/// `BoxArgs` of kernels/h5d/boxes.cu.
+/// `BoxArgs` of kernels/hyperslab/hyperslab.cu.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct BoxArgs {
@@ -62,7 +62,7 @@ impl BoxArgs {
     }
 }
 
-/// `PackArgs` of kernels/h5d/boxes.cu.
+/// `PackArgs` of kernels/hyperslab/hyperslab.cu.
 #[repr(C)]
 struct PackArgs {
     slots: *const u8,
@@ -102,11 +102,11 @@ impl Boxes {
         if let Some(boxes) = modules.get(&(session.context_id, element)) {
             return Ok(*boxes);
         }
-        let module = open(session, "boxes", include_str!("../../../kernels/h5d/boxes.ptx"))?;
+        let module = open(session, shared("hyperslab")?)?;
         let boxes = Boxes {
-            gather: module.kernel(&format!("sleek_gather_{element}"))?,
-            scatter: module.kernel(&format!("sleek_scatter_{element}"))?,
-            pack: module.kernel("sleek_pack")?,
+            gather: module.kernel(&format!("gather_{element}"))?,
+            scatter: module.kernel(&format!("scatter_{element}"))?,
+            pack: module.kernel("pack")?,
         };
         modules.insert((session.context_id, element), boxes);
         Ok(boxes)

@@ -3,6 +3,7 @@
 //! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream included, is
 //! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
+pub mod archive;
 pub mod batch;
 pub(crate) mod boxes;
 pub(crate) mod driver;
@@ -12,6 +13,7 @@ use std::ffi::c_void;
 
 use crate::bound;
 use crate::codec;
+use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::*;
 use crate::container::{Header, Layout};
 use crate::dtype::DType;
@@ -38,9 +40,9 @@ const AHEAD_BLOCKS: u64 = 128;
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
 pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     let session = Session::enter(ordinal, stream)?;
-    module::load(&session, dtype)?;
-    module::load_general(&session, dtype)?;
-    module::load_adaptive(&session, dtype).map(|_| ())
+    module::load(&session, CODEC_SLEEK, dtype)?;
+    module::load_general(&session, CODEC_SLEEK, dtype)?;
+    module::load_adaptive(&session, CODEC_SLEEK, dtype).map(|_| ())
 }
 
 /// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
@@ -73,11 +75,11 @@ fn mantissa_bits_to_drop(params: &Params) -> u32 {
 fn compressor(session: &Session, kernels: &Module, params: &Params, aligned: bool) -> Result<Kernel> {
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let special = match params.profile {
-        Profile::Adaptive if plain => module::load_adaptive(session, params.dtype)?,
+        Profile::Adaptive if plain => module::load_adaptive(session, CODEC_SLEEK, params.dtype)?,
         Profile::Fast if plain && params.dtype.is_float() => kernels.compress_fast,
         _ => None,
     };
-    special.map_or_else(|| module::load_general(session, params.dtype), Ok)
+    special.map_or_else(|| module::load_general(session, CODEC_SLEEK, params.dtype), Ok)
 }
 
 /// Enqueues compression by one of the kernels; `layout` is that of the largest array.
@@ -244,7 +246,7 @@ pub unsafe fn compress(
         let from = Operand::new(&session, src.cast_mut(), layout.raw_bytes as usize, true, 1)?;
         let to = Operand::new(&session, dst, room, false, ALIGN)?;
         let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
-        let kernels = module::load(&session, params.dtype)?;
+        let kernels = module::load(&session, CODEC_SLEEK, params.dtype)?;
         let kernel = compressor(&session, &kernels, params, is_aligned(from.pointer))?;
         let batch = alone(item, layout.chunks as u64, kernel, workspace.start(), None);
         enqueue_compress(&session, params, batch, &layout, &kernels, kernel)?;
@@ -298,7 +300,7 @@ pub unsafe fn decompress(
         let from = Operand::new(&session, src.cast_mut(), src_bytes, true, ALIGN)?;
         let to = Operand::new(&session, dst, bytes, false, 1)?;
         let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
-        let kernels = module::load(&session, layout.dtype)?;
+        let kernels = module::load(&session, CODEC_SLEEK, layout.dtype)?;
         let chunks = chunks_of_range(layout.dtype, count);
         let batch = alone(item, chunks, kernels.decompress, workspace.start(), None);
         enqueue_decompress(&session, layout.dtype, batch, first, &kernels)?;
@@ -446,7 +448,7 @@ pub unsafe fn compress_async(
     }
     let session = Session::enter(ordinal, stream)?;
     let item = Item::new(src, dst, layout.count, capacity as u64);
-    let kernels = module::load(&session, params.dtype)?;
+    let kernels = module::load(&session, CODEC_SLEEK, params.dtype)?;
     let kernel = compressor(&session, &kernels, params, is_aligned(src))?;
     let batch = alone(item, layout.chunks as u64, kernel, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
@@ -474,7 +476,7 @@ pub unsafe fn decompress_async(
     let session = Session::enter(ordinal, stream)?;
     let (first, count) = elements;
     let item = Item::new(src, dst, count, src_bytes as u64);
-    let kernels = module::load(&session, dtype)?;
+    let kernels = module::load(&session, CODEC_SLEEK, dtype)?;
     let batch = alone(item, chunks_of_range(dtype, count), kernels.decompress, workspace, Some(outcome.cast()));
     // SAFETY: the contract.
     unsafe { enqueue_decompress(&session, dtype, batch, first, &kernels) }

@@ -1,4 +1,4 @@
-//! The kernels: their arguments, and the loaded module of each context and element type.
+//! The kernels: their arguments, and the loaded modules of each context, by codec, element type and part.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUresult};
 
+use super::archive::{self, Archive, PTX};
 use super::driver::{Session, check, describe};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
-/// `Control` of kernels/stream.cuh.
+/// `Control` of kernels/common/container.cuh.
 #[repr(C)]
 pub struct Control {
     _ticket_seat_end_disagreement_sum: [u64; 5],
@@ -19,7 +20,7 @@ pub struct Control {
     _closed_status: [u32; 2],
 }
 
-/// `Result` of kernels/stream.cuh.
+/// `Result` of kernels/common/container.cuh.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Outcome {
@@ -30,20 +31,20 @@ pub struct Outcome {
     _zero: u32,
 }
 
-/// `Plan` of kernels/plan.cuh, which only kernels read.
+/// `Plan` of kernels/common/plan.cuh, which only kernels read.
 #[repr(C)]
 pub struct Plan {
     _opaque: [u64; 11],
 }
 
-/// `Slot` of kernels/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
+/// `Slot` of kernels/common/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
 #[repr(C)]
 pub struct Slot {
     _control: Control,
     _plan: Plan,
 }
 
-/// `Item` of kernels/batch.cuh: an array to be compressed, or a stream to be restored.
+/// `Item` of kernels/common/batch.cuh: an array to be compressed, or a stream to be restored.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Item {
@@ -73,7 +74,7 @@ impl Item {
 /// Items that travel in the arguments of one launch.
 pub const LISTED: usize = 96;
 
-/// `ListArgs` of kernels/batch.cuh.
+/// `ListArgs` of kernels/common/batch.cuh.
 #[repr(C)]
 pub struct ListArgs {
     pub table: *mut Item,
@@ -81,7 +82,7 @@ pub struct ListArgs {
     pub items: [Item; LISTED],
 }
 
-/// `Batch` of kernels/plan.cuh.
+/// `Batch` of kernels/common/plan.cuh.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Batch {
@@ -96,7 +97,7 @@ pub struct Batch {
     pub zero: u32,
 }
 
-/// `CompressArgs` of kernels/plan.cuh.
+/// `CompressArgs` of kernels/common/plan.cuh.
 #[repr(C)]
 pub struct CompressArgs {
     pub batch: Batch,
@@ -113,7 +114,7 @@ pub struct CompressArgs {
     pub drop: u32,
 }
 
-/// `DecompressArgs` of kernels/plan.cuh.
+/// `DecompressArgs` of kernels/common/plan.cuh.
 #[repr(C)]
 pub struct DecompressArgs {
     pub batch: Batch,
@@ -188,7 +189,7 @@ impl Kernel {
     }
 }
 
-/// The kernels of an element type in a context.
+/// The kernels of a codec for an element type in a context.
 #[derive(Clone, Copy)]
 pub struct Module {
     pub decompress: Kernel,
@@ -199,119 +200,166 @@ pub struct Module {
     pub range: Option<Kernel>,
 }
 
-/// Kernels by width and kind: integers go with the float of their width. The long encoders are by themselves: the driver takes its time to compile them, and most
-/// programs need one of them at most.
-struct Source {
+/// A row of `kernels/modules.toml`, and the archive that has the module.
+pub struct Row {
+    folder: &'static str,
+    codec: u8,
     name: &'static str,
-    ptx: &'static str,
-    general: &'static str,
-    adaptive: Option<&'static str>,
+    dtypes: &'static [&'static str],
+    part: &'static str,
+    /// Role and kernel.
+    entries: &'static [(&'static str, &'static str)],
+    archive: &'static [u8],
 }
 
-macro_rules! ptx {
-    ($name:literal) => {
-        include_str!(concat!("../../../kernels/", $name, ".ptx"))
-    };
+// MODULES, every row, and the archives, as the build script read them.
+include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// The module of a codec that has `part` of its kernels for an element type, if the codec has such a part.
+fn find(codec: u8, dtype: DType, part: &str) -> Option<&'static Row> {
+    MODULES.iter().find(|row| row.codec == codec && row.part == part && row.dtypes.contains(&dtype.name()))
 }
 
-fn source(dtype: DType) -> Source {
-    let of = |name, ptx, general, adaptive| Source { name, ptx, general, adaptive };
-    match dtype {
-        DType::F32 | DType::I32 | DType::U32 => of("f32", ptx!("f32"), ptx!("f32-general"), Some(ptx!("f32-adaptive"))),
-        DType::F64 | DType::I64 | DType::U64 => of("f64", ptx!("f64"), ptx!("f64-general"), Some(ptx!("f64-adaptive"))),
-        DType::F16 | DType::I16 | DType::U16 => of("f16", ptx!("f16"), ptx!("f16-general"), None),
-        DType::BF16 => of("bf16", ptx!("bf16"), ptx!("bf16-general"), None),
-        DType::I8 | DType::U8 => of("b8", ptx!("b8"), ptx!("b8-general"), None),
+/// The same, which the codec must have.
+fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static Row> {
+    match find(codec, dtype, part) {
+        Some(row) => Ok(row),
+        None => fail!(
+            UnsupportedFormat,
+            "codec {codec} has no {part} kernels for {}; the CPU may know it (device cpu)",
+            dtype.name()
+        ),
     }
 }
 
-/// What was loaded, for each context and element type.
-type Loaded<T> = Mutex<Option<HashMap<(u64, &'static str), T>>>;
+/// The module of this name that belongs to no codec.
+pub fn shared(name: &str) -> Result<&'static Row> {
+    match MODULES.iter().find(|row| row.codec == 0 && row.name == name) {
+        Some(row) => Ok(row),
+        None => fail!(Internal, "there is no module {name} of kernels"),
+    }
+}
 
-/// What `loaded` has for the session's context and `name`; made at the first call.
+/// What was loaded, for each context and module.
+type Loaded<T> = Mutex<Option<HashMap<(u64, &'static str, &'static str), T>>>;
+
+/// What `loaded` has for the session's context and a module; made at the first call.
 fn once<T: Copy>(
     loaded: &Loaded<T>,
     session: &Session,
-    name: &'static str,
-    make: impl FnOnce() -> Result<T>,
+    row: &'static Row,
+    make: impl FnOnce(Opened) -> Result<T>,
 ) -> Result<T> {
+    let key = (session.context_id, row.folder, row.name);
     let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
     let all = loaded.get_or_insert_default();
-    if let Some(found) = all.get(&(session.context_id, name)) {
+    if let Some(found) = all.get(&key) {
         return Ok(*found);
     }
-    let made = make()?;
-    all.insert((session.context_id, name), made);
+    let made = make(open(session, row)?)?;
+    all.insert(key, made);
     Ok(made)
 }
 
-/// The kernels for `dtype` in the session's context; loaded at the first call, which takes seconds where the driver has not compiled them
-/// before.
-pub fn load(session: &Session, dtype: DType) -> Result<Module> {
+/// A codec's kernels for `dtype` in the session's context; loaded at the first call.
+pub fn load(session: &Session, codec: u8, dtype: DType) -> Result<Module> {
     static LOADED: Loaded<Module> = Mutex::new(None);
-    let Source { name, ptx, .. } = source(dtype);
-    once(&LOADED, session, name, || {
-        let opened = open(session, name, ptx)?;
-        let typed = |base: &str| format!("sleek_{base}_{name}");
-        let float = name != "b8";
+    once(&LOADED, session, need(codec, dtype, "base")?, |opened| {
+        let optional = |role, blocks| match opened.has(role) {
+            true => opened.kernel_at_most(role, blocks).map(Some),
+            false => Ok(None),
+        };
         Ok(Module {
-            decompress: opened.kernel(&typed("decompress"))?,
-            begin_compress: opened.kernel("sleek_begin_compress")?,
-            list: opened.kernel("sleek_list")?,
-            compress_fast: if float {
-                Some(opened.kernel_at_most(&typed("compress_fast"), FAST_BLOCKS)?)
-            } else {
-                None
-            },
-            range: if float { Some(opened.kernel(&typed("range"))?) } else { None },
+            decompress: opened.kernel("decompress")?,
+            begin_compress: opened.kernel("begin_compress")?,
+            list: opened.kernel("list")?,
+            compress_fast: optional("compress_fast", FAST_BLOCKS)?,
+            range: optional("range", u32::MAX)?,
         })
     })
 }
 
 /// The encoder for everything, in the same way.
-pub fn load_general(session: &Session, dtype: DType) -> Result<Kernel> {
-    static LOADED: Loaded<Kernel> = Mutex::new(None);
-    let Source { name, general, .. } = source(dtype);
-    once(&LOADED, session, name, || open(session, name, general)?.kernel(&format!("sleek_compress_general_{name}")))
+pub fn load_general(session: &Session, codec: u8, dtype: DType) -> Result<Kernel> {
+    load_encoder(session, need(codec, dtype, "general")?)
 }
 
 /// The adaptive encoder of a type that has one of its own.
-pub fn load_adaptive(session: &Session, dtype: DType) -> Result<Option<Kernel>> {
+pub fn load_adaptive(session: &Session, codec: u8, dtype: DType) -> Result<Option<Kernel>> {
+    find(codec, dtype, "adaptive").map(|row| load_encoder(session, row)).transpose()
+}
+
+/// The kernel of a module that has a long encoder alone.
+fn load_encoder(session: &Session, row: &'static Row) -> Result<Kernel> {
     static LOADED: Loaded<Kernel> = Mutex::new(None);
-    let Source { name, adaptive: Some(ptx), .. } = source(dtype) else { return Ok(None) };
-    once(&LOADED, session, name, || open(session, name, ptx)?.kernel(&format!("sleek_compress_adaptive_{name}")))
-        .map(Some)
+    once(&LOADED, session, row, |opened| opened.kernel("compress"))
 }
 
 /// A module that was loaded into a context. It stays loaded as long as the context.
 pub struct Opened {
     handle: sys::CUmodule,
     ordinal: i32,
+    row: &'static Row,
 }
 
-/// Loads the kernels that are called `name`.
-pub fn open(session: &Session, name: &str, ptx: &str) -> Result<Opened> {
+/// Loads a module: code for the device where the archive has it, else PTX, which the driver compiles in its own time.
+pub fn open(session: &Session, row: &'static Row) -> Result<Opened> {
     let (device, major, minor) = describe(session.ordinal)?;
     if major < 8 {
         return fail!(Device, "{device} has compute capability {major}.{minor}; 8.0 or newer is needed");
     }
-    let Ok(text) = CString::new(ptx) else { return fail!(Internal, "the kernels of {name} hold a NUL byte") };
+    let archive = Archive::new(row.archive)?;
+    let members = || archive.members().filter(|m| m.name == row.name);
+    let image = |arch| match members().find(|m| m.arch == arch) {
+        Some(member) => archive.unpack(&member),
+        None => fail!(Internal, "the archive of {} has no module {} for {major}.{minor}", row.folder, row.name),
+    };
+    let arch = archive::best(members().map(|m| m.arch), (major, minor));
+    let mut loaded = load_image(&image(arch)?);
+    // A driver that does not take this code may still compile the PTX.
+    if arch != PTX && matches!(loaded, Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_IMAGE))
+    {
+        loaded = load_image(&image(PTX)?);
+    }
+    match loaded {
+        Ok(handle) => Ok(Opened { handle, ordinal: session.ordinal, row }),
+        Err(code) => {
+            let of = if arch == PTX { String::from("PTX") } else { format!("code for {}.{}", arch / 10, arch % 10) };
+            let doing =
+                format!("loading {of} of the {} kernels {} on {device} ({major}.{minor})", row.folder, row.name);
+            check(code, &doing)?;
+            fail!(Internal, "{doing}: the driver gave no reason")
+        }
+    }
+}
+
+/// Loads a cubin, or PTX that ends with a NUL, into the current context.
+fn load_image(image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
     let mut handle = ptr::null_mut();
-    // SAFETY: a NUL-terminated PTX text and a live local.
-    let done = unsafe { sys::cuModuleLoadData(&mut handle, text.as_ptr().cast()) };
-    check(done, &format!("loading the kernels of {name} on {device}"))?;
-    Ok(Opened { handle, ordinal: session.ordinal })
+    // SAFETY: a whole image, as the build made it, that the driver copies; and a live local.
+    match unsafe { sys::cuModuleLoadData(&mut handle, image.as_ptr().cast()) } {
+        CUresult::CUDA_SUCCESS => Ok(handle),
+        code => Err(code),
+    }
 }
 
 impl Opened {
-    /// The kernel of this name.
-    pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        self.kernel_at_most(name, u32::MAX)
+    /// Whether the module has a kernel for this role.
+    fn has(&self, role: &str) -> bool {
+        self.row.entries.iter().any(|(r, _)| *r == role)
     }
 
-    /// The kernel of this name, with so many blocks on a multiprocessor at most where it works on one array.
-    pub fn kernel_at_most(&self, name: &str, blocks: u32) -> Result<Kernel> {
-        let Ok(text) = CString::new(name) else { return fail!(Internal, "kernel name {name}") };
+    /// The kernel for this role.
+    pub fn kernel(&self, role: &str) -> Result<Kernel> {
+        self.kernel_at_most(role, u32::MAX)
+    }
+
+    /// The kernel for this role, with so many blocks on a multiprocessor at most where it works on one array.
+    fn kernel_at_most(&self, role: &str, blocks: u32) -> Result<Kernel> {
+        let Some((_, name)) = self.row.entries.iter().find(|(r, _)| *r == role) else {
+            return fail!(Internal, "the {} kernels {} have none for {role}", self.row.folder, self.row.name);
+        };
+        let Ok(text) = CString::new(*name) else { return fail!(Internal, "kernel name {name}") };
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded; a live local.
         let done = unsafe { sys::cuModuleGetFunction(&mut function, self.handle, text.as_ptr()) };

@@ -2,11 +2,11 @@
 // body to shared memory with its checksum on the way, then each warp decodes subchunks in registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used;
 // checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
 #pragma once
-#include "bitpack.cuh"
+#include "../common/bitpack.cuh"
 #include "modes.cuh"
-#include "pairs.cuh"
-#include "plan.cuh"
-#include "quantizer.cuh"
+#include "swar16.cuh"
+#include "../common/plan.cuh"
+#include "../common/quantizer.cuh"
 
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)

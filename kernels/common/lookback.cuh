@@ -3,7 +3,7 @@
 // nearest chunk whose place is known.
 #pragma once
 #include "platform.cuh"
-#include "format.h"
+#include "constants.h"
 
 DEV u32 at_least_0(i32 x) { return x > 0 ? x : 0; }
 

@@ -5,7 +5,7 @@
 
 #define LOOSE (1ull << 40)    // above the number of any chunk
 
-// Of an array, shared by the blocks of a launch; all zero before decompression. src/cuda/module.rs has the same layout.
+// Of an array, shared by the blocks of a launch; all zero before decompression. src/runtime/cuda/module.rs has the same layout.
 struct Control {
     u64 ticket;          // compress: chunks handed out, and LOOSE times warps whose bins were too far apart for words of 16 bits; decompress: beside those that blocks begin with
     u64 seat;            // compress, first array of a batch only: seats handed out

@@ -1,7 +1,7 @@
 // What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header around it.
 #pragma once
+#include "container.cuh"
 #include "element.cuh"
-#include "stream.cuh"
 
 struct Plan {
     u64 count, raw_bytes, chunks, groups, entries_at, bodies_at;

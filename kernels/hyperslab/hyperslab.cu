@@ -1,5 +1,5 @@
 // Boxes of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side by side.
-#include "../platform.cuh"
+#include "../common/platform.cuh"
 
 #define MAX_DIMS 8
 #define BOX_THREADS 256
@@ -99,10 +99,10 @@ DEV void pack_streams(const PackArgs& a) {
 }
 
 #define BOXES(bytes, W) \
-    KERNEL void __launch_bounds__(BOX_THREADS) sleek_gather_##bytes(const BoxArgs a) { move_boxes<W, true>(a); } \
-    KERNEL void __launch_bounds__(BOX_THREADS) sleek_scatter_##bytes(const BoxArgs a) { move_boxes<W, false>(a); }
+    KERNEL(sleek_gather_##bytes, BoxArgs, BOX_THREADS) { move_boxes<W, true>(a); } \
+    KERNEL(sleek_scatter_##bytes, BoxArgs, BOX_THREADS) { move_boxes<W, false>(a); }
 BOXES(1, u8)
 BOXES(2, u16)
 BOXES(4, u32)
 BOXES(8, u64)
-KERNEL void __launch_bounds__(BOX_THREADS) sleek_pack(const PackArgs a) { pack_streams(a); }
+KERNEL(sleek_pack, PackArgs, BOX_THREADS) { pack_streams(a); }

@@ -1,7 +1,7 @@
 // What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is defined.
 #pragma once
 #ifdef SLEEK_CPU
-#include "../tests/gpu/cpu_shim.h"
+#include "../../tests/gpu/cpu_shim.h"
 #else
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -10,7 +10,10 @@ typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
 #define DEV __device__ __forceinline__
-#define KERNEL extern "C" __global__
+// A kernel of one argument struct, with the bounds of its launch: threads of a block, from which the host knows them, and blocks on a multiprocessor.
+#define KERNEL(name, Args, ...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const Args a)
+// The same where the work is divided by the number of blocks; blocks of the others take turns, so that any number of them does it all.
+#define GRID_KERNEL KERNEL
 #define SHARED __shared__
 #define YIELD()
 // A tenth of a microsecond: who asks at once again for what is not there yet holds up those who write it.

@@ -1,6 +1,6 @@
 // The integers of a warp's subchunks on its stage, and the least and the largest of each: words as they are, or the bins of elements.
 #pragma once
-#include "tight.cuh"
+#include "encode_narrow16.cuh"
 
 // What words become whose bins take no more than half of them.
 template <class T> struct Half { typedef T Type; };

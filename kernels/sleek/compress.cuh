@@ -1,11 +1,11 @@
-// Array → stream. Blocks take chunks by ticket; general.cuh and fast.cuh encode them in shared memory. A chunk's size is published
+// Array → stream. Blocks take chunks by ticket; encode_generic.cuh and encode_fast.cuh encode them in shared memory. A chunk's size is published
 // as soon as it is known, and its body goes to its place when the sizes of all chunks before it are.
 #pragma once
-#include "bitpack.cuh"
-#include "checksum.cuh"
-#include "lookahead.cuh"
-#include "plan.cuh"
-#include "quantizer.cuh"
+#include "../common/bitpack.cuh"
+#include "../common/checksum.cuh"
+#include "../common/lookback.cuh"
+#include "../common/plan.cuh"
+#include "../common/quantizer.cuh"
 
 #define COMPRESS_THREADS 128
 #define COMPRESS_WARPS (COMPRESS_THREADS / 32)

@@ -7,8 +7,8 @@
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
-#include "integers.cuh"
 #include "layout.cuh"
+#include "quantize_tile.cuh"
 
 // What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for most need not know what others say.
 struct Vote {
@@ -290,7 +290,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         shared.told.first[warp] = first;
     }
 
-    // What words a warp's integers and codes are: as they are, of half the bits, or, where bins are close together, of 16 (tight.cuh).
+    // What words a warp's integers and codes are: as they are, of half the bits, or, where bins are close together, of 16 (encode_narrow16.cuh).
     enum { WHOLE, SMALL, TIGHT };
     template <class W> struct Words { typedef W Type; };
     // What `f` does with the words of this size; the compiler sees only those that there may be.

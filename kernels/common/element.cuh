@@ -1,7 +1,7 @@
 // Element types: how a lane's 16 bytes split into words, and the exponent map (docs/format.md §3.3).
 #pragma once
 #include "platform.cuh"
-#include "format.h"
+#include "constants.h"
 
 // BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
 struct F32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };

@@ -3,7 +3,7 @@
 #pragma once
 #include "platform.cuh"
 
-// One array; src/cuda/module.rs has the same layout.
+// One array; src/runtime/cuda/module.rs has the same layout.
 struct Item {
     const u8* src;
     u8* dst;

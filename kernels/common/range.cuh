@@ -6,7 +6,7 @@
 #include "quantizer.cuh"
 
 #define RANGE_THREADS 256
-#define RANGE_LOADS 4    // of a thread at once; a block's together are a piece, as src/cuda/mod.rs counts them
+#define RANGE_LOADS 4    // of a thread at once; a block's together are a piece, as src/runtime/cuda/mod.rs counts them
 
 // Extremes of what a thread met, as floats.
 template <class T, bool FILL> struct Extremes {

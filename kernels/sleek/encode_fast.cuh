@@ -4,7 +4,7 @@
 // it goes, which by then is known; the one before that goes there, while the first is still coming in. Hardly ever does a block wait for others.
 #pragma once
 #include "compress.cuh"
-#include "pairs.cuh"
+#include "swar16.cuh"
 
 // What a block shares.
 template <class T> struct Bench {

@@ -1,7 +1,7 @@
 // The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a quarter of a chunk. What concerns all values of a
 // subchunk is done by the warp for one subchunk after the other; what then is left to decide, by the lanes for all of them at once.
 #pragma once
-#include "pairs.cuh"
+#include "swar16.cuh"
 
 #define SUBCHUNK_VALUES(T) (32 * T::VALUES)
 #define BYTES_A_BIT(T) (4 * T::VALUES)    // bytes that a subchunk takes for each bit of its width

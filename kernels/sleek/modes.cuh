@@ -1,6 +1,6 @@
 // The modes of a subchunk, docs/format.md §3.2: words to codes and back.
 #pragma once
-#include "element.cuh"
+#include "../common/element.cuh"
 
 // Words to their differences to the words before; `before` is the one before them, and becomes the last of them.
 template <class T> DEV void differences(typename T::Word (&x)[T::VALUES], typename T::Word& before) {

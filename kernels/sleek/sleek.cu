@@ -1,9 +1,9 @@
 // Every kernel of the library. `kernels/build.py` makes PTX files for each element type of it, one of them for each of the long encoders, so that a
 // program pays for compiling only what it uses.
 #include "decompress.cuh"
-#include "fast.cuh"
-#include "general.cuh"
-#include "range.cuh"
+#include "encode_fast.cuh"
+#include "encode_generic.cuh"
+#include "../common/range.cuh"
 
 // The host reads the block size of a kernel from its launch bounds.
 #define BEGIN_THREADS 256
@@ -12,26 +12,26 @@
 // PART: 1 for the encoder for everything alone, 2 for the adaptive one, 0 for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
-    KERNEL void __launch_bounds__(DECODE_THREADS, 9) sleek_decompress_##name(const DecompressArgs a) { decompress<type>(a); }
+    KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
 #define FLOAT_KERNELS(name, type) \
     KERNELS(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_fast_##name(const CompressArgs a) { compress_fast<type>(a); } \
-    KERNEL void __launch_bounds__(RANGE_THREADS) sleek_range_##name(const CompressArgs a) { measure_range<type>(a); }
-KERNEL void __launch_bounds__(BEGIN_THREADS) sleek_begin_compress(const CompressArgs a) { begin_compress(a); }
-KERNEL void __launch_bounds__(LIST_THREADS) sleek_list(const ListArgs a) { list_items(a); }
+    KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \
+    GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range<type>(a); }
+GRID_KERNEL(sleek_begin_compress, CompressArgs, BEGIN_THREADS) { begin_compress(a); }
+GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #else
 #define KERNELS(name, type)
 #define FLOAT_KERNELS(name, type)
 #endif
 #if !defined(PART) || PART == 1
 #define GENERAL_KERNEL(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_general_##name(const CompressArgs a) { compress_arrays<type, false>(a); }
+    KERNEL(sleek_compress_general_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_arrays<type, false>(a); }
 #else
 #define GENERAL_KERNEL(name, type)
 #endif
 #if !defined(PART) || PART == 2
 #define ADAPTIVE_KERNEL(name, type) \
-    KERNEL void __launch_bounds__(COMPRESS_THREADS, 6) sleek_compress_adaptive_##name(const CompressArgs a) { compress_arrays<type, true>(a); }
+    KERNEL(sleek_compress_adaptive_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_arrays<type, true>(a); }
 #else
 #define ADAPTIVE_KERNEL(name, type)
 #endif

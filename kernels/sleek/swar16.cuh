@@ -1,8 +1,8 @@
 // Two 16-bit words in a register, the first in its lower half: what F16 and BF16 do to both at once. No half lets a carry into the other.
 #pragma once
-#include "bitpack.cuh"
+#include "../common/bitpack.cuh"
 #include "modes.cuh"
-#include "quantizer.cuh"
+#include "../common/quantizer.cuh"
 
 #define LOWEST 0x00010001u    // of each half: the lowest bit
 #define HIGHEST 0x80008000u   // and the highest

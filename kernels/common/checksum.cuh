@@ -1,7 +1,7 @@
 // The stream's checksums, docs/format.md §6.
 #pragma once
 #include "platform.cuh"
-#include "format.h"
+#include "constants.h"
 
 DEV u64 mix(u64 x) {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
