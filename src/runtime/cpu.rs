@@ -5,6 +5,7 @@ mod parallel;
 mod pieces;
 mod serial;
 
+pub use chunk::raw;
 use chunk::{ChunkDecoder, ChunkEncoder};
 
 use std::ops::Range;

@@ -39,6 +39,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     let mut parts = Parts::new();
     let content = check::<E, S, P>(p, plan, kind, body, out.len(), &mut spare.body, &mut parts)?;
     let parts = &parts;
+    let of_bits = plan.of_bits();
+    let plan = if parts.header.exact { &of_bits } else { plan };
     // Subchunks are always whole: a chunk that ends within one is decoded apart.
     let mut apart = None;
     let subchunks = if out.len().is_multiple_of(SUBCHUNK_BYTES) {

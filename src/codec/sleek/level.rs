@@ -1,7 +1,7 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
 use super::decode::Spare;
-use super::encode::Buffers;
+use super::encode::{Buffers, Verdict};
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
@@ -53,7 +53,7 @@ macro_rules! compiled_for {
                 data: Data,
                 stores: StreamingStores,
                 out: &mut [u8],
-            ) -> (Kind, usize) {
+            ) -> (Kind, usize, Verdict) {
                 encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
@@ -94,7 +94,7 @@ pub fn encode(
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
-) -> (Kind, usize) {
+) -> (Kind, usize, Verdict) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
         // SAFETY: the processor has what `compiled_for` enables, as the token says.
