@@ -40,12 +40,12 @@ pub trait ChunkCodec: Sync {
     fn encoder(&self) -> Result<Self::Encoder>;
     /// A thread's decoder.
     fn decoder(&self) -> Self::Decoder;
-    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has the lines of `stores` leave meanwhile: what it leaves of them goes when they are dropped; returns its kind and
-    /// the bytes of its body.
+    /// Encodes a chunk into `out` (at least `CHUNK_BYTES + SLACK` bytes), and has the lines of `stores` leave
+    /// meanwhile: those that are left go when the queue is dropped. Returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
-    /// written as `primitives::stream` does.
+    /// Decodes a verified body into `out`, the bytes of the chunk, and has what lies `ahead` fetched meanwhile. With
+    /// `past_caches` they are written as `primitives::stream` does.
     fn decode(
         &self,
         decoder: &mut Self::Decoder,
@@ -257,8 +257,8 @@ impl<'a, C: ChunkCodec> Restoration<'a, C> {
         let Some(mut g) = self.take_group() else { return Ok(()) };
         verify(self.index, g)?;
         loop {
-            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from memory each is summed
-            // soon, since by the end of the group many would have left the cache again.
+            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from
+            // memory each is summed soon, since by the end of the group many would have left the cache again.
             let then = self.take_group();
             let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
             let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));

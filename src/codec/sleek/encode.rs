@@ -40,7 +40,8 @@ struct Scratch {
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;
-/// Bits of small integers. A second difference can be four times as large, and its code second_difference that: 16 bits.
+/// Bits of small integers. A second difference can be four times as large, and its code second_difference that: 16
+/// bits.
 const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
@@ -108,8 +109,8 @@ impl<W: Word> Domain<W> {
     }
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by `stores`; returns the kind and size
-/// of the body.
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
+/// `stores`; returns the kind and size of the body.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
@@ -206,8 +207,9 @@ fn raw<W: Word>(plan: &Plan, src: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before them, which a window of the first
-/// subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer past the caches.
+/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before
+/// them, which a window of the first subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer
+/// past the caches.
 #[inline(never)]
 fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>) -> Option<&'a Words<E::Word, S>> {
     let as_they_are = plan.quantizer.is_none() && plan.keep_bits.is_none() && !plan.big_endian;
@@ -251,7 +253,8 @@ fn to_integers<E: Element, const S: usize>(
     Domain::lossless::<E>(shift)
 }
 
-/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
+/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
+/// enough to it.
 #[inline(always)]
 fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     p: P,
@@ -397,7 +400,8 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     Some(tail.write(domain, padded, &exceptions, out))
 }
 
-/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
+/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one
+/// behind the other.
 struct Exceptions<'a, const S: usize> {
     /// Which mask bytes are not 0.
     flags: [[u8; 4]; SUBCHUNKS],
@@ -476,7 +480,8 @@ impl<W: Word> Tail<W> {
         }
     }
 
-    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
+    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is
+    /// written.
     #[inline(always)]
     fn write<const S: usize>(
         mut self,
@@ -535,7 +540,8 @@ impl<W: Word> Tail<W> {
         &place[..4 * width as usize]
     }
 
-    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of the offsets.
+    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of
+    /// the offsets.
     #[inline(always)]
     fn rebase(&mut self) -> (W, u32) {
         let mut least = !W::ZERO;

@@ -37,8 +37,8 @@ macro_rules! by_dtype {
     }};
 }
 
-/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the compiler
-/// may use the level's instructions.
+/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
+/// compiler may use the level's instructions.
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled_for {
     ($name:ident, $features:literal) => {

@@ -1,5 +1,5 @@
-//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values into
-//! small integers, and pack each 512-byte subchunk with the fewest bits.
+//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values
+//! into small integers, and pack each 512-byte subchunk with the fewest bits.
 
 mod choose;
 pub mod constants;

@@ -26,7 +26,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its length.
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its
+    /// length.
     pub fn for_encoding(params: &Params, layout: Layout, src: &[u8]) -> (Plan, Header) {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
