@@ -1,4 +1,5 @@
-//! The committed files that are made from others: `kernels/common/constants.h` from the format's constants, `kernels/*/kernels.bin` from the kernels.
+//! The committed files that are made from others: `kernels/common/constants.h` from the format's constants,
+//! `kernels/*/kernels.bin` from the kernels.
 
 #![cfg(feature = "cuda")]
 
@@ -103,7 +104,8 @@ fn source(path: &Path, seen: &mut BTreeSet<PathBuf>) -> String {
     expanded.join("\n").replace("#pragma once\n", "")
 }
 
-/// The length of what `text` begins with, and whether it is a token: else it is space or a comment. As `TOKEN` of kernels/build.py.
+/// The length of what `text` begins with, and whether it is a token: else it is space or a comment. As `TOKEN` of
+/// kernels/build.py.
 fn piece(text: &[u8]) -> (usize, bool) {
     let run = |is: fn(&u8) -> bool| text.iter().position(|b| !is(b)).unwrap_or(text.len());
     let up_to = |end: &[u8]| text.windows(end.len()).position(|w| w == end).unwrap_or(text.len());

@@ -21,8 +21,8 @@ fn mixed(dtype: DType, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share; and that from which results go past the
-/// caches.
+/// Sizes around those at which the work is shared out: a chunk, a unit, a group, a thread's least share; and that from
+/// which results go past the caches.
 fn sizes() -> Vec<usize> {
     let kib = [16, 64, 128, 256, 512, 1024, 1280, 3 << 10, 4 << 10, 6 << 10, 16 << 10];
     let marks = kib.map(|kib| kib << 10);
@@ -179,8 +179,8 @@ fn ranges_are_parts_of_the_whole() {
     }
 }
 
-/// An array that goes past the caches, where whole lines are put together from several bodies: wherever the stream begins in a line, its bytes are the
-/// same, and with any room nothing beyond it is written.
+/// An array that goes past the caches, where whole lines are put together from several bodies: wherever the stream
+/// begins in a line, its bytes are the same, and with any room nothing beyond it is written.
 #[test]
 fn a_large_stream_begins_and_ends_anywhere_in_a_line() {
     const GUARD: u8 = 0x5A;

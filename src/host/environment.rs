@@ -1,5 +1,5 @@
-//! The environment variables that steer the codec and the filter. A value that cannot be understood is an error of every call that
-//! would use it: silence would hide a typing error for ever.
+//! The environment variables that steer the codec and the filter. A value that cannot be understood is an error of
+//! every call that would use it: silence would hide a typing error for ever.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};

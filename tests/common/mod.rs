@@ -44,7 +44,8 @@ pub fn sample_fields() -> Vec<PathBuf> {
 /// More than any program that a test runs needs, on a slow machine and under valgrind.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What `command` did. One that waits for ever fails here, with everything that it printed, and its children end with it.
+/// What `command` did. One that waits for ever fails here, with everything that it printed, and its children end with
+/// it.
 pub fn output(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]

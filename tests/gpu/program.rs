@@ -61,8 +61,8 @@ impl Drop for Memory {
     }
 }
 
-/// Median milliseconds of `reps` runs on the default stream, after two to warm up. Each is behind another one, during which the processor has
-/// all of it enqueued: the GPU's time, not that of launches.
+/// Median milliseconds of `reps` runs on the default stream, after two to warm up. Each is behind another one, during
+/// which the processor has all of it enqueued: the GPU's time, not that of launches.
 fn time(reps: usize, mut run: impl FnMut()) -> f64 {
     let mut events: [CUevent; 2] = [null_mut(); 2];
     for e in &mut events {
@@ -257,7 +257,8 @@ fn graph() {
     }
 }
 
-/// A batch of arrays of all lengths, some of them empty, against the CPU's streams; captured into a graph, which is then launched.
+/// A batch of arrays of all lengths, some of them empty, against the CPU's streams; captured into a graph, which is
+/// then launched.
 fn batch(r: &mut Random, arrays: usize) {
     for profile in [Profile::Fast, Profile::Adaptive] {
         let p = Params { profile, ..Params::new(DType::F64).with_bound(Mode::Noa, 1e-4) };

@@ -1,4 +1,5 @@
-//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and the example programs.
+//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and
+//! the example programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! Chunks on the GPU that has the data. Batches of them are gathered, compressed and packed by a few launches on the caller's stream; the host
-//! copies what is left of one batch and hands it to HDF5 while the GPU works on the next. Reading goes the other way.
+//! Chunks on the GPU that has the data. Batches of them are gathered, compressed and packed by a few launches on the
+//! caller's stream; the host copies what is left of one batch and hands it to HDF5 while the GPU works on the next.
+//! Reading goes the other way.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -122,8 +123,8 @@ impl<'a> Work<'a> {
         let items: Vec<Item> = (0..n).map(|i| Item::new(self.chunk(i), slot(i), self.elements(), stride)).collect();
         let left = self.outcomes.start();
         outcomes.reserve(n * size_of::<Outcome>())?;
-        // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when those
-        // are compressed.
+        // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when
+        // those are compressed.
         unsafe {
             self.kernels.gather(self.session, &args)?;
             batch::compress_async(&self.direct.params, &items, left, self.workspace.start(), stream)?;
@@ -233,7 +234,8 @@ pub unsafe fn read(
             before.check(&outcomes)?;
         }
         let fetched = under_way.insert(fetched);
-        // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is dropped.
+        // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is
+        // dropped.
         unsafe { fetched.restore(&work, &fill, &mut halves[b % 2], &mut outcomes, stream)? };
     }
     session.wait()?;
@@ -272,7 +274,8 @@ enum Source {
     Restored(Vec<u8>),
 }
 
-/// The chunks of a batch as they are in the file. In pinned memory comes first a table of where the elements of each lie.
+/// The chunks of a batch as they are in the file. In pinned memory comes first a table of where the elements of each
+/// lie.
 struct Fetched {
     members: Range<usize>,
     sources: Vec<Source>,

@@ -1,7 +1,8 @@
 //! The `cd_values` words of the filter, byte for byte as `docs/hdf5.md` has them. Pure: no HDF5 here.
 //!
-//! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both forms, so
-//! a property list may be used again for another dataset. A request may also be a text, which the numbers then replace.
+//! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both
+//! forms, so a property list may be used again for another dataset. A request may also be a text, which the numbers
+//! then replace.
 
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -90,8 +91,8 @@ impl CdValues {
     }
 }
 
-/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, range and fill value of `params`. The element type
-/// and byte order are not in it; the filter takes them from the dataset.
+/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, range and fill value of `params`. The
+/// element type and byte order are not in it; the filter takes them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
     let options =
@@ -124,7 +125,8 @@ fn request_in_text(packed: &[u32]) -> Result<Params> {
     text::parse(String::from_utf8_lossy(&bytes).trim_end_matches('\0'))
 }
 
-/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian machines.
+/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian
+/// machines.
 fn words_of(bits: u64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }

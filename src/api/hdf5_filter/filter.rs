@@ -15,7 +15,8 @@ use crate::host::environment;
 use crate::host::memory;
 use crate::params::{Mode, Params};
 
-/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged and pushed.
+/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
+/// and pushed.
 fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T>) -> T {
     logged(failed, || work().inspect_err(|e| report::push(caller, e)))
 }
@@ -193,9 +194,9 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
     if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
 }
 
-/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies and writes, and
-/// waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches from their caches
-/// (docs/experiments).
+/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies
+/// and writes, and waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches
+/// from their caches (docs/experiments).
 const BYTES_FOR_THREADS: (usize, usize) = (2 << 20, 8 << 20);
 
 /// HDF5 reads the result at once: it writes what was compressed, and copies what was decompressed.
@@ -211,8 +212,8 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// Bytes that a chunk has at least, by words that tell its shape: elements may be arrays of numbers. Behind another filter, where the
-/// numbers are bytes, it may have any length.
+/// Bytes that a chunk has at least, by words that tell its shape: elements may be arrays of numbers. Behind another
+/// filter, where the numbers are bytes, it may have any length.
 fn least_bytes(values: &CdValues) -> u64 {
     match &values.element {
         Some(e) if e.dtype != DType::U8 => e.chunk.iter().fold(e.dtype.size() as u64, |n, d| n.saturating_mul(*d)),
@@ -239,8 +240,8 @@ pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
     }
 }
 
-/// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how long it must be,
-/// a shorter one is refused.
+/// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how
+/// long it must be, a shorter one is refused.
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let bytes = codec::raw_bytes(src)?;
     let least = CdValues::decode(words).map_or(0, |values| least_bytes(&values));
@@ -302,7 +303,8 @@ pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
     logged(Kind::Hdf5.code(), || {
         let own = if caller.is_null() { None } else { Object::at(caller) };
         let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
-        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but one.
+        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but
+        // one.
         let found =
             found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
         let Some((_object, register)) = found else {

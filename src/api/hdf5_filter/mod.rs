@@ -1,5 +1,5 @@
-//! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of the library
-//! that calls it (`resolve`).
+//! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of
+//! the library that calls it (`resolve`).
 
 /// cbindgen:ignore
 #[doc(hidden)]

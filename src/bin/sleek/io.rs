@@ -303,8 +303,8 @@ impl Drop for Staged {
     }
 }
 
-/// Lets a closed pipe end the process as it ends every other tool, rather than fail each print. A file that reaches the limit
-/// of sizes (`ulimit -f`) fails its write instead, so that it goes away as on a full disk.
+/// Lets a closed pipe end the process as it ends every other tool, rather than fail each print. A file that reaches the
+/// limit of sizes (`ulimit -f`) fails its write instead, so that it goes away as on a full disk.
 pub fn settle_signals() {
     #[cfg(unix)]
     // SAFETY: restores a default disposition and ignores a signal, before any thread runs.
@@ -363,7 +363,8 @@ mod signals {
 
     extern "C" fn remove_and_die(signal: c_int) {
         let (child, name) = (CHILD.load(Ordering::SeqCst), DOOMED.load(Ordering::SeqCst));
-        // SAFETY: these functions are async-signal-safe; `child` is not waited for yet, `name` is a leaked C string or null.
+        // SAFETY: these functions are async-signal-safe; `child` is not waited for yet, `name` is a leaked C string or
+        // null.
         unsafe {
             if child > 0 {
                 libc::kill(child, libc::SIGKILL);

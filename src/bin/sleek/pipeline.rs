@@ -32,7 +32,8 @@ fn stopped<E>(_: E) -> String {
     "writing stopped".into()
 }
 
-/// Runs `source` until it answers false, `work` on each block that it filled, and `sink` on each block that `work` sent.
+/// Runs `source` until it answers false, `work` on each block that it filled, and `sink` on each block that `work`
+/// sent.
 pub fn run(
     source: impl FnMut(&mut Block) -> Result<bool, String> + Send,
     mut work: impl FnMut(&Block, &Outlet) -> Done,

@@ -119,8 +119,8 @@ pub enum Verdict {
     Collides,
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by `stores`;
-/// returns the kind and size of the body, and what to think of it.
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
+/// `stores`; returns the kind and size of the body, and what to think of it.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
@@ -172,10 +172,11 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring numbers
-/// they may; and where all bits have zeros at their low end, as those of whole numbers have, if the elements, as multiples of
-/// what is left, lie no closer than a quarter of a step, or those of the first subchunk are all as far from each other. The
-/// first subchunk of most data has an odd word, and numbers that lie closer than a step: then nobody looks at the others.
+/// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
+/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, if the elements,
+/// as multiples of what is left, lie no closer than a quarter of a step, or those of the first subchunk are all as far
+/// from each other. The first subchunk of most data has an odd word, and numbers that lie closer than a step: then
+/// nobody looks at the others.
 #[inline(always)]
 fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
@@ -275,8 +276,9 @@ fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &mut 
     }
 }
 
-/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before them, which a window of the first
-/// subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer past the caches.
+/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before
+/// them, which a window of the first subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer
+/// past the caches.
 #[inline(never)]
 fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>) -> Option<&'a Words<E::Word, S>> {
     let as_they_are = plan.quantizer.is_none() && plan.keep_bits.is_none() && !plan.big_endian;
@@ -320,7 +322,8 @@ fn to_integers<E: Element, const S: usize>(
     Domain::lossless::<E>(shift)
 }
 
-/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
+/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
+/// enough to it.
 #[inline(always)]
 fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     p: P,
@@ -466,7 +469,8 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     Some(tail.write(plan, domain, padded, &exceptions, out))
 }
 
-/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
+/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one
+/// behind the other.
 struct Exceptions<'a, const S: usize> {
     /// Which mask bytes are not 0.
     flags: [[u8; 4]; SUBCHUNKS],
@@ -545,7 +549,8 @@ impl<W: Word> Tail<W> {
         }
     }
 
-    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
+    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is
+    /// written.
     #[inline(always)]
     fn write<const S: usize>(
         mut self,
@@ -606,7 +611,8 @@ impl<W: Word> Tail<W> {
         &place[..4 * width as usize]
     }
 
-    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of the offsets.
+    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of
+    /// the offsets.
     #[inline(always)]
     fn rebase(&mut self) -> (W, u32) {
         let mut least = !W::ZERO;

@@ -37,8 +37,8 @@ macro_rules! by_dtype {
     }};
 }
 
-/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the compiler
-/// may use the level's instructions.
+/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
+/// compiler may use the level's instructions.
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled_for {
     ($name:ident, $features:literal) => {
@@ -105,6 +105,8 @@ pub fn encode(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
 }
 
@@ -128,6 +130,8 @@ pub fn decode<const PAST_CACHES: bool>(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     by_dtype!(plan, PAST_CACHES; decode::chunk, Scalar, plan, kind, body, ahead, spare, out)
 }
 

@@ -1,5 +1,5 @@
-//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values into
-//! small integers, and pack each 512-byte subchunk with the fewest bits.
+//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values
+//! into small integers, and pack each 512-byte subchunk with the fewest bits.
 
 mod choose;
 pub mod constants;
@@ -165,8 +165,8 @@ impl ChunkCodec for Chunks {
 }
 
 impl Chunks {
-    /// Encodes a chunk by its elements' bits as well, and takes that where it is shorter than the `body` in `out`, or where that
-    /// must not be used.
+    /// Encodes a chunk by its elements' bits as well, and takes that where it is shorter than the `body` in `out`, or
+    /// where that must not be used.
     #[cold]
     fn by_bits(
         &self,

@@ -1,4 +1,5 @@
-//! The body of a packed chunk taken apart. Everything is checked before it is used: a body that passed its checksum may still be hostile.
+//! The body of a packed chunk taken apart. Everything is checked before it is used: a body that passed its checksum may
+//! still be hostile.
 
 use super::constants::*;
 use super::plan::Plan;
@@ -50,8 +51,8 @@ impl<W: Word> Parts<W> {
         }
     }
 
-    /// Reads and checks header and tail of the first `len` bytes of `body`, for subchunks of S elements, into parts that are new. Behind these
-    /// bytes `READ_SLACK` are readable, but for the portable level.
+    /// Reads and checks header and tail of the first `len` bytes of `body`, for subchunks of S elements, into parts
+    /// that are new. Behind these bytes `READ_SLACK` are readable, but for the portable level.
     #[inline(always)]
     pub fn read<const S: usize, P: Simd<W, S>>(&mut self, p: P, plan: &Plan, body: &[u8], len: usize) -> Result<()> {
         let (readable, body) = (body, &body[..len]);

@@ -28,8 +28,8 @@ pub struct Plan {
     pub profile: Profile,
     /// The chunk is one of elements' bits in a stream of bins.
     pub exact_apart: bool,
-    /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those are
-    /// rounded.
+    /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
+    /// are rounded.
     colliding: ([u64; MAX_MISSING], usize),
 }
 
@@ -85,7 +85,8 @@ fn bin_of_element<E: Element>(q: &Quantizer, bits: u64) -> Option<u64> {
 }
 
 impl Plan {
-    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its length.
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its
+    /// length.
     pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> (Plan, Header) {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;

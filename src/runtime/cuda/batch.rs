@@ -1,7 +1,8 @@
 //! Many arrays in one launch: each has seats in proportion to its size, blocks take the seats.
 //!
-//! The host's description of the arrays travels in the arguments of small launches that write it to a table in the workspace: nothing
-//! of the host has to outlive the call, and nothing is copied from memory that a driver would have to wait for.
+//! The host's description of the arrays travels in the arguments of small launches that write it to a table in the
+//! workspace: nothing of the host has to outlive the call, and nothing is copied from memory that a driver would have
+//! to wait for.
 
 use std::ffi::c_void;
 
@@ -25,14 +26,15 @@ pub fn workspace_bytes(arrays: usize) -> usize {
     arrays.saturating_mul(size_of::<Item>() + size_of::<Slot>()).saturating_add(ALIGN)
 }
 
-/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of single calls.
-/// Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned for item i.
+/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of
+/// single calls. Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned
+/// for item i.
 ///
 /// Enqueues the work and returns at once.
 ///
 /// # Safety
-/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point to is device
-/// memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
+/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point
+/// to is device memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
 pub unsafe fn compress_async(
     params: &Params,
     items: &[Item],
@@ -74,8 +76,8 @@ pub unsafe fn compress_async(
     }
 }
 
-/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements of `dtype`, else the
-/// item fails.
+/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements of
+/// `dtype`, else the item fails.
 ///
 /// Enqueues the work and returns at once; outcomes as of [`compress_async`].
 ///

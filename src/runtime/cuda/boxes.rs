@@ -131,8 +131,8 @@ impl Boxes {
         unsafe { self.scatter.launch(session, self.scatter.blocks(args.turns()), args) }
     }
 
-    /// Enqueues copying `count` streams, as long as `outcomes` say, from `slots` at every `stride` to `packed`, one behind the
-    /// other, each at a multiple of 16.
+    /// Enqueues copying `count` streams, as long as `outcomes` say, from `slots` at every `stride` to `packed`, one
+    /// behind the other, each at a multiple of 16.
     ///
     /// # Safety
     /// All of it is there until the stream has passed; slots and `packed` are aligned to 16 and do not overlap.

@@ -1,7 +1,7 @@
 //! The GPU path: the same bytes as the CPU, for arrays and streams in device memory.
 //!
-//! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream included, is
-//! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
+//! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream
+//! included, is made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
 pub mod archive;
 pub mod batch;
@@ -33,8 +33,8 @@ const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTE
 /// Blocks that zero the index and measure the range take pieces of this many bytes.
 const PIECE: u64 = 16384;
 
-/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the second-level cache: 4 MiB.
-/// With more, compression waits for them.
+/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the
+/// second-level cache: 4 MiB. With more, compression waits for them.
 const AHEAD_BLOCKS: u64 = 128;
 
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
@@ -45,7 +45,8 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     module::load_adaptive(&session, CODEC_SLEEK, dtype).map(|_| ())
 }
 
-/// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
+/// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no
+/// place for it is given.
 fn alone(item: Item, chunks: u64, kernel: Kernel, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
     let slots = workspace.cast::<Slot>();
     let outcomes = outcome.unwrap_or(outcome_in(workspace));
@@ -85,8 +86,8 @@ fn compressor(session: &Session, kernels: &Module, params: &Params, aligned: boo
 /// Enqueues compression by one of the kernels; `layout` is that of the largest array.
 ///
 /// # Safety
-/// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an outcome for each. All
-/// is device memory that stays valid until the stream has passed.
+/// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an
+/// outcome for each. All is device memory that stays valid until the stream has passed.
 unsafe fn enqueue_compress(
     session: &Session,
     params: &Params,
@@ -132,7 +133,8 @@ unsafe fn enqueue_compress(
 /// Enqueues decompression from element `first` on: of the whole arrays in a batch of several.
 ///
 /// # Safety
-/// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for `enqueue_compress`.
+/// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for
+/// `enqueue_compress`.
 unsafe fn enqueue_decompress(
     session: &Session,
     dtype: DType,
@@ -455,7 +457,8 @@ pub unsafe fn compress_async(
     unsafe { enqueue_compress(&session, params, batch, &layout, &kernels, kernel) }
 }
 
-/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.
+/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for
+/// `compress_async`.
 ///
 /// # Safety
 /// As for `compress_async`.

@@ -123,11 +123,12 @@ pub struct DecompressArgs {
     pub zero: u32,
 }
 
-/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at one time lies further
-/// apart in memory.
+/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at
+/// one time lies further apart in memory.
 const FAST_BLOCKS: u32 = 5;
 
-/// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to hold.
+/// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to
+/// hold.
 #[derive(Clone, Copy)]
 pub struct Kernel {
     function: CUfunction,

@@ -115,8 +115,8 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
     Ok((out.join().unwrap_or_default(), complaints.join().unwrap_or_default(), status))
 }
 
-/// A request of the user's would take the place of the one that is tried, and what cannot be understood was found before: neither is
-/// a fault of the library.
+/// A request of the user's would take the place of the one that is tried, and what cannot be understood was found
+/// before: neither is a fault of the library.
 fn leave_out_variables(command: &mut Command) {
     command.env_remove("SLEEK_PARAMS");
     if sleek::host::environment::check().is_err() {

@@ -12,7 +12,8 @@ use crate::ERROR;
 use crate::io::end_on_signal;
 use crate::progress::bytes;
 
-/// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is to print, or
+/// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is
+/// to print, or
 /// `None` if a bound is broken. `file` is whom to blame for a crash.
 pub fn run(new: &Path, file: &Path) -> Result<Option<String>, String> {
     let (text, status) = answer(new).map_err(|e| format!("cannot run a child process: {e}"))?;
