@@ -1,4 +1,4 @@
-//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/format.md §3.4).
+//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/codecs/sleek.md §5).
 //!
 //! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits),
 //! and q moves by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of
@@ -187,7 +187,7 @@ pub trait Element: Send + Sync + 'static {
     }
 }
 
-/// Elements' bits to x of docs/format.md §3.4, in place.
+/// Elements' bits to x of docs/codecs/sleek.md §5, in place.
 #[inline(always)]
 pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);
