@@ -111,6 +111,32 @@ fn what_only_the_owner_may_read_stays_so() {
     assert_eq!(mode(&bench, "piped"), 0o640);
 }
 
+/// Behind an access list the permissions of the group are but the most that anybody named in it has.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_access_list_opens_nothing_to_the_group() {
+    let bench = bench(3000);
+    // Version 2; then kind, permissions and number of: the owner, user 4321, the group, the most, all others.
+    let entries = [(1, 6, !0), (2, 4, 4321), (4, 0, !0), (16, 4, !0), (32, 0, !0u32)];
+    let entries = entries.map(|(kind, may, id)| [[kind, 0, may, 0], id.to_le_bytes()].concat()).concat();
+    let list = [&[2, 0, 0, 0][..], &entries].concat();
+    let path = std::ffi::CString::new(bench.path("in").to_str().unwrap()).unwrap();
+    // SAFETY: two C strings and a slice, all of which outlive the call.
+    let set = unsafe {
+        let name = c"system.posix_acl_access".as_ptr();
+        libc::setxattr(path.as_ptr(), name, list.as_ptr().cast(), list.len(), 0)
+    };
+    if set != 0 {
+        eprintln!("this disk has no access lists: not tried");
+        return;
+    }
+    assert_eq!(mode(&bench, "in"), 0o640);
+    bench.ok(PACK);
+    assert_eq!(mode(&bench, "out"), 0o600);
+    bench.ok("compress --force --dtype f32 --lossless in in");
+    assert_eq!(mode(&bench, "in"), 0o600);
+}
+
 #[test]
 fn nobody_else_reads_what_is_not_finished() {
     for force in ["", "--force"] {

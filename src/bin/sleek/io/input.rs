@@ -1,10 +1,11 @@
 //! Where data comes from.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::Block;
+use super::rights::Model;
 
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
@@ -12,8 +13,8 @@ pub struct Input {
     source: Source,
     /// Bytes of a regular file; `None` for what can be read only once.
     pub bytes: Option<u64>,
-    /// What is known of a regular file.
-    pub meta: Option<Metadata>,
+    /// The rights of a regular file.
+    pub rights: Option<Model>,
 }
 
 /// A file of which one byte may have been read ahead.
@@ -42,13 +43,8 @@ impl Input {
     pub fn open(path: &Path) -> Result<Input, String> {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
-            let meta = file.metadata().ok().filter(Metadata::is_file);
-            return Ok(Input {
-                name: "standard input".into(),
-                source: Source { file, ahead: None },
-                bytes: None,
-                meta,
-            });
+            let (name, rights) = ("standard input".into(), Model::of(&file));
+            return Ok(Input { name, source: Source { file, ahead: None }, bytes: None, rights });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -56,8 +52,8 @@ impl Input {
         if meta.is_dir() {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
-        let meta = Some(meta).filter(Metadata::is_file);
-        Ok(Input { name, source: Source { file, ahead: None }, bytes: meta.as_ref().map(Metadata::len), meta })
+        let (rights, bytes) = (Model::of(&file), meta.is_file().then_some(meta.len()));
+        Ok(Input { name, source: Source { file, ahead: None }, bytes, rights })
     }
 
     /// Reads `n` bytes, or as many as are left.

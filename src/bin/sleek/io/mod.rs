@@ -15,6 +15,7 @@ use sleek::host::printable::{printable, printable_lines};
 
 pub use input::Input;
 pub use output::{Output, check_place};
+pub use rights::Model;
 pub use signals::settle_signals;
 #[cfg(unix)]
 pub use signals::{end_on_signal, end_with_parent, remove_on_signal};

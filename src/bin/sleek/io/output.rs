@@ -1,11 +1,12 @@
 //! Where a result goes: a stream takes bytes as they come, a file appears complete or not at all.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::Staging;
 use super::place::Place;
+use super::rights::Model;
 
 /// Where a result goes.
 pub struct Output {
@@ -22,8 +23,8 @@ enum Sink {
 
 impl Output {
     /// Prepares to write `path`; `-` is standard output. An existing file is refused without `force`. A new one can be read by whoever
-    /// can read the file that `like` tells of.
-    pub fn create(path: &Path, force: bool, like: Option<&Metadata>) -> Result<Output, String> {
+    /// can read the file `like`.
+    pub fn create(path: &Path, force: bool, like: Option<&Model>) -> Result<Output, String> {
         let name = path.display().to_string();
         let blame = |e: io::Error| format!("{name}: {e}");
         let target = match path.as_os_str() == "-" {

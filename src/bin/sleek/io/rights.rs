@@ -3,6 +3,60 @@
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::path::Path;
+
+/// A file whose rights a new one gets.
+#[derive(Clone)]
+pub struct Model {
+    #[cfg_attr(not(unix), allow(dead_code))]
+    meta: Metadata,
+    /// Its permissions for a group are but the most that an access list gives.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    has_list: bool,
+}
+
+impl Model {
+    /// The regular file at `path`, if there is one.
+    pub fn at(path: &Path) -> Option<Model> {
+        let meta = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        Some(Model { meta, has_list: has_list(path) })
+    }
+
+    /// An open one.
+    pub fn of(file: &File) -> Option<Model> {
+        let meta = file.metadata().ok().filter(Metadata::is_file)?;
+        Some(Model { meta, has_list: has_list_open(file) })
+    }
+}
+
+/// The name under which Linux keeps an access list.
+#[cfg(target_os = "linux")]
+const LIST: &std::ffi::CStr = c"system.posix_acl_access";
+
+#[cfg(target_os = "linux")]
+fn has_list(path: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(name) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: two C strings; no room, which asks for the length.
+    unsafe { libc::getxattr(name.as_ptr(), LIST.as_ptr(), std::ptr::null_mut(), 0) > 0 }
+}
+
+#[cfg(target_os = "linux")]
+fn has_list_open(file: &File) -> bool {
+    use std::os::fd::AsRawFd;
+    // SAFETY: an open file and a C string; no room, which asks for the length.
+    unsafe { libc::fgetxattr(file.as_raw_fd(), LIST.as_ptr(), std::ptr::null_mut(), 0) > 0 }
+}
+
+// Elsewhere lists do not show in the permissions.
+#[cfg(not(target_os = "linux"))]
+fn has_list(_path: &Path) -> bool {
+    false
+}
+#[cfg(not(target_os = "linux"))]
+fn has_list_open(_file: &File) -> bool {
+    false
+}
 
 #[cfg(unix)]
 pub use unix::take_over;
@@ -15,14 +69,14 @@ mod unix {
 
     use crate::io::tell;
 
-    /// Gives a new file the owner, the group and the permissions of the one that it replaces, else the permissions of the one that
-    /// `like` tells of, else those that the user's mask gives.
-    pub fn take_over(file: &File, replaced: Option<&Metadata>, like: Option<&Metadata>, name: &str) -> io::Result<()> {
+    /// Gives a new file the owner, the group and the permissions of the one that it replaces, else the permissions of the one that it
+    /// was made of, else those that the user's mask gives.
+    pub fn take_over(file: &File, replaced: Option<&Model>, like: Option<&Model>, name: &str) -> io::Result<()> {
         if let Some(old) = replaced {
-            keep_owner(file, old, name)?;
+            keep_owner(file, &old.meta, name)?;
         }
         let mode = match replaced.or(like) {
-            Some(model) => mode_like(model, file.metadata()?.gid()),
+            Some(model) => model.mode(file.metadata()?.gid()),
             None => 0o666 & !mask(),
         };
         file.set_permissions(Permissions::from_mode(mode))
@@ -38,21 +92,21 @@ mod unix {
             let _ = fchown(file, Some(old.uid()), None);
         }
         let new = file.metadata()?;
-        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-            let (owner, group) = (old.uid(), old.gid());
-            tell(&format!(
-                "sleek: {name}: owner {owner} and group {group} could not be kept; they are {} and {} now",
-                new.uid(),
-                new.gid()
-            ));
+        let (owner, group) = (old.uid(), old.gid());
+        if (new.uid(), new.gid()) != (owner, group) {
+            let now = format!("{} and {}", new.uid(), new.gid());
+            tell(&format!("sleek: {name}: owner {owner} and group {group} could not be kept; they are {now} now"));
         }
         Ok(())
     }
 
-    /// The permissions of a file, for one of `group`: another group gets no more than everybody had.
-    fn mode_like(model: &Metadata, group: u32) -> u32 {
-        let mode = model.mode() & 0o777;
-        if model.gid() == group { mode } else { mode & (0o707 | (mode & 0o7) << 3) }
+    impl Model {
+        /// The permissions for a file of `group`: another group, and the one of a file with an access list, get no more than everybody.
+        fn mode(&self, group: u32) -> u32 {
+            let mode = self.meta.mode() & 0o777;
+            let same = self.meta.gid() == group && !self.has_list;
+            if same { mode } else { mode & (0o707 | (mode & 0o7) << 3) }
+        }
     }
 
     /// The permissions that the user's new files do not get.
@@ -69,6 +123,6 @@ mod unix {
 
 /// Where there are no such permissions the folder's own count.
 #[cfg(not(unix))]
-pub fn take_over(_: &File, _: Option<&Metadata>, _: Option<&Metadata>, _: &str) -> io::Result<()> {
+pub fn take_over(_: &File, _: Option<&Model>, _: Option<&Model>, _: &str) -> io::Result<()> {
     Ok(())
 }

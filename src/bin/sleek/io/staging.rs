@@ -2,11 +2,12 @@
 //! name it has none: then nothing is left of it however the process ends.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::output::exists;
+use super::rights::Model;
 use super::{rights, signals};
 
 /// Bytes that a file's name may have everywhere.
@@ -23,13 +24,12 @@ pub struct Staging {
     /// What the user calls it.
     name: String,
     force: bool,
-    like: Option<Metadata>,
+    like: Option<Model>,
 }
 
 impl Staging {
-    /// Makes an empty file for the place `target`, which is no link. It will be as private as the file that it replaces, else as the one
-    /// that `like` tells of.
-    pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Metadata>) -> io::Result<Staging> {
+    /// Makes an empty file for the place `target`, which is no link. It will be as private as the file that it replaces, else as `like`.
+    pub fn new(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<Staging> {
         let (file, hidden) = match unnamed(&target) {
             Some(file) => (file, None),
             None => Hidden::create(&target).map(|(file, hidden)| (file, Some(hidden)))?,
@@ -38,7 +38,7 @@ impl Staging {
     }
 
     /// The same under a name, for another process to write.
-    pub fn named(name: &str, target: PathBuf, force: bool, like: Option<&Metadata>) -> io::Result<(PathBuf, Staging)> {
+    pub fn named(name: &str, target: PathBuf, force: bool, like: Option<&Model>) -> io::Result<(PathBuf, Staging)> {
         let (file, hidden) = Hidden::create(&target)?;
         let (path, hidden) = (hidden.path.clone(), Some(hidden));
         Ok((path, Staging { file, hidden, target, name: name.to_owned(), force, like: like.cloned() }))
@@ -52,7 +52,7 @@ impl Staging {
     /// Puts the file in its place.
     pub fn finish(self) -> Result<(), String> {
         let blame = |e: io::Error| format!("{}: {e}", self.name);
-        let old = fs::metadata(&self.target).ok().filter(|_| self.force);
+        let old = if self.force { Model::at(&self.target) } else { None };
         rights::take_over(&self.file, old.as_ref(), self.like.as_ref(), &self.name).map_err(blame)?;
         if old.is_some() {
             return self.replace().map_err(blame);

@@ -18,7 +18,7 @@ use sleek::{DType, Params};
 use crate::Outcome;
 use crate::args::{Quality, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
-use crate::io::{Staging, check_place, say, tell};
+use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 use plan::Request;
 
@@ -124,11 +124,11 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     let start = Instant::now();
     let blame = |e: std::io::Error| format!("{}: {e}", output.display());
     let target = check_place(output, args.force)?;
-    let old = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?;
+    let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
     let name = output.display().to_string();
-    let (new, staging) = Staging::named(&name, target, args.force, Some(&old)).map_err(blame)?;
+    let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
     let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
-    let (before, after) = (old.len(), staging.file().metadata().map_err(blame)?.len());
+    let after = staging.file().metadata().map_err(blame)?.len();
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
     if !args.verbosity.quiet {
