@@ -243,12 +243,12 @@ fn killed_at_any_moment() {
     python(&place, PYTHON, &["make", "old.h5"]);
     let before = fs::read(place.path("old.h5")).unwrap();
     let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
-    let arguments = ["repack", "-q", "--force", "--noa", "1e-3", "old.h5", "new.h5"];
+    let arguments = ["repack", "-q", "--force", "--abs", "1e-3", "old.h5", "new.h5"];
     let start = std::time::Instant::now();
     sleek_ok(&place, &arguments);
     let lasts = start.elapsed();
     let (mut whole, mut hidden) = (0, 0);
-    let right = |file: &str| place.run("h5diff", &["-p", "1e-2", "old.h5", file, "/zz_t"]);
+    let right = |file: &str| place.run("h5diff", &["-d", "0.001", "old.h5", file, "/zz_t"]);
     for i in 0..rounds {
         fs::write(place.path("new.h5"), "old").unwrap();
         let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
@@ -269,9 +269,7 @@ fn killed_at_any_moment() {
         assert_eq!(fs::read(place.path("old.h5")).unwrap(), before);
         for name in names(&place).into_iter().filter(|name| name.starts_with('.')) {
             // Of the moment before the child listens for its parent's end, or of that between its own end and the new name.
-            let meta = fs::metadata(place.path(&name)).unwrap();
-            assert_eq!(meta.mode() & 0o077, 0, "{name}");
-            if meta.len() > 0 {
+            if fs::metadata(place.path(&name)).unwrap().len() > 0 {
                 right(&name);
                 hidden += 1;
             }
