@@ -40,7 +40,7 @@ pub fn threads(requested: u32) -> usize {
         // A value that cannot be understood was refused before (`environment::check`).
         known = match crate::host::environment::threads() {
             Ok(Some(n)) => n.min(MAX_THREADS),
-            _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
+            _ if MPI_VARIABLES.iter().any(|v| crate::host::environment::variable(v).is_some()) => 1,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
         };
         DEFAULT.store(known, Ordering::Relaxed);
@@ -49,6 +49,10 @@ pub fn threads(requested: u32) -> usize {
 }
 
 const MAX_THREADS: usize = 256;
+
+/// Bytes of a thread's stack: what Rust takes unless `RUST_MIN_STACK` says otherwise, which is meant for programs and
+/// must not end one.
+const STACK_BYTES: usize = 2 << 20;
 
 /// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by
 /// itself: threads that wake only when this one has found nothing left to do are not waited for, and do nothing.
@@ -103,6 +107,7 @@ fn started(size: usize) -> Option<ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
+        .stack_size(STACK_BYTES)
         .start_handler(|_| crate::host::guard::enter_for_good())
         .build();
     drop(signals);

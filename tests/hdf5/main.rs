@@ -7,6 +7,7 @@ mod analyze;
 #[path = "../common/mod.rs"]
 mod common;
 mod direct;
+mod hostile;
 mod mpi;
 mod programs;
 mod python;

@@ -19,6 +19,8 @@ pub struct Stored {
     pub scalar: bool,
     /// An element is made of numbers: integers, floats, bit fields, enumerations, and arrays of them.
     pub numbers: bool,
+    /// Bytes of an element of the dataset.
+    pub bytes: u32,
     /// In a person's words.
     pub what: String,
 }
@@ -26,7 +28,8 @@ pub struct Stored {
 /// Reads what `H5Tencode` wrote.
 pub fn parse(encoded: &[u8]) -> Result<Stored> {
     let message = encoded.strip_prefix(&PREFIX);
-    message.and_then(|m| stored(m, true)).ok_or_else(|| {
+    let whole = message.and_then(|m| Some(Stored { bytes: u32_at(m, 4)?, ..stored(m, true)? }));
+    whole.ok_or_else(|| {
         let seen = &encoded[..encoded.len().min(16)];
         Error::new(Kind::Hdf5, format!("H5Tencode gave {seen:02x?}…, which is no datatype that we can read"))
     })
@@ -63,7 +66,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         1 => match float(message, bits, size) {
             Some(dtype) => {
                 let (big_endian, what) = (bits & 1 == 1, dtype.name().into());
-                return Some(Stored { dtype, big_endian, scalar, numbers: true, what });
+                return Some(Stored { dtype, big_endian, scalar, numbers: true, bytes: size, what });
             }
             None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
         },
@@ -83,7 +86,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         _ => (bytes, "elements of an unknown class"),
     };
     let numbers = matches!(class, 0 | 1 | 4 | 8);
-    Some(Stored { dtype, big_endian, scalar, numbers, what: format!("{name} of {size} bytes") })
+    Some(Stored { dtype, big_endian, scalar, numbers, bytes: size, what: format!("{name} of {size} bytes") })
 }
 
 fn integer(size: u32, signed: bool) -> Option<DType> {

@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use super::abi::{Address, Functions, Hid, Push};
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
-use crate::host::fork;
+use crate::host::printable::printable;
+use crate::host::{environment, fork};
 
 /// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5
 /// may follow in the call-back: most of them empty the stack.
@@ -48,10 +49,10 @@ unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
 /// Writes a line to the log, if there is one.
 pub fn log(line: std::fmt::Arguments) {
     static TARGET: OnceLock<Option<std::ffi::OsString>> = OnceLock::new();
-    let target = fork::found(&TARGET, || std::env::var_os("SLEEK_LOG").filter(|t| !t.is_empty()));
+    let target = fork::found(&TARGET, || environment::variable(environment::LOG).filter(|t| !t.is_empty()));
     let Some(target) = target else { return };
     // One write for each line, so that lines of several processes do not mix. A log that cannot be written is no error.
-    let line = format!("sleek[{}]: {line}\n", std::process::id());
+    let line = format!("sleek[{}]: {}\n", std::process::id(), printable(&line.to_string()));
     let _ = if target == "stderr" {
         std::io::stderr().write_all(line.as_bytes())
     } else {

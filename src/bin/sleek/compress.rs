@@ -117,7 +117,7 @@ fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Opti
 }
 
 fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String> {
-    let mut output = Output::create(&args.output, args.force)?;
+    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);

@@ -6,7 +6,7 @@ use std::path::Path;
 use sleek::Params;
 
 use super::plan::{Decision, Item, Requests};
-use super::{Args, BROKEN, check, copy};
+use super::{Args, BROKEN, check, child, copy};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id};
@@ -15,7 +15,8 @@ use crate::progress::{Progress, bytes, ratio};
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
 pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
-    let code = work(args, general, new).unwrap_or_else(|message| {
+    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, new));
+    let code = done.unwrap_or_else(|message| {
         say!("{message}");
         ERROR
     });
