@@ -131,7 +131,7 @@ LD_LIBRARY_PATH=$work/fortran/lib quiet "$work/program_f"
 quiet make uninstall PREFIX="$work/fortran"
 [ -z "$(files "$work/fortran")" ] || fail "left behind: $(files "$work/fortran")"
 
-if cargo cinstall --version > /dev/null 2>&1; then
+if [ -z "${SLEEK_SHORT:-}" ] && cargo cinstall --version > /dev/null 2>&1; then
     step "cargo cinstall"
     capi=$work/capi
     quiet cargo cinstall --profile dev --library-type cdylib --prefix "$capi" --libdir lib
@@ -146,7 +146,7 @@ if cargo cinstall --version > /dev/null 2>&1; then
     LD_LIBRARY_PATH=$capi/lib quiet "$work/program_capi"
     unset PKG_CONFIG_PATH
 else
-    step "cargo cinstall: passed over, since cargo-c is not there"
+    step "cargo cinstall: passed over, since cargo-c is not there or SLEEK_SHORT is set"
 fi
 
 step "uninstall"

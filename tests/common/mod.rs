@@ -31,6 +31,11 @@ pub fn data_dir() -> Option<PathBuf> {
     Some(dir)
 }
 
+/// Whether fewer cases of each kind will do: `make test` sets SLEEK_SHORT.
+pub fn short() -> bool {
+    std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty())
+}
+
 /// The small real fields of the repository: the files of raw little-endian floats in `tests/data`, sorted.
 pub fn sample_fields() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("tests/data")).expect("tests/data");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sleek::route;
 use sleek::{DType, Device, Kind, MissingValues, Mode, Params, Profile};
 
+use crate::common;
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
 use crate::shim::Shim;
 
@@ -53,7 +54,9 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
             // Two chunks and a part, so that a chunk is whole, one follows another, and the last one is short.
             let count = 2 * per_chunk + [1, per_chunk / 3, per_chunk - 1][i % 3];
             let bytes = data(kind, dtype, count, &mut r);
-            for (j, p) in settings(dtype).iter().enumerate() {
+            // Where time matters, every kind with every third setting and every setting with every third kind.
+            let every = if common::short() { 3 } else { 1 };
+            for (j, p) in settings(dtype).iter().enumerate().filter(|(j, _)| (i + j) % every == 0) {
                 let mut bytes = bytes.clone();
                 if p.big_endian {
                     swap(&mut bytes, dtype.size());
@@ -71,13 +74,18 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
 fn every_word_of_16_bits() {
     let (shim, _turn) = Shim::get();
     for dtype in [DType::F16, DType::BF16] {
-        for factor in [1u16, 0x8001, 40503] {
-            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(factor).to_le_bytes()).collect();
+        let factors = [1u16, 0x8001, 40503];
+        let (factors, bounds) = match common::short() {
+            true => (&factors[2..], &[0.1, 1.5, 9.0][..]),
+            false => (&factors[..], &[0.1, 1.25, 1.5, 1.75, 9.0][..]),
+        };
+        for factor in factors {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(*factor).to_le_bytes()).collect();
             for profile in [Profile::Fast, Profile::Adaptive] {
                 let lossless = Params { profile, ..Params::new(dtype) };
                 compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
-                for bound in [0.1, 1.25, 1.5, 1.75, 9.0] {
-                    let p = lossless.clone().with_bound(Mode::Abs, bound);
+                for bound in bounds {
+                    let p = lossless.clone().with_bound(Mode::Abs, *bound);
                     compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
                 }
             }

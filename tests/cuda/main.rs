@@ -6,6 +6,8 @@
 mod bytes;
 mod calls;
 mod capi;
+#[path = "../common/mod.rs"]
+mod common;
 mod inputs;
 #[path = "../gpu/shim.rs"]
 mod shim;
