@@ -60,8 +60,24 @@ pub trait CpuCodec: Sync {
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
 }
 
-/// Every codec, in the order of their ids.
-pub static REGISTRY: [&dyn Codec; 1] = [&sleek::Sleek];
+/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which feature has it.
+macro_rules! registry {
+    ($($module:ident::$codec:ident $(in $file:literal with $feature:literal)?;)+) => {
+        $($(
+            #[cfg(feature = $feature)]
+            #[path = $file]
+            pub mod $module;
+        )?)+
+
+        /// Every codec, in the order of their ids.
+        pub static REGISTRY: &[&dyn Codec] = &[$($(#[cfg(feature = $feature)])? &$module::$codec),+];
+    };
+}
+
+registry! {
+    sleek::Sleek;
+    toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
+}
 
 /// The codec with this id.
 pub fn by_id(id: u8) -> Result<&'static dyn Codec> {

@@ -180,12 +180,20 @@ impl Header {
 
     /// The codec's own section of the stream with this header.
     pub fn section<'a>(&self, stream: &'a [u8]) -> &'a [u8] {
-        let at = HEADER_BYTES + self.layout.shape.section_at();
-        &stream[at..at + self.layout.shape.section_bytes]
+        self.layout.shape.section(stream)
     }
 }
 
 impl Shape {
+    /// The codec's own section of a stream of this shape.
+    pub(super) fn section<'a>(&self, stream: &'a [u8]) -> &'a [u8] {
+        // Without an extension there may be nothing behind the header.
+        match self.section_bytes {
+            0 => &[],
+            bytes => &stream[HEADER_BYTES + self.section_at()..][..bytes],
+        }
+    }
+
     /// Where the codec's section begins in the extension.
     fn section_at(&self) -> usize {
         let dims = if self.dims.rank() > 1 { 8 * self.dims.rank() } else { 0 };

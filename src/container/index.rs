@@ -67,6 +67,11 @@ impl<'a> Index<'a> {
         Ok(index)
     }
 
+    /// The codec's own section of the header.
+    pub fn section(&self) -> &'a [u8] {
+        self.layout.shape.section(self.stream)
+    }
+
     /// Whether chunk `c` may have a body of so many bytes.
     #[inline]
     fn fits(&self, c: usize, bytes: usize) -> bool {
