@@ -136,6 +136,7 @@ bench: ## our own ratio, speed against memcpy by instruction set, of small array
 	$(CARGO) bench --bench cpu
 	$(CARGO) bench --bench small
 	$(CARGO) bench --bench checksum
+	$(CARGO) bench --bench missing
 
 CALLS_DATA ?= $(if $(SLEEK_DATA),$(SLEEK_DATA)/navy_uwnd_132x73x144.f32,tests/data/navy_uwnd_12x73x144.f32)
 bench-calls: ## from C, what a call takes between other work, and what threads gain (THREADS="1 2 4"; default 1 and all)
