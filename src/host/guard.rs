@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn panics_inside_the_library_print_nothing() {
         let exe = std::env::current_exe().unwrap();
-        let run = Command::new(exe).args(["--exact", "guard::tests::panics", "--nocapture"]).output().unwrap();
+        let run = Command::new(exe).args(["--exact", "host::guard::tests::panics", "--nocapture"]).output().unwrap();
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert!(run.status.success(), "{stderr}");
         assert!(stderr.contains("loud: not inside the library"), "{stderr}");
