@@ -240,33 +240,33 @@ fn an_interruption_ends_the_work() {
 #[test]
 fn killed_at_any_moment() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
-    python(&place, PYTHON, &["make", "old.h5"]);
-    let before = fs::read(place.path("old.h5")).unwrap();
+    python(&place, PYTHON, &["make", "before.h5"]);
+    let before = fs::read(place.path("before.h5")).unwrap();
     let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
-    let arguments = ["repack", "-q", "--force", "--abs", "1e-3", "old.h5", "new.h5"];
+    let arguments = ["repack", "-q", "--force", "--abs", "1e-3", "before.h5", "after.h5"];
     let start = std::time::Instant::now();
     sleek_ok(&place, &arguments);
     let lasts = start.elapsed();
     let (mut whole, mut hidden) = (0, 0);
-    let right = |file: &str| place.run("h5diff", &["-d", "0.001", "old.h5", file, "/zz_t"]);
+    let right = |file: &str| place.run("h5diff", &["-d", "0.001", "before.h5", file, "/zz_t"]);
     for i in 0..rounds {
-        fs::write(place.path("new.h5"), "old").unwrap();
+        fs::write(place.path("after.h5"), "old").unwrap();
         let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
         let mut child = command.args(arguments).env_remove("SLEEK_LOG").spawn().unwrap();
         std::thread::sleep(lasts * i / rounds);
         child.kill().unwrap();
         child.wait().unwrap();
         let patience = std::time::Instant::now();
-        // By any argument: a child that has only been forked has those of its parent.
-        while at_work(Path::new("old.h5\0new.h5")) > 0 {
+        // By names that no other test has: a child that has only been forked has the arguments of its parent.
+        while at_work(Path::new("before.h5\0after.h5")) > 0 {
             assert!(patience.elapsed() < Duration::from_secs(2), "round {i}: the work goes on");
             std::thread::sleep(Duration::from_millis(1));
         }
-        if fs::read(place.path("new.h5")).unwrap() != b"old" {
-            right("new.h5");
+        if fs::read(place.path("after.h5")).unwrap() != b"old" {
+            right("after.h5");
             whole += 1;
         }
-        assert_eq!(fs::read(place.path("old.h5")).unwrap(), before);
+        assert_eq!(fs::read(place.path("before.h5")).unwrap(), before);
         for name in names(&place).into_iter().filter(|name| name.starts_with('.')) {
             // Of the moment before the child listens for its parent's end, or of that between its own end and the new
             // name.

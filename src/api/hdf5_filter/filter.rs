@@ -372,7 +372,11 @@ mod tests {
     }
 
     fn long_form(mode: Mode, bound: f64) -> Vec<u32> {
-        let element = Element { dtype: DType::F32, big_endian: true, fill_value: None, bytes: 4, chunk: vec![50, 100] };
+        long_form_of(mode, bound, vec![50, 100])
+    }
+
+    fn long_form_of(mode: Mode, bound: f64, chunk: Vec<u64>) -> Vec<u32> {
+        let element = Element { dtype: DType::F32, big_endian: true, fill_value: None, bytes: 4, chunk };
         CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
     }
 
@@ -435,7 +439,7 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn chunk_after_chunk_in_the_same_pages() {
         let raw: Vec<u8> = values().into_iter().cycle().take(4 << 20).collect();
-        let words = long_form(Mode::Abs, 1e-3);
+        let words = long_form_of(Mode::Abs, 1e-3, vec![1024, 1024]);
         let round = || {
             let mut chunk = Chunk::new(&raw);
             assert!(chunk.run(0, &words) > 0);

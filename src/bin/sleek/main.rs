@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Err(e) => usage(&e),
     };
     outcome.and_then(|code| io::said().map(|()| code)).unwrap_or_else(|message| {
-        io::tell(&format!("sleek: error: {message}"));
+        io::tell_error(&message);
         ExitCode::from(ERROR)
     })
 }

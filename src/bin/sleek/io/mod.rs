@@ -81,7 +81,13 @@ pub fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(line));
 }
 
-/// The same with several lines.
+/// Prints why the command fails. A message may have a list, of lines that begin with two spaces.
+pub fn tell_error(message: &str) {
+    let lines: Vec<_> = message.split("\n  ").map(printable).collect();
+    let _ = writeln!(io::stderr().lock(), "sleek: error: {}", lines.join("\n  "));
+}
+
+/// Prints several lines on standard error.
 pub fn tell_lines(lines: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable_lines(lines));
 }

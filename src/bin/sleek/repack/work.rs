@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sleek::Params;
+use sleek::host::printable::printable;
 
 use super::plan::{Decision, Item, Requests};
 use super::{Args, BROKEN, check, child, copy};
@@ -108,6 +109,6 @@ fn print_table(items: &[Option<Item>], ratio_label: &str) {
             Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
         };
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
+        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", printable(&item.name));
     }
 }
