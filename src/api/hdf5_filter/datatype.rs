@@ -16,6 +16,8 @@ pub struct Stored {
     pub big_endian: bool,
     /// An element of the dataset is one of the codec's, not an array of them or a complex number.
     pub scalar: bool,
+    /// Bytes of an element of the dataset.
+    pub bytes: usize,
     /// An element is made of numbers: integers, floats, bit fields, enumerations, and arrays of them.
     pub numbers: bool,
     /// In a person's words.
@@ -25,7 +27,8 @@ pub struct Stored {
 /// Reads what `H5Tencode` wrote.
 pub fn parse(encoded: &[u8]) -> Result<Stored> {
     let message = encoded.strip_prefix(&PREFIX);
-    message.and_then(|m| stored(m, true)).ok_or_else(|| {
+    let whole = |m| Some(Stored { bytes: u32_at(m, 4)? as usize, ..stored(m, true)? });
+    message.and_then(whole).ok_or_else(|| {
         let seen = &encoded[..encoded.len().min(16)];
         Error::new(Kind::Hdf5, format!("H5Tencode gave {seen:02x?}…, which is no datatype that we can read"))
     })
@@ -61,7 +64,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         1 => match float(message, bits, size) {
             Some(dtype) => {
                 let (big_endian, what) = (bits & 1 == 1, dtype.name().into());
-                return Some(Stored { dtype, big_endian, scalar, numbers: true, what });
+                return Some(Stored { dtype, big_endian, scalar, bytes: size as usize, numbers: true, what });
             }
             None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
         },
@@ -81,7 +84,8 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         _ => (bytes, "elements of an unknown class"),
     };
     let numbers = matches!(class, 0 | 1 | 4 | 8);
-    Some(Stored { dtype, big_endian, scalar, numbers, what: format!("{name} of {size} bytes") })
+    let (bytes, what) = (size as usize, format!("{name} of {size} bytes"));
+    Some(Stored { dtype, big_endian, scalar, bytes, numbers, what })
 }
 
 fn integer(size: u32, signed: bool) -> Option<DType> {
@@ -180,6 +184,7 @@ mod tests {
         let complex = [&[3, 0, 0x5b, 0, 0, 0, 8, 0, 0, 0][..], &element].concat();
         for encoded in [old, new, complex] {
             assert_eq!(seen(&encoded), (DType::F32, true, false));
+            assert_eq!(parse(&encoded).unwrap().bytes, usize::from(encoded[6]));
         }
     }
 
