@@ -136,7 +136,8 @@ pub unsafe fn decompress(
     }
 }
 
-/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified but the lengths.
+/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified
+/// but the lengths.
 ///
 /// # Safety
 /// `src` is readable for `bytes` where it lies.

@@ -42,7 +42,8 @@ fn it_has_its_abis_name_and_is_never_unloaded() {
     assert!(!dynamic.contains("TEXTREL") && !dynamic.contains("RUNPATH") && !dynamic.contains("RPATH"), "{dynamic}");
 }
 
-/// A C program that prints the value of every enumerator of the header, and place and size of every field of its structs.
+/// A C program that prints the value of every enumerator of the header, and place and size of every field of its
+/// structs.
 fn layout_program(header: &str) -> String {
     let mut body = String::new();
     let mut inside: Option<&str> = None;
@@ -75,6 +76,7 @@ fn structs_and_enumerators_are_those_of_the_committed_list() {
     );
     let found = common::run(&mut Command::new(program));
     let committed = std::fs::read_to_string(common::root().join("tests/abi/layout.txt")).unwrap();
-    // New enumerators and fields in reserved places are added to the list; what is in it never changes (64-bit machines).
+    // New enumerators and fields in reserved places are added to the list; what is in it never changes (64-bit
+    // machines).
     assert_eq!(found, committed, "left: include/sleek.h, right: tests/abi/layout.txt");
 }

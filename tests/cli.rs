@@ -10,6 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod common;
+#[cfg(unix)]
+#[path = "cli/faults.rs"]
+mod faults;
 
 /// A directory of its own for each test.
 struct Bench {
@@ -515,35 +518,6 @@ fn a_file_that_gets_too_large_leaves_nothing() {
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     assert!(stderr(&out).contains("out: File too large"), "{}", stderr(&out));
     assert_eq!(bench.files(), [bench.path("in")]);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interruption_leaves_nothing() {
-    let bench = Bench::new();
-    let mut command = bench.command("compress --dtype f32 --lossless - out");
-    // A program started in the background inherits that the signal is ignored, and would rightly go on ignoring it.
-    // SAFETY: `signal` may be called between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            Ok(())
-        })
-    };
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // Kept open until the end: `wait` would close it, and the command could then finish first.
-    let _input = child.stdin.take();
-    let patience = std::time::Instant::now();
-    while bench.files().is_empty() {
-        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    // The file is there a moment before the handler is.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    // SAFETY: signals a child that is ours and not yet waited for.
-    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
-    assert!(!child.wait().unwrap().success());
-    assert_eq!(bench.files(), Vec::<PathBuf>::new());
 }
 
 #[test]

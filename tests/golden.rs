@@ -1,6 +1,6 @@
-//! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes, and our
-//! decoder and the reference decoder read them alike; so with files of several streams, which the command writes. `SLEEK_UPDATE=1`
-//! rewrites them; never for a format that was released.
+//! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes,
+//! and our decoder and the reference decoder read them alike; so with files of several streams, which the command
+//! writes. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
 
 mod reference;
 mod vectors;

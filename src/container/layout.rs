@@ -256,7 +256,8 @@ impl Layout {
             any = true;
             show(Piece { in_chunk, in_wanted, len });
         };
-        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its length.
+        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its
+        // length.
         let common = |row: Row, (first, count): (u64, u64)| {
             let (start, end) = (row.at.max(first), (row.at + row.len).min(first + count));
             (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
@@ -362,7 +363,8 @@ mod tests {
         }
     }
 
-    /// Every range and a spread of boxes, of tiles and of runs: each wanted element comes once, from the chunk that holds it.
+    /// Every range and a spread of boxes, of tiles and of runs: each wanted element comes once, from the chunk that
+    /// holds it.
     #[test]
     fn pieces_are_what_is_wanted() {
         let dims = Dims::new(&[5, 6, 4]).unwrap();

@@ -1,5 +1,5 @@
-//! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes whatever it
-//! is told and thinks about nothing but the layout and the checksums.
+//! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes
+//! whatever it is told and thinks about nothing but the layout and the checksums.
 
 use super::{body_checksum, ceil16, container, index_checksum};
 use crate::vectors::Random;
@@ -190,14 +190,15 @@ pub fn bits_of(random: &mut Random, bits: u32) -> u64 {
     if bits == 0 { 0 } else { random.next() >> (64 - bits) }
 }
 
-/// Some legal packed chunk: any mode, any width, any number of exceptions, so far as the page allows. `mapped` allows the
-/// exponent map, `shifted` a shift, and `width_limit` bounds every code and base (W for all that is legal).
+/// Some legal packed chunk: any mode, any width, any number of exceptions, so far as the page allows. `mapped` allows
+/// the exponent map, `shifted` a shift, and `width_limit` bounds every code and base (W for all that is legal).
 pub fn random_packed(random: &mut Random, bits: u32, mapped: bool, shifted: bool, width_limit: u32) -> Packed {
     let special = random.below(2) as u8;
     let shift = if shifted && random.below(2) == 0 { random.below(u64::from(bits)) as u8 } else { 0 };
     let mode3 = special == 1 || (mapped && shift == 0);
     let base_width = random.below(u64::from(width_limit) + 1) as u32;
-    // The subchunks of a chunk share a limit so that narrow chunks, which real data have, turn up as often as wide ones.
+    // The subchunks of a chunk share a limit so that narrow chunks, which real data have, turn up as often as wide
+    // ones.
     let limit = 1 + random.below(u64::from(width_limit)) as u32;
     let patching = random.below(3);
     let base_ref = bits_of(random, width_limit);

@@ -1,4 +1,5 @@
-//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same bytes.
+//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same
+//! bytes.
 
 #![allow(dead_code)]
 

@@ -36,8 +36,8 @@ pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
 }
 
 /// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
-/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
-/// fields stay as they are. Numbers have a decimal point whatever the locale.
+/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the
+/// default; all other fields stay as they are. Numbers have a decimal point whatever the locale.
 ///
 /// - params: set up by sleek_params_init(); unchanged after an error.
 /// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
@@ -122,7 +122,8 @@ pub unsafe extern "C" fn sleek_compress(
 /// - stream: as for sleek_compress().
 ///
 /// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
-/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or write outside the two buffers.
+/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or
+/// write outside the two buffers.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 /// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;

@@ -1,7 +1,10 @@
 //! The `cd_values` words of the filter, byte for byte as `docs/hdf5.md` has them. Pure: no HDF5 here.
 //!
-//! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both forms, so
-//! a property list may be used again for another dataset. A request may also be a text, which the numbers then replace.
+//! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both
+//! forms, so a property list may be used again for another dataset. A request may also be a text, which the numbers
+//! then replace.
+
+use std::ops::RangeInclusive;
 
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -22,6 +25,9 @@ const HAS_FILL: u32 = 1 << 9;
 const DTYPE_MASK: u32 = 0xff;
 const BIG_ENDIAN: u32 = 1 << 8;
 const DATASET_FILL: u32 = 1 << 9;
+const BYTES_SHIFT: u32 = 10;
+/// The longest element of which the words tell.
+const MAX_ELEMENT_BYTES: u32 = u32::MAX >> BYTES_SHIFT;
 /// HDF5's H5S_MAX_RANK.
 pub(super) const MAX_RANK: usize = 32;
 /// The most words that `encode` writes.
@@ -36,6 +42,8 @@ pub struct Element {
     pub big_endian: bool,
     /// The dataset's fill value.
     pub fill_value: Option<f64>,
+    /// Bytes of an element of the dataset, which may be of several of `dtype`; 0 if that is not known.
+    pub bytes: u32,
     /// The chunk's dimensions, slowest first.
     pub chunk: Vec<u64>,
 }
@@ -74,6 +82,19 @@ impl CdValues {
         words
     }
 
+    /// Bytes that a chunk may have, as far as the words tell. HDF5 itself takes a whole chunk from what a filter gives
+    /// it, without a look at the length.
+    pub fn chunk_bytes(&self) -> RangeInclusive<u64> {
+        let Some(element) = &self.element else { return 0..=u64::MAX };
+        let times = |bytes: u64| element.chunk.iter().fold(bytes, |n, d| n.saturating_mul(*d));
+        match (element.bytes, element.dtype) {
+            // Behind another filter, where numbers are bytes, it may have any length.
+            (0, DType::U8) => 0..=u64::MAX,
+            (0, dtype) => times(dtype.size() as u64)..=u64::MAX,
+            (bytes, _) => times(bytes.into())..=times(bytes.into()),
+        }
+    }
+
     /// What the codec is to do; `None` if nobody said what the elements are.
     pub fn params(&self) -> Option<Params> {
         let element = self.element.as_ref()?;
@@ -90,8 +111,8 @@ impl CdValues {
     }
 }
 
-/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, range and fill value of `params`. The element type
-/// and byte order are not in it; the filter takes them from the dataset.
+/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, range and fill value of `params`. The
+/// element type and byte order are not in it; the filter takes them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
     let options =
@@ -108,7 +129,10 @@ impl Element {
     fn append(&self, words: &mut Vec<u32>) {
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
         words.push(
-            self.dtype as u32 | flag(self.big_endian, BIG_ENDIAN) | flag(self.fill_value.is_some(), DATASET_FILL),
+            self.dtype as u32
+                | flag(self.big_endian, BIG_ENDIAN)
+                | flag(self.fill_value.is_some(), DATASET_FILL)
+                | flag(self.bytes <= MAX_ELEMENT_BYTES, self.bytes << BYTES_SHIFT),
         );
         if let Some(fill) = self.fill_value {
             words.extend(words_of(fill.to_bits()));
@@ -124,7 +148,8 @@ fn request_in_text(packed: &[u32]) -> Result<Params> {
     text::parse(String::from_utf8_lossy(&bytes).trim_end_matches('\0'))
 }
 
-/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian machines.
+/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian
+/// machines.
 fn words_of(bits: u64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
@@ -189,9 +214,6 @@ impl Reader<'_> {
 
     fn element(&mut self) -> Result<Element> {
         let word = self.word()?;
-        if word & !(DTYPE_MASK | BIG_ENDIAN | DATASET_FILL) != 0 {
-            return fail!(InvalidArgument, "the element word of cd_values is {word:#x}; bits 10 to 31 must be zero");
-        }
         let dtype = DType::from_code(word & DTYPE_MASK)?;
         let fill_value = if word & DATASET_FILL != 0 { Some(self.f64()?) } else { None };
         let rank = self.word()? as usize;
@@ -199,7 +221,7 @@ impl Reader<'_> {
             return fail!(InvalidArgument, "cd_values give a chunk {rank} dimensions; HDF5 allows {MAX_RANK}");
         }
         let chunk = (0..rank).map(|_| self.u64()).collect::<Result<_>>()?;
-        Ok(Element { dtype, big_endian: word & BIG_ENDIAN != 0, fill_value, chunk })
+        Ok(Element { dtype, big_endian: word & BIG_ENDIAN != 0, fill_value, bytes: word >> BYTES_SHIFT, chunk })
     }
 }
 
@@ -215,8 +237,13 @@ mod tests {
             profile: Profile::Fast,
             ..Params::new(DType::F32)
         };
-        let element =
-            Element { dtype: DType::F64, big_endian: true, fill_value: Some(-9999.0), chunk: vec![100, 1 << 33] };
+        let element = Element {
+            dtype: DType::F64,
+            big_endian: true,
+            fill_value: Some(-9999.0),
+            bytes: 24,
+            chunk: vec![100, 1 << 33],
+        };
         CdValues { request: request.with_bound(mode, bound), element: Some(element) }
     }
 
@@ -227,7 +254,7 @@ mod tests {
         let mut words = vec![1, 2, 0, 0x3fe0_0000, 0x301];
         words.extend(words_of(7.5f64.to_bits()));
         words.extend(words_of(1e36f64.to_bits()));
-        words.push(2 | 0x300);
+        words.push(2 | 0x300 | 24 << 10);
         words.extend(words_of((-9999f64).to_bits()));
         words.extend([2, 100, 0, 0, 2]);
         assert_eq!(long(Mode::Noa, 0.5).encode(), words);
@@ -268,6 +295,22 @@ mod tests {
         }
         let abs = CdValues::decode(&[1, 1, 0, 0x3fe0_0000]).unwrap().request;
         assert_eq!((abs.mode, abs.bound), (Mode::Abs, 0.5));
+    }
+
+    #[test]
+    fn the_length_of_a_chunk_as_far_as_it_is_told() {
+        let with = |dtype, bytes| {
+            let element = Element { dtype, bytes, big_endian: false, fill_value: None, chunk: vec![10, 20] };
+            let values = CdValues { request: Params::new(DType::F32), element: Some(element) };
+            CdValues::decode(&values.encode()).unwrap().chunk_bytes()
+        };
+        assert_eq!(with(DType::F32, 4), 800..=800);
+        assert_eq!(with(DType::F32, 12), 2400..=2400);
+        assert_eq!(with(DType::U8, 19), 3800..=3800);
+        // An element of 4 MiB and more.
+        assert_eq!(with(DType::U8, (4 << 20) - 1), 200 * ((4 << 20) - 1)..=200 * ((4 << 20) - 1));
+        assert_eq!((with(DType::U8, 4 << 20), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
+        assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
 
     #[test]

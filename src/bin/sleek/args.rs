@@ -46,8 +46,8 @@ pub struct Quality {
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     range: Option<f64>,
-    /// A missing value, such as -9999, or its bits, such as 0x7fc00000: it comes back exactly and does not count for the
-    /// value range; up to four times
+    /// A missing value, such as -9999, or its bits, such as 0x7fc00000: it comes back exactly and does not count for
+    /// the value range; up to four times
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
     fill: Vec<String>,
 }

@@ -24,7 +24,8 @@ pub struct Args {
     /// The elements are big-endian, and come back so
     #[arg(long)]
     big_endian: bool,
-    /// Lengths of the array, as 64,64,128 or 64x64x128: refuses input of another size. Changes nothing else, and is not stored
+    /// Lengths of the array, as 64,64,128 or 64x64x128: refuses input of another size. Changes nothing else, and is not
+    /// stored
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<std::vec::Vec<u64>>,
     #[command(flatten)]
@@ -87,8 +88,8 @@ fn check_size(args: &Args, name: &str, n: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is none:
-/// then it is zero in every part as well.
+/// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is
+/// none: then it is zero in every part as well.
 fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Option<f64>, String> {
     let Some(total) = input.bytes else {
         return Err(format!(
@@ -116,7 +117,7 @@ fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Opti
 }
 
 fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String> {
-    let mut output = Output::create(&args.output, args.force)?;
+    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);

@@ -31,7 +31,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let input = Input::open(&args.input)?;
-    let mut output = Output::create(&args.output, args.force)?;
+    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
     let (from, to) = (input.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (0, 0);

@@ -1,4 +1,4 @@
-//! A compressed file is one stream after another (docs/format.md §7); here they are called frames.
+//! A compressed file is one stream after another (docs/format.md §8); here they are called frames.
 
 use sleek::container::Header;
 use sleek::container::constants::{HEADER_BYTES, MAGIC};

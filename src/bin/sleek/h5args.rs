@@ -64,8 +64,8 @@ fn print(params: &Params, words: &[u32]) {
     say!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
 }
 
-/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and `--fill`, for
-/// which they have no arguments.
+/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and
+/// `--fill`, for which they have no arguments.
 fn print_convenience(params: &Params) {
     let (c, fortran) = match params.profile == Profile::Fast || !params.missing.is_empty() {
         true => calls_in_words(params),

@@ -275,7 +275,8 @@ impl Report {
     }
 }
 
-/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come back.
+/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
+/// back.
 fn limit(header: &Header) -> f64 {
     match header.mode {
         Mode::Lossless => 0.0,

@@ -13,7 +13,8 @@ const BLOCK_BYTES: u64 = 4 << 20;
 /// Chunks of this size at most are made for a dataset that has none: HDF5's cache for chunks takes that much.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes, enumerations.
+/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes,
+/// enumerations.
 const PLAIN: [c_int; 5] = [0, 1, 4, 5, 8];
 
 /// A dataset of plain numbers (or arrays of them) that can be read.
@@ -88,8 +89,8 @@ impl<'a> Field<'a> {
         unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
     }
 
-    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were never
-    /// written, each block is one chunk and those are left out.
+    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were
+    /// never written, each block is one chunk and those are left out.
     pub fn blocks(&self) -> Result<Vec<Block>, String> {
         let hdf5 = self.dataset.hdf5;
         let mut status = 0;
@@ -151,7 +152,8 @@ impl<'a> Field<'a> {
         Ok((memory, file))
     }
 
-    /// The value that stands for a missing one: what netCDF's attributes name, else the fill value that the dataset was given.
+    /// The value that stands for a missing one: what netCDF's attributes name, else the fill value that the dataset was
+    /// given.
     pub fn missing_value(&self) -> Result<Option<f64>, String> {
         for name in [c"_FillValue", c"missing_value"] {
             if let Some(value) = self.attribute(name)? {

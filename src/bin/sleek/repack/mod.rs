@@ -18,7 +18,7 @@ use sleek::{DType, Params};
 use crate::Outcome;
 use crate::args::{Quality, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
-use crate::io::{Staging, check_place, say, tell};
+use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 use plan::Request;
 
@@ -123,17 +123,12 @@ fn general_request(args: &Args) -> Result<Option<Params>, String> {
 fn repack(args: &Args, output: &Path) -> Outcome {
     let start = Instant::now();
     let blame = |e: std::io::Error| format!("{}: {e}", output.display());
-    check_place(output, args.force)?;
-    let (empty, staging) = Staging::new(output, args.force).map_err(blame)?;
-    drop(empty);
-    let Some(table) = child::run(staging.path(), output)? else { return Ok(ExitCode::from(BROKEN)) };
-    // The old file may be the only copy, so the new one must be on the disk before it takes its place.
-    let new = fs::File::open(staging.path()).map_err(blame)?;
-    new.sync_all().map_err(blame)?;
-    let size = |path: &Path| fs::metadata(path).map(|m| m.len()).unwrap_or(0);
-    let (before, after) = (size(&args.input), size(staging.path()));
-    let permissions = fs::metadata(&args.input).map(|m| m.permissions());
-    permissions.and_then(|p| fs::set_permissions(staging.path(), p)).map_err(blame)?;
+    let target = check_place(output, args.force)?;
+    let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
+    let name = output.display().to_string();
+    let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
+    let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
+    let after = staging.file().metadata().map_err(blame)?.len();
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
     if !args.verbosity.quiet {

@@ -234,8 +234,8 @@ fn keeps(params: &Params, witness: &[u8], value: f64) -> Result<bool, String> {
     Ok(kept)
 }
 
-/// The same with the next bound below that is a power of two: then the quantizer's step is one, and whole numbers and short
-/// binary fractions lie on its grid.
+/// The same with the next bound below that is a power of two: then the quantizer's step is one, and whole numbers and
+/// short binary fractions lie on its grid.
 fn power_of_two_below(params: &Params) -> Params {
     let mut finer = params.clone();
     match (params.mode, params.range) {
