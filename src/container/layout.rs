@@ -182,6 +182,10 @@ impl Layout {
             Geometry::Tile { .. } if count == 0 => 0,
             Geometry::Tile { sides_log2 } => tiles(&shape.dims, sides_log2).product(),
         } as usize;
+        // So that no sum of the index's parts overflows.
+        if chunks > isize::MAX as usize / (2 * GROUP_BYTES) {
+            return fail!(InvalidArgument, "{chunks} chunks; their index does not fit in memory");
+        }
         let header_bytes = HEADER_BYTES + shape.extension_bytes();
         Ok(Layout { dtype, count, raw_bytes, shape, header_bytes, chunks, groups: chunks.div_ceil(GROUP_CHUNKS) })
     }

@@ -1,7 +1,7 @@
 //! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes
 //! whatever it is told and thinks about nothing but the layout and the checksums.
 
-use super::{body_checksum, ceil16, header, index_checksum};
+use super::{body_checksum, ceil16, container, index_checksum};
 use crate::vectors::Random;
 
 /// An active subchunk: the low `width` bits of every code, and what its exceptions add above them.
@@ -162,27 +162,26 @@ impl Stream {
     }
 }
 
-/// Makes the checksums right again after a change, as far as the header and the index can still be followed; what a
-/// decoder then says of the stream, it says because of the change.
+/// Makes the checksums right again after a change, as far as header, extension and index can still be followed, of any codec; what
+/// a decoder then says of the stream, it says because of the change.
 pub fn seal(stream: &mut [u8]) {
-    let Ok(header) = header(stream) else { return };
-    if header.bodies_at > stream.len() as u64 {
+    let Ok(container) = container(stream) else { return };
+    if container.bodies_at > stream.len() as u64 {
         return;
     }
-    let entries_at = header.entries_at as usize;
-    let mut at = header.bodies_at as usize;
-    for group in 0..header.groups as usize {
+    let mut at = container.bodies_at as usize;
+    for group in 0..container.groups {
         let mut checksum = 0u64;
-        for chunk in (64 * group..header.chunks as usize).take(64) {
-            let entry = &stream[entries_at + 2 * chunk..][..2];
-            let size = usize::from(u16::from_le_bytes([entry[0], entry[1]]) & 0x7FF) * 16;
-            let end = (at + size).min(stream.len());
-            checksum = checksum.wrapping_add(body_checksum(&stream[at..end], (chunk % 64) as u64));
+        for chunk in (64 * group..container.chunks).take(64) {
+            let Ok((_, size)) = container.entry(stream, chunk) else { return };
+            let end = at.saturating_add(size as usize).min(stream.len());
+            checksum = checksum.wrapping_add(body_checksum(&stream[at..end], chunk % 64));
             at = end;
         }
-        stream[64 + 16 * group + 8..][..8].copy_from_slice(&checksum.to_le_bytes());
+        let record = (container.header_bytes + 16 * group) as usize;
+        stream[record + 8..][..8].copy_from_slice(&checksum.to_le_bytes());
     }
-    let checksum = index_checksum(&stream[..header.bodies_at as usize]);
+    let checksum = index_checksum(&stream[..container.bodies_at as usize]);
     stream[56..64].copy_from_slice(&checksum.to_le_bytes());
 }
 

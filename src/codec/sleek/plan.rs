@@ -4,7 +4,7 @@ use super::constants::CODEC_SLEEK;
 use crate::bound::{self, Step};
 use crate::codec::sleek::simd::scalar::Scalar;
 use crate::container::missing::{MAX_MISSING, Missing};
-use crate::container::{Header, Layout};
+use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
@@ -145,7 +145,16 @@ impl Plan {
     /// From a stream's verified header.
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
-        let dtype = header.layout.dtype;
+        let (dtype, shape) = (header.layout.dtype, &header.layout.shape);
+        if shape.geometry != Geometry::DEFAULT || shape.entries != EntryForm::Narrow || shape.section_bytes != 0 {
+            return fail!(
+                Corrupt,
+                "{:?}, {:?} entries and a section of {} bytes are not codec sleek's",
+                shape.geometry,
+                shape.entries,
+                shape.section_bytes
+            );
+        }
         let [j0, j1, w, zero] = header.word;
         if zero != 0 {
             return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");

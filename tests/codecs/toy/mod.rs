@@ -42,11 +42,7 @@ impl Codec for Toy {
     fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
         let rank = shape.dims.rank();
         let Some(side) = SIDE_LOG2.get(rank) else {
-            return fail!(
-                InvalidArgument,
-                "codec toy takes 1 to {MAX_RANK} dimensions; {} are {rank}",
-                shape.dims
-            );
+            return fail!(InvalidArgument, "codec toy takes 1 to {MAX_RANK} dimensions; {} are {rank}", shape.dims);
         };
         let geometry = Geometry::tile(&[*side; MAX_RANK][..rank]);
         Ok(Shape { geometry, entries: EntryForm::Wide, section_bytes: SECTION_BYTES, ..shape })
@@ -124,10 +120,20 @@ impl Tiles {
         let side = SIDE_LOG2.get(layout.shape.dims.rank());
         let expected = side.map(|side| Geometry::tile(&[*side; MAX_RANK][..layout.shape.dims.rank()]));
         if expected != Some(layout.shape.geometry) || layout.shape.entries != EntryForm::Wide {
-            return fail!(Corrupt, "codec toy has no streams of {:?} in {:?}", layout.shape.dims, layout.shape.geometry);
+            return fail!(
+                Corrupt,
+                "codec toy has no streams of {:?} in {:?}",
+                layout.shape.dims,
+                layout.shape.geometry
+            );
         }
         if !Toy.capabilities().dtypes.contains(&layout.dtype) || !Toy.capabilities().modes.contains(&header.mode) {
-            return fail!(Corrupt, "codec toy has no streams of {} with mode {}", layout.dtype.name(), header.mode.name());
+            return fail!(
+                Corrupt,
+                "codec toy has no streams of {} with mode {}",
+                layout.dtype.name(),
+                header.mode.name()
+            );
         }
         let section = index.section();
         let step = match section.split_first_chunk::<8>() {
