@@ -171,6 +171,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
 }
 
 /// `sleek repack` while its child writes the new file, with this disposition of SIGTERM; what the file is called.
+#[allow(clippy::zombie_processes)] // the caller waits for it
 fn working(place: &Place, terminate: libc::sighandler_t) -> (Child, PathBuf) {
     let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
     // SAFETY: `signal` and `umask` may be called between fork and exec.
