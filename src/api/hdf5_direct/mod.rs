@@ -179,8 +179,8 @@ unsafe fn staged(place: MemorySpace, array: *const u8, bytes: usize, stream: *mu
     match place {
         MemorySpace::Host => Ok(None),
         #[cfg(feature = "cuda")]
-        // SAFETY: the contract.
         MemorySpace::Device(d) | MemorySpace::Managed(d) => {
+            // SAFETY: the contract.
             unsafe { crate::runtime::cuda::download(array, bytes, d, stream) }.map(Some)
         }
         #[cfg(not(feature = "cuda"))]
