@@ -60,9 +60,8 @@ def params(
     if len(given) + bool(lossless) != 1:
         raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed, or a text such as 'abs=1e-3'")
     mode, bound = given[0] if given else ("lossless", 0.0)
-    for name, value in (("range", range), ("fill", fill)):
-        if value is not None and mode != "noa":
-            raise TypeError(f"{name}={value} goes with noa, not with {mode}")
+    if range is not None and mode != "noa":
+        raise TypeError(f"range={range} goes with noa, not with {mode}")
     if profile not in PROFILES:
         raise ValueError(f"profile is {profile!r}; known are {', '.join(PROFILES)}")
     if range is not None and not range > 0:

@@ -181,8 +181,10 @@ impl Watch {
         let mut found = Vec::new();
         for (end, distance) in [least - ends[0].value, ends[1].value - most].into_iter().enumerate() {
             let (Extreme { value, count }, rule) = (ends[end], self.rule(end));
-            // Zero is what a field has where there is nothing: a value like any other.
-            if value != 0.0 && distance > rule.distance * (most - least) && enough(&ends[end], rule) {
+            // Zero, or whatever is small beside the others, is what a field has where there is nothing: a value like any other.
+            let is_small =
+                value.abs() <= least.abs().max(most.abs()) && value.signum() == least.signum() || value == 0.0;
+            if !is_small && distance > rule.distance * (most - least) && enough(&ends[end], rule) {
                 found.push(Sentinel {
                     value: text(value),
                     count,
@@ -300,6 +302,9 @@ mod tests {
         assert!(found(&marked(0.0, 2000).iter().map(|v| v / 100.0 + 5.0).collect::<Vec<_>>(), &[]).is_empty());
         let zero: Vec<f32> = marked(1.0, 2000).iter().map(|v| if *v == 1.0 { 0.0 } else { v + 5000.0 }).collect();
         assert!(found(&zero, &[]).is_empty(), "zero is a value like any other");
+        let with = |v: f32| zero.iter().map(|x| if *x == 0.0 { v } else { *x }).collect::<Vec<_>>();
+        assert!(found(&with(0.5), &[]).is_empty(), "and so is what is small");
+        assert_eq!(found(&with(-1.0), &[]), ["-1 2000"]);
     }
 
     #[test]

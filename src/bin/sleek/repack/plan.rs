@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sleek::api::hdf5_filter::cd_values::CdValues;
+use sleek::api::hdf5_filter::cd_values_of;
 use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params};
@@ -173,6 +175,10 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
     all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
     let declared = field.declared(&besides)?;
     params.missing = declared.missing;
+    if !can_be_said(&params) {
+        let params = Params { missing: MissingValues::default(), ..params.with_bound(Mode::Lossless, 0.0) };
+        return Ok((Decision::Compress(params), Some("the filter's parameters have no room for its missing values")));
+    }
     let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill };
     if params.mode == Mode::Noa && params.range.is_none() {
         let range = survey.range()?;
@@ -185,6 +191,11 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
         survey.look_for_sentinels()?;
     }
     Ok((Decision::Compress(params), None))
+}
+
+/// Whether the filter's parameters tell all missing values.
+fn can_be_said(params: &Params) -> bool {
+    CdValues::decode(&cd_values_of(params)).is_ok_and(|said| said.request.missing == params.missing)
 }
 
 /// What is to be known of all values of a dataset.
