@@ -48,7 +48,11 @@ fn random_stream(random: &mut Random, dtype: DType) -> Stream {
     for _ in 0..(stream.count * size as u64).div_ceil(16384) {
         // A chunk of the widest codes does not fit the index; the next one may.
         let body = loop {
-            let packed = random_packed(random, 8 * size as u32, float.is_some() && exact, exact, 8 * size as u32);
+            let apart = !exact && random.below(3) == 0;
+            let by_bits = exact || apart;
+            let mut packed =
+                random_packed(random, 8 * size as u32, float.is_some() && by_bits, by_bits, 8 * size as u32);
+            packed.exact = apart;
             let body = packed.body();
             if body.len() <= 16384 {
                 break body;
@@ -178,7 +182,8 @@ fn broken_rules_are_refused() {
     assert!(agreed(&stream_of(&valid()).bytes(), "the valid stream").is_some());
 
     type Change = (&'static str, fn(&mut Packed));
-    let changes: [Change; 5] = [
+    let changes: [Change; 6] = [
+        ("exact without bins", |p| p.exact = true),
         ("special 2", |p| p.special = 2),
         ("special 3", |p| p.special = 3),
         ("base_width 33", |p| p.base_width = 33),

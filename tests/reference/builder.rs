@@ -30,6 +30,8 @@ pub struct Packed {
     pub bits: u32,
     pub base_ref: u64,
     pub base_width: u32,
+    /// Words are elements' bits although the stream is quantized.
+    pub exact: bool,
     pub bases: Vec<u64>,
     pub shift: u8,
     pub special: u8,
@@ -63,10 +65,10 @@ impl Packed {
     /// A chunk whose subchunks are all inactive and all equal to `base_ref`.
     pub fn flat(bits: u32, base_ref: u64) -> Packed {
         let subchunks = vec![None; 32];
-        Packed { bits, base_ref, base_width: 0, bases: vec![0; 32], shift: 0, special: 0, subchunks }
+        Packed { bits, base_ref, base_width: 0, exact: false, bases: vec![0; 32], shift: 0, special: 0, subchunks }
     }
 
-    /// The body of the chunk (§3.1).
+    /// The body of the chunk.
     pub fn body(&self) -> Vec<u8> {
         let active = || self.subchunks.iter().enumerate().filter_map(|(s, sub)| Some((s, sub.as_ref()?)));
         let patched = || active().filter(|(_, sub)| !sub.exceptions.is_empty());
@@ -77,7 +79,7 @@ impl Packed {
         body.extend(active().fold(0u32, |set, (s, _)| set | 1 << s).to_le_bytes());
         body.extend(patched().fold(0u32, |set, (s, _)| set | 1 << s).to_le_bytes());
         body.extend((payload.len() as u16 / 16).to_le_bytes());
-        body.push(self.base_width as u8);
+        body.push(self.base_width as u8 | u8::from(self.exact) << 7);
         body.push(self.shift | self.special << 6);
         body.extend((self.base_ref as u32).to_le_bytes());
         body.extend(payload);
@@ -211,7 +213,7 @@ pub fn random_packed(random: &mut Random, bits: u32, mapped: bool, shifted: bool
             })
         })
         .collect();
-    Packed { bits, base_ref, base_width, bases, shift, special, subchunks }
+    Packed { bits, base_ref, base_width, exact: false, bases, shift, special, subchunks }
 }
 
 fn random_subchunk(random: &mut Random, bits: u32, limit: u32, modes: u64, patched: bool) -> Subchunk {

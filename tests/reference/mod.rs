@@ -1,4 +1,4 @@
-//! A second decoder, written from `docs/format.md` alone and sharing no code with the library: slow, plain and strict.
+//! A second decoder, written from `docs/format.md` and `docs/codecs/sleek.md` alone and sharing no code with the library: slow, plain and strict.
 //! It is the judge of the page (is it enough to write a decoder?) and of the codec (do both read the same bytes
 //! alike?).
 
@@ -53,7 +53,7 @@ pub enum Geometry {
     Tiles(Vec<u32>),
 }
 
-/// What header and extension say, whatever the codec (§1).
+/// What header and extension say, whatever the codec.
 #[derive(Clone, Debug)]
 pub struct Container {
     pub codec: u8,
@@ -134,7 +134,7 @@ fn mask(bits: u32) -> u64 {
     if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-// ---- §6 checksums ----
+// ---- the stream, §7: checksums ----
 
 pub fn sum(bytes: &[u8]) -> u64 {
     let mut total = 0u64;
@@ -166,7 +166,7 @@ pub fn index_checksum(front: &[u8]) -> u64 {
     mix(sum(&front).wrapping_add(GOLDEN.wrapping_mul(front.len() as u64)))
 }
 
-// ---- §1 header ----
+// ---- the stream, §1 and §2: header and extension ----
 
 pub fn container(stream: &[u8]) -> Outcome<Container> {
     slice(stream, 0, HEADER_BYTES)?;
@@ -216,7 +216,7 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
     let length = number(stream, 64, 4)?;
     ensure(length % 16 == 0 && (16..=1 << 20).contains(&length), || format!("an extension of {length} bytes"))?;
     let bytes = slice(stream, 64, length)?;
-    let [geometry, entries, chunk_log2, rank, missing] = [bytes[4], bytes[5], bytes[6], bytes[7], bytes[8]];
+    let [geometry, entries, run_log2, rank, missing] = [bytes[4], bytes[5], bytes[6], bytes[7], bytes[8]];
     ensure(geometry <= 1 && entries <= 1, || format!("geometry {geometry} or entries {entries} is undefined"))?;
     ensure_zero(&bytes[9..12], "extension, bytes 9 to 11")?;
     ensure((1..=32).contains(&rank), || format!("rank {rank} is none of 1 to 32"))?;
@@ -227,11 +227,11 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
     }
     container.missing = rest.numbers(missing.into())?;
     container.geometry = if geometry == 1 {
-        ensure(chunk_log2 == 0, || format!("tiles, and chunk_log2 is {chunk_log2}"))?;
+        ensure(run_log2 == 0, || format!("tiles, and run_log2 is {run_log2}"))?;
         Geometry::Tiles(rest.take(rank.into())?.iter().map(|&side| u32::from(side)).collect())
     } else {
-        ensure((12..=17).contains(&chunk_log2), || format!("chunk_log2 {chunk_log2} is none of 12 to 17"))?;
-        Geometry::Runs(1 << chunk_log2)
+        ensure((12..=17).contains(&run_log2), || format!("run_log2 {run_log2} is none of 12 to 17"))?;
+        Geometry::Runs(1 << run_log2)
     };
     container.section = rest.take(number(bytes, 12, 4)? as usize)?.to_vec();
     rest.finish("extension")?;
@@ -285,7 +285,7 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     Ok(Header { container, step_j: step_j.into(), step_w: step_w.into() })
 }
 
-// ---- §2 index ----
+// ---- the stream, §3: index ----
 
 /// Decodes one whole stream: the bytes of the array it was made from.
 pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
@@ -323,17 +323,20 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     Ok(data)
 }
 
-// ---- §7 files of several streams ----
+// ---- the stream, §8: files of several streams ----
 
 /// Decodes a file: the bytes of the array, which is that of its streams one after another.
 pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
-    // Element type, mode, byte order, bound and range.
-    let kind = |stream: &[u8]| (stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec());
+    // Element type, mode, byte order, bound, range and missing values.
+    let kind = |stream: &[u8]| -> Outcome<_> {
+        let missing = container(stream)?.missing;
+        Ok((stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec(), missing))
+    };
     let (mut data, mut at) = (Vec::new(), 0);
     loop {
         let stream = slice(file, at, number(file, at + 24, 8)?)?;
         data.extend(decode(stream)?);
-        ensure(kind(stream) == kind(file), || format!("the stream at {at} is of another kind than the first"))?;
+        ensure(kind(stream)? == kind(file)?, || format!("the stream at {at} is of another kind than the first"))?;
         at += stream.len() as u64;
         let another = stream[11] & 4 != 0;
         if at == file.len() as u64 {
@@ -344,7 +347,7 @@ pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
     }
 }
 
-// ---- §3 chunk bodies ----
+// ---- the stream, §4: bodies ----
 
 /// The `len` bytes of data that a chunk body stands for.
 fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
@@ -374,7 +377,7 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
     Ok(bytes)
 }
 
-// ---- §5 missing values ----
+// ---- the stream, §5: missing values and planes ----
 
 /// A masked body: a plane, and behind it a packed or constant body with the other elements.
 fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
@@ -441,7 +444,7 @@ fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     Ok(elements)
 }
 
-// ---- §3 again ----
+// ---- SLEEK, §2: packed chunks ----
 
 /// `count` values of `bits` bits, packed LSB-first.
 fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
@@ -488,7 +491,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     let active = number(body, 0, 4)? as u32;
     let patched = number(body, 4, 4)? as u32;
     let payload_bytes = 16 * number(body, 8, 2)?;
-    let base_width = number(body, 10, 1)? as u32;
+    let (base_width, exact) = (u32::from(body[10] & 127), body[10] >> 7 == 1);
     let shift_special = number(body, 11, 1)?;
     let mut base_ref = number(body, 12, 4)?;
     let (shift, special) = (shift_special as u32 & 63, shift_special >> 6);
@@ -496,7 +499,9 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     ensure(patched == 0 || bits > 8, || "a subchunk of 8-bit elements is patched".into())?;
     ensure(base_width <= bits, || format!("base_width {base_width} is above {bits}"))?;
     ensure(shift < bits, || format!("shift {shift} is not below {bits}"))?;
-    ensure(shift == 0 || header.step_w == 0, || format!("shift {shift} in a quantized stream"))?;
+    ensure(header.step_w != 0 || !exact, || "an exact chunk in a stream that is not quantized".into())?;
+    let quantized = header.step_w != 0 && !exact;
+    ensure(shift == 0 || !quantized, || format!("shift {shift} in a quantized chunk"))?;
     ensure(special <= 1, || format!("special {special} is undefined"))?;
 
     let payload = slice(body, 16, payload_bytes)?;
@@ -506,7 +511,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     }
     ensure(base_ref <= mask(bits), || format!("base_ref {base_ref:#x} has more than {bits} bits"))?;
     let bases = unpack(tail.take(4 * base_width as usize)?, SUBCHUNKS, base_width);
-    let map_allowed = header.float.is_some() && header.step_w == 0 && shift == 0;
+    let map_allowed = header.float.is_some() && !quantized && shift == 0;
     let mode3_allowed = special == 1 || map_allowed;
     let mut plans = plans(header, active, patched, mode3_allowed, &mut tail)?;
     tail.finish("tail")?;
@@ -520,7 +525,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
             None => vec![base; SUBCHUNK_BYTES / header.elem_bytes],
         };
         for word in words {
-            elements.push(if header.step_w == 0 { word << shift & mask(bits) } else { unquantize(header, word) });
+            elements.push(if quantized { unquantize(header, word) } else { word << shift & mask(bits) });
         }
     }
     payload.finish("payload")?;
@@ -582,7 +587,7 @@ fn plans(
     Ok(plans)
 }
 
-// ---- §3.2 from codes to elements ----
+// ---- SLEEK, §3: from codes to elements ----
 
 fn zz(code: u64, bits: u32) -> u64 {
     ((code >> 1) ^ (code & 1).wrapping_neg()) & mask(bits)
@@ -617,7 +622,7 @@ fn subchunk(header: &Header, special: u64, base: u64, plan: &Plan, payload: &mut
     Ok(words)
 }
 
-// ---- §3.3 the exponent map ----
+// ---- SLEEK, §4: the exponent map ----
 
 pub fn unmap(code: u64, bits: u32, exponent: u32) -> u64 {
     let mut x = zz(code, bits);
@@ -641,7 +646,7 @@ pub fn map(value: u64, bits: u32, exponent: u32) -> u64 {
     (x << 1 ^ (x >> (bits - 1)).wrapping_neg()) & mask(bits)
 }
 
-// ---- §3.4 the quantizer ----
+// ---- SLEEK, §5: the quantizer ----
 
 /// Q⁻¹, in integers throughout.
 fn unquantize(header: &Header, word: u64) -> u64 {
@@ -726,7 +731,7 @@ fn masked_features(header: &Header, body: &[u8], found: &mut std::collections::B
 
 fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::BTreeSet<&'static str>) -> Outcome<()> {
     let active = number(body, 0, 4)?;
-    let base_width = number(body, 10, 1)?;
+    let base_width = u64::from(body[10] & 127);
     let special = body[11] >> 6;
     let high_half = if header.bits() == 64 { 4 } else { 0 };
     let descriptors_at = 16 + 16 * number(body, 8, 2)? + high_half + 4 * base_width;
@@ -745,6 +750,7 @@ fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::B
         (body[11] & 63 != 0, "shift"),
         (base_width == 0, "no bases"),
         (base_width != 0, "bases"),
+        (body[10] >> 7 == 1, "exact chunk"),
     ];
     found.extend(used.iter().filter(|(holds, _)| *holds).map(|&(_, name)| name));
     Ok(())

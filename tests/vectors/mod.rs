@@ -141,6 +141,18 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
     }
 }
 
+/// Puts missing values into `words`, in runs of up to `run` elements with as much between them; 0 puts one everywhere.
+pub fn strew(words: &mut [u64], values: &[u64], run: u64, seed: u64) {
+    let random = &mut Random(seed + 1);
+    let mut at = 0;
+    while at < words.len() {
+        let here = if run == 0 { words.len() } else { 1 + random.below(run) as usize };
+        let end = words.len().min(at + here);
+        words[at..end].fill(values[random.below(values.len() as u64) as usize]);
+        at = end + random.below(run + 1) as usize;
+    }
+}
+
 /// [`words`] as the bytes of an array.
 pub fn bytes(generator: &str, dtype: DType, seed: u64, count: usize, big_endian: bool) -> Vec<u8> {
     to_bytes(dtype, &words(generator, dtype, seed, count), big_endian)

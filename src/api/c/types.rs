@@ -4,9 +4,9 @@
 
 use std::mem::{MaybeUninit, offset_of, size_of};
 
-use super::memory::not_null;
+use super::memory::{not_null, numbers};
 use crate::container::constants::VERSION;
-use crate::container::{Dims, Header, Index, Kind as Chunk, MAX_RANK, MissingValue};
+use crate::container::{Dims, Header, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::params::{Device, MissingValues, Mode, Params, Profile};
@@ -318,21 +318,12 @@ impl sleek_params {
     }
 
     fn dims(&self) -> Result<Dims> {
-        let rank = code("rank", self.rank)? as usize;
-        if rank == 0 {
+        if self.rank == 0 {
             return Ok(Dims::NONE);
         }
-        if rank > MAX_RANK {
-            return fail!(InvalidArgument, "rank {rank}; 0 to {MAX_RANK} dimensions are possible");
-        }
-        not_null("dims", self.dims)?;
-        let mut lens = [0; MAX_RANK];
-        for (k, len) in lens[..rank].iter_mut().enumerate() {
-            // SAFETY: `rank` numbers are there by the contract of every function that reads the struct; maybe
-            // unaligned.
-            *len = unsafe { self.dims.add(k).read_unaligned() };
-        }
-        Dims::new(&lens[..rank])
+        // SAFETY: the contract of every function that reads the struct.
+        let lens = unsafe { numbers("dims", self.dims, self.rank) }?;
+        Dims::new(&lens[..self.rank as usize])
     }
 
     fn resolve(&self) -> Result<Params> {

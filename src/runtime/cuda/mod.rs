@@ -16,7 +16,7 @@ use crate::bound;
 use crate::codec;
 use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::*;
-use crate::container::{Header, Layout};
+use crate::container::{Header, Layout, Region};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::MemorySpace;
@@ -398,6 +398,34 @@ unsafe fn decompress_on_host(
             None => crate::decompress_into(&stream, &mut array)?,
             Some((first, count)) => codec::decompress_range_into(&stream, first, count, &mut array)?,
         };
+        session.copy(dst, array.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
+/// Restores the box of `lens` elements from `start` on, on the CPU; returns the bytes written.
+///
+/// # Safety
+/// `src` holds `src_bytes`, `dst` has `capacity` bytes, wherever they are.
+pub unsafe fn decompress_box(
+    src: *const u8,
+    src_bytes: usize,
+    start: &[u64],
+    lens: &[u64],
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let stream = host_copy(&session, src, src_bytes)?;
+        let layout = Header::read(&stream)?.layout;
+        let bytes = Region::new(&layout.shape.dims, start, lens)?.count() as usize * layout.dtype.size();
+        let mut array = filled(bytes.min(capacity), 0u8)?;
+        let n = codec::decompress_box_into(&stream, start, lens, &mut array)?;
         session.copy(dst, array.as_ptr(), n)?;
         session.wait()?;
         Ok(n)
