@@ -100,6 +100,23 @@ def make_sample():
         f.createVariable("name", str, ("x",))[0] = "text"
 
 
+def make_marked():
+    """marked.nc: a variable whose missing values are near the data."""
+    rng = np.random.default_rng(2)
+    with netCDF4.Dataset("marked.nc", "w") as f:
+        f.createDimension("y", 130)
+        f.createDimension("x", 170)
+        t = f.createVariable("t", "f4", ("y", "x"), chunksizes=(64, 64), fill_value=-9999.0)
+        t[:] = np.where(rng.random((130, 170)) < 0.2, -9999, 20 * rng.random((130, 170)))
+
+
+def same_masks():
+    """Whether the variable t of sys.argv[2] and sys.argv[3] is masked in the same places."""
+    with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:
+        masks = [np.ma.getmaskarray(file["t"][:]) for file in (f, g)]
+        assert masks[0].any() and np.array_equal(*masks)
+
+
 def read_file():
     """Compares sys.argv[3] with the original sys.argv[2] by netCDF4, within the absolute bound sys.argv[4]."""
     original, packed, bound = sys.argv[2], sys.argv[3], Fraction(float(sys.argv[4]))

@@ -76,7 +76,8 @@ fn requests_in_words() {
         for text in ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless"] {
             place.run(program, &["a.h5", text]);
             let dump = place.run("h5dump", &["-pH", "a.h5"]);
-            let list = dump.split("PARAMS {").nth(1).and_then(|rest| rest.split('}').next()).expect("words of the filter");
+            let list =
+                dump.split("PARAMS {").nth(1).and_then(|rest| rest.split('}').next()).expect("words of the filter");
             // h5dump of 1.10 prints them as signed numbers.
             let words: Vec<u32> = list.split_whitespace().map(|w| w.parse::<i64>().unwrap() as u32).collect();
             let stored = sleek::api::hdf5_filter::cd_values::CdValues::decode(&words).unwrap();

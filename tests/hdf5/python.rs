@@ -29,7 +29,7 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 4] = ["libhdf5", "libnetcdf", "make_sample", "read_file"];
+const HELPERS: [&str; 6] = ["libhdf5", "libnetcdf", "make_marked", "make_sample", "read_file", "same_masks"];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {

@@ -130,8 +130,8 @@ fn nccopy_and_netcdf4() {
         place.run("nccopy", &["-4", "-F", &filter, file, "packed.nc"]);
         let header = place.run("ncdump", &["-hs", "packed.nc"]);
         let [low, high] = [BOUND.to_bits() as u32, (BOUND.to_bits() >> 32) as u32];
-        // The long form: its layout 3 with mode 1 and netCDF's fill value, f32, the bound.
-        let stored = format!("_Filter = \"{},{},", sleek::api::hdf5_filter::FILTER_ID, 3 | 1 << 8 | 1 << 27);
+        // The long form: its layout 3 with mode 1, f32, the bound. nccopy does not hand the fill value on to HDF5.
+        let stored = format!("_Filter = \"{},{},", sleek::api::hdf5_filter::FILTER_ID, 3 | 1 << 8);
         assert!(header.contains(&stored) && header.contains(&format!(",{low},{high},")), "{header}");
         // h5diff cannot compare some of netCDF's attributes and then ends with 1: what it says counts.
         let differ = |delta: &str| {
@@ -144,18 +144,26 @@ fn nccopy_and_netcdf4() {
     }
 }
 
+/// nccopy writes without HDF5's fill value: the variable's is named in the words, and every missing value stays one.
+#[test]
+fn nccopy_with_a_fill_value() {
+    let netcdf = venv_python("venv-netcdf");
+    let Some(place) = Place::with(&["nccopy", &netcdf]) else { return };
+    place.run(&netcdf, &[&source("netcdf.py"), "make_marked"]);
+    for (words, bound) in [("1,1,0.25d,512,-9999d", "0.25"), ("1,2,0.01d,512,-9999d", "0.25")] {
+        let filter = format!("t,{},{words}", sleek::api::hdf5_filter::FILTER_ID);
+        place.run("nccopy", &["-4", "-F", &filter, "marked.nc", "packed.nc"]);
+        place.run(&netcdf, &[&source("netcdf.py"), "read_file", "marked.nc", "packed.nc", bound]);
+        place.run(&netcdf, &[&source("netcdf.py"), "same_masks", "marked.nc", "packed.nc"]);
+    }
+}
+
 #[test]
 fn the_error_stack_says_why() {
     let Some(place) = Place::with(&["h5repack", &venv_python(PYTHON)]) else { return };
     let sample = sample(&place);
     let mut repack = place.command("h5repack");
-    repack.env_remove("SLEEK_LOG").args([
-        "--enable-error-stack",
-        "-f",
-        "UD=47474,0,2,1,9",
-        sample,
-        "a.h5",
-    ]);
+    repack.env_remove("SLEEK_LOG").args(["--enable-error-stack", "-f", "UD=47474,0,2,1,9", sample, "a.h5"]);
     let out = common::output(&mut repack);
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success() && said.contains("in filter(): invalid argument: mode 9"), "{said}");

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._library import StreamInfo, check, lib
-from ._params import MODES, PROFILES, capacity, numpy_dtype, params
+from ._library import Params, StreamInfo, check, lib
+from ._params import DTYPES, MODES, PROFILES, capacity, numpy_dtype, of_chunk, params
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,13 +71,14 @@ def compress(
 
     - ``abs=E``: no value changes by more than E,
     - ``noa=E``: no value changes by more than E times the value range, which is `range`, or else the largest minus the smallest
-      value, NaN, infinities and `fill` not counted,
+      value, NaN, infinities and missing values not counted,
     - ``rel=E``: no value v changes by more than E times its own magnitude,
     - ``lossless=True``: every bit comes back, also of integers,
 
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
-    NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
+    NaN and infinities always come back as they were. So do elements that are `fill`, the number nearest to which marks missing
+    values, and no other element comes back equal to it. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
     most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
 
     The elements are taken in C order. The global lock of Python is released meanwhile.
@@ -96,7 +97,11 @@ def compress(
     """
     # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
     a = np.ascontiguousarray(array)
-    p = params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads)
+    return compress_with(params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads), a)
+
+
+def compress_with(p: Params, a: np.ndarray[Any, Any]) -> bytes:
+    """The stream of a contiguous array by parameters of its type."""
     stream = np.empty(capacity(p, a.size), "u1")
     written = ctypes.c_size_t()
     check(
@@ -105,6 +110,13 @@ def compress(
         )
     )
     return stream[: written.value].tobytes()
+
+
+def compress_chunk(request: dict[str, Any], chunk: npt.ArrayLike, fill: Any = None) -> bytes:
+    """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
+    a = np.ascontiguousarray(chunk)
+    a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
+    return compress_with(of_chunk(request, a, fill), a)
 
 
 def decompress(stream: Buffer, shape: int | tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:
