@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from ._library import StreamInfo, check, lib
-from ._params import MODES, PROFILES, capacity, numpy_dtype, params
+from ._library import Params, StreamInfo, check, lib
+from ._params import DTYPES, MODES, PROFILES, capacity, numpy_dtype, of_chunk, params
 from ._sentinel import MissingValueWarning, undeclared
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def compress(
 
     - ``abs=E``: no value changes by more than E,
     - ``noa=E``: no value changes by more than E times the value range, which is `range`, or else the largest minus the smallest
-      value, NaN, infinities and `fill` not counted,
+      value, NaN, infinities and missing values not counted,
     - ``rel=E``: no value v changes by more than E times its own magnitude,
     - ``lossless=True``: every bit comes back, also of integers,
 
@@ -106,6 +106,11 @@ def compress(
     p = params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads)
     if p.mode and p.bound:
         _warn_of_missing_values(a, p)
+    return compress_with(p, a)
+
+
+def compress_with(p: Params, a: np.ndarray[Any, Any]) -> bytes:
+    """The stream of a contiguous array by parameters of its type."""
     stream = np.empty(capacity(p, a.size), "u1")
     written = ctypes.c_size_t()
     check(
@@ -114,6 +119,13 @@ def compress(
         )
     )
     return stream[: written.value].tobytes()
+
+
+def compress_chunk(request: dict[str, Any], chunk: npt.ArrayLike, fill: Any = None) -> bytes:
+    """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
+    a = np.ascontiguousarray(chunk)
+    a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
+    return compress_with(of_chunk(request, a, fill), a)
 
 
 def _without_mask(
