@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use rayon::ThreadPool;
 
-use crate::host::fork;
+use crate::host::{fork, memory};
 
 mod shared;
 
@@ -50,6 +50,10 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
+/// What making a pool takes of the heap at most, and each of its threads: where that is not there, nobody asks for a pool.
+const POOL_BYTES: usize = 64 << 10;
+const THREAD_BYTES: usize = 4 << 10;
+
 /// Bytes of a thread's stack: what Rust takes unless `RUST_MIN_STACK` says otherwise, which is meant for programs and
 /// must not end one.
 const STACK_BYTES: usize = 2 << 20;
@@ -87,6 +91,9 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
         return Some(&p.pool);
     }
     let size = size.max(threads(0)).max(2).next_power_of_two();
+    if !memory::is_there(POOL_BYTES + size * THREAD_BYTES) {
+        return None;
+    }
     let pool = fork::between_forks(|| started(size))?;
     let fresh = Box::into_raw(Box::new(Pool { process, size, pool, _previous: current }));
     match POOL.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
