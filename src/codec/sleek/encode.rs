@@ -196,7 +196,7 @@ fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
 /// Whether neighbours of the least number lie no closer than a step, where `less_one` is the least magnitude but 0, less one.
 #[inline(always)]
 fn is_fine<E: Element>(plan: &Plan, q: &Quantizer, less_one: E::Word) -> bool {
-    less_one != !E::Word::ZERO && spacing::<E>(plan, less_one) >= i32::from(q.step.j) + 2
+    less_one != !E::Word::ZERO && spacing::<E>(plan, less_one.add(E::Word::ONE)) >= i32::from(q.step.j) + 2
 }
 
 /// The exponent of the distance of neighbours of a number of this magnitude.
