@@ -60,7 +60,8 @@ pub trait CpuCodec: Sync {
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
 }
 
-/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which feature has it.
+/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which feature
+/// has it.
 macro_rules! registry {
     ($($module:ident::$codec:ident $(in $file:literal with $feature:literal)?;)+) => {
         $($(

@@ -1,5 +1,5 @@
-//! A codec for tests, in the bytes of `tests/codecs/toy/README.md`: tiles of up to four dimensions, wide entries, a section of its
-//! own. It is there to show that the library has nothing of SLEEK's outside SLEEK's folder.
+//! A codec for tests, in the bytes of `tests/codecs/toy/README.md`: tiles of up to four dimensions, wide entries, a
+//! section of its own. It is there to show that the library has nothing of SLEEK's outside SLEEK's folder.
 
 use crate::codec::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, Missing, Region, Shape, Wanted};
