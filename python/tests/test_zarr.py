@@ -72,7 +72,6 @@ def test_zarr_format_3(tmp_path, dtype):
 
 def test_zarr_shards_and_integers(tmp_path):
     zarr = pytest.importorskip("zarr", minversion="3")
-    import sleek
     from sleek.zarr import Sleek
 
     a = np.arange(120_000, dtype="i4").reshape(300, 400)
@@ -82,8 +81,93 @@ def test_zarr_shards_and_integers(tmp_path):
     )
     z[:] = a
     assert np.array_equal(zarr.open_array(path)[:], a)
-    z = zarr.create_array(
-        str(tmp_path / "refused"), shape=a.shape, chunks=a.shape, dtype="i4", serializer=Sleek(abs=1), compressors=None
-    )
-    with pytest.raises(sleek.SleekError, match="mode abs on i32"):
+
+
+def zarr_array(zarr, path, version, request, **more):
+    from sleek.numcodecs import Sleek as Codec
+    from sleek.zarr import Sleek as Serializer
+
+    ours = {"compressors": Codec(**request)} if version == 2 else {"serializer": Serializer(**request), "compressors": None}
+    return zarr.create_array(str(path), zarr_format=version, **ours, **more)
+
+
+def kept(a, b, chunk, bound, marks):
+    """Each chunk within bound times the range of its data, marks where they were and nowhere else."""
+    worst_ratio = 0
+    for y in range(0, a.shape[0], chunk[0]):
+        for x in range(0, a.shape[1], chunk[1]):
+            part, back = (v[y : y + chunk[0], x : x + chunk[1]].astype("f8") for v in (a, b))
+            data = ~np.isin(part, marks)
+            assert np.array_equal(part[~data], back[~data]) and not np.isin(back[data], marks).any()
+            error, span = np.abs(part - back)[data].max(initial=0), np.ptp(part[data]) if data.any() else 0
+            assert error <= bound * span, (y, x, error, span)
+            worst_ratio = max(worst_ratio, error)
+    assert worst_ratio > 0
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("fill", [0, None, 9.97e36, -9999, 1e20])
+@pytest.mark.parametrize("named", [None, -32767.0, "the array's"])
+def test_edges_do_not_count(tmp_path, version, fill, named):
+    """Zarr pads chunks at the edge with the array's fill value, 0 if none was given."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    if version == 3 and fill is None:
+        pytest.skip("format 3 has a fill value always")
+    a = (300 + np.random.default_rng(1).random((130, 130))).astype("f4")
+    named = fill if named == "the array's" else named
+    marks = [np.float32(m) for m in (named, fill if version == 3 else None) if m]
+    for k, mark in enumerate(marks):
+        a[k::7, 3::5] = mark
+    request = {"noa": 1e-3} if named is None else {"noa": 1e-3, "fill": named}
+    z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(64, 64), dtype="f4", fill_value=fill)
+    z[:] = a
+    kept(a, zarr.open_array(str(tmp_path / "z"), mode="r")[:], (64, 64), 1e-3, marks)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("fill", [0, -9999.0, 9.97e36])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_chunks_written_again_keep_the_bound(tmp_path, version, fill, dtype):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    rng = np.random.default_rng(2)
+    walk = (300 + np.cumsum(rng.normal(size=(64, 200)), axis=0) / 10).astype(dtype)
+    request = {"noa": 1e-3, "fill": fill} if version == 2 and fill else {"noa": 1e-3}
+    z = zarr_array(zarr, tmp_path / "z", version, request, shape=(64, 200), chunks=(40, 130), dtype=dtype, fill_value=fill)
+    for i in range(64):
+        z[i] = walk[i]
+    kept(walk, z[:], (40, 130), 1e-3, [])
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("request_", [{"lossless": True}, {"abs": 0.1}, {"rel": 0.01}, {"noa": 0.01, "range": 1}])
+def test_fill_values_are_exact_in_every_mode(tmp_path, version, request_):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    rng = np.random.default_rng(3)
+    a = (300 + rng.random((100, 100))).astype("f4")
+    a[rng.random(a.shape) < 0.3] = fill = np.float32(300.51)
+    request = {**request_, "fill": float(fill)} if version == 2 else request_
+    z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(60, 60), dtype="f4", fill_value=float(fill))
+    z[:] = a
+    assert np.array_equal(a == fill, z[:] == fill)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_can_have_no_bound_is_kept(tmp_path, version):
+    """One request for a whole tree."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    rng = np.random.default_rng(4)
+    leaves = [np.arange(1000, dtype="i4"), rng.random(1000) < 0.5, (rng.random(1000) + 1j).astype("c8"), rng.integers(0, 9, 1000).astype("u2")]
+    for n, a in enumerate(leaves):
+        z = zarr_array(zarr, tmp_path / f"{n}", version, {"abs": 0.5, "fill": -9999}, shape=a.shape, chunks=300, dtype=a.dtype)
         z[:] = a
+        assert np.array_equal(z[:], a), a.dtype
+
+
+def test_bits_name_a_missing_value():
+    from sleek.numcodecs import Sleek
+
+    a = field()
+    a[::3] = mark = np.array(0x7FC01234, "u4").view("f4")
+    codec = Sleek("abs=1e-3,fill=0x7fc01234")
+    assert numcodecs.get_codec(codec.get_config()) == codec
+    assert codec.decode(codec.encode(a)).reshape(a.shape)[::3].tobytes() == np.full_like(a[::3], mark).tobytes()

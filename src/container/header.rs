@@ -238,7 +238,7 @@ fn read_extension(dtype: DType, count: u64, bytes: &[u8], have: u64) -> Result<S
         return fail!(Truncated, "{have} bytes behind the header; its extension takes at least {EXTENSION_BYTES}");
     }
     let length = u32_at(bytes, 0) as usize;
-    if length % ALIGN != 0 || !(EXTENSION_BYTES..=MAX_EXTENSION_BYTES).contains(&length) {
+    if !length.is_multiple_of(ALIGN) || !(EXTENSION_BYTES..=MAX_EXTENSION_BYTES).contains(&length) {
         return fail!(Corrupt, "the header's extension is said to have {length} bytes");
     }
     if have < length as u64 {

@@ -111,6 +111,7 @@ impl Shape {
 }
 
 /// What of an array is to be restored.
+#[allow(clippy::large_enum_variant)] // one for a whole call
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Elements that follow each other.

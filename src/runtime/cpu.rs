@@ -52,6 +52,7 @@ pub trait ChunkCodec: Sync {
     -> (Kind, usize);
     /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
     /// `past_caches` they are written as `primitives::stream` does.
+    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
     fn decode(
         &self,
         decoder: &mut Self::Decoder,

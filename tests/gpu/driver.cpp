@@ -25,7 +25,7 @@ void* last_stream;
 
 u32 blocks_at_once = 4, fiber_seed = 0;
 bool refuses_cubins;
-int cubins;
+int cubins, ptx_texts;
 
 void* context_of(int device) { return (void*)(uintptr_t)(0x1000 + device); }
 int device_of(void* context) { return (int)(uintptr_t)context - 0x1000; }
@@ -166,7 +166,7 @@ Status cuModuleLoadData(void** m, const void* image) {
                                   "ELF",
                                   4);
     if (is_cubin ? refuses_cubins : !strstr((const char*)image, ".target sm_80")) return 209;
-    cubins += is_cubin;
+    ++(is_cubin ? cubins : ptx_texts);
     *m = (void*)1;
     return SUCCESS;
 }
@@ -229,6 +229,7 @@ u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
     return units;
 }
 void shim_refuse_cubins(u32 yes) { refuses_cubins = yes; }
+int shim_ptx_texts() { return ptx_texts; }
 int shim_cubins() { return cubins; }    // loaded
 int shim_waits() { return synchronised; }
 int shim_copied() { return (int)copied; }    // bytes

@@ -42,10 +42,10 @@ def compare(original, packed, request):
         assert e.dtype == d.dtype and e.shape == d.shape, name
         plist = e.id.get_create_plist()
         has_filter = any(plist.get_filter(i)[0] == SLEEK for i in range(plist.get_nfilters()))
-        if not has_filter or mode == "lossless":
+        # What can have no bound is stored losslessly.
+        if not has_filter or mode == "lossless" or d.dtype.kind != "f":
             filtered += has_filter
             return None if d.dtype.hasobject else check_equal(name, d, e)
-        assert d.dtype.kind == "f", f"{name}: a lossy mode on {d.dtype}"
         filtered += 1
         a, b = d[()], e[()]
         finite = a[np.isfinite(a)]

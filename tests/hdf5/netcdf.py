@@ -13,7 +13,8 @@ import h5py
 import netCDF4
 import numpy as np
 
-from scenarios import ABS, LOSSLESS, SLEEK, field, opts, same_bits, stored_cd, worst_error
+from bounds import kept
+from scenarios import ABS, LOSSLESS, NOA, SLEEK, field, long, opts, same_bits, stored_cd, worst_error
 
 BOUND = 1e-3
 
@@ -49,7 +50,7 @@ def both_ways_in_one_process():
             assert 0 < worst_error(a, np.asarray(f["a"][:])) <= Fraction(BOUND)
         with h5py.File("n.nc") as f:
             assert 0 < worst_error(a, f["a"][:]) <= Fraction(BOUND)
-            assert stored_cd(f["a"])[:5] == opts(ABS, BOUND)
+            assert stored_cd(f["a"]) == long(ABS, BOUND, "<f4", (100, 100), fills=(9.969209968386869e36,))
 
 
 def lossless_big_endian():
@@ -57,6 +58,31 @@ def lossless_big_endian():
     write_netcdf("n.nc", a, opts(LOSSLESS), "big")
     with netCDF4.Dataset("n.nc") as f:
         assert same_bits(a.astype("<f8"), np.asarray(f["a"][:]).astype("<f8"))
+
+
+def fill_values_and_growth():
+    """A variable that grows by a record at a time: what netCDF masks stays masked, and records keep the bound of all of them."""
+    rng = np.random.default_rng(1)
+    for fill_value in (None, -9999.0, np.float32(1e20)):
+        fill = np.float32(netCDF4.default_fillvals["f4"] if fill_value is None else fill_value)
+        a = (300 + np.cumsum(rng.normal(size=(40, 300)), axis=0)).astype("f4")
+        a[rng.random(a.shape) < 0.1] = fill
+        with netCDF4.Dataset("g.nc", "w") as f:
+            f.createDimension("time", None)
+            f.createDimension("x", 300)
+            v = f.createVariable("a", "f4", ("time", "x"), chunksizes=(32, 200), fill_value=fill_value)
+            cd = opts(NOA, BOUND)
+            assert libnetcdf().nc_def_var_filter(f._grpid, v._varid, SLEEK, ctypes.c_size_t(len(cd)), (ctypes.c_uint * len(cd))(*cd)) == 0
+        with h5py.File("g.nc") as f:
+            f["a"]  # a process that only writes does not load the filter
+        for i in range(40):
+            with netCDF4.Dataset("g.nc", "a") as f:
+                assert libnetcdf().nc_inq_filter_avail(f._grpid, SLEEK) == 0
+                f["a"][i] = a[i]
+        with netCDF4.Dataset("g.nc") as f:
+            back = f["a"][:]
+        assert np.array_equal(np.ma.getmaskarray(back), a == fill), fill
+        kept(a, back.filled(fill), (32, 200), BOUND, [fill])
 
 
 def make_sample():
@@ -72,6 +98,23 @@ def make_sample():
         f.createVariable("time", "i4", ("time",))[:] = np.arange(130)
         f.createVariable("x", "f8", ("x",))[:] = np.arange(170)
         f.createVariable("name", str, ("x",))[0] = "text"
+
+
+def make_marked():
+    """marked.nc: a variable whose missing values are near the data."""
+    rng = np.random.default_rng(2)
+    with netCDF4.Dataset("marked.nc", "w") as f:
+        f.createDimension("y", 130)
+        f.createDimension("x", 170)
+        t = f.createVariable("t", "f4", ("y", "x"), chunksizes=(64, 64), fill_value=-9999.0)
+        t[:] = np.where(rng.random((130, 170)) < 0.2, -9999, 20 * rng.random((130, 170)))
+
+
+def same_masks():
+    """Whether the variable t of sys.argv[2] and sys.argv[3] is masked in the same places."""
+    with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:
+        masks = [np.ma.getmaskarray(file["t"][:]) for file in (f, g)]
+        assert masks[0].any() and np.array_equal(*masks)
 
 
 def read_file():

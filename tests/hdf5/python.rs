@@ -1,4 +1,4 @@
-//! The scenarios of `scenarios.py` and `netcdf.py`.
+//! The scenarios of `scenarios.py`, `bounds.py` and `netcdf.py`.
 
 use crate::{Place, source, venv_python};
 
@@ -29,7 +29,7 @@ macro_rules! scenarios {
 }
 
 /// Functions without arguments that are no scenarios.
-const HELPERS: [&str; 3] = ["libnetcdf", "make_sample", "read_file"];
+const HELPERS: [&str; 6] = ["libhdf5", "libnetcdf", "make_marked", "make_sample", "read_file", "same_masks"];
 
 macro_rules! h5py {
     ($module:ident, $venv:literal) => {
@@ -57,9 +57,30 @@ macro_rules! h5py {
     };
 }
 
+macro_rules! bounds {
+    ($module:ident, $venv:literal) => {
+        scenarios! { $module, $venv, "bounds.py":
+            rims_do_not_count
+            fills_that_are_never_written
+            fill_values_are_exact
+            fills_of_arrays
+            growing_datasets
+            chunks_written_again
+            random_datasets
+            trees_take_one_request
+            single_words_are_lossless
+            words_of_any_rank
+            complex_fills_of_compounds
+        }
+    };
+}
+
+bounds!(bounds_with_hdf5_1_14, "venv-h5py-1.14");
+bounds!(bounds_with_hdf5_2, "venv-h5py-2");
 h5py!(h5py_with_hdf5_1_14, "venv-h5py-1.14");
 h5py!(h5py_with_hdf5_2, "venv-h5py-2");
 scenarios! { netcdf4_and_h5py, "venv-netcdf", "netcdf.py":
     both_ways_in_one_process
     lossless_big_endian
+    fill_values_and_growth
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::{Place, common, source, venv_python};
 
 const PYTHON: &str = "venv-h5py-1.14";
-/// Floats that keep every bit: scales, and a dataset with a missing value that lies on no coarser grid.
-const EXACT: [&str; 4] = ["/x", "/y", "/long", "/fraction"];
+/// Floats that keep every bit: scales.
+const EXACT: [&str; 3] = ["/x", "/y", "/long"];
 
 /// `sleek` without any plugin path: it brings the filter along.
 fn sleek(place: &Place, arguments: &[&str]) -> Output {
@@ -73,6 +73,48 @@ fn everything_but_the_floats_is_kept() {
         // What is repacked can be repacked; the result needs no more.
         sleek_ok(&place, &["repack", "--lossless", "--verify", "--force", "new.h5", "again.h5"]);
         python(&place, PYTHON, &[&["same", "old.h5", "again.h5", "1e-3"], &EXACT[..]].concat());
+    }
+}
+
+/// Fill value and attributes may name different values, several, in another type, as text, and what is valid.
+#[test]
+fn missing_values_as_a_dataset_declares_them() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["gaps", "old.h5"]);
+    for bound in [["--noa", "1e-3"], ["--abs", "2e-3"], ["--rel", "1e-4"]] {
+        sleek_ok(&place, &["repack", "-q", bound[0], bound[1], "--verify", "--force", "old.h5", "new.h5"]);
+        let said = python(&place, PYTHON, &["same_gaps", "old.h5", "new.h5"]);
+        assert!(said.contains("6 datasets agree"), "{bound:?}: {said}");
+    }
+    python(&place, PYTHON, &["too_many", "many.h5"]);
+    sleek_fails(
+        &place,
+        &["repack", "--noa", "1e-3", "many.h5", "new.h5", "--force"],
+        "-9e0 (HDF5's fill value); a dataset can have up to 4",
+    );
+}
+
+/// A mark that nobody declared would be blurred, and would stretch the range.
+#[test]
+fn undeclared_missing_values_are_refused() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    for (value, shown) in [("-9999", "-9999"), ("1e20", "1e20"), ("-1e34", "-1e34"), ("9.96921e36", "9.96921e36")] {
+        python(&place, PYTHON, &["undeclared", "old.h5", value]);
+        for bound in [["--noa", "1e-3"], ["--abs", "1e-2"]] {
+            let part = format!("/t: {shown} in 4000 of 20000 elements (20.00 %), far outside");
+            sleek_fails(&place, &["repack", bound[0], bound[1], "--force", "old.h5", "new.h5"], &part);
+            let part = format!("add --fill {shown}, if it is data add --no-fill");
+            sleek_fails(&place, &["repack", bound[0], bound[1], "--dry-run", "old.h5"], &part);
+            for way in [&["--fill", value][..], &["--no-fill"]] {
+                let arguments = ["repack", "-q", bound[0], bound[1], "--verify", "--force", "old.h5", "new.h5"];
+                sleek_ok(&place, &[&arguments, way].concat());
+            }
+        }
+        let request = ["repack", "-q", "--dataset", "/t=abs=1e-2", "--fill", value, "--verify", "--force"];
+        sleek_ok(&place, &[&request[..], &["old.h5", "new.h5"]].concat());
+        python(&place, PYTHON, &["same_gaps", "old.h5", "new.h5"]);
+        sleek_ok(&place, &["repack", "-q", "--lossless", "--force", "old.h5", "new.h5"]);
+        fs::remove_file(place.path("new.h5")).unwrap();
     }
 }
 
@@ -171,6 +213,7 @@ fn a_full_disk_leaves_everything_as_it_was() {
 }
 
 /// `sleek repack` while its child writes the new file, with this disposition of SIGTERM; what the file is called.
+#[allow(clippy::zombie_processes)] // the caller waits for it
 fn working(place: &Place, terminate: libc::sighandler_t) -> (Child, PathBuf) {
     let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
     // SAFETY: `signal` and `umask` may be called between fork and exec.

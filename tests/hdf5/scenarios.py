@@ -33,6 +33,18 @@ def opts(mode, bound=0.0, profile=0, value_range=None, fill=None):
     return (1, mode, *words(bound), flags, *(w for x in extra for w in words(x)))
 
 
+def long(mode, bound, dtype, chunk, profile=0, value_range=None, named=(), fills=(), lossless=False):
+    """What set_local puts in their place, by the same table; the missing values as arrays of their bits in words."""
+    code, big = DTYPES[dtype.lstrip("<>")], dtype[0] == ">"
+    first = 3 | mode << 8 | profile << 12 | len(named) << 24 | len(fills) << 27 | (value_range is not None) << 30 | lossless << 31
+    cd = [first, code | big << 8 | len(chunk) << 9, *(words(bound) if mode else ())]
+    cd += [] if value_range is None else [int(np.float32(value_range).view("u4"))]
+    kind = "<" + dtype.lstrip("<>")
+    for value in (*named, *fills):
+        cd += words(value) if kind == "<f8" else [int(np.array(value, kind).view("<u" + kind[2:]))]
+    return (*cd, *chunk)
+
+
 def field(shape, dtype="f4", seed=0):
     rng = np.random.default_rng(seed)
     axes = np.meshgrid(*(np.linspace(0, 6, n) for n in shape), indexing="ij")
@@ -148,6 +160,7 @@ def bfloat16_elements():
 
 
 def lossy_modes_are_for_floats():
+    """Everything else is stored losslessly under a bound, which keeps it."""
     compound = np.zeros(100, [("x", "f4"), ("y", "f4")])
     vax = h5t.IEEE_F32LE.copy()
     vax.set_ebias(128)
@@ -156,16 +169,15 @@ def lossy_modes_are_for_floats():
     cases = [np.arange(100, dtype=t) for t in ("<i4", ">i8", "u1", "i2")]
     cases += [compound, np.array([b"abc"] * 100), np.zeros(100, "c8"), np.zeros(100, bool), np.zeros(100, "V12")]
     with h5py.File("f.h5", "w") as f:
-        n = 0
-        for flag in (OPTIONAL, MANDATORY):
-            for mode, bound in ((ABS, 1e-3), (NOA, 1e-3), (REL, 1e-3)):
-                for data in cases:
-                    n += 1
-                    assert refused(f, f"{n}", data, (50,), opts(mode, bound), flag), (flag, mode, data.dtype)
-                for tid in (vax, wide):
-                    n += 1
-                    assert refused(f, f"{n}", None, (50,), opts(mode, bound), flag, tid=tid, shape=(100,)), (flag, mode)
-        assert len(f) == 0
+        for n, (flag, mode) in enumerate((flag, mode) for flag in (OPTIONAL, MANDATORY) for mode in (ABS, NOA, REL)):
+            for k, data in enumerate(cases):
+                d = create(f, f"{n} {k}", data, (50,), opts(mode, 1e-3), flag)
+                assert same_bits(d[:], data), (flag, mode, data.dtype)
+                f.flush()
+                assert stream(d)[10] == LOSSLESS and stored_cd(d)[0] >> 31 == 1
+            for k, tid in enumerate((vax, wide)):
+                create(f, f"{n} odd {k}", None, (50,), opts(mode, 1e-3), flag, tid=tid, shape=(100,))
+        assert stored_cd(f["0 0"]) == long(ABS, 1e-3, "<i4", (50,), lossless=True)
         # Strings of any length live outside the chunks: HDF5 drops optional filters by itself.
         text = f.create_dataset("text", (100,), h5py.string_dtype(), chunks=(50,), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
         text[:] = [f"line {i}" for i in range(100)]
@@ -232,24 +244,30 @@ def complex_numbers_of_hdf5():
 
 
 def property_list_is_used_again():
+    """The request comes back from what the first dataset stored; its fill value does not."""
     with h5py.File("f.h5", "w") as f:
         a = field((200, 200))
-        first = create(f, "first", a, (100, 100), opts(NOA, 1e-3))
+        first = create(f, "first", a, (100, 100), opts(NOA, 1e-3, fill=-9999.0))
         cd = stored_cd(first)
+        assert cd == long(NOA, 1e-3, "<f4", (100, 100), named=(-9999.0,))
         dcpl = first.id.get_create_plist()
-        for i, (dtype, chunk, fill) in enumerate([("<f4", None, 0), (">f8", (50, 50), 3.5), ("<f2", (20, 200), 0), ("<f4", (100, 100), 0)]):
+        for i, (dtype, chunk, fill) in enumerate([("<f4", None, None), (">f8", (50, 50), 3.5), ("<i4", (50, 50), 7), ("<f2", (20, 200), 1.0), ("<f4", (100, 100), -1.0)]):
             data = field((200, 200), dtype)
-            dcpl.set_fill_value(np.array(fill, dtype))
+            if fill is not None:
+                dcpl.set_fill_value(np.array(fill, dtype))
             d = create(f, f"{i}", data, chunk, None, dcpl=dcpl)
             f.flush()
             s, new = stream(d), stored_cd(d)
-            assert (s[9], s[11]) == (DTYPES[dtype[1:]], dtype[0] == ">")
-            assert len(new) == len(cd) and new[:5] == cd[:5]
-            assert new[-4::2] == d.chunks
-            assert new[6:8] == words(fill)
+            assert (s[9], s[11] & 1) == (DTYPES[dtype[1:]], dtype[0] == ">")
+            mark = -9999.0 if i < 4 else -10000.0  # the nearest that f2 has
+            whole = dtype[1] == "i"
+            named = (mark,) if not whole else ()
+            expected = long(NOA, 1e-3, dtype, d.chunks, named=named, fills=(fill,) if fill is not None and not whole else (), lossless=whole)
+            if whole:
+                expected = (expected[0] | 1 << 24, *expected[1:4], *words(mark), *expected[4:])
+            assert new == expected, (i, new, expected)
             assert worst_error(data, d[:]) <= Fraction(1e-3) * Fraction(float(data.max()) - float(data.min()))
             dcpl = d.id.get_create_plist()
-        assert stored_cd(d) == cd
 
 
 def edges_and_fill_values():
@@ -355,9 +373,10 @@ def exceptions_say_why():
         raise AssertionError("no exception")
 
     with h5py.File("f.h5", "w") as f:
+        shuffle = lambda p: p.set_shuffle()
         for flag in (OPTIONAL, MANDATORY):
-            text = said(lambda: create(f, "i", a.astype("i4"), (50, 50), opts(ABS, 1e-3), flag))
-            assert "mode abs on integers of 4 bytes" in text, text
+            text = said(lambda: create(f, "s", a, (50, 50), opts(ABS, 1e-3), flag, before=[shuffle]))
+            assert "mode abs after another filter" in text, text
         # A text that would do harm if it were taken for a format.
         words_of_text = struct.unpack("<3I", b"100%s%n%n=1\0")
         text = said(lambda: create(f, "t", a, (50, 50), (2, *words_of_text)))
@@ -372,13 +391,13 @@ def exceptions_say_why():
 def bad_requests_are_refused():
     a = field((100, 100))
     half = words(0.5)
-    bad = [(7,), (1,), (1, 4), (1, ABS), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
+    bad = [(7, 0), (2,), (1, 4), (1, 0, 0, 0, 1 << 10), (1, ABS, *words(-1.0)), (1, ABS, *words(float("nan"))), (1, ABS, *half, 9), (1, ABS, *half, 1 << 30)]
     bad += [(1, NOA, *half, 1 << 8, *words(-1.0)), (1, ABS, *half, 0, 99, 0), tuple(range(200))]
     with h5py.File("f.h5", "w") as f:
         for flag in (OPTIONAL, MANDATORY):
             for cd in bad:
                 assert refused(f, "a", a, (50, 50), cd, flag), cd
-        for n, cd in enumerate([(), (1, LOSSLESS), (1, ABS, *half), (1, ABS, *half, 0)]):
+        for n, cd in enumerate([(), (1, LOSSLESS), (1, ABS), (1, ABS, *half), (1, ABS, *half, 0), (1, ABS, *half, 0, 0)]):
             create(f, f"{n}", a, (50, 50), cd)
             assert worst_error(a, f[f"{n}"][:]) <= Fraction(0.5)
 
@@ -388,18 +407,18 @@ def request_in_the_environment():
     with h5py.File("f.h5", "w") as f:
         os.environ["SLEEK_PARAMS"] = "abs=0.5,profile=fast"
         d = f.create_dataset("a", data=a, chunks=(50, 50), compression=SLEEK)
-        assert stored_cd(d)[:5] == opts(ABS, 0.5, 1)
+        assert stored_cd(d) == long(ABS, 0.5, "<f4", (50, 50), 1)
         explicit = f.create_dataset("b", data=a, chunks=(50, 50), compression=SLEEK, compression_opts=opts(LOSSLESS))
         assert same_bits(a, explicit[:])
         # What a code has set is overridden, but for what it wants to be lossless.
         overridden = create(f, "c", a, (50, 50), opts(REL, 1e-6))
-        assert stored_cd(overridden)[:5] == opts(ABS, 0.5, 1)
+        assert stored_cd(overridden) == long(ABS, 0.5, "<f4", (50, 50), 1)
         os.environ["SLEEK_PARAMS"] = "lossless"
         overridden = create(f, "d", a, (50, 50), opts(REL, 1e-6))
         assert same_bits(a, overridden[:])
         os.environ["SLEEK_PARAMS"] = ""
         unset = create(f, "unset", a, (50, 50), opts(REL, 1e-6))
-        assert stored_cd(unset)[:5] == opts(REL, 1e-6)
+        assert stored_cd(unset) == long(REL, 1e-6, "<f4", (50, 50))
         os.environ["SLEEK_PARAMS"] = "abs=much"
         assert refused(f, "e", a, (50, 50), ())
         assert refused(f, "e", a, (50, 50), opts(ABS, 1.0))

@@ -14,7 +14,7 @@ from ._params import params, refuse_if_wrong
 FILTER_ID = 47474
 """The filter's id in HDF5."""
 
-_VERSION, _RANGE, _FILL = 1, 1 << 8, 1 << 9
+_VERSION, _TEXT, _RANGE, _FILL = 1, 2, 1 << 8, 1 << 9
 
 
 def h5(
@@ -32,7 +32,8 @@ def h5(
     """The arguments that make ``create_dataset`` of h5py use the filter; also for the ``encoding`` of xarray with h5netcdf.
 
     What they mean is said at `compress`, also in words, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
-    that of the whole dataset. The fill value of a dataset is known without `fill`.
+    that of the whole dataset, and spends up to two bits for each value more, so that chunks can be written again. The fill value that a
+    dataset was given is known without `fill`. What can have no bound, integers and strings, is stored losslessly.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)
@@ -42,7 +43,10 @@ def h5(
     """
     p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
-    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0)
+    if p.missing_count:
+        text = (request or "").encode()
+        return {"compression": FILTER_ID, "compression_opts": (_TEXT, *struct.unpack(f"<{-(-len(text) // 4)}I", text + bytes(-len(text) % 4)))}
+    flags = p.profile | (_RANGE if p.range else 0) | (_FILL if p.has_fill_value else 0) | p.codec << 16
     words = (_VERSION, p.mode, *_words(p.bound), flags)
     if p.range:
         words += _words(p.range)

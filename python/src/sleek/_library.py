@@ -46,7 +46,11 @@ class Params(ctypes.Structure):
         ("big_endian", c_int32),
         ("device", c_int32),
         ("threads", c_int32),
-        ("reserved", c_uint64 * 8),
+        ("dims", c_void_p),
+        ("rank", c_int32),
+        ("missing_count", c_int32),
+        ("missing", c_uint64 * 4),
+        ("reserved", c_uint64 * 2),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from typing import Any
 
@@ -28,6 +29,7 @@ DTYPES = {
     "uint32": 11,
     "uint64": 12,
 }
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 INVALID_ARGUMENT = 2
 UNSUPPORTED_TYPE = 4
 
@@ -60,9 +62,8 @@ def params(
     if len(given) + bool(lossless) != 1:
         raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed, or a text such as 'abs=1e-3'")
     mode, bound = given[0] if given else ("lossless", 0.0)
-    for name, value in (("range", range), ("fill", fill)):
-        if value is not None and mode != "noa":
-            raise TypeError(f"{name}={value} goes with noa, not with {mode}")
+    if range is not None and mode != "noa":
+        raise TypeError(f"range={range} goes with noa, not with {mode}")
     if profile not in PROFILES:
         raise ValueError(f"profile is {profile!r}; known are {', '.join(PROFILES)}")
     if range is not None and not range > 0:
@@ -94,6 +95,9 @@ def arguments(
     """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
     p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
+    if p.missing_count or p.codec:
+        # Arguments have no names for these; the words have.
+        return {"request": request}
     given: dict[str, Any] = {MODES[p.mode]: p.bound if p.mode else True}
     if p.range:
         given["range"] = p.range
@@ -102,6 +106,68 @@ def arguments(
     if p.profile:
         given["profile"] = PROFILES[p.profile]
     return given
+
+
+def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = None) -> Params:
+    """The parameters for a chunk of an array whose fill value, if it is known, is `fill`.
+
+    Fill values fill the rim of chunks at the edge, and what was never written. One that is not 0 is a missing value: it comes back
+    as it was, and does not count for the range of ``noa``. Where no range is given, it is measured here, as the HDF5 filter does
+    it: zeros do not count either, nor what the last element of the chunk, which is part of any rim, is equal to; and the
+    step is a power of two, at most the bound, so that a chunk that is written again and again keeps its bound.
+    """
+    kind, floats = chunk.dtype, chunk.dtype.name in FLOATS
+    p = requested(kind if floats else np.dtype("f4"), request)
+    p.dtype, p.big_endian = element(kind)
+    if not floats:
+        # Integers can have no bound; every bit keeps any.
+        p.mode, p.bound, p.range, p.codec, p.has_fill_value, p.missing_count = 0, 0.0, 0.0, 0, 0, 0
+        return p
+    marks = [p.fill_value] if p.has_fill_value else []
+    known = marks + [_number(bits, kind) for bits in p.missing[: p.missing_count]]
+    if fill is not None and fill != 0:
+        bits = np.asarray(fill, kind)
+        if not any(same(bits, np.asarray(mark, kind)) for mark in known):
+            if p.missing_count + p.has_fill_value == 4:
+                raise SleekError(f"four missing values are named, and the array's fill value {fill} is a fifth", INVALID_ARGUMENT)
+            p.missing[p.missing_count] = int(bits.astype(kind.newbyteorder("=")).view(f"u{kind.itemsize}"))
+            p.missing_count += 1
+            known.append(fill)
+    if MODES[p.mode] == "noa" and not p.range and chunk.size:
+        _steady(p, chunk, [0.0, *known])
+    return p
+
+
+def requested(dtype: np.dtype[Any], request: dict[str, Any]) -> Params:
+    """The request of `arguments` as parameters."""
+    named = {"request": None, "abs": None, "noa": None, "rel": None, "lossless": False, "range": None, "fill": None, "profile": PROFILES[0]}
+    return params(dtype, **{**named, **request})
+
+
+def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two numbers have the same bits."""
+    return a.tobytes() == b.tobytes()
+
+
+def _number(bits: int, dtype: np.dtype[Any]) -> Any:
+    return np.array(bits, f"u{dtype.itemsize}").view(dtype.newbyteorder("="))[()]
+
+
+def _steady(p: Params, chunk: np.ndarray[Any, Any], outside: list[Any]) -> None:
+    """Sets the range that gives a step of a power of two (docs/hdf5.md)."""
+    counts = np.isfinite(chunk) & (chunk != chunk.reshape(-1)[-1])
+    for mark in outside:
+        counts &= chunk != np.asarray(mark, chunk.dtype)
+    values = chunk[counts].astype("f8")
+    with np.errstate(over="ignore"):
+        span = np.nextafter(values.max() - values.min(), 0.0) if values.size else 0.0
+    most = np.nextafter(p.bound / (1 + 2 * p.bound), 0.0) * min(span, np.finfo("f8").max) * (1 - 2.0**-50)
+    half = math.ldexp(0.25, math.frexp(most)[1]) if most > 0 else 0.0
+    half = min(half, {"float16": 2.0**6, "float64": 2.0**961}.get(chunk.dtype.name, 2.0**101))
+    p.range = half / p.bound * (1 + 2.0**-50) if p.bound else 1.0
+    if half < 4 * sys.float_info.min or p.range < sys.float_info.min:
+        # Every value is the same, or nearly: a bound that no step can have keeps every bit.
+        p.bound, p.range = min(p.bound, 1.0), math.ulp(0.0)
 
 
 def capacity(p: Params, count: int) -> int:

@@ -7,14 +7,17 @@ from typing import Any
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
-from ._array import compress, decompress
+from ._array import compress_chunk, decompress
 from ._params import arguments
 
 
 class Sleek(Codec):  # type: ignore[misc]
     """Compresses each chunk of an array; the arguments are those of `sleek.compress`.
 
-    ``noa`` without `range` takes the value range of each chunk.
+    Zarr does not tell the fill value of the array: name it as `fill`, then it comes back as it was. ``noa`` without `range` takes the
+    value range of each chunk, in which zeros and what is equal to the chunk's last element, which the rim of a chunk at the edge
+    holds, do not count; it spends up to two bits for each value more than with a given range, so that chunks can be written
+    again. Integers are kept losslessly under any bound.
 
     >>> import numpy as np
     >>> from sleek.numcodecs import Sleek
@@ -46,11 +49,12 @@ class Sleek(Codec):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Sleek:
-        return cls(**config)
+        request = dict(config)
+        return cls(request.pop("request", None), **request)
 
     def encode(self, buf: Any) -> bytes:
         """The stream of an array of numbers, in the order of its memory."""
-        return compress(ensure_contiguous_ndarray(buf), **self.request)
+        return compress_chunk(self.request, ensure_contiguous_ndarray(buf))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The array, of one dimension, or `out` with its memory filled."""

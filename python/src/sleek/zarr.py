@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
 
-from ._array import compress, decompress
+from ._array import compress_chunk, decompress
 from ._params import arguments
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 class Sleek(ArrayBytesCodec):
     """Compresses each chunk of an array; the arguments are those of `sleek.compress`.
 
-    ``noa`` without `range` takes the value range of each chunk.
+    The array's fill value, if it is not 0, marks missing values and comes back as it was. ``noa`` without `range` takes the value
+    range of each chunk, in which neither the fill value nor zeros count, and spends up to two bits for each value more than
+    with a given range, so that chunks can be written again. Integers are kept losslessly under any bound.
 
     >>> import numpy as np, zarr
     >>> from sleek.zarr import Sleek
@@ -52,7 +54,8 @@ class Sleek(ArrayBytesCodec):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Sleek:
-        return cls(**data["configuration"])
+        request = dict(data["configuration"])
+        return cls(request.pop("request", None), **request)
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": "sleek", "configuration": dict(self.request)}
@@ -61,10 +64,14 @@ class Sleek(ArrayBytesCodec):
         raise NotImplementedError("the size of a compressed chunk depends on the data")
 
     async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
-        stream = await asyncio.to_thread(compress, chunk_data.as_numpy_array(), **dict(self.request))
+        stream = await asyncio.to_thread(compress_chunk, dict(self.request), chunk_data.as_numpy_array(), chunk_spec.fill_value)
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         stream = np.asarray(chunk_data.as_numpy_array())
-        array = await asyncio.to_thread(decompress, stream, chunk_spec.shape)
+        array = await asyncio.to_thread(decompress, stream)
+        kind = chunk_spec.dtype
+        kind = kind.to_native_dtype() if hasattr(kind, "to_native_dtype") else kind
+        # Bytes stand for elements that are no numbers.
+        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.view(kind)).reshape(chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)

@@ -9,9 +9,10 @@ use super::dataset::{Dataset, Stored};
 use super::host::{expect, raw_chunk};
 use super::plan::Direct;
 use super::{Done, boxes};
+use crate::api::hdf5_filter::chunk as filtered;
 use crate::codec;
-use crate::container::Header;
 use crate::container::constants::ALIGN;
+use crate::container::{Dims, Header};
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::runtime::cuda::batch::{self, Item};
@@ -35,6 +36,16 @@ pub fn refuses(direct: &Direct, array: *const u8) -> Option<&'static str> {
         Some("chunks of numbers at odd addresses, copied to or from the host")
     } else {
         None
+    }
+}
+
+/// The same for writing.
+pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Option<&'static str> {
+    match &direct.params {
+        params if filtered::measures(params) => Some("chunks whose range is measured, copied from the host"),
+        params if !params.missing.is_empty() => Some("chunks with missing values, copied from the host"),
+        params if params.dims != Dims::NONE => Some("chunks of a codec of the CPU, copied from the host"),
+        _ => refuses(direct, array),
     }
 }
 
@@ -106,7 +117,10 @@ impl<'a> Work<'a> {
 
     /// Whether the bytes begin like a stream of a chunk; the GPU checks all of it.
     fn takes(&self, stream: &[u8]) -> bool {
-        let of_chunk = |h: Header| h.layout.dtype == self.direct.params.dtype && h.layout.count == self.elements();
+        let of_chunk = |h: Header| {
+            let plain = h.layout.shape.is_plain() && h.layout.dtype == self.direct.params.dtype;
+            plain && h.layout.count == self.elements()
+        };
         Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::Done;
 use super::dataset::{Dataset, Stored};
 use super::plan::Direct;
+use crate::api::hdf5_filter::chunk as filtered;
 use crate::codec;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::ExecOptions;
@@ -63,13 +64,13 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
             Some(at) => {
                 // SAFETY: a whole chunk of the array, which nobody writes.
                 let chunk = unsafe { std::slice::from_raw_parts(array.start().add(at), bytes) };
-                codec::compress_into(&params, chunk, &mut stream, options)?
+                compressed(&params, chunk, &mut stream, options)?
             }
             None => {
                 let mut chunk = filled(bytes, 0u8)?;
                 // SAFETY: the array holds the selection.
                 unsafe { boxes.gather(i, array.start(), pad, *swap, &mut chunk) };
-                codec::compress_into(&params, &chunk, &mut stream, options)?
+                compressed(&params, &chunk, &mut stream, options)?
             }
         };
         stream.truncate(len);
@@ -81,6 +82,12 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
         dataset.write_chunk(&boxes.offset(i), &stream)
     })?;
     Ok(done)
+}
+
+/// The stream that the filter would make of a chunk; its bytes.
+fn compressed(params: &Params, chunk: &[u8], stream: &mut [u8], options: ExecOptions) -> Result<usize> {
+    let params = filtered::measured(Params { threads: options.threads, ..params.clone() }, chunk)?;
+    codec::compress_into(&params, chunk, stream, options)
 }
 
 /// Reads and restores every chunk.

@@ -95,7 +95,7 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
             }
             Decision::Direct(direct) => {
                 #[cfg(feature = "cuda")]
-                let why = match (place, gpu::refuses(direct, src)) {
+                let why = match (place, gpu::refuses_to_write(direct, src)) {
                     (MemorySpace::Host, _) => "chunks of data in host memory",
                     (_, Some(why)) => why,
                     (MemorySpace::Device(d) | MemorySpace::Managed(d), None) => {
@@ -179,8 +179,8 @@ unsafe fn staged(place: MemorySpace, array: *const u8, bytes: usize, stream: *mu
     match place {
         MemorySpace::Host => Ok(None),
         #[cfg(feature = "cuda")]
-        // SAFETY: the contract.
         MemorySpace::Device(d) | MemorySpace::Managed(d) => {
+            // SAFETY: the contract.
             unsafe { crate::runtime::cuda::download(array, bytes, d, stream) }.map(Some)
         }
         #[cfg(not(feature = "cuda"))]

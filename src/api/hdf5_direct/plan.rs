@@ -6,7 +6,7 @@ use super::{Done, Report, Route};
 use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
 use crate::api::hdf5_filter::filter::{self, Pipeline};
-use crate::api::hdf5_filter::{dataset as told, datatype};
+use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
 use crate::error::{Result, fail};
 use crate::params::Params;
 
@@ -36,6 +36,7 @@ pub enum Way {
 }
 
 /// What to do.
+#[allow(clippy::large_enum_variant)] // one for a whole call
 pub enum Decision {
     /// Nothing is selected, and nobody waits for us to say so.
     Nothing,
@@ -49,7 +50,7 @@ pub enum Decision {
 pub struct Direct {
     /// Where they lie.
     pub boxes: Boxes,
-    /// How they are compressed.
+    /// How they are compressed; where each is to be measured, `chunk::measured` says the rest.
     pub params: Params,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
     pub swap: usize,
@@ -185,7 +186,7 @@ unsafe fn direct(
     let boxes = Boxes::new(start, count, &chunk, element);
     // HDF5 reads with any words, and fails with bad ones in its own way.
     let bytes = chunk.iter().product::<u64>() as usize * element;
-    let params = match CdValues::decode(&ours.words).and_then(|values| filter::encode_params(&values, bytes)) {
+    let params = match CdValues::decode(&ours.words).and_then(|values| filtered::params(&values, bytes)) {
         Ok(params) => params,
         Err(e) => ordinary!("the filter would refuse chunks: {}", e.message),
     };

@@ -1,37 +1,51 @@
 //! The `cd_values` words of the filter, byte for byte as `docs/hdf5.md` has them. Pure: no HDF5 here.
 //!
-//! A user gives a *request*: what to do. `set_local` appends the *element*: what it is done to. Parsing takes both
-//! forms, so a property list may be used again for another dataset. A request may also be a text, which the numbers
-//! then replace.
+//! A user gives a *request*: what to do, in a few words or as a text. `set_local` puts the long form in its place, which adds
+//! the *element*: what it is done to. Parsing takes all forms, so a property list may be used again for another dataset: the
+//! request comes back, what belongs to the first dataset does not.
 
 use std::ops::RangeInclusive;
 
+use crate::bound;
+use crate::codec;
+use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{MissingValues, Mode, Params, Profile};
 use crate::text;
 
-/// The first word: the version of this layout.
-const LAYOUT: u32 = 1;
+/// The first word: a request in words of this layout.
+const SHORT: u32 = 1;
 /// The first word of a request in words: the bytes of a text for `text::parse` follow.
 const TEXT: u32 = 2;
-/// Words of a request without range and fill value.
-const REQUEST_WORDS: usize = 5;
-/// Option bits: the profile, and what follows the request.
+/// The lowest byte of the first word of what `set_local` writes.
+const LONG: u32 = 3;
+/// Option bits of the short form: the profile, what follows the request, and the codec.
 const PROFILE_MASK: u32 = 0xff;
 const HAS_RANGE: u32 = 1 << 8;
 const HAS_FILL: u32 = 1 << 9;
-/// Element bits: the dtype, and how it is stored.
+const CODEC_SHIFT: u32 = 16;
+const CODEC_MASK: u32 = 0xff << CODEC_SHIFT;
+/// Places in the first two words of the long form.
+const MODE_SHIFT: u32 = 8;
+const PROFILE_SHIFT: u32 = 12;
+const NAMED_SHIFT: u32 = 24;
+const FILLS_SHIFT: u32 = 27;
+const LONG_HAS_RANGE: u32 = 1 << 30;
+const LOSSLESS: u32 = 1 << 31;
 const DTYPE_MASK: u32 = 0xff;
 const BIG_ENDIAN: u32 = 1 << 8;
-const DATASET_FILL: u32 = 1 << 9;
-const BYTES_SHIFT: u32 = 10;
+const RANK_SHIFT: u32 = 9;
+const RANK_MASK: u32 = 63 << RANK_SHIFT;
+const BYTES_SHIFT: u32 = 15;
 /// The longest element of which the words tell.
 const MAX_ELEMENT_BYTES: u32 = u32::MAX >> BYTES_SHIFT;
 /// HDF5's H5S_MAX_RANK.
 pub(super) const MAX_RANK: usize = 32;
-/// The most words that `encode` writes.
-pub(super) const MAX_WORDS: usize = REQUEST_WORDS + 4 + 4 + 2 * MAX_RANK;
+/// The most words of the long form: older h5py reads no more of them without harm, older h5dump prints no more.
+const LONG_WORDS: usize = 16;
+/// The most words of a request, which a text has: `SLEEK_H5_TEXT` characters.
+pub(super) const MAX_WORDS: usize = 1 + 256 / 4;
 
 /// What `set_local` learns from the dataset.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +54,13 @@ pub struct Element {
     pub dtype: DType,
     /// Elements are big-endian in the file.
     pub big_endian: bool,
-    /// The dataset's fill value.
-    pub fill_value: Option<f64>,
+    /// Bits of the dataset's own fill value, of arrays and complex numbers those of every part.
+    pub fills: Vec<u64>,
     /// Bytes of an element of the dataset, which may be of several of `dtype`; 0 if that is not known.
     pub bytes: u32,
-    /// The chunk's dimensions, slowest first.
+    /// The elements cannot have the bound that the request names, and are stored losslessly, which keeps any.
+    pub lossless: bool,
+    /// The chunk's dimensions, slowest first; those that have no room are folded together.
     pub chunk: Vec<u64>,
 }
 
@@ -59,27 +75,27 @@ pub struct CdValues {
 
 impl CdValues {
     /// Reads the text, the short or the long form. No words at all mean lossless.
+    ///
+    /// So does a single one, whatever it is, but that of an empty text: it cannot name a bound, and there are programs that hand
+    /// on the last word of a dataset alone.
     pub fn decode(words: &[u32]) -> Result<CdValues> {
-        if let Some((&TEXT, packed)) = words.split_first() {
-            return Ok(CdValues { request: request_in_text(packed)?, element: None });
-        }
-        let mut reader = Reader { words, at: 0 };
-        let request = reader.request()?;
-        let element = if reader.at < words.len() { Some(reader.element()?) } else { None };
-        if reader.at < words.len() {
-            return fail!(InvalidArgument, "{} cd_values; {} were expected", words.len(), reader.at);
-        }
-        request.check()?;
-        Ok(CdValues { request, element })
+        let lossless = CdValues { request: Params::new(DType::F32), element: None };
+        let values = match words {
+            [TEXT, packed @ ..] => CdValues { request: request_in_text(packed)?, element: None },
+            [] | [_] => lossless,
+            [first, ..] if first & 0xff == LONG => Reader { words, at: 0 }.long()?,
+            _ => CdValues { request: Reader { words, at: 0 }.short()?, element: None },
+        };
+        values.request.check()?;
+        Ok(values)
     }
 
-    /// The words: the short form without, the long form with an element.
+    /// The words: a request without, the long form with an element.
     pub fn encode(&self) -> Vec<u32> {
-        let mut words = cd_values_of(&self.request);
-        if let Some(element) = &self.element {
-            element.append(&mut words);
+        match &self.element {
+            Some(element) => long(&self.request, element),
+            None => cd_values_of(&self.request),
         }
-        words
     }
 
     /// Bytes that a chunk may have, as far as the words tell. HDF5 itself takes a whole chunk from what a filter gives
@@ -96,50 +112,122 @@ impl CdValues {
     }
 
     /// What the codec is to do; `None` if nobody said what the elements are.
-    pub fn params(&self) -> Option<Params> {
-        let element = self.element.as_ref()?;
-        Some(Params {
-            dtype: element.dtype,
-            big_endian: element.big_endian,
-            missing: if self.request.missing.is_empty() {
-                MissingValues::number(element.fill_value)
-            } else {
-                self.request.missing
-            },
-            ..self.request.clone()
-        })
+    pub fn params(&self) -> Result<Option<Params>> {
+        let Some(element) = &self.element else { return Ok(None) };
+        let mut params = Params { dtype: element.dtype, big_endian: element.big_endian, ..self.request.clone() };
+        params.missing = MissingValues::default();
+        if element.dtype.is_float() {
+            let named = self.request.missing.iter().map(|value| value.bits(element.dtype));
+            named
+                .chain(element.fills.iter().map(|bits| Ok(*bits)))
+                .try_for_each(|bits| params.missing.push(MissingValue::Bits(bits?)))?;
+        }
+        Ok(Some(if element.lossless { lossless(params) } else { params }))
     }
 }
 
-/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, range and fill value of `params`. The
-/// element type and byte order are not in it; the filter takes them from the dataset.
+/// The same without a bound.
+pub fn lossless(params: Params) -> Params {
+    let lossless = Params { range: None, ..params.with_bound(Mode::Lossless, 0.0) };
+    // A codec for some types only leaves the others to the one that takes them all.
+    let codec = if codec::chosen(&lossless).is_ok() { lossless.codec } else { 0 };
+    Params { codec, ..lossless }
+}
+
+/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, codec, range and missing values of `params`, as a text
+/// where it has more than one missing value or names it by bits. The element type and byte order are not in it; the filter takes
+/// them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
+    let missing: Vec<MissingValue> = params.missing.iter().collect();
+    let fill = match missing[..] {
+        [] => None,
+        [MissingValue::Number(fill)] => Some(fill),
+        _ => return text_words(&text::format(params)),
+    };
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-    let options =
-        params.profile as u32 | flag(params.range.is_some(), HAS_RANGE) | flag(!params.missing.is_empty(), HAS_FILL);
+    let options = params.profile as u32
+        | flag(params.range.is_some(), HAS_RANGE)
+        | flag(fill.is_some(), HAS_FILL)
+        | u32::from(params.codec) << CODEC_SHIFT;
     let [low, high] = words_of(params.bound.to_bits());
-    let mut words = vec![LAYOUT, params.mode as u32, low, high, options];
-    for value in [params.range, params.fill_number()].into_iter().flatten() {
+    let mut words = vec![SHORT, params.mode as u32, low, high, options];
+    for value in [params.range, fill].into_iter().flatten() {
         words.extend(words_of(value.to_bits()));
     }
     words
 }
 
-impl Element {
-    fn append(&self, words: &mut Vec<u32>) {
-        let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-        words.push(
-            self.dtype as u32
-                | flag(self.big_endian, BIG_ENDIAN)
-                | flag(self.fill_value.is_some(), DATASET_FILL)
-                | flag(self.bytes <= MAX_ELEMENT_BYTES, self.bytes << BYTES_SHIFT),
-        );
-        if let Some(fill) = self.fill_value {
-            words.extend(words_of(fill.to_bits()));
-        }
-        words.push(self.chunk.len() as u32);
-        words.extend(self.chunk.iter().flat_map(|d| words_of(*d)));
+fn text_words(text: &str) -> Vec<u32> {
+    let packed = text.as_bytes().chunks(4).map(|c| c.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b)));
+    std::iter::once(TEXT).chain(packed).collect()
+}
+
+/// The long form.
+fn long(request: &Params, element: &Element) -> Vec<u32> {
+    let (mode, bound, range) = tight(request);
+    // The user's numbers where the elements are no floats: they are there for the next dataset.
+    let dtype = value_type(element.dtype);
+    let named: Vec<u64> = request.missing.iter().filter_map(|value| named_bits(value, element.dtype)).collect();
+    let mut words = vec![
+        LONG | (mode as u32) << MODE_SHIFT
+            | (request.profile as u32) << PROFILE_SHIFT
+            | u32::from(request.codec) << CODEC_SHIFT
+            | (named.len() as u32) << NAMED_SHIFT
+            | (element.fills.len() as u32) << FILLS_SHIFT
+            | if range.is_some() { LONG_HAS_RANGE } else { 0 }
+            | if element.lossless { LOSSLESS } else { 0 },
+        0,
+    ];
+    if mode != Mode::Lossless {
+        words.extend(words_of(bound.to_bits()));
     }
+    words.extend(range.map(f32::to_bits));
+    for bits in named.iter().chain(&element.fills) {
+        words.extend(&words_of(*bits)[..if dtype == DType::F64 { 2 } else { 1 }]);
+    }
+    let chunk = folded(&element.chunk, LONG_WORDS.saturating_sub(words.len()));
+    words[1] =
+        element.dtype as u32 | if element.big_endian { BIG_ENDIAN } else { 0 } | (chunk.len() as u32) << RANK_SHIFT;
+    if element.bytes <= MAX_ELEMENT_BYTES {
+        words[1] |= element.bytes << BYTES_SHIFT;
+    }
+    words.extend(chunk);
+    words
+}
+
+/// The type whose bits missing values have in the long form.
+fn value_type(dtype: DType) -> DType {
+    if dtype.is_float() { dtype } else { DType::F64 }
+}
+
+/// A user's missing value as bits for the long form. Bits that the elements do not have are of no use to them.
+fn named_bits(value: MissingValue, dtype: DType) -> Option<u64> {
+    match value {
+        MissingValue::Bits(_) if !dtype.is_float() => None,
+        _ => value.bits(value_type(dtype)).ok(),
+    }
+}
+
+/// Mode, bound and range with a range of 32 bits: rounded down, which loosens nothing. One that f32 has not as a normal number
+/// goes into the bound.
+fn tight(request: &Params) -> (Mode, f64, Option<f32>) {
+    match request.range.filter(|_| request.mode == Mode::Noa) {
+        None => (request.mode, request.bound, None),
+        Some(range) if range >= f32::MIN_POSITIVE.into() && range <= f32::MAX.into() => {
+            let near = range as f32;
+            (Mode::Noa, request.bound, Some(if f64::from(near) > range { near.next_down() } else { near }))
+        }
+        Some(range) => (Mode::Abs, bound::mul_down(request.bound, range), None),
+    }
+}
+
+/// The dimensions in `room` words, the slowest multiplied where there are more; none if one does not fit a word.
+fn folded(chunk: &[u64], room: usize) -> Vec<u32> {
+    let Some(kept) = room.checked_sub(1) else { return Vec::new() };
+    let (slow, fast) = chunk.split_at(if chunk.len() > room { chunk.len() - kept } else { 0 });
+    let slowest = (!slow.is_empty()).then(|| slow.iter().fold(1u64, |n, d| n.saturating_mul(*d)));
+    let fit: Option<Vec<u32>> = slowest.iter().chain(fast).map(|d| u32::try_from(*d).ok()).collect();
+    fit.unwrap_or_default()
 }
 
 /// The request whose text is packed into words, the first byte lowest, and filled up with zeros.
@@ -160,68 +248,98 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn word(&mut self) -> Result<u32> {
-        match self.words.get(self.at) {
-            Some(w) => {
-                self.at += 1;
-                Ok(*w)
-            }
-            None => fail!(InvalidArgument, "{} cd_values; at least {} were expected", self.words.len(), self.at + 1),
-        }
+    /// The next word; those that are zero to the end of a request need not be given.
+    fn word(&mut self) -> u32 {
+        let word = self.words.get(self.at).copied().unwrap_or(0);
+        self.at += 1;
+        word
     }
 
-    fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from(self.word()?) | u64::from(self.word()?) << 32)
+    fn u64(&mut self) -> u64 {
+        u64::from(self.word()) | u64::from(self.word()) << 32
     }
 
-    fn f64(&mut self) -> Result<f64> {
-        Ok(f64::from_bits(self.u64()?))
+    fn f64(&mut self) -> f64 {
+        f64::from_bits(self.u64())
     }
 
-    /// Whether words are left: trailing zero words of a request need not be given.
-    fn more(&self) -> bool {
-        self.at < self.words.len()
-    }
-
-    fn request(&mut self) -> Result<Params> {
+    fn short(&mut self) -> Result<Params> {
         // The element type of a request is not known yet; any float lets the bound be checked.
         let mut params = Params::new(DType::F32);
-        if !self.more() {
-            return Ok(params);
+        let layout = self.word();
+        if layout != SHORT && self.words.iter().any(|word| *word != 0) {
+            return fail!(InvalidArgument, "cd_values[0] is {layout}; {SHORT}, or {TEXT} before a text, was expected");
         }
-        let layout = self.word()?;
-        if layout != LAYOUT {
-            return fail!(InvalidArgument, "cd_values[0] is {layout}; {LAYOUT}, the layout's version, was expected");
-        }
-        params.mode = Mode::from_code(self.word()?)?;
-        if !self.more() && params.mode == Mode::Lossless {
-            return Ok(params);
-        }
-        params.bound = self.f64()?;
-        let options = if self.more() { self.word()? } else { 0 };
-        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL) != 0 {
-            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 10 to 31 must be zero");
+        params.mode = Mode::from_code(self.word())?;
+        params.bound = self.f64();
+        let options = self.word();
+        if options & !(PROFILE_MASK | HAS_RANGE | HAS_FILL | CODEC_MASK) != 0 {
+            return fail!(InvalidArgument, "cd_values[4] is {options:#x}; bits 10 to 15 and 24 to 31 must be zero");
         }
         params.profile = Profile::from_code(options & PROFILE_MASK)?;
+        params.codec = (options >> CODEC_SHIFT) as u8;
         if options & HAS_RANGE != 0 {
-            params.range = Some(self.f64()?);
+            params.range = Some(self.f64());
         }
         if options & HAS_FILL != 0 {
-            params.missing = MissingValues::number(Some(self.f64()?));
+            params.missing = MissingValues::number(Some(self.f64()));
         }
+        self.end()?;
         Ok(params)
     }
 
-    fn element(&mut self) -> Result<Element> {
-        let word = self.word()?;
-        let dtype = DType::from_code(word & DTYPE_MASK)?;
-        let fill_value = if word & DATASET_FILL != 0 { Some(self.f64()?) } else { None };
-        let rank = self.word()? as usize;
-        if rank > MAX_RANK {
-            return fail!(InvalidArgument, "cd_values give a chunk {rank} dimensions; HDF5 allows {MAX_RANK}");
+    fn long(&mut self) -> Result<CdValues> {
+        let (first, second) = (self.word(), self.word());
+        let dtype = DType::from_code(second & DTYPE_MASK)?;
+        let (named, fills, rank) =
+            (first >> NAMED_SHIFT & 7, first >> FILLS_SHIFT & 7, (second & RANK_MASK) >> RANK_SHIFT);
+        if named.max(fills) as usize > MAX_MISSING || rank as usize > MAX_RANK {
+            return fail!(InvalidArgument, "cd_values name {named} and {fills} missing values and {rank} dimensions");
         }
-        let chunk = (0..rank).map(|_| self.u64()).collect::<Result<_>>()?;
-        Ok(Element { dtype, big_endian: word & BIG_ENDIAN != 0, fill_value, bytes: word >> BYTES_SHIFT, chunk })
+        let mut request = Params::new(DType::F32);
+        request.mode = Mode::from_code(first >> MODE_SHIFT & 15)?;
+        request.profile = Profile::from_code(first >> PROFILE_SHIFT & 15)?;
+        request.codec = (first >> CODEC_SHIFT) as u8;
+        if request.mode != Mode::Lossless {
+            request.bound = self.f64();
+        }
+        if first & LONG_HAS_RANGE != 0 {
+            request.range = Some(f32::from_bits(self.word()).into());
+        }
+        let of = value_type(dtype);
+        for _ in 0..named {
+            let bits = self.element(of);
+            let number = of.number(bits);
+            // A number is the same for datasets of other types. The bits of a NaN are what a user may have meant.
+            let value = if number.is_nan() { MissingValue::Bits(bits) } else { MissingValue::Number(number) };
+            request.missing.push(value)?;
+        }
+        let fills = (0..fills).map(|_| self.element(of)).collect();
+        let chunk = (0..rank).map(|_| self.word().into()).collect();
+        self.end()?;
+        if self.at > self.words.len() {
+            return fail!(InvalidArgument, "{} cd_values; {} were expected", self.words.len(), self.at);
+        }
+        let (big_endian, lossless) = (second & BIG_ENDIAN != 0, first & LOSSLESS != 0);
+        Ok(CdValues {
+            request,
+            element: Some(Element { dtype, big_endian, fills, bytes: second >> BYTES_SHIFT, lossless, chunk }),
+        })
+    }
+
+    /// The bits of an element, in two words if it has 64 bits.
+    fn element(&mut self, dtype: DType) -> u64 {
+        if dtype == DType::F64 { self.u64() } else { self.word().into() }
+    }
+
+    /// Refuses words behind the last one.
+    fn end(&self) -> Result<()> {
+        match self.words.get(self.at..) {
+            Some(rest) if rest.iter().any(|word| *word != 0) => {
+                fail!(InvalidArgument, "{} cd_values; {} were expected", self.words.len(), self.at)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -230,122 +348,177 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    fn long(mode: Mode, bound: f64) -> CdValues {
-        let request = Params {
-            range: Some(7.5),
-            missing: MissingValues::number(Some(1e36)),
-            profile: Profile::Fast,
-            ..Params::new(DType::F32)
-        };
-        let element = Element {
-            dtype: DType::F64,
-            big_endian: true,
-            fill_value: Some(-9999.0),
-            bytes: 24,
-            chunk: vec![100, 1 << 33],
-        };
-        CdValues { request: request.with_bound(mode, bound), element: Some(element) }
+    fn element() -> Element {
+        let fills = vec![(-9999f32).to_bits().into()];
+        Element { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
+    }
+
+    fn long_form(mode: Mode, bound: f64) -> CdValues {
+        let range = (mode == Mode::Noa).then_some(7.5);
+        let missing = MissingValues::number(Some(2f64.powi(100)));
+        let request = Params { range, missing, profile: Profile::Fast, codec: 1, ..Params::new(DType::F32) };
+        let bound = if mode == Mode::Lossless { 0.0 } else { bound };
+        CdValues { request: request.with_bound(mode, bound), element: Some(element()) }
     }
 
     #[test]
     fn the_words_are_those_of_the_table() {
         let abs = Params::new(DType::F32).with_bound(Mode::Abs, 0.5);
         assert_eq!(cd_values_of(&abs), [1, 1, 0, 0x3fe0_0000, 0]);
-        let mut words = vec![1, 2, 0, 0x3fe0_0000, 0x301];
-        words.extend(words_of(7.5f64.to_bits()));
-        words.extend(words_of(1e36f64.to_bits()));
-        words.push(2 | 0x300 | 24 << 10);
-        words.extend(words_of((-9999f64).to_bits()));
-        words.extend([2, 100, 0, 0, 2]);
-        assert_eq!(long(Mode::Noa, 0.5).encode(), words);
-        assert!(words.len() < MAX_WORDS);
+        let range = 7.5f32.to_bits();
+        let (named, fill) = (2f32.powi(100).to_bits(), (-9999f32).to_bits());
+        let words = [3 | 2 << 8 | 1 << 12 | 1 << 16 | 1 << 24 | 1 << 27 | 1 << 30, 1 | 1 << 8 | 2 << 9 | 4 << 15];
+        let words = [&words[..], &[0, 0x3fe0_0000, range, named, fill, 100, 200]].concat();
+        assert_eq!(long_form(Mode::Noa, 0.5).encode(), words);
     }
 
     #[test]
-    fn both_forms_come_back() {
+    fn every_form_comes_back() {
         for mode in [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel] {
-            let long = long(mode, 1e-3);
-            assert_eq!(CdValues::decode(&long.encode()).unwrap(), long);
-            let short = CdValues { element: None, ..long };
-            assert_eq!(CdValues::decode(&short.encode()).unwrap(), short);
+            for dtype in DType::ALL {
+                let mut values = long_form(mode, 1e-3);
+                let element = values.element.as_mut().unwrap();
+                element.dtype = dtype;
+                element.fills = if dtype.is_float() { vec![dtype.nearest(-7.0)] } else { vec![] };
+                element.lossless = !dtype.is_float() && mode != Mode::Lossless;
+                if dtype == DType::F16 {
+                    values.request.missing = MissingValues::number(Some(-3.5));
+                }
+                assert_eq!(CdValues::decode(&values.encode()).unwrap(), values);
+                values.params().unwrap().unwrap().check().unwrap();
+                let short = CdValues { element: None, ..values };
+                assert_eq!(CdValues::decode(&short.encode()).unwrap(), short);
+            }
+        }
+    }
+
+    #[test]
+    fn missing_values_of_every_kind_come_back() {
+        let mut values = long_form(Mode::Abs, 1e-3);
+        let named = [MissingValue::Number(-1.5), MissingValue::Bits(0x7fc0_1234), MissingValue::Number(0.0)];
+        values.request.missing = MissingValues::of(&named).unwrap();
+        assert_eq!(CdValues::decode(&values.encode()).unwrap(), values);
+        let text = cd_values_of(&values.request);
+        assert_eq!((text[0], CdValues::decode(&text).unwrap().request), (TEXT, values.request.clone()));
+        // What an integer cannot have is dropped, and what a dataset has filled in is not the user's.
+        values.element = Some(Element { dtype: DType::I16, fills: vec![], lossless: true, ..element() });
+        let again = CdValues::decode(&values.encode()).unwrap().request.missing;
+        assert_eq!(again.iter().collect::<Vec<_>>(), [named[0], named[2]]);
+    }
+
+    #[test]
+    fn the_long_form_has_16_words_at_most() {
+        for dtype in [DType::F32, DType::F64, DType::I32] {
+            for rank in 1..=MAX_RANK {
+                for fills in 0..=3 {
+                    let mut values = long_form(Mode::Noa, 1e-3);
+                    let fills = (0..fills).map(|k| dtype.nearest(f64::from(k))).collect();
+                    let chunk: Vec<u64> = (0..rank).map(|d| if d < 20 { 2 } else { 1 }).collect();
+                    let count = chunk.iter().product::<u64>();
+                    values.element =
+                        Some(Element { dtype, big_endian: false, fills, bytes: 0, lossless: false, chunk });
+                    let words = values.encode();
+                    let back = CdValues::decode(&words).unwrap().element.unwrap();
+                    assert!(words.len() <= 16 && back.chunk.iter().product::<u64>() == count, "{rank}: {words:?}");
+                    assert!(back.chunk.len() == rank || words.len() == 16);
+                }
+            }
+        }
+        assert_eq!((folded(&[1 << 20, 1 << 20], 1), folded(&[1 << 40], 3)), (vec![], vec![]));
+    }
+
+    /// A range is stored in 32 bits, never as more than it was.
+    #[test]
+    fn ranges_are_rounded_down() {
+        let mut values = long_form(Mode::Noa, 0.25);
+        for exponent in -300..300 {
+            let range = 1.2345678901 * 10f64.powi(exponent);
+            values.request.range = Some(range);
+            let stored = CdValues::decode(&values.encode()).unwrap().request;
+            let allowed = 0.25 * range;
+            match stored.range {
+                Some(r) => assert!(r <= range && r > range * (1.0 - 2e-7) && stored.bound == 0.25, "{range:e} {r:e}"),
+                None => assert!(stored.mode == Mode::Abs && stored.bound <= allowed && stored.bound > allowed * 0.999),
+            }
+            assert_eq!(stored.range.is_some(), (-38..=38).contains(&exponent), "{range:e}");
         }
     }
 
     #[test]
     fn a_text_is_a_request() {
-        let words = |text: &[u8]| {
-            let packed = text.chunks(4).map(|c| c.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b)));
-            std::iter::once(TEXT).chain(packed).collect::<Vec<u32>>()
-        };
-        assert_eq!(words(b"abs=1"), [2, 0x3d73_6261, 0x31]);
+        assert_eq!(text_words("abs=1"), [2, 0x3d73_6261, 0x31]);
         for text in ["abs=1e-3", "noa=1e-4,range=5e0", "noa=1e-1,fill=1e36,profile=fast", "lossless"] {
-            let found = CdValues::decode(&words(text.as_bytes())).unwrap();
+            let found = CdValues::decode(&text_words(text)).unwrap();
             assert_eq!((found.element, found.request), (None, text::parse(text).unwrap()));
         }
-        for bad in [&b""[..], b"abs", b"abs=1\0,range=5", b"abs=\xff"] {
-            assert_eq!(CdValues::decode(&words(bad)).unwrap_err().kind, Kind::InvalidArgument);
+        for bad in ["", "abs", "abs=1\0,range=5", "abs=\u{ff}"] {
+            assert_eq!(CdValues::decode(&text_words(bad)).unwrap_err().kind, Kind::InvalidArgument);
         }
     }
 
     #[test]
     fn short_requests_may_leave_out_zeros() {
         let lossless = Params::new(DType::F32);
-        for words in [&[][..], &[1, 0], &[1, 0, 0, 0], &[1, 0, 0, 0, 0]] {
+        for words in
+            [&[][..], &[0], &[1], &[100], &[0, 0], &[1, 0], &[1, 0, 0, 0], &[1, 0, 0, 0, 0], &[1, 0, 0, 0, 0, 0]]
+        {
             assert_eq!(CdValues::decode(words).unwrap(), CdValues { request: lossless.clone(), element: None });
         }
         let abs = CdValues::decode(&[1, 1, 0, 0x3fe0_0000]).unwrap().request;
         assert_eq!((abs.mode, abs.bound), (Mode::Abs, 0.5));
+        assert_eq!(CdValues::decode(&[1, 1]).unwrap().request.bound, 0.0);
     }
 
     #[test]
     fn the_length_of_a_chunk_as_far_as_it_is_told() {
         let with = |dtype, bytes| {
-            let element = Element { dtype, bytes, big_endian: false, fill_value: None, chunk: vec![10, 20] };
+            let element =
+                Element { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![10, 20] };
             let values = CdValues { request: Params::new(DType::F32), element: Some(element) };
             CdValues::decode(&values.encode()).unwrap().chunk_bytes()
         };
         assert_eq!(with(DType::F32, 4), 800..=800);
         assert_eq!(with(DType::F32, 12), 2400..=2400);
         assert_eq!(with(DType::U8, 19), 3800..=3800);
-        // An element of 4 MiB and more.
-        assert_eq!(with(DType::U8, (4 << 20) - 1), 200 * ((4 << 20) - 1)..=200 * ((4 << 20) - 1));
-        assert_eq!((with(DType::U8, 4 << 20), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
+        // An element of 128 KiB and more.
+        assert_eq!(with(DType::U8, (128 << 10) - 1), 200 * ((128 << 10) - 1)..=200 * ((128 << 10) - 1));
+        assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
         assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
 
     #[test]
-    fn the_users_fill_value_comes_before_the_datasets() {
-        let mut values = long(Mode::Noa, 1e-3);
-        assert_eq!(values.params().unwrap().fill_number(), Some(1e36));
-        values.request.missing = MissingValues::default();
-        let params = values.params().unwrap();
-        assert_eq!((params.fill_number(), params.dtype, params.big_endian), (Some(-9999.0), DType::F64, true));
+    fn missing_values_of_user_and_dataset_go_together() {
+        let values = long_form(Mode::Noa, 1e-3);
+        let params = values.params().unwrap().unwrap();
+        assert_eq!(params.missing.numbers(DType::F32).unwrap(), [2f64.powi(100), -9999.0]);
+        assert_eq!((params.dtype, params.big_endian, params.mode), (DType::F32, true, Mode::Noa));
+        let fallback = Element { lossless: true, ..element() };
+        let params = CdValues { element: Some(fallback), ..values }.params().unwrap().unwrap();
+        assert_eq!((params.mode, params.bound, params.range), (Mode::Lossless, 0.0, None));
     }
 
     #[test]
     fn wrong_words_are_refused() {
         let nan = words_of(f64::NAN.to_bits());
-        let bad: [&[u32]; 10] = [
-            &[7],
-            &[1],
+        let bad: [&[u32]; 9] = [
+            &[7, 0],
+            &[2],
             &[1, 4],
-            &[1, 1],
-            &[1, 1, 0],
             &[1, 1, nan[0], nan[1], 0],
             &[1, 1, 0, 0x3fe0_0000, 2],
-            &[1, 1, 0, 0x3fe0_0000, 1 << 20],
-            &[1, 1, 0, 0x3fe0_0000, 0, 13, 0],
+            &[1, 1, 0, 0x3fe0_0000, 1 << 28],
+            &[1, 1, 0, 0x3fe0_0000, 1 << 10],
+            &[1, 2, 0, 0x3fe0_0000, HAS_RANGE],
             &[1, 1, 0, 0x3fe0_0000, 0, 1, 1, 100, 0, 9],
         ];
         for words in bad {
             let kind = CdValues::decode(words).unwrap_err().kind;
             assert!(matches!(kind, Kind::InvalidArgument | Kind::InvalidBound), "{words:?}: {kind:?}");
         }
-        let whole = long(Mode::Abs, 1e-3).encode();
-        for n in 1..whole.len() {
-            let cut = CdValues::decode(&whole[..n]);
-            let ends_here = n == 4 || n == 9; // options left out; the whole request
-            assert_eq!(cut.is_ok(), ends_here, "{n} of {} words: {cut:?}", whole.len());
+        let whole = long_form(Mode::Abs, 1e-3).encode();
+        for n in 2..whole.len() {
+            assert!(CdValues::decode(&whole[..n]).is_err(), "{n} of {} words", whole.len());
         }
+        assert!(CdValues::decode(&[&whole[..], &[1]].concat()).is_err());
     }
 }

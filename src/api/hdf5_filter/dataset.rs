@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use super::abi::{self, Functions, Hid};
 use super::cd_values::MAX_RANK;
 use super::datatype::{self, Stored};
-use crate::dtype::DType;
-use crate::error::{Error, Kind, Result, fail};
+use crate::error::{Result, fail};
+use crate::host::memory::filled;
 
 /// What the elements are.
 ///
@@ -49,55 +49,39 @@ pub unsafe fn chunk(hdf5: &Functions, dcpl: Hid) -> Result<Vec<u64>> {
     }
 }
 
-/// The value that fills unwritten elements and the rim of partial chunks, of scalar floats.
+/// The bits of the fill value that the dataset was given, for floats; of arrays and complex numbers those of every part, each once.
+/// None where nobody has set one: HDF5 then fills with zeros, which mark nothing.
 ///
 /// # Safety
 /// `dcpl` and `type_id` are a dataset's creation properties and datatype, of the library of `hdf5`.
-pub unsafe fn fill_value(hdf5: &Functions, dcpl: Hid, type_id: Hid, stored: &Stored) -> Result<Option<f64>> {
+pub unsafe fn fills(hdf5: &Functions, dcpl: Hid, type_id: Hid, stored: &Stored) -> Result<Vec<u64>> {
     let mut status = abi::FILL_UNDEFINED;
     // SAFETY: the contract.
     if unsafe { (hdf5.H5Pfill_value_defined)(dcpl, &mut status) } < 0 {
         return fail!(Hdf5, "H5Pfill_value_defined failed");
     }
-    if status != abi::FILL_USER_DEFINED {
-        // HDF5 then fills with zero bytes.
-        return Ok(Some(0.0));
+    if status != abi::FILL_USER_DEFINED || !stored.dtype.is_float() {
+        return Ok(Vec::new());
     }
-    if !stored.scalar {
-        return Ok(None);
-    }
-    let mut bytes = [0u8; 8];
-    // SAFETY: the contract; a scalar float takes at most 8 bytes, and its own type needs no conversion.
+    let mut bytes = filled(stored.bytes as usize, 0u8)?;
+    // SAFETY: the contract; there is room for an element, and its own type needs no conversion.
     if unsafe { (hdf5.H5Pget_fill_value)(dcpl, type_id, bytes.as_mut_ptr().cast()) } < 0 {
         return fail!(Hdf5, "H5Pget_fill_value failed");
     }
-    let size = stored.dtype.size();
-    if stored.big_endian {
-        bytes[..size].reverse();
+    let mut fills = Vec::new();
+    for part in bytes.chunks_exact(stored.dtype.size()) {
+        let bits = element_bits(part, stored.big_endian);
+        if !fills.contains(&bits) {
+            fills.push(bits);
+        }
     }
-    to_f64(stored.dtype, u64::from_le_bytes(bytes)).map(Some)
+    Ok(fills)
 }
 
-/// The number with these bits; exact.
-fn to_f64(dtype: DType, bits: u64) -> Result<f64> {
-    match dtype {
-        DType::F64 => Ok(f64::from_bits(bits)),
-        DType::F32 => Ok(f32::from_bits(bits as u32).into()),
-        DType::BF16 => Ok(f32::from_bits((bits as u32) << 16).into()),
-        DType::F16 => Ok(f16_to_f64(bits as u16)),
-        _ => Err(Error::new(Kind::Internal, format!("fill value of {} elements", dtype.name()))),
-    }
-}
-
-fn f16_to_f64(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => mantissa * 2f64.powi(-24),
-        31 if mantissa == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
-    }
+/// The bits of an element in a byte order.
+pub fn element_bits(bytes: &[u8], big_endian: bool) -> u64 {
+    let add = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rfold(0, add) }
 }
 
 #[cfg(test)]
@@ -105,13 +89,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fill_values_of_every_float_type() {
-        assert_eq!(to_f64(DType::F64, (-9999f64).to_bits()).unwrap(), -9999.0);
-        assert_eq!(to_f64(DType::F32, 1e20f32.to_bits().into()).unwrap(), f64::from(1e20f32));
-        assert_eq!(to_f64(DType::BF16, 0xc2f7).unwrap(), -123.5);
-        for (bits, value) in [(0x3c00, 1.0), (0xc500, -5.0), (0x0001, 2f64.powi(-24)), (0x7bff, 65504.0)] {
-            assert_eq!(f16_to_f64(bits), value);
-        }
-        assert_eq!((f16_to_f64(0xfc00), f16_to_f64(0x7e00).is_nan()), (f64::NEG_INFINITY, true));
+    fn elements_of_both_orders() {
+        assert_eq!(element_bits(&[1, 2, 3, 4], true), 0x0102_0304);
+        assert_eq!(element_bits(&[1, 2, 3, 4], false), 0x0403_0201);
+        assert_eq!(element_bits(&(-9999f64).to_be_bytes(), true), (-9999f64).to_bits());
     }
 }

@@ -186,6 +186,7 @@ mod tests {
         let complex = [&[3, 0, 0x5b, 0, 0, 0, 8, 0, 0, 0][..], &element].concat();
         for encoded in [old, new, complex] {
             assert_eq!(seen(&encoded), (DType::F32, true, false));
+            assert_eq!(parse(&encoded).unwrap().bytes, u32::from(encoded[6]));
         }
     }
 

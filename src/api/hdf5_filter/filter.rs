@@ -1,20 +1,21 @@
 //! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, MAX_WORDS};
+use super::datatype::Stored;
 use super::resolve::{Hdf5, Object};
-use super::{CLASS, FILTER_ID, dataset, neighbours, report, text};
+use super::{CLASS, FILTER_ID, chunk, dataset, neighbours, report, text};
 use crate::codec;
+use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::exec::ExecOptions;
 use crate::host::environment;
 use crate::host::memory;
-use crate::params::{Mode, Params};
+use crate::params::{MissingValues, Mode, Params};
 
 /// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
 /// and pushed.
@@ -40,8 +41,11 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller:
         match Hdf5::<Functions>::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
-            // The user's words stay as they are: the long form works, and lossless in any form.
-            None => report::log(format_args!("the calling HDF5 hides its functions; cd_values are taken as given")),
+            // The user's words stay as they are: with the long form a bound works, with any other chunks are lossless.
+            None => report::log(format_args!(
+                "the calling HDF5 hides its functions, and with them the element type; cd_values are taken as given, and those \
+                 without one store losslessly"
+            )),
         }
         Ok(0)
     })
@@ -68,44 +72,70 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     // SAFETY: as above.
     let stored = unsafe { dataset::stored(hdf5, type_id)? };
     let lossy = request.mode != Mode::Lossless;
-    if lossy && ours.preceded {
+    if lossy && ours.preceded && stored.dtype.is_float() {
         return fail!(
             InvalidArgument,
             "mode {} after another filter: SLEEK must come first, before shuffle and the like",
             request.mode.name()
         );
     }
-    if lossy && !stored.dtype.is_float() {
-        return fail!(
-            UnsupportedType,
-            "mode {} on {}; it needs f16, bf16, f32 or f64, and everything else mode lossless",
-            request.mode.name(),
-            stored.what
-        );
-    }
-    let needs_fill = request.mode == Mode::Noa && request.range.is_none() && request.missing.is_empty();
+    // SAFETY: as above.
+    let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
+    let mut request = request;
+    let known = together(&mut request, if ours.preceded { DType::U8 } else { stored.dtype }, fills)?;
     let element = Element {
         // Behind another filter the bytes are no elements any more.
         dtype: if ours.preceded { DType::U8 } else { stored.dtype },
         big_endian: stored.big_endian && !ours.preceded,
-        // SAFETY: as above.
-        fill_value: if needs_fill { unsafe { dataset::fill_value(hdf5, dcpl, type_id, &stored)? } } else { None },
         bytes: if ours.resized { 0 } else { stored.bytes },
-        // SAFETY: as above.
-        chunk: unsafe { dataset::chunk(hdf5, dcpl)? },
+        lossless: lossy && (!stored.dtype.is_float() || known.is_none()),
+        fills: known.unwrap_or_default(),
+        chunk,
     };
     report::log(format_args!(
-        "dataset of {} in chunks of {:?}: {}",
+        "dataset of {} in chunks of {:?}: {}{}",
         stored.what,
         element.chunk,
-        text::format(&request)
+        text::format(&request),
+        remark(&request, &element, &stored)
     ));
-    let words = CdValues { request, element: Some(element) }.encode();
+    let values = CdValues { request, element: Some(element) };
+    // A codec that cannot do what is asked for would fail on every chunk.
+    values.params()?.map_or(Ok(()), |params| codec::chosen(&params).map(|_| ()))?;
+    let words = values.encode();
     // SAFETY: as above; `words` outlives the call.
     if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
         return fail!(Hdf5, "H5Pmodify_filter failed");
     }
     Ok(())
+}
+
+/// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay those that
+/// elements of `dtype` can have.
+fn together(request: &mut Params, dtype: DType, fills: Vec<u64>) -> Result<Option<Vec<u64>>> {
+    if !dtype.is_float() {
+        return Ok(Some(Vec::new()));
+    }
+    let named: Vec<_> = request.missing.iter().filter(|value| value.bits(dtype).is_ok()).collect();
+    request.missing = MissingValues::of(&named)?;
+    let own: Vec<u64> = request.missing.of_type(dtype)?.bits().to_vec();
+    let fills: Vec<u64> = fills.into_iter().filter(|bits| !own.contains(bits)).collect();
+    Ok((named.len() + fills.len() <= MAX_MISSING).then_some(fills))
+}
+
+/// What a person should know of a dataset besides the request.
+fn remark(request: &Params, element: &Element, stored: &Stored) -> &'static str {
+    match () {
+        () if element.lossless && !stored.dtype.is_float() => {
+            "; its elements can have no bound and are kept losslessly"
+        }
+        () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
+        () if chunk::measures(request) => {
+            "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it can be \
+             written again"
+        }
+        () => "",
+    }
 }
 
 /// The filter's entry in a pipeline.
@@ -218,35 +248,13 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
 }
 
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
-    let params = encode_params(&CdValues::decode(words)?, src.len())?;
+    let options = options(src.len(), BYTES_FOR_THREADS.0);
+    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
+    let params = chunk::measured(Params { threads: options.threads, ..params }, src)?;
     let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
-    let len = codec::compress_into(&params, src, out.bytes(), options(src.len(), BYTES_FOR_THREADS.0))?;
+    let len = codec::compress_into(&params, src, out.bytes(), options)?;
     out.shrink(len);
     Ok(out)
-}
-
-/// What the filter does to a chunk of `bytes`.
-pub fn encode_params(values: &CdValues, bytes: usize) -> Result<Params> {
-    let right = values.chunk_bytes();
-    if !right.contains(&(bytes as u64)) {
-        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {}", told(&right));
-    }
-    match values.params() {
-        Some(params) if bytes.is_multiple_of(params.dtype.size()) => Ok(params),
-        _ if values.request.mode == Mode::Lossless => Ok(Params { dtype: DType::U8, ..values.request.clone() }),
-        Some(params) => {
-            fail!(InvalidArgument, "a chunk of {bytes} bytes does not hold whole {} elements", params.dtype.name())
-        }
-        None => fail!(
-            InvalidArgument,
-            "cd_values do not say the element type, which this HDF5 did not let us ask for; give the long form"
-        ),
-    }
-}
-
-/// A chunk's length in words.
-fn told(right: &RangeInclusive<u64>) -> String {
-    if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
 }
 
 /// Needs no words. But where they tell how long a chunk must be, any other is refused.
@@ -254,7 +262,7 @@ fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let bytes = codec::raw_bytes(src)?;
     let right = CdValues::decode(words).map_or(0..=u64::MAX, |values| values.chunk_bytes());
     if !right.contains(&(bytes as u64)) {
-        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {}", told(&right));
+        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {}", chunk::told(&right));
     }
     let mut out = Buffer::new(bytes)?;
     codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
@@ -376,13 +384,20 @@ mod tests {
     }
 
     fn long_form_of(mode: Mode, bound: f64, chunk: Vec<u64>) -> Vec<u32> {
-        let element = Element { dtype: DType::F32, big_endian: true, fill_value: None, bytes: 4, chunk };
+        let element = Element { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
         CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
     }
 
     /// Words that do not tell the length of an element, as those behind another filter.
     fn without_length() -> Vec<u32> {
-        let element = Element { dtype: DType::U8, big_endian: false, fill_value: None, bytes: 0, chunk: vec![50, 100] };
+        let element = Element {
+            dtype: DType::U8,
+            big_endian: false,
+            fills: vec![],
+            bytes: 0,
+            lossless: false,
+            chunk: vec![50, 100],
+        };
         CdValues { request: Params::new(DType::F32), element: Some(element) }.encode()
     }
 
@@ -409,6 +424,19 @@ mod tests {
             assert!(chunk.run(0, &words) > 0);
             assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
             assert_eq!(chunk.bytes(), &raw[..len]);
+        }
+    }
+
+    /// A bound that nobody can keep, for want of the element type, is kept by keeping every bit.
+    #[test]
+    fn the_short_form_alone_is_lossless() {
+        let raw = [values(), vec![1, 2, 3]].concat();
+        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
+        for (len, words) in [(4096, &abs[..]), (4099, &abs), (100, &[100])] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            assert!(chunk.run(0, words) > 0);
+            assert_eq!(crate::inspect(chunk.bytes()).unwrap().mode, Mode::Lossless);
+            assert_eq!((chunk.run(FLAG_REVERSE, words), chunk.bytes()), (len, &raw[..len]));
         }
     }
 
@@ -456,11 +484,9 @@ mod tests {
     #[test]
     fn a_failure_leaves_the_chunk_as_it_was() {
         let raw = values();
-        let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
         let whole = long_form(Mode::Abs, 1e-3);
         for (flags, len, words) in [
-            (0, raw.len(), &abs[..]),       // the element type is missing
-            (0, 4099, &whole[..]),          // half an element
+            (0, 4096, &whole[..]),          // less than a chunk
             (0, raw.len(), &[7, 7][..]),    // another layout
             (FLAG_REVERSE, raw.len(), &[]), // no stream
             (FLAG_REVERSE, 0, &[]),

@@ -5,6 +5,7 @@
 #[doc(hidden)]
 pub mod abi;
 pub mod cd_values;
+pub(crate) mod chunk;
 pub(crate) mod dataset;
 #[doc(hidden)]
 pub mod datatype; // for the command

@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 #[cfg(unix)]
 mod repack;
+mod sentinel;
 mod verify;
 
 use std::process::ExitCode;

@@ -163,6 +163,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     };
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
+        // Nothing is shorter than one element.
+        Some((Kind::Constant, bytes)) if !collides => (Kind::Constant, bytes, Verdict::Fine),
         Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes, verdict),
         _ => {
             raw(size_of::<E::Word>(), plan.big_endian, src, &mut out[..raw_bytes]);
@@ -173,16 +175,43 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
 }
 
 /// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
-/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, if the elements,
-/// as multiples of what is left, lie no closer than a quarter of a step, or those of the first subchunk are all as far
-/// from each other. The first subchunk of most data has an odd word, and numbers that lie closer than a step: then
-/// nobody looks at the others.
+/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have. The first subchunk of
+/// most data has an odd word, and a number that lies closer to its neighbours than a step: then nobody looks further.
 #[inline(always)]
 fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
+    let Some(first) = whole(src, 0).filter(|_| !plan.big_endian) else { return looks_smaller::<E, S>(plan, q, src) };
+    let size = size_of::<E::Word>();
+    let (mut any, mut least) = (E::Word::ZERO, !E::Word::ZERO);
+    for word in first.chunks_exact(size) {
+        let word = E::Word::load(word);
+        any = any | word;
+        // Zeros, less one, are the largest.
+        least = least.min((word & !E::Word::SIGN).sub(E::Word::ONE));
+    }
+    let is_odd = any & E::Word::ONE != E::Word::ZERO;
+    (!is_odd || is_fine::<E>(plan, q, least)) && looks_smaller::<E, S>(plan, q, src)
+}
+
+/// Whether neighbours of the least number lie no closer than a step, where `less_one` is the least magnitude but 0, less one.
+#[inline(always)]
+fn is_fine<E: Element>(plan: &Plan, q: &Quantizer, less_one: E::Word) -> bool {
+    less_one != !E::Word::ZERO && spacing::<E>(plan, less_one) >= i32::from(q.step.j) + 2
+}
+
+/// The exponent of the distance of neighbours of a number of this magnitude.
+#[inline(always)]
+fn spacing<E: Element>(plan: &Plan, magnitude: E::Word) -> i32 {
     let (mantissa, bias) = mantissa_and_bias(plan.dtype);
-    // The exponent of the distance of neighbours.
-    let spacing = |w: E::Word| ((w >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
+    ((magnitude >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32
+}
+
+/// The same of data that are worth a closer look: in the first subchunk no number but 0 lies closer to its neighbours than a
+/// step; or all words are even, and the elements, as multiples of what all their bits have, lie no closer than a quarter of a
+/// step, or those of the first subchunk are all as far from each other.
+#[cold]
+#[inline(never)]
+fn looks_smaller<E: Element, const S: usize>(plan: &Plan, q: &Quantizer, src: &[u8]) -> bool {
     let mut words = [E::Word::ZERO; S];
     let (mut any, mut largest, mut is_ramp) = (E::Word::ZERO, E::Word::ZERO, false);
     for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
@@ -190,7 +219,9 @@ fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
         any = words.iter().fold(any, |any, w| any | *w);
         largest = words.iter().fold(largest, |m, w| m.max(*w & !E::Word::SIGN));
         if s == 0 {
-            if spacing(largest) >= i32::from(q.step.j) + 2 {
+            let less_one = |w: &E::Word| (*w & !E::Word::SIGN).sub(E::Word::ONE);
+            let least = words.iter().map(less_one).fold(!E::Word::ZERO, |a, b| a.min(b));
+            if is_fine::<E>(plan, q, least) {
                 return true;
             }
             let step = words[1].sub(words[0]);
@@ -200,7 +231,8 @@ fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
             return false;
         }
     }
-    any != E::Word::ZERO && (is_ramp || spacing(largest) + any.trailing_zeros() as i32 >= i32::from(q.step.j))
+    let grid = spacing::<E>(plan, largest) + any.trailing_zeros() as i32;
+    any != E::Word::ZERO && (is_ramp || grid >= i32::from(q.step.j))
 }
 
 /// Whether an integer of the chunk is `x`, which stands for a missing value.

@@ -294,3 +294,25 @@ fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
         alone: blocks.min(at_most) * processors,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn modules_are_found_by_codec_type_and_part() {
+        for dtype in DType::ALL {
+            let base = need(1, dtype, "base").unwrap();
+            assert!(base.entries.iter().any(|(role, _)| *role == "decompress"), "{dtype:?}");
+            assert_eq!(base.entries.iter().any(|(role, _)| *role == "range"), dtype.size() > 1, "{dtype:?}");
+            let general = need(1, dtype, "general").unwrap();
+            assert!(general.entries.iter().any(|(role, _)| *role == "compress"), "{dtype:?}");
+            assert_eq!(find(1, dtype, "adaptive").is_some(), dtype.size() > 2, "{dtype:?}");
+        }
+        let unknown = need(200, DType::F32, "base").err().unwrap();
+        assert_eq!(unknown.kind, Kind::UnsupportedFormat);
+        assert!(unknown.to_string().contains("codec 200 has no base kernels for f32"), "{unknown}");
+        assert!(shared("hyperslab").is_ok() && shared("nothing").is_err());
+    }
+}

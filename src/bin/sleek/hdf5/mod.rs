@@ -3,6 +3,7 @@
 pub mod abi;
 pub mod dataset;
 pub mod libraries;
+mod missing;
 pub mod object;
 
 use std::cell::RefCell;

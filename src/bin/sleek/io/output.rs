@@ -18,7 +18,7 @@ enum Sink {
     /// A pipe, a device or a file that was open before: bytes go out as they come.
     Direct(File),
     /// A new file beside its place.
-    Staged(Staging),
+    Staged(Box<Staging>),
 }
 
 impl Output {
@@ -38,7 +38,7 @@ impl Output {
             Ok(meta) if meta.is_dir() => return Err(format!("{name}: is a directory; a file name or - is needed")),
             Ok(meta) if meta.is_file() && !force => return Err(exists(&name)),
             Ok(meta) if !meta.is_file() => OpenOptions::new().write(true).open(target).map(Sink::Direct),
-            _ => Staging::new(&name, target, force, like).map(Sink::Staged),
+            _ => Staging::new(&name, target, force, like).map(|staging| Sink::Staged(Box::new(staging))),
         };
         Ok(Output { sink: sink.map_err(blame)?, name })
     }

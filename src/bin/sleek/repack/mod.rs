@@ -16,7 +16,7 @@ use sleek::api::hdf5_filter::text;
 use sleek::{DType, Params};
 
 use crate::Outcome;
-use crate::args::{Quality, Threads, Verbosity};
+use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
@@ -37,6 +37,8 @@ Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
+    #[command(flatten)]
+    sentinels: Sentinels,
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
     #[arg(long, value_name = "PATH=REQUEST", value_parser = named_request)]
     dataset: Vec<(String, Request)>,
@@ -108,8 +110,8 @@ fn expect_name(path: &Path) -> Result<(), String> {
 
 /// What is asked for all datasets that are not named.
 fn general_request(args: &Args) -> Result<Option<Params>, String> {
-    // The element type comes with each dataset; any float lets the bound be checked.
-    let general = args.quality.params(DType::F32)?;
+    // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
+    let general = args.quality.params(DType::F64)?;
     if !args.quality.is_given() && args.dataset.is_empty() {
         return Err(
             "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some"

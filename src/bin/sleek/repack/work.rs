@@ -31,7 +31,8 @@ fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> 
     let hdf5 = Hdf5::find(args.library.library.as_deref())?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
-    let requests = Requests::new(general, &args.dataset, &file, &contents).map_err(blame)?;
+    let fill = (args.quality.missing()?, args.sentinels.no_fill);
+    let requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {

@@ -1,0 +1,322 @@
+"""The bound against what is no data: fill values, rims of chunks, chunks that are written again; and what can have no bound.
+
+    python bounds.py NAME      runs one scenario in the current directory; any failure is an exception
+"""
+
+import ctypes
+import glob
+import itertools
+import os
+import sys
+from fractions import Fraction
+
+import h5py
+import numpy as np
+from h5py import h5d, h5p, h5s, h5t
+
+from scenarios import ABS, LOSSLESS, MANDATORY, NOA, OPTIONAL, REL, SLEEK, bfloat16, create, opts, same_bits, stored_cd, stream, words, worst_error
+
+NC_FILL = float(np.float32(9.969209968386869e36))
+
+
+def chunks_of(shape, chunk):
+    """The boxes of a dataset's chunks."""
+    grid = (range(0, n, c) for n, c in zip(shape, chunk))
+    return (tuple(slice(a, a + c) for a, c in zip(at, chunk)) for at in itertools.product(*grid))
+
+
+def kept(original, restored, chunk, bound, marks=(), least=0):
+    """Each chunk within bound times the range of its data, and every mark where it was and nowhere else."""
+    lossy = False
+    for box in chunks_of(original.shape, chunk):
+        a, b = original[box], restored[box]
+        data = np.isfinite(a)
+        for mark in marks:
+            data &= a != mark
+        assert same_bits(a[~data], b[~data]), "a mark has changed"
+        for mark in marks:
+            assert not np.any(b[data] == mark), f"a value came back as {mark}"
+        span = Fraction(float(a[data].max())) - Fraction(float(a[data].min())) if data.any() else Fraction(0)
+        error = worst_error(a[data], b[data])
+        assert error <= Fraction(bound) * max(span, Fraction(least)), f"{float(error)} in {box}, range {float(span)}"
+        lossy |= error > 0
+    assert lossy, "stored without a loss: nothing is shown"
+
+
+def written(f, name, data, chunk, cd, fill=None, **more):
+    f.create_dataset(name, data=data, chunks=chunk, fillvalue=fill, compression=SLEEK, compression_opts=cd, **more)
+
+
+def rims_do_not_count():
+    rng = np.random.default_rng(1)
+    a = (300 + rng.random((130, 130))).astype("f4")
+    for order, fill, named in itertools.product("<>", (None, 0, 1e20, NC_FILL, np.nan), (None, -9999.0)):
+        data = a.astype(order + "f4")
+        marks = [m for m in (fill, named) if m is not None and m == m]
+        for k, mark in enumerate(marks):
+            data[k :: 17, k :: 13] = mark
+        with h5py.File("f.h5", "w") as f:
+            written(f, "a", data, (64, 64), opts(NOA, 1e-3, fill=named), fill)
+        with h5py.File("f.h5") as f:
+            kept(data, f["a"][:], (64, 64), 1e-3, [np.float32(m) for m in marks])
+
+
+def fills_that_are_never_written():
+    """With fill time "never" HDF5 puts zeros into the rim, whatever the fill value is."""
+    a = (300 + np.random.default_rng(2).random((130, 130))).astype("f4")
+    for fill in (None, 1e20):
+        dcpl = h5p.create(h5p.DATASET_CREATE)
+        dcpl.set_fill_time(h5d.FILL_TIME_NEVER)
+        if fill is not None:
+            dcpl.set_fill_value(np.array(fill, "f4"))
+        with h5py.File("f.h5", "w") as f:
+            create(f, "a", a, (64, 64), opts(NOA, 1e-3), dcpl=dcpl)
+        with h5py.File("f.h5") as f:
+            kept(a, f["a"][:], (64, 64), 1e-3)
+
+
+def fill_values_are_exact():
+    """In both directions, for every type and mode, also the user's and the dataset's together."""
+    rng = np.random.default_rng(3)
+    for dtype in ("<f2", ">f2", "<f4", ">f4", "<f8", ">f8"):
+        a = (280 + 10 * rng.random((60, 70))).astype(dtype)
+        fill, named = np.array([-9999, 285.25]).astype(dtype)
+        a[rng.random(a.shape) < 0.2] = fill
+        a[rng.random(a.shape) < 0.1] = named
+        a[rng.random(a.shape) < 0.1] = np.nan
+        requests = [opts(mode, bound, fill=float(named)) for mode, bound in ((LOSSLESS, 0), (ABS, 1.0), (NOA, 0.1), (REL, 0.01))]
+        requests.append(opts(NOA, 0.1, value_range=10.0, fill=float(named)))
+        for cd in requests:
+            with h5py.File("f.h5", "w") as f:
+                written(f, "a", a, (40, 40), cd, fill)
+                stored = stored_cd(f["a"])
+            assert len(stored) <= 16
+            with h5py.File("f.h5") as f:
+                b = f["a"][:]
+            for mark in (fill, named):
+                assert np.array_equal(a == mark, b == mark), (dtype, cd, mark)
+            data = np.isfinite(a) & (a != fill)
+            assert worst_error(a[data], b[data]) <= (3 if cd[1] == REL else 1)
+            assert same_bits(a[~data], b[~data])
+    bits = np.full((40, 50), 0x4389, "u2")
+    bits[5:9, 3:40] = 0xC61C  # -9984, the nearest to -9999
+    dcpl = h5p.create(h5p.DATASET_CREATE)
+    with h5py.File("f.h5", "w") as f:
+        create(f, "b", bits, (20, 20), opts(ABS, 8.0, fill=-9999.0), tid=bfloat16(), dcpl=dcpl)
+    with h5py.File("f.h5") as f:
+        back = np.empty_like(bits)
+        f["b"].id.read(h5s.ALL, h5s.ALL, back, mtype=bfloat16())
+    assert np.array_equal(bits == 0xC61C, back == 0xC61C)
+
+
+def libhdf5():
+    """The HDF5 inside h5py, for what h5py does not offer."""
+    (path,) = glob.glob(os.path.join(os.path.dirname(h5py.__file__), os.pardir, "h5py.libs", "libhdf5-*"))
+    return ctypes.CDLL(path)
+
+
+def fills_of_arrays():
+    """Elements that are arrays or complex numbers: each part of the fill value is a mark; more of them than fit make it lossless."""
+    lib, hid = libhdf5(), ctypes.c_int64
+    arrays = [h5t.array_create(h5t.IEEE_F32BE, (3,)), h5t.array_create(h5t.IEEE_F32LE, (5,))]  # kept open
+    kinds = {3: arrays[0].id, 5: arrays[1].id}
+    if hasattr(lib, "H5Tcomplex_create"):
+        lib.H5Tcomplex_create.restype = hid
+        kinds[2] = lib.H5Tcomplex_create(hid(h5t.IEEE_F32LE.id))
+    lib.H5Dcreate2.restype = hid
+    for fill in ([1e20, -9999, 7], [5, 5, 5], [0, 0, 0], [1, 2, 3, 4, 5], [1, 2, 1, 2, 1], [1e20, -1e20]):
+        parts = len(fill)
+        if parts not in kinds:
+            continue
+        order = ">" if parts == 3 else "<"
+        a = (300 + np.random.default_rng(parts).random((130, parts))).astype(order + "f4")
+        fill = np.array(fill, a.dtype)
+        a[::9] = fill
+        dcpl, space, kind = h5p.create(h5p.DATASET_CREATE), h5s.create_simple((130,)), hid(kinds[parts])
+        dcpl.set_chunk((64,))
+        dcpl.set_filter(SLEEK, MANDATORY, opts(NOA, 1e-3))
+        assert lib.H5Pset_fill_value(hid(dcpl.id), kind, fill.ctypes.data_as(ctypes.c_void_p)) >= 0
+        everything = (hid(0), hid(0), hid(0))
+        with h5py.File("f.h5", "w") as f:
+            dset = lib.H5Dcreate2(hid(f.id.id), b"a", kind, hid(space.id), hid(0), hid(dcpl.id), hid(0))
+            assert dset >= 0 and lib.H5Dwrite(hid(dset), kind, *everything, a.ctypes.data_as(ctypes.c_void_p)) >= 0
+            assert lib.H5Dclose(hid(dset)) >= 0
+        back = np.empty_like(a)
+        with h5py.File("f.h5") as f:
+            dset = h5d.open(f.id, b"a")
+            mode = stream(h5py.Dataset(dset))[10]
+            assert lib.H5Dread(hid(dset.id), kind, *everything, back.ctypes.data_as(ctypes.c_void_p)) >= 0
+        if len(set(fill)) > 4:
+            assert mode == LOSSLESS and same_bits(a, back)
+        else:
+            kept(a, back, (64, parts), 1e-3, set(fill))
+
+
+def growing_datasets():
+    """64 appends to a chunk of which every one is written again: the range grows with the data."""
+    rng = np.random.default_rng(5)
+    for fill, named, dtype in itertools.product((None, 1e20, NC_FILL), (None, -9999.0), ("f4", "f8")):
+        walk = (300 + np.cumsum(rng.normal(size=(64, 1000)), axis=0) / 10).astype(dtype)
+        with h5py.File("f.h5", "w") as f:
+            cd = opts(NOA, 1e-3, fill=named)
+            f.create_dataset("a", (0, 1000), dtype, chunks=(64, 500), maxshape=(None, 1000), fillvalue=fill, compression=SLEEK, compression_opts=cd)
+        for i in range(64):
+            with h5py.File("f.h5", "r+") as f:
+                f["a"].resize(i + 1, axis=0)
+                f["a"][i] = walk[i]
+        with h5py.File("f.h5") as f:
+            kept(walk, f["a"][:], (64, 500), 1e-3)
+
+
+def chunks_written_again():
+    """Parts in any order, the file closed in between: the bound is that of the largest range that a chunk has had."""
+    rng = np.random.default_rng(6)
+    for dtype, profile in itertools.product(("f4", "f8", "f2"), (0, 1)):
+        bound = 0.02 if dtype == "f2" else 1e-4
+        a = (500 + 400 * rng.random((50, 60))).astype(dtype)
+        with h5py.File("f.h5", "w") as f:
+            f.create_dataset("a", a.shape, dtype, chunks=(32, 32), compression=SLEEK, compression_opts=opts(NOA, bound, profile))
+        final, largest = np.zeros_like(a), 0.0
+        for i in range(40):
+            y, x = rng.integers(0, 40), rng.integers(0, 50)
+            box = np.s_[y : y + rng.integers(1, 11), x : x + rng.integers(1, 11)]
+            scale = 2.0 ** rng.integers(-6, 1)
+            final[box] = (300 + scale * (a[box] - 300)).astype(dtype)
+            with h5py.File("f.h5", "r+") as f:
+                f["a"][0, 0]
+                f["a"][box] = final[box]
+            data = final[final != 0]
+            largest = max(largest, float(data.max()) - float(data.min()))
+        with h5py.File("f.h5") as f:
+            assert worst_error(final, f["a"][:]) <= Fraction(bound) * Fraction(largest), dtype
+
+
+def random_datasets():
+    """Shapes, chunks, fills and ways of writing at random."""
+    for seed in range(int(os.environ.get("SLEEK_CASES", "120"))):
+        rng = np.random.default_rng([7, seed])
+        rank = int(rng.integers(1, 4))
+        shape = tuple(int(n) for n in rng.integers(1, (900, 60, 16)[rank - 1], rank))
+        chunk = tuple(int(rng.integers(1, 2 * n + 1)) if rng.random() < 0.3 else int(rng.integers((n + 2) // 3, n + 1)) for n in shape)
+        dtype = str(rng.choice(["<f4", ">f4", "<f8", ">f8"]))
+        level, width = rng.choice([-1e4, 0.3, 300, 5e6]), rng.choice([1e-2, 1, 300])
+        a = (level + width * rng.random(shape)).astype(dtype)
+        fill = rng.choice([None, None, 0.0, -9999.0, NC_FILL, 1e20, np.nan, 0.3])
+        named = rng.choice([None, None, -9999.0, -32767.0])
+        marks = [np.array(m, dtype) for m in (fill, named) if m is not None and m == m]
+        for mark in marks:
+            a[rng.random(shape) < 0.1] = mark
+        bound = float(rng.choice([1e-2, 1e-3, 3e-5]))
+        cd = opts(NOA, bound, int(rng.integers(0, 2)), fill=named)
+        way = str(rng.choice(["whole", "rows", "appended", "boxes"]))
+        case = f"{seed}: {shape} in {chunk} of {dtype} from {level} by {width}, fill {fill}, named {named}, noa={bound}, {way}"
+        with h5py.File("f.h5", "w", rdcc_nbytes=0) as f:
+            more = {"chunks": chunk, "fillvalue": fill, "compression": SLEEK, "compression_opts": cd}
+            if any(c > n for c, n in zip(chunk, shape)) or way == "appended":
+                more["maxshape"] = (None,) * rank
+            d = f.create_dataset("a", (0, *shape[1:]) if way == "appended" else shape, dtype, **more)
+            if way == "whole":
+                d[...] = a
+            elif way == "boxes":
+                for _ in range(12):
+                    at = [int(rng.integers(0, n)) for n in shape]
+                    box = tuple(slice(p, p + int(rng.integers(1, n + 1))) for p, n in zip(at, shape))
+                    d[box] = a[box]
+                d[...] = a
+            else:
+                step = max(1, shape[0] // int(rng.integers(1, 9)))
+                for y in range(0, shape[0], step):
+                    end = min(y + step, shape[0])
+                    if way == "appended":
+                        d.resize(end, axis=0)
+                    d[y:end] = a[y:end]
+            assert len(stored_cd(d)) <= 16
+        with h5py.File("f.h5") as f:
+            restored = f["a"][...]
+        try:
+            kept_or_exact(a, restored, chunk, bound, marks)
+        except AssertionError as e:
+            raise AssertionError(f"{case}: {e}") from e
+
+
+def kept_or_exact(a, restored, chunk, bound, marks):
+    """The same for data that may well come back bit for bit."""
+    try:
+        kept(a, restored, chunk, bound, marks)
+    except AssertionError as e:
+        if "without a loss" not in str(e):
+            raise
+
+
+def trees_take_one_request():
+    """What anndata, silx, zarr and openPMD write with one request for all: what can have no bound is kept losslessly."""
+    rng = np.random.default_rng(8)
+    leaves = {
+        "X": rng.random((100, 30)).astype("f4"),
+        "indices": rng.integers(0, 30, 500).astype("i4"),
+        "indptr": np.arange(101, dtype="i8"),
+        "flags": rng.random(100) < 0.5,
+        "names": np.array([f"cell {i}".encode() for i in range(100)]),
+        "pairs": np.array([(i, i / 3) for i in range(100)], [("i", "u2"), ("x", "f8")]),
+        "complex": (rng.random(100) + 1j).astype("c16"),
+        "opaque": np.frombuffer(rng.bytes(1200), "V12"),
+        "long": rng.random(100).astype(np.longdouble),
+        "kinds": rng.integers(0, 2, 100).astype(h5py.enum_dtype({"a": 0, "b": 1}, "u1")),
+    }
+    for flag, cd in itertools.product((OPTIONAL, MANDATORY), (opts(ABS, 1e-3), opts(NOA, 1e-3, fill=-9999.0), opts(REL, 1e-3, 1))):
+        with h5py.File("f.h5", "w") as f:
+            for name, data in leaves.items():
+                create(f, name, data, tuple(max(1, n // 2) for n in data.shape), cd, flag)
+            f.create_dataset("text", (100,), h5py.string_dtype(), chunks=(50,), compression=SLEEK, compression_opts=cd)[:] = "text"
+        with h5py.File("f.h5") as f:
+            assert 0 < worst_error(leaves["X"], f["X"][:]) <= Fraction(1e-3)
+            for name, data in leaves.items():
+                if name != "X":
+                    assert np.array_equal(f[name][:], data), name
+                    raw = stream(f[name])
+                    assert raw[10] == LOSSLESS, name
+            assert f["text"].asstr()[99] == "text"
+            # The list of a dataset that could not have the bound serves one that can.
+            dcpl = f["indices"].id.get_create_plist()
+        with h5py.File("g.h5", "w") as f:
+            again = create(f, "X", leaves["X"], (50, 30), None, dcpl=dcpl)
+            f.flush()
+            assert stream(again)[10] == cd[1] and stored_cd(again)[2:4] == words(1e-3)
+
+
+def single_words_are_lossless():
+    """NCO hands on the last word of a dataset alone, and h5repack's UD=47474,0,1,1 leaves out zeros."""
+    a = (300 + np.random.default_rng(9).random((50, 60))).astype("f4")
+    with h5py.File("f.h5", "w") as f:
+        for n, cd in enumerate([(), (0,), (1,), (60,), (1, 0), (1, LOSSLESS, 0, 0)]):
+            create(f, f"{n}", a, (25, 60), cd)
+    with h5py.File("f.h5") as f:
+        for name, d in f.items():
+            assert same_bits(a, d[:]), name
+
+
+def words_of_any_rank():
+    """At most 16 words, whatever the rank: older h5py reads no more, and older h5dump prints no more."""
+    for rank in (1, 2, 8, 9, 20, 32):
+        shape = (2,) * min(rank, 10) + (1,) * (rank - min(rank, 10))
+        for dtype in ("f4", "f8"):
+            a = (300 + np.random.default_rng(rank).random(shape)).astype(dtype)
+            with h5py.File("f.h5", "w") as f:
+                create(f, "a", a, shape, opts(NOA, 1e-2, value_range=1.0, fill=-9999.0))
+                assert len(stored_cd(f["a"])) <= 16
+            with h5py.File("f.h5") as f:
+                assert worst_error(a, f["a"][...]) <= Fraction(1e-2)
+
+
+def complex_fills_of_compounds():
+    """h5py's complex numbers are compounds, whose fill value is kept with everything else."""
+    z = (300 + np.random.default_rng(10).random(130) * (1 + 1j)).astype("c8")
+    with h5py.File("f.h5", "w") as f:
+        written(f, "z", z, (64,), opts(NOA, 1e-3), np.complex64(1e20 + 1e20j))
+    with h5py.File("f.h5") as f:
+        assert same_bits(z, f["z"][:])
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print(f"{sys.argv[1]} passed with HDF5 {h5py.version.hdf5_version}")
