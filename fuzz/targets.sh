@@ -1,5 +1,5 @@
 # Sourced by run.sh and keep.sh: the targets, and the tools that they need.
-targets=(decode sealed header roundtrip filter capi)
+targets=(decode sealed header plane roundtrip boxes filter capi)
 
 skip() {
 	echo "fuzzing is passed over: $1" >&2

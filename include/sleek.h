@@ -287,31 +287,30 @@ int32_t sleek_params_init(struct sleek_params *params);
 int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
-// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128 bytes and
-// 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
+// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128
+// bytes and 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
 //
 // Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
-size_t sleek_compress_bound(const struct sleek_params *params,
-                            size_t count);
+size_t sleek_compress_bound(const struct sleek_params *params, size_t count);
 
 // Compresses an array into a stream that can be decoded without knowing params.
 //
 // - params: what to do; only read.
-// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
-//   An array of several dimensions is passed as the one-dimensional sequence that it is in memory; params->dims says how long
-//   they are.
-// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
-//   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
-//   The memory need not be initialised. After an error its contents are undefined.
+// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if
+//   count is 0. An array of several dimensions is passed as the one-dimensional sequence that it is in memory;
+//   params->dims says how long they are.
+// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping
+//   src. With at least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data
+//   compresses well. The memory need not be initialised. After an error its contents are undefined.
 // - dst_bytes: receives the bytes of the stream, 0 after an error. Not NULL.
 // - stream: the CUDA stream to work on if src or dst is GPU memory (NULL: the default stream); else NULL.
 //
 // The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
 // returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
 //
-// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, dimensions that do not make up count,
-// overlap, count too large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on integers);
-// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, dimensions that do not make
+// up count, overlap, count too large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on
+// integers); SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
 int32_t sleek_compress(const struct sleek_params *params,
                        const void *src,
                        size_t count,
@@ -323,9 +322,9 @@ int32_t sleek_compress(const struct sleek_params *params,
 // Restores the whole array from a stream.
 //
 // - src: the stream, exactly src_bytes bytes of host, GPU or managed memory, of any alignment.
-// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src; at least
-//   raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that they
-//   had. After an error the contents are undefined.
+// - dst: receives the array: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src;
+//   at least raw_bytes of sleek_inspect(). NULL only if the array is empty. Elements come back in the byte order that
+//   they had. After an error the contents are undefined.
 // - dst_bytes: receives the bytes of the array, 0 after an error. May be NULL.
 // - stream: as for sleek_compress().
 //
@@ -360,22 +359,23 @@ int32_t sleek_decompress_range(const void *src,
                                size_t dst_capacity,
                                void *stream);
 
-// Restores a box of elements from a stream: along each dimension k the count[k] elements from start[k] on, and decodes only
-// the chunks that hold them.
+// Restores a box of elements from a stream: along each dimension k the count[k] elements from start[k] on, and decodes
+// only the chunks that hold them.
 //
-// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and back,
-//   and the CPU does the work.
-// - rank: the number of the array's dimensions, 1 ... 32, as sleek_inspect() tells it; 1 for an array that was compressed
-//   without dimensions.
-// - start, count: rank numbers each in host memory, slowest dimension first, in elements; only read. sleek_inspect_dims()
-//   tells what there is.
-// - dst: receives the box without gaps, its last dimension fastest: the product of all count[k] times the element's size in
-//   bytes, at most dst_capacity. It may be NULL if the box is empty. After an error its contents are undefined.
+// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and
+//   back, and the CPU does the work.
+// - rank: the number of the array's dimensions, 1 ... 32, as sleek_inspect() tells it; 1 for an array that was
+//   compressed without dimensions.
+// - start, count: rank numbers each in host memory, slowest dimension first, in elements; only read.
+//   sleek_inspect_dims() tells what there is.
+// - dst: receives the box without gaps, its last dimension fastest: the product of all count[k] times the element's
+//   size in bytes, at most dst_capacity. It may be NULL if the box is empty. After an error its contents are
+//   undefined.
 //
 // What is verified is as for sleek_decompress_range(). Any number of threads may read from one stream at once.
 //
-// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the box does not lie in the array, SLEEK_E_INVALID_ARGUMENT if the array has
-// another rank, or an error as of sleek_decompress().
+// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the box does not lie in the array, SLEEK_E_INVALID_ARGUMENT if the array
+// has another rank, or an error as of sleek_decompress().
 int32_t sleek_decompress_box(const void *src,
                              size_t src_bytes,
                              int32_t rank,
@@ -402,18 +402,14 @@ int32_t sleek_inspect(const void *src, size_t src_bytes, struct sleek_info *info
 // Tells the lengths of the dimensions of a stream's array, slowest first; their product is the number of elements.
 //
 // - src, src_bytes: as for sleek_inspect().
-// - dims: receives a number for each dimension; room for dims_capacity of them in host memory. 32 are always enough. May be NULL
-//   if dims_capacity is 0.
+// - dims: receives a number for each dimension; room for dims_capacity of them in host memory. 32 are always enough.
+//   May be NULL if dims_capacity is 0.
 // - rank: receives the number of dimensions, also if dims has too little room; 0 after any other error. Not NULL.
 //
 // An array that was compressed without dimensions has one.
 //
 // Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
-int32_t sleek_inspect_dims(const void *src,
-                           size_t src_bytes,
-                           uint64_t *dims,
-                           size_t dims_capacity,
-                           int32_t *rank);
+int32_t sleek_inspect_dims(const void *src, size_t src_bytes, uint64_t *dims, size_t dims_capacity, int32_t *rank);
 
 // The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at
 // fault and what would be right; the empty string if there was none. A call that succeeds leaves the text as it is.

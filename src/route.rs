@@ -78,8 +78,8 @@ pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *
 /// Compresses `count` elements at `src` into `dst`; returns the bytes of the stream.
 ///
 /// # Safety
-/// `src` is readable for `count` elements, `dst` writable for `capacity` bytes, and they do not overlap. Either may be host, device or
-/// managed memory. `stream` is null or a CUDA stream.
+/// `src` is readable for `count` elements, `dst` writable for `capacity` bytes, and they do not overlap. Either may be
+/// host, device or managed memory. `stream` is null or a CUDA stream.
 pub unsafe fn compress(
     params: &Params,
     src: *const u8,
@@ -136,7 +136,8 @@ pub unsafe fn decompress(
     }
 }
 
-/// Restores the box of `lens` elements from `start` on; returns the bytes written. The CPU does the work, wherever the data is.
+/// Restores the box of `lens` elements from `start` on; returns the bytes written. The CPU does the work, wherever the
+/// data is.
 ///
 /// # Safety
 /// As for [`compress`].

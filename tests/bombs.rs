@@ -9,7 +9,7 @@ use std::ffi::c_void;
 
 use reference::builder::{Body, Stream, seal};
 use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
-use sleek::{DType, Kind};
+use sleek::{DType, Dims, Kind, Params};
 
 /// More than the test needs, and less than what its bombs claim.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -36,6 +36,48 @@ fn constants(chunks: usize) -> Vec<u8> {
     let mut stream = Stream::lossless(DType::F32 as u8, (chunks * 4096) as u64);
     stream.bodies = vec![Body::Constant(1.5f32.to_le_bytes().to_vec()); chunks];
     stream.bytes()
+}
+
+/// Streams of every codec whose headers claim what is not there, each with the checksums that go with it: dimensions of `MANY`
+/// and more chunks, over no index and over one whose entries are all the `entry`; extensions and sections that are longer
+/// than the stream.
+fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
+    let put = |stream: &mut [u8], at: usize, bytes: &[u8]| stream[at..at + bytes.len()].copy_from_slice(bytes);
+    let mut bombs = vec![];
+    for codec in sleek::codec::REGISTRY {
+        let small = Params { codec: codec.id(), dims: Dims::new(&[2, 3]).unwrap(), ..Params::new(DType::F32) };
+        let small = sleek::compress(&small, &[0; 24]).unwrap();
+        assert_eq!((small[11] & 8, small[71]), (8, 2), "an extension with two dimensions");
+        for lens in [[1 << 10, 1 << 20], [1 << 30, 1 << 20], [1u64 << 30, 1 << 29]] {
+            let mut stream = small.clone();
+            put(&mut stream, 16, &(lens[0] * lens[1]).to_le_bytes());
+            put(&mut stream, 80, &lens[0].to_le_bytes());
+            put(&mut stream, 88, &lens[1].to_le_bytes());
+            seal(&mut stream);
+            bombs.push(stream.clone());
+            // An index of all the chunks, as far as it is of a size to be sent.
+            let of = reference::container(&stream).unwrap();
+            if of.bodies_at > 64 << 20 {
+                continue;
+            }
+            stream.resize(of.entries_at as usize, 0);
+            stream.resize((of.entries_at + of.entry_bytes * of.chunks) as usize, entry);
+            stream.resize(of.bodies_at as usize, 0);
+            put(&mut stream, 24, &of.bodies_at.to_le_bytes());
+            for group in 0..of.groups {
+                put(&mut stream, (of.header_bytes + 16 * group) as usize, &of.bodies_at.to_le_bytes());
+            }
+            seal(&mut stream);
+            bombs.push(stream);
+        }
+        for (at, length) in [(64, 1u32 << 20), (64, u32::MAX), (64, u32::MAX & !15), (76, u32::MAX), (76, 1 << 20)] {
+            let mut stream = small.clone();
+            put(&mut stream, at, &length.to_le_bytes());
+            seal(&mut stream);
+            bombs.push(stream);
+        }
+    }
+    bombs
 }
 
 /// The error text that the filter leaves when it is given `stream` to read; `None` if it restores it.
@@ -69,6 +111,15 @@ fn what_a_header_claims_is_not_allocated() {
         assert_eq!(error.kind, Kind::Corrupt, "entry {entry:#x}: {error}");
         let text = filter(&stream).expect("the filter took a bomb");
         assert!(text.starts_with("corrupt stream: "), "entry {entry:#x}: {text}");
+    }
+
+    for stream in [0, 1, 0x80, 0xc1, 0xff].into_iter().flat_map(extended_claims) {
+        let error = sleek::decompress(&stream).unwrap_err();
+        assert!(matches!(error.kind, Kind::Corrupt | Kind::Truncated), "{error}");
+        assert!(sleek::inspect(&stream).is_err());
+        assert!(sleek::decompress_box_into(&stream, &[0, 0], &[1, 1], &mut [0; 4]).is_err());
+        let text = filter(&stream).expect("the filter took a bomb");
+        assert!(text.starts_with("corrupt stream: ") || text.starts_with("truncated stream: "), "{text}");
     }
 
     // The most that a legal stream expands.

@@ -1,5 +1,5 @@
-//! What holds for every codec of the registry, and knows none of them: arrays come back as promised, whole and in parts; damaged
-//! streams are refused; requests that cannot be honoured are refused by name.
+//! What holds for every codec of the registry, and knows none of them: arrays come back as promised, whole and in
+//! parts; damaged streams are refused; requests that cannot be honoured are refused by name.
 
 mod reference;
 mod vectors;
@@ -230,7 +230,8 @@ fn a_destination_too_small_is_refused_and_nothing_behind_it_written() {
     }
 }
 
-/// Small streams with everything that header, extension and index can have: dimensions, missing values, each kind of chunk.
+/// Small streams with everything that header, extension and index can have: dimensions, missing values, each kind of
+/// chunk.
 fn samples() -> Vec<Vec<u8>> {
     let of = |params: Params| {
         let can = sleek::codec::by_id(params.codec).unwrap().capabilities();
@@ -310,8 +311,8 @@ fn verdict(stream: &[u8]) -> Result<Vec<u8>, Kind> {
     whole
 }
 
-/// Changes behind valid checksums: of every byte of what stands before the bodies, and of many within. The line that this prints
-/// is compared across SIMD levels.
+/// Changes behind valid checksums: of every byte of what stands before the bodies, and of many within. The line that
+/// this prints is compared across SIMD levels.
 #[test]
 fn resealed_mutations_do_no_harm() {
     let random = &mut Random(23);
@@ -407,7 +408,8 @@ fn a_codec_that_nobody_knows_is_refused_by_number() {
     assert!(error.message.contains("'nobody'") && names(&error.message), "{error}");
 }
 
-/// Codecs for tests alone are in no build that a user gets: no other feature has them, and nothing that packages asks for all.
+/// Codecs for tests alone are in no build that a user gets: no other feature has them, and nothing that packages asks
+/// for all.
 #[test]
 fn no_build_that_is_shipped_has_the_codecs_of_tests() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -113,6 +113,16 @@ fn header() {
 }
 
 #[test]
+fn plane() {
+    replay("plane", targets::plane::run);
+}
+
+#[test]
+fn boxes() {
+    replay("boxes", targets::boxes::run);
+}
+
+#[test]
 fn roundtrip() {
     replay("roundtrip", targets::roundtrip::run);
 }

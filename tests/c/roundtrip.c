@@ -169,7 +169,8 @@ static void in_words(void) {
     roundtrip(p, 20000);
 }
 
-// Every element type in every mode with the codec of this number, as far as it takes them; three dimensions; missing values.
+// Every element type in every mode with the codec of this number, as far as it takes them; three dimensions; missing
+// values.
 static void with_codec(int32_t codec) {
     static const size_t COUNTS[] = {0, 1, 2047, 2048, 2049, 20000, 300001};
     static const uint64_t DIMS[] = {23, 29, 31};

@@ -164,8 +164,8 @@ impl Stream {
     }
 }
 
-/// Makes the checksums right again after a change, as far as header, extension and index can still be followed, of any codec; what
-/// a decoder then says of the stream, it says because of the change.
+/// Makes the checksums right again after a change, as far as header, extension and index can still be followed, of any
+/// codec; what a decoder then says of the stream, it says because of the change.
 pub fn seal(stream: &mut [u8]) {
     let Ok(container) = container(stream) else { return };
     if container.bodies_at > stream.len() as u64 {

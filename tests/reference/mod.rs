@@ -1,6 +1,6 @@
-//! A second decoder, written from `docs/format.md` and `docs/codecs/sleek.md` alone and sharing no code with the library: slow, plain and strict.
-//! It is the judge of the page (is it enough to write a decoder?) and of the codec (do both read the same bytes
-//! alike?).
+//! A second decoder, written from `docs/format.md` and `docs/codecs/sleek.md` alone and sharing no code with the
+//! library: slow, plain and strict. It is the judge of the page (is it enough to write a decoder?) and of the codec (do
+//! both read the same bytes alike?).
 
 #![allow(dead_code)]
 

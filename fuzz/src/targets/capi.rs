@@ -37,12 +37,31 @@ unsafe extern "C" {
         capacity: usize,
         stream: *mut c_void,
     ) -> i32;
+    fn sleek_decompress_box(
+        src: *const c_void,
+        src_bytes: usize,
+        rank: i32,
+        start: *const u64,
+        count: *const u64,
+        dst: *mut c_void,
+        capacity: usize,
+        stream: *mut c_void,
+    ) -> i32;
+    fn sleek_inspect_dims(
+        src: *const c_void,
+        src_bytes: usize,
+        dims: *mut u64,
+        dims_capacity: usize,
+        rank: *mut i32,
+    ) -> i32;
     fn sleek_inspect(src: *const c_void, src_bytes: usize, info: *mut c_void) -> i32;
     fn sleek_last_error() -> *const c_char;
     fn sleek_strerror(code: i32) -> *const c_char;
 }
 
 const PARAMS_BYTES: usize = 128;
+/// Where in the struct the pointer to dimensions is.
+const DIMS_AT: usize = 64;
 /// The longest struct that the library takes.
 const STRUCT_BYTES: usize = 4096;
 
@@ -74,7 +93,11 @@ fn hostile_struct(input: &mut Input, len: usize) -> Vec<u8> {
 /// Runs the target.
 pub fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let params = hostile_struct(&mut input, PARAMS_BYTES);
+    let mut params = hostile_struct(&mut input, PARAMS_BYTES);
+    // A pointer cannot be checked, so it is null or leads to as many numbers as can be asked for.
+    let lens: [u64; 32] = std::array::from_fn(|_| if input.u8() < 200 { input.u8().into() } else { input.u64() });
+    let dims = if input.u8() % 4 == 0 { 0 } else { lens.as_ptr().expose_provenance() };
+    params[DIMS_AT..DIMS_AT + 8].copy_from_slice(&dims.to_ne_bytes());
     let mut info = hostile_struct(&mut input, 8);
     let (pointers, count, capacity) = (input.u8(), input.u64(), usize::from(input.u32() as u16));
     let mut dst = vec![0u8; capacity];
@@ -102,5 +125,21 @@ pub fn run(bytes: &[u8]) {
         assert!(dst_bytes <= capacity);
         let (first, count) = (count >> 32, count as u32 as usize);
         check(sleek_decompress_range(source, stream.len(), first, count, out.cast(), capacity, device));
+        let (start, mut found, mut rank) = ([first; 32], [0u64; 32], -1);
+        let asked = i32::from(pointers) % 40 - 3;
+        check(sleek_decompress_box(
+            source,
+            stream.len(),
+            asked,
+            if pointers & 8 == 0 { start.as_ptr() } else { null() },
+            lens.as_ptr(),
+            out.cast(),
+            capacity,
+            device,
+        ));
+        let room = usize::from(pointers % 33);
+        let code = sleek_inspect_dims(source, stream.len(), found.as_mut_ptr(), room, &mut rank);
+        check(code);
+        assert!(code != 0 || (1..=room as i32).contains(&rank) && found[room..].iter().all(|len| *len == 0));
     }
 }

@@ -21,7 +21,7 @@ pub fn run(bytes: &[u8]) {
     let bodies: usize = (0..header.layout.groups).flat_map(|g| index.bodies(g)).map(|(_, b)| b.bytes().len()).sum();
     assert_eq!((front + bodies) as u64, header.stream_bytes);
     // A chunk has a body of a unit at least, and an entry.
-    let most = (header.layout.chunk_bytes() / header.layout.unit()) as u64;
-    assert!(header.layout.raw_bytes < most * header.stream_bytes);
+    let (chunk_bytes, unit) = (header.layout.chunk_bytes() as u64, header.layout.unit() as u64);
+    assert!(header.layout.raw_bytes * unit < chunk_bytes * header.stream_bytes);
     sleek::inspect(&stream).ok();
 }

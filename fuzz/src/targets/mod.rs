@@ -1,8 +1,10 @@
 //! What must hold for any bytes: one module a target. A target panics when it does not.
 
+pub mod boxes;
 pub mod capi;
 pub mod filter;
 pub mod header;
+pub mod plane;
 pub mod roundtrip;
 pub mod stream;
 

@@ -1,0 +1,76 @@
+//! Arrays of several dimensions with any codec: refused, or restored as promised; boxes of them are what plain slicing of
+//! the whole gives, and boxes elsewhere are refused.
+
+use super::Input;
+use crate::vectors::exact;
+use sleek::codec::REGISTRY;
+use sleek::{Dims, Kind, MissingValue, MissingValues, Params};
+
+/// The elements of a box, by plain arithmetic.
+fn sliced(whole: &[u8], size: usize, dims: &[u64], start: &[u64], lens: &[u64]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for mut i in 0..lens.iter().product() {
+        let (mut at, mut stride) = (0, 1);
+        for k in (0..dims.len()).rev() {
+            at += (start[k] + i % lens[k]) * stride;
+            i /= lens[k];
+            stride *= dims[k];
+        }
+        out.extend_from_slice(&whole[at as usize * size..][..size]);
+    }
+    out
+}
+
+/// Compares a box of `stream` with the same of the `whole` array.
+pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[u64], lens: &[u64]) {
+    let inside = start.iter().zip(lens).zip(dims).all(|((s, n), len)| s.checked_add(*n).is_some_and(|end| end <= *len));
+    let mut part = vec![0xa5; whole.len()];
+    match sleek::decompress_box_into(stream, start, lens, &mut part) {
+        Ok(()) => {
+            assert!(inside, "{lens:?} from {start:?} of {dims:?}");
+            let expected = sliced(whole, size, dims, start, lens);
+            assert!(part[..expected.len()] == expected, "{lens:?} from {start:?} of {dims:?} differ");
+            assert!(part[expected.len()..].iter().all(|byte| *byte == 0xa5));
+        }
+        Err(error) => assert!(!inside && error.kind == Kind::OutOfRange, "{error}"),
+    }
+}
+
+/// Runs the target.
+pub fn run(bytes: &[u8]) {
+    let mut input = Input(bytes);
+    let [codec, rank, missing] = input.bytes();
+    let mut params = Params { codec: REGISTRY[usize::from(codec) % REGISTRY.len()].id(), ..input.params() };
+    let size = params.dtype.size();
+    let rank = 1 + usize::from(rank % 5);
+    let lens: Vec<u64> = (0..rank).map(|_| u64::from(input.u8() % [255, 60, 24, 12, 6][rank - 1])).collect();
+    let values = (0..missing % 5).map(|_| MissingValue::Bits(input.u64() >> (64 - 8 * size)));
+    params.missing = MissingValues::of(&values.collect::<Vec<_>>()).unwrap();
+    params.dims = Dims::new(&lens).unwrap();
+    let (start, part): (Vec<u64>, Vec<u64>) = lens
+        .iter()
+        .map(|len| {
+            let start = u64::from(input.u8()) % (len + 1);
+            (start, u64::from(input.u8()) % (len - start + 1))
+        })
+        .unzip();
+    let far: Vec<u64> = (0..rank).map(|_| input.u64()).collect();
+    let mut data = input.0.to_vec();
+    data.resize(params.dims.count() as usize * size, 0x3f);
+    let stream = match sleek::compress(&params, &data) {
+        Ok(stream) => stream,
+        Err(error) => {
+            assert!(sleek::compress_bound(&params, data.len() / size).is_err(), "{error}");
+            return;
+        }
+    };
+    assert!(stream.len() <= sleek::compress_bound(&params, data.len() / size).unwrap());
+    super::stream::check(&stream);
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    assert_eq!(info.dims, params.dims);
+    exact::judge(&params, info.abs_bound, &data, &back).unwrap_or_else(|error| panic!("{error}"));
+    compare(&stream, &back, size, &lens, &start, &part);
+    compare(&stream, &back, size, &lens, &far, &part);
+    compare(&stream, &back, size, &lens, &start, &far);
+}
