@@ -7,23 +7,45 @@ DESTDIR ?=
 HDF5_PLUGIN_DIR ?= $(LIBDIR)/hdf5/plugin
 VERSION := $(shell sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 CARGO   ?= cargo
+# What is installed and packed: the release, or what lies in the folder SLEEK_PREBUILT (libsleek.so, sleek, and a libsleek.a
+# without the plugin's entry points), and then nothing is built.
+RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
+STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
+.PHONY: help build demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
 
 build: ## the library, plugin and command, optimized
-	$(CARGO) build --release
+	$(if $(SLEEK_PREBUILT),,$(CARGO) build --release)
 
 demo: ## real fields through h5repack with the filter and back through h5dump and h5py; a table of what that gave
 	@bash examples/demo/demo.sh
 
-test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI, make install; installs what they need
+test: export SLEEK_SHORT = 1
+test: export SLEEK_PREBUILT = $(abspath $(TARGET))/prebuilt
+test: ## every kind of test that needs no GPU, on fewer cases, with one build: Rust, C, Fortran, HDF5, Python, MPI, make install
 	bash tests/hdf5/setup.sh
-	$(CARGO) build --all-features
+	$(MAKE) -s prebuilt
+	$(CARGO) test --all-features
+	bash tests/install.sh
+	bash tests/python.sh
+	bash tests/quickstart.sh
+	bash tests/docs.sh
+	bash tests/packages.sh
+
+# The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
+prebuilt:
+	$(CARGO) test --all-features --no-run
+	$(CARGO) rustc --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
+	mkdir -p "$(SLEEK_PREBUILT)"
+	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
+
+test-long: ## what CI runs: the same on all cases, with the release installed and packed, and all recipes
+	bash tests/hdf5/setup.sh
 	$(CARGO) test --all-features
 	bash tests/install.sh
 	bash tests/python.sh
@@ -32,11 +54,23 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	bash tests/docs.sh
 	bash tests/packages.sh
 
-fmt: ## format the Rust sources
+test-all: test-long ## test-long, then the packages, which are built and used in a fresh Debian root; needs root and a Debian mirror
+	$(MAKE) deb tarball wheel
+	$(MAKE) clean-room
+
+# clang-format, if there is one; CUDA sources end their lines at 120 columns too.
+CLANG_FORMAT ?= clang-format
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
+
+fmt: ## format the Rust and CUDA sources
 	$(CARGO) fmt
+	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
+	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
 lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
 	$(CARGO) fmt --check
+	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \
+	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were not looked at"; fi
 	$(CARGO) clippy --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features
 
@@ -102,6 +136,7 @@ bench: ## our own ratio, speed against memcpy by instruction set, of small array
 	$(CARGO) bench --bench cpu
 	$(CARGO) bench --bench small
 	$(CARGO) bench --bench checksum
+	$(CARGO) bench --bench missing
 
 CALLS_DATA ?= $(if $(SLEEK_DATA),$(SLEEK_DATA)/navy_uwnd_132x73x144.f32,tests/data/navy_uwnd_12x73x144.f32)
 bench-calls: ## from C, what a call takes between other work, and what threads gain (THREADS="1 2 4"; default 1 and all)
@@ -123,15 +158,15 @@ kernels: ## kernels/*/kernels.bin from the kernel sources, with NVRTC 12.0 and p
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none
-	$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
+	$(if $(SLEEK_PREBUILT),,$(CARGO) rustc --release --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static)
 
 wheel: build ## the Python package, in build/wheel
-	SLEEK_LIBRARY=$(abspath $(TARGET)/release/libsleek.so) bash python/wheel.sh build/wheel
+	SLEEK_LIBRARY=$(abspath $(RELEASE)/libsleek.so) bash python/wheel.sh build/wheel
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
 		HDF5_PLUGIN_DIR="$(if $(filter auto auto:%,$(HDF5_PLUGIN_DIR)),$(HDF5_PLUGIN_DIR),$(abspath $(HDF5_PLUGIN_DIR)))" \
-		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(TARGET)/release" STATIC="$(TARGET)/static/release/libsleek.a" \
+		FORTRAN="$(FORTRAN)" DESTDIR="$(DESTDIR)" VERSION=$(VERSION) RELEASE="$(RELEASE)" STATIC="$(STATIC)/libsleek.a" \
 		bash packaging/install.sh
 
 tarball: build static ## a prefix that may be unpacked anywhere, with its checksum, in build/dist

@@ -1,7 +1,7 @@
-//! What the checksums cost: the time to sum all bodies of a stream, chunk by chunk as the encoder does and group by group as the decoder does, as a
-//! part of the time to compress and to decompress, which include it. One thread, processor time. Encoder and decoder sum a body that is
-//! in the cache because they have just written it or are about to read it: so each is summed once to bring it there, and only
-//! the sums that follow are counted.
+//! What the checksums cost: the time to sum all bodies of a stream, chunk by chunk as the encoder does and group by
+//! group as the decoder does, as a part of the time to compress and to decompress, which include it. One thread,
+//! processor time. Encoder and decoder sum a body that is in the cache because they have just written it or are about
+//! to read it: so each is summed once to bring it there, and only the sums that follow are counted.
 //!
 //! `cargo bench --bench checksum [-- MIB]`. Each field is tiled to MIB MiB (16); the figures are medians of 9 rounds.
 

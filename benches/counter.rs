@@ -1,4 +1,5 @@
-//! The processor's counters, through Linux' perf_event_open. Virtual machines and strict kernels have none; then there is no counter.
+//! The processor's counters, through Linux' perf_event_open. Virtual machines and strict kernels have none; then there
+//! is no counter.
 
 #[cfg(not(target_os = "linux"))]
 pub use absent::Counter;
@@ -53,7 +54,8 @@ mod linux {
                 flags: DISABLED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
                 ..Attributes::default()
             };
-            // SAFETY: the kernel reads `size` bytes of the attributes; this thread, any processor, no group, close on exec.
+            // SAFETY: the kernel reads `size` bytes of the attributes; this thread, any processor, no group, close on
+            // exec.
             let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, 0, -1, -1, 8) };
             // SAFETY: a descriptor that nobody else has.
             (fd >= 0).then(|| Counter(unsafe { File::from_raw_fd(fd as i32) }))

@@ -1,10 +1,11 @@
-//! Speed in memory on the CPU, per field, type, profile, bound and SIMD level: against memcpy in the same rounds, against one
-//! thread, and in the processor's instructions and cycles where it lets them be counted.
+//! Speed in memory on the CPU, per field, type, profile, bound and SIMD level: against memcpy in the same rounds,
+//! against one thread, and in the processor's instructions and cycles where it lets them be counted.
 //!
 //! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --bound B --level NAME --cpu-time --json FILE]`
 //!
-//! Each field is tiled to N MiB (128). In a round memcpy, compress and decompress take turns, on one thread and on N (all
-//! cores); figures are medians of 5 rounds. GB/s counts uncompressed bytes. Each level runs in a process of its own.
+//! Each field is tiled to N MiB (128). In a round memcpy, compress and decompress take turns, on one thread and on N
+//! (all cores); figures are medians of 5 rounds. GB/s counts uncompressed bytes. Each level runs in a process of its
+//! own.
 
 #[path = "counter.rs"]
 mod counter;
@@ -223,7 +224,8 @@ fn summary(rows: &[Value]) {
     }
 }
 
-/// What one core is to reach at 1e-3, as multiples of memcpy, and all cores as multiples of one: (level, profile, compress, decompress).
+/// What one core is to reach at 1e-3, as multiples of memcpy, and all cores as multiples of one: (level, profile,
+/// compress, decompress).
 const TARGETS: [(&str, &str, f64, f64); 3] =
     [("avx512", "adaptive", 0.6, 0.9), ("avx512", "fast", 0.8, 1.1), ("avx2", "adaptive", 0.4, 0.6)];
 const TARGET_TWO_CORES: f64 = 1.7;

@@ -1,4 +1,5 @@
-//! Ratios over the real fields: geometric means for each type, profile and bound, with the largest error against the bound.
+//! Ratios over the real fields: geometric means for each type, profile and bound, with the largest error against the
+//! bound.
 //!
 //! `cargo bench --bench ratio [-- --fields]`; with `--fields` also one line for each field.
 

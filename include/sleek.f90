@@ -6,7 +6,8 @@ module sleek
     private
 
     public :: sleek_params, sleek_params_init, sleek_params_parse, sleek_error_message
-    public :: sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range
+    public :: sleek_compress_bound, sleek_compress, sleek_decompress, sleek_decompress_range, sleek_decompress_box
+    public :: sleek_inspect_dims
 
     ! Success; every other status is an error.
     integer(c_int32_t), parameter, public :: SLEEK_OK = 0
@@ -27,7 +28,10 @@ module sleek
         integer(c_int32_t) :: dtype, mode, codec, profile
         real(c_double) :: bound, range, fill_value
         integer(c_int32_t) :: has_fill_value, big_endian, device, threads
-        integer(c_int64_t) :: reserved(8)
+        ! The lengths of dimensions, slowest first: for an array of Fortran its shape in reverse.
+        type(c_ptr) :: dims
+        integer(c_int32_t) :: rank, missing_count
+        integer(c_int64_t) :: missing(4), reserved(2)
     end type sleek_params
 
     interface
@@ -84,6 +88,29 @@ module sleek
             type(c_ptr), value :: stream
             integer(c_int32_t) :: status
         end function sleek_decompress_range
+
+        ! Dimensions are those of sleek.h, slowest first, and `start` counts from 0.
+        function sleek_decompress_box(src, src_bytes, rank, start, count, dst, dst_capacity, stream) &
+                bind(c) result(status)
+            import
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: src_bytes, dst_capacity
+            integer(c_int32_t), value :: rank
+            integer(c_int64_t), intent(in) :: start(*), count(*)
+            type(*), intent(inout) :: dst(*)
+            type(c_ptr), value :: stream
+            integer(c_int32_t) :: status
+        end function sleek_decompress_box
+
+        ! 32 elements of `dims` are always enough.
+        function sleek_inspect_dims(src, src_bytes, dims, dims_capacity, rank) bind(c) result(status)
+            import
+            type(*), intent(in) :: src(*)
+            integer(c_size_t), value :: src_bytes, dims_capacity
+            integer(c_int64_t), intent(out) :: dims(*)
+            integer(c_int32_t), intent(out) :: rank
+            integer(c_int32_t) :: status
+        end function sleek_inspect_dims
 
         function c_last_error() bind(c, name="sleek_last_error") result(text)
             import

@@ -12,7 +12,7 @@ pub struct Step {
     pub j: i16,
 }
 
-/// The exponents j that the format allows for a float type (docs/format.md §1).
+/// The exponents j that the format allows for a float type (docs/codecs/sleek.md §1).
 pub fn step_range(dtype: DType) -> std::ops::RangeInclusive<i16> {
     match dtype {
         DType::F64 => -1022..=960,
@@ -22,7 +22,8 @@ pub fn step_range(dtype: DType) -> std::ops::RangeInclusive<i16> {
 }
 
 impl Step {
-    /// The largest step with step / 2 ≤ `abs`, or `None` if the type cannot have one so small: then only lossless will do.
+    /// The largest step with step / 2 ≤ `abs`, or `None` if the type cannot have one so small: then only lossless will
+    /// do.
     ///
     /// With abs = f · 2^k, 1 ≤ f < 2, it is floor(4f) · 2^(k−1). `Fast` takes the power of two below, 4 · 2^(k−1).
     pub fn for_bound(dtype: DType, abs: f64, profile: Profile) -> Option<Step> {
@@ -63,7 +64,8 @@ pub fn mul_down(a: f64, b: f64) -> f64 {
     if p == f64::INFINITY {
         return f64::MAX;
     }
-    // The residual a·b − p is exact in a fused multiply-add unless it underflows; then one step down is taken to be safe.
+    // The residual a·b − p is exact in a fused multiply-add unless it underflows; then one step down is taken to be
+    // safe.
     let inexact_up = a.mul_add(b, -p) < 0.0 || (p < 1e-290 && p > 0.0);
     if inexact_up { next_down(p) } else { p }
 }

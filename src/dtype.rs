@@ -79,8 +79,8 @@ impl DType {
         }
     }
 
-    /// The bits of the element nearest to `x`, ties to even; of a float type a NaN for a NaN, of an integer type the nearest
-    /// integer that it has.
+    /// The bits of the element nearest to `x`, ties to even; of a float type a NaN for a NaN, of an integer type the
+    /// nearest integer that it has.
     pub fn nearest(self, x: f64) -> u64 {
         match self {
             DType::F32 => u64::from((x as f32).to_bits()),
@@ -151,7 +151,8 @@ fn narrowed(x: f64, exponent: u32, mantissa: u32) -> u64 {
     // Units in the last place are those of the least normal number or of x's own binade; the quotient is exact.
     let e = ((a.to_bits() >> 52) as i32 - 1023).max(1 - bias);
     let units = (a * power((mantissa as i32 - e).min(1000))).round_ties_even() as u64;
-    // A mantissa that is rounded up to the next binade carries into the exponent, as it should; beyond the last lies infinity.
+    // A mantissa that is rounded up to the next binade carries into the exponent, as it should; beyond the last lies
+    // infinity.
     let bits = (((e + bias - 1) as u64) << mantissa) + units;
     sign | bits.min(infinity)
 }

@@ -1,6 +1,9 @@
 //! Errors: one kind for each cause of failure, each with a stable C code, and a message that names the value at fault.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use crate::host::printable::printable;
 
 /// What went wrong. The discriminants are the C status codes; a number is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +94,15 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `kind` with its message.
+    /// An error of `kind` with its message, in which control characters are written out: it may quote what somebody
+    /// else chose.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into() }
+        let message = message.into();
+        let message = match printable(&message) {
+            Cow::Borrowed(_) => message,
+            Cow::Owned(shown) => shown,
+        };
+        Error { kind, message }
     }
 }
 

@@ -100,7 +100,7 @@ impl Isa {
         if known > 0 {
             return Isa(Level::ALL[known - 1]);
         }
-        let wish = std::env::var("SLEEK_SIMD").unwrap_or_default();
+        let wish = crate::host::environment::variable(crate::host::environment::SIMD).unwrap_or_default();
         let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
         let best = Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar);
         BEST.store(best as usize + 1, Ordering::Relaxed);

@@ -47,7 +47,8 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
     codec::layout(params, count as u64)?.max_stream_bytes()
 }
 
-/// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes written.
+/// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes
+/// written.
 ///
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
@@ -81,8 +82,8 @@ pub fn decompress_range_into(src: &[u8], first: u64, count: usize, dst: &mut [u8
     codec::decompress_range_into(src, first, count, dst).map(|_| ())
 }
 
-/// Restores the box of elements that begins at `start` and has `lens` along each dimension, reading only the chunks that hold
-/// them; the dimensions are those that the array was compressed with.
+/// Restores the box of elements that begins at `start` and has `lens` along each dimension, reading only the chunks
+/// that hold them; the dimensions are those that the array was compressed with.
 pub fn decompress_box_into(src: &[u8], start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<()> {
     codec::decompress_box_into(src, start, lens, dst).map(|_| ())
 }

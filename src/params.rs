@@ -46,8 +46,8 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Profile {
-    /// A mode for every quarter of a chunk, by samples of what each would take, and a width and exceptions for every subchunk; the
-    /// bound is used in full.
+    /// A mode for every quarter of a chunk, by samples of what each would take, and a width and exceptions for every
+    /// subchunk; the bound is used in full.
     #[default]
     Adaptive = 0,
     /// The paper's transform only: power-of-two bound, one mode.
@@ -166,8 +166,8 @@ pub struct Params {
     pub profile: Profile,
     /// `Noa`: the value range to use; `None` takes max − min of the finite values of the buffer.
     pub range: Option<f64>,
-    /// Elements that are no data: each comes back bit for bit, nothing else comes back equal to one, and none counts for the
-    /// range of `Noa`. NaN and infinities never count.
+    /// Elements that are no data: each comes back bit for bit, nothing else comes back equal to one, and none counts
+    /// for the range of `Noa`. NaN and infinities never count.
     pub missing: MissingValues,
     /// The id of a codec; 0 for the one that the profile goes with.
     pub codec: u8,

@@ -136,7 +136,34 @@ pub unsafe fn decompress(
     }
 }
 
-/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified but the lengths.
+/// Restores the box of `lens` elements from `start` on; returns the bytes written. The CPU does the work, wherever the data is.
+///
+/// # Safety
+/// As for [`compress`].
+pub unsafe fn decompress_box(
+    src: *const u8,
+    src_bytes: usize,
+    start: &[u64],
+    lens: &[u64],
+    dst: *mut u8,
+    capacity: usize,
+    stream: *mut c_void,
+) -> Result<usize> {
+    match route_of(Device::Auto, src.cast(), dst.cast_const().cast(), stream)?.ordinal {
+        #[cfg(feature = "cuda")]
+        // SAFETY: the contract of this function.
+        Some(ordinal) => unsafe {
+            crate::runtime::cuda::decompress_box(src, src_bytes, start, lens, dst, capacity, ordinal, stream)
+        },
+        #[cfg(not(feature = "cuda"))]
+        Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
+        // SAFETY: host memory; the contract of this function.
+        None => unsafe { codec::decompress_box_into(slice(src, src_bytes), start, lens, slice_mut(dst, capacity)) },
+    }
+}
+
+/// A copy of header and index of a stream that the host cannot reach; `None` for one that it can. Nothing is verified
+/// but the lengths.
 ///
 /// # Safety
 /// `src` is readable for `bytes` where it lies.

@@ -1,4 +1,5 @@
-//! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`, `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
+//! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`,
+//! `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
 
 use crate::container::MissingValue;
 use crate::dtype::DType;

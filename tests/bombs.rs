@@ -1,5 +1,5 @@
-//! A small stream cannot make a reader allocate much: its index must account for every chunk with bytes that are there. One
-//! test, since it limits the address space of its process.
+//! A small stream cannot make a reader allocate much: its index must account for every chunk with bytes that are there.
+//! One test, since it limits the address space of its process.
 #![cfg(target_os = "linux")]
 
 mod reference;
@@ -16,7 +16,8 @@ const ADDRESS_SPACE: u64 = 2 << 30;
 /// Chunks of 4 GiB.
 const MANY: usize = 1 << 18;
 
-/// A sealed stream whose header claims `MANY` chunks; `entry` stands for each of them in the index, and no body follows.
+/// A sealed stream whose header claims `MANY` chunks; `entry` stands for each of them in the index, and no body
+/// follows.
 fn claims(entry: u16) -> Vec<u8> {
     let index = 64 + 16 * (MANY / 64) + 2 * MANY;
     let mut stream = Stream::lossless(DType::F32 as u8, (MANY * 4096) as u64).bytes();

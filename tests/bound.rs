@@ -1,5 +1,5 @@
-//! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of the
-//! quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
+//! The promise of each mode, judged in exact arithmetic on data made to break it: ties, neighbours of ties, the ends of
+//! the quantizer's range, subnormal numbers, NaN with payloads, infinities, −0.
 
 mod reference;
 mod vectors;
@@ -40,8 +40,8 @@ fn range(params: &Params, words: &[u64]) -> (f64, f64) {
     counted.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
 }
 
-/// As many copies of a number behind the words as there are words: then the chunks are packed, whatever the words are, and the
-/// quantizer is tested instead of the raw chunk.
+/// As many copies of a number behind the words as there are words: then the chunks are packed, whatever the words are,
+/// and the quantizer is tested instead of the raw chunk.
 fn packable(words: &[u64]) -> Vec<u64> {
     let mut words = words.to_vec();
     words.resize(2 * words.len() + 300, 0);
@@ -400,8 +400,8 @@ fn what_cannot_be_promised_is_refused() {
 
 // ---- what words of 16 bits hold, and what not ----
 
-/// A smooth wave around `base`, in which second differences are the smallest codes, with three spikes now and then, `height` above,
-/// below and above the base: as second differences four times as large. Nothing is a whole number.
+/// A smooth wave around `base`, in which second differences are the smallest codes, with three spikes now and then,
+/// `height` above, below and above the base: as second differences four times as large. Nothing is a whole number.
 fn spikes(base: i64, height: i64, count: usize) -> Vec<f64> {
     let wave = |i: usize| (3000.0 * (i as f64 * std::f64::consts::TAU / 1024.0).sin()) as i64;
     let number = |i: usize| match i % 257 {
@@ -412,8 +412,9 @@ fn spikes(base: i64, height: i64, count: usize) -> Vec<f64> {
     (0..count).map(|i| (base + number(i)) as f64 + (i * 37 % 101) as f64 / 101.0 - 0.5).collect()
 }
 
-/// Encoder and decoder use words of 16 bits where quantized numbers are close to the first one. Here they are that, are just not, or are no
-/// quantized numbers at all, since the base is beyond the quantizer's range. In steps of exactly and of a little less than twice the bound.
+/// Encoder and decoder use words of 16 bits where quantized numbers are close to the first one. Here they are that, are
+/// just not, or are no quantized numbers at all, since the base is beyond the quantizer's range. In steps of exactly
+/// and of a little less than twice the bound.
 #[test]
 fn spikes_around_what_small_words_hold() {
     let mut hasher = DefaultHasher::new();

@@ -55,6 +55,17 @@ fn round_trips() {
     assert_eq!(compile_and_run("tests/c/roundtrip.c"), "round trips are fine\n");
 }
 
+/// The same with each codec of the registry, by its number.
+#[test]
+fn round_trips_with_every_codec() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/roundtrip.c");
+    for codec in sleek::codec::REGISTRY {
+        let said = common::run(Command::new(&program).arg(codec.id().to_string()));
+        assert_eq!(said, "round trips are fine\n", "codec {}", codec.name());
+    }
+}
+
 #[test]
 fn hostile_arguments() {
     assert_eq!(compile_and_run("tests/c/hostile.c"), "every fault is refused\n");

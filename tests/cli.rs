@@ -10,6 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod common;
+#[cfg(unix)]
+#[path = "cli/faults.rs"]
+mod faults;
 
 /// A directory of its own for each test.
 struct Bench {
@@ -346,6 +349,186 @@ fn fill_value_and_specials() {
     assert_eq!(bench.json("verify --json constant packed2")["max_error"], 0.0);
 }
 
+/// A wave around 250 with `value` in every fifth element.
+fn with_gaps(n: usize, value: f32) -> Vec<f32> {
+    wave(n).into_iter().enumerate().map(|(i, v)| if i % 5 == 0 { value } else { v }).collect()
+}
+
+/// Missing values come back bit for bit under every bound, and nothing else comes back equal to one.
+#[test]
+fn missing_values_come_back_exactly() {
+    let bench = Bench::new();
+    for (value, fill) in [(-9999.0, "-9999"), (1e20, "1e20"), (-1e34, "0xf7f684df"), (9.96921e36, "9.96921e36")] {
+        let values = with_gaps(30_000, value);
+        bench.put("in", &bytes_of(&values));
+        for mode in ["--abs 1e-2", "--noa 1e-3", "--rel 1e-4", "--lossless", "--noa 1e-2 --profile fast"] {
+            bench.ok(&format!("compress -qf --frame-bytes 65536 --dtype f32 {mode} --fill {fill} in packed"));
+            bench.ok("decompress -qf packed out");
+            let back = floats_of(&bench.get("out"));
+            for (v, r) in values.iter().zip(&back) {
+                assert_eq!(v.to_bits() == value.to_bits(), r.to_bits() == value.to_bits(), "{fill} {mode}");
+                assert!((v - r).abs() <= 0.3, "{fill} {mode}: {v} became {r}");
+            }
+            let report = bench.json("verify --json in packed");
+            assert_eq!((&report["kept"], &report["missing_values"]), (&true.into(), &6000.into()), "{fill} {mode}");
+            let info = bench.json("inspect --json packed");
+            assert_eq!(info["missing"][0]["bits"], format!("{:#010x}", value.to_bits()), "{info}");
+            let number = info["missing"][0]["number"].as_f64().unwrap();
+            assert_eq!(number as f32, value);
+            assert!(mode == "--lossless" || info["chunks"]["masked"].as_u64().unwrap() > 0, "{fill} {mode}: {info}");
+        }
+    }
+    let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
+    assert!(table.contains("9.96921e36 (0x7cf00000)") && table.contains("masked"), "{table}");
+    bench.ok(
+        "compress -qf --dtype f32 --noa 1e-3 --fill -9999 --fill 1e20 --fill 0x7fc00000 --fill 9.96921e36 in packed",
+    );
+    assert_eq!(bench.json("inspect --json packed")["missing"].as_array().unwrap().len(), 4);
+    assert!(bench.json("inspect --json packed")["range"].as_f64().unwrap() <= 20.0);
+    let one_more = "--fill -9999 --fill 1e20 --fill 0x7fc00000 --fill 9.96921e36 --fill 7";
+    bench.fails(
+        &format!("compress --dtype f32 --abs 1 {one_more} in out"),
+        "--fill 7: 5 missing values; 4 are possible",
+    );
+    bench.fails("compress --dtype f32 --abs 1 --fill nothing in out", "--fill nothing");
+    bench.fails(
+        "compress --dtype f32 --abs 1 --fill 0x7ff8000000000000 in out",
+        "0x7ff8000000000000 has more bits than f32",
+    );
+}
+
+#[test]
+fn verify_sees_masks_that_do_not_agree() {
+    let bench = Bench::new();
+    let mut values = with_gaps(10_000, -9999.0);
+    bench.put("in", &bytes_of(&values));
+    bench.ok("compress --dtype f32 --abs 1e3 --fill -9999 in packed");
+    assert_eq!(bench.json("verify --json in packed")["missing_violations"], 0);
+    // Both are well within a bound of 1000; only the masks tell.
+    for (at, value) in [(5, -9998.5), (6, -9999.0)] {
+        let old = std::mem::replace(&mut values[at], value);
+        bench.put("other", &bytes_of(&values));
+        values[at] = old;
+        let out = bench.run("verify --json other packed");
+        let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!((out.status.code(), &report["missing_violations"]), (Some(1), &1.into()), "{at}: {report}");
+        assert_eq!(report["first_violation"]["index"], at);
+        let table = bench.run("verify other packed").stdout;
+        assert!(String::from_utf8_lossy(&table).contains("of 1 the missing values do not agree"));
+    }
+}
+
+/// A mark that nobody declared would be blurred, and stretch the range: an error with both ways on.
+#[test]
+fn undeclared_missing_values_are_refused() {
+    let bench = Bench::new();
+    for value in [-9999.0, -999.0, 1e20, -1e34, 9.96921e36, f32::MAX] {
+        bench.put("in", &bytes_of(&with_gaps(20_000, value)));
+        let shown = if value.abs() < 1e7 { format!("{value}") } else { format!("{value:e}") };
+        for mode in ["--noa 1e-3", "--abs 1e-2", "--rel 1e-3", "--noa 1e-3 --range 20"] {
+            let args = format!("--dtype f32 {mode}");
+            bench
+                .fails(&format!("compress {args} in out"), &format!("in: {shown} in 4000 of 20000 elements (20.00 %)"));
+            bench
+                .fails(&format!("compress {args} in out"), &format!("add --fill {shown}, if it is data add --no-fill"));
+            let piped = bench.piped(&format!("compress -q {args} - out"), &bench.get("in"));
+            assert!(mode == "--noa 1e-3" || stderr(&piped).contains(&format!("--fill {shown}")), "{}", stderr(&piped));
+            assert_eq!(piped.status.code(), Some(2));
+            assert!(!bench.path("out").exists());
+            bench.ok(&format!("compress -qf {args} --fill {shown} in packed"));
+            bench.ok(&format!("compress -qf {args} --no-fill in packed"));
+        }
+        bench.ok("compress -qf --dtype f32 --lossless in packed");
+        bench.fails("analyze --dtype f32 in", &format!("add --fill {shown}, if it is data add --no-fill"));
+        bench.ok(&format!("analyze -q --dtype f32 --fill {shown} in"));
+    }
+    bench.ok("analyze -q --dtype f32 --no-fill in");
+    // A gap in a large file that lies between what is looked at first and later.
+    let mut values = wave(5 << 20);
+    values[3_000_000..3_020_000].fill(-9999.0);
+    bench.put("in", &bytes_of(&values));
+    bench.fails("compress --dtype f32 --abs 1e-2 in out", "-9999 in 20000 of 5242880 elements (0.38 %)");
+    // Values beyond the others that are no marks.
+    values[3_000_000..3_020_000].fill(275.0);
+    values[7] = 1e20;
+    bench.put("in", &bytes_of(&values));
+    bench.ok("compress -qf --dtype f32 --abs 1e-2 in packed");
+}
+
+#[test]
+fn dimensions_and_boxes() {
+    let bench = Bench::new();
+    let dims = [20u64, 30, 40];
+    let values = wave(20 * 30 * 40);
+    bench.put("in", &bytes_of(&values));
+    for (args, frames) in [("", 1), ("--frame-bytes 20000", 5), ("--frame-bytes 4", 10)] {
+        bench.ok(&format!("compress -qf {args} --dtype f32 --dims 20x30x40 --lossless in packed"));
+        let info = bench.json("inspect --json packed");
+        assert_eq!((&info["dims"], &info["frames"]), (&serde_json::json!(dims), &frames.into()), "{args}");
+        bench.ok("decompress -qf packed out");
+        assert_eq!(bench.get("out"), bench.get("in"));
+        for (text, start, lens) in [
+            ("3:4,5:6,7:8", [3, 5, 7], [4, 6, 8]),
+            ("0:20,0:30,0:40", [0, 0, 0], dims),
+            (":,29:,:", [0, 29, 0], [20, 1, 40]),
+            ("19:1,0:1,39:1", [19, 0, 39], [1; 3]),
+            ("1:18,2:0,0:1", [1, 2, 0], [18, 0, 1]),
+        ] {
+            bench.ok(&format!("decompress -qf --box {text} packed out"));
+            let mut expected = Vec::new();
+            for i in start[0]..start[0] + lens[0] {
+                for j in start[1]..start[1] + lens[1] {
+                    let row = ((i * dims[1] + j) * dims[2] + start[2]) as usize;
+                    expected.extend_from_slice(&values[row..row + lens[2] as usize]);
+                }
+            }
+            assert_eq!(floats_of(&bench.get("out")), expected, "{args} --box {text}");
+        }
+        fs::remove_file(bench.path("out")).unwrap();
+        bench.fails(
+            "decompress --box 3:18,0:1,0:1 packed out",
+            "18 elements from 3 on along dimension 0; the array (20x30x40) has 20",
+        );
+        bench.fails("decompress --box 0:1,0:1,33:8 packed out", "8 elements from 33 on along dimension 2");
+        bench.fails("decompress --box 99:,0:1,0:1 packed out", "from 99 on along dimension 0");
+        bench.fails("decompress --box 0:1,0:1 packed out", "rank 2");
+    }
+    bench.fails("decompress --box 3,4,5 packed out", "START:LEN");
+    // Leading dimensions of 1 stay, and an array without dimensions is a line.
+    bench.ok("compress -qf --frame-bytes 20000 --dtype f32 --dims 1,20,1200 --abs 1e-2 in packed");
+    assert_eq!(bench.json("inspect --json packed")["dims"], serde_json::json!([1, 20, 1200]));
+    bench.ok("decompress -qf --box 0:1,7:2,5:3 packed out");
+    assert_eq!(floats_of(&bench.get("out")).len(), 6);
+    bench.ok("compress -qf --frame-bytes 20000 --dtype f32 --lossless in packed");
+    bench.ok("decompress -qf --box 23998: packed out");
+    assert_eq!(floats_of(&bench.get("out")), values[23_998..]);
+    let piped = bench.piped("compress -q --dtype f32 --dims 20x30x40 --abs 1 - -", &bench.get("in")[..90_000]);
+    assert!(stderr(&piped).contains("holds 22500 f32 elements; --dims 20x30x40 says 24000"), "{}", stderr(&piped));
+    let table = String::from_utf8(bench.ok("inspect packed")).unwrap();
+    assert!(!table.contains("dims"), "{table}");
+}
+
+#[test]
+fn dimensions_and_codecs_that_cannot_be() {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(250)));
+    let rank33 = vec!["1"; 33].join("x");
+    for (args, part) in [
+        ("--dims 5x51", "holds 250 f32 elements; --dims 5x51 says 255"),
+        ("--dims 4294967296x4294967296x4", "4294967296x4294967296x4 have more elements than fit in memory"),
+        (&format!("--dims {rank33}")[..], "rank 33; 1 to 32 dimensions are possible"),
+        ("--dims", "--dims"),
+        ("--dims 5x", "lengths such as 64,64,128 or 64x64x128"),
+        ("--codec best", "--codec best: codec 'best' is unknown; this library knows 1 (sleek)"),
+    ] {
+        bench.fails(&format!("compress --dtype f32 --abs 1 in out {args}"), part);
+    }
+    bench.ok("compress --dtype f32 --abs 1 --codec sleek in packed");
+    assert_eq!(bench.json("inspect --json packed")["codec"], "sleek");
+    let text = String::from_utf8(bench.ok("h5args --abs 1 --codec sleek")).unwrap();
+    assert!(text.contains("abs=1e0,codec=sleek"), "{text}");
+}
+
 #[test]
 fn verify_sees_a_broken_bound() {
     let bench = Bench::new();
@@ -517,35 +700,6 @@ fn a_file_that_gets_too_large_leaves_nothing() {
     assert_eq!(bench.files(), [bench.path("in")]);
 }
 
-#[cfg(unix)]
-#[test]
-fn an_interruption_leaves_nothing() {
-    let bench = Bench::new();
-    let mut command = bench.command("compress --dtype f32 --lossless - out");
-    // A program started in the background inherits that the signal is ignored, and would rightly go on ignoring it.
-    // SAFETY: `signal` may be called between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            Ok(())
-        })
-    };
-    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // Kept open until the end: `wait` would close it, and the command could then finish first.
-    let _input = child.stdin.take();
-    let patience = std::time::Instant::now();
-    while bench.files().is_empty() {
-        assert!(patience.elapsed().as_secs() < 20, "no temporary file appeared");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    // The file is there a moment before the handler is.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    // SAFETY: signals a child that is ours and not yet waited for.
-    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
-    assert!(!child.wait().unwrap().success());
-    assert_eq!(bench.files(), Vec::<PathBuf>::new());
-}
-
 #[test]
 fn inspect_shows_what_is_inside() {
     let bench = Bench::new();
@@ -605,6 +759,12 @@ fn h5args_agree_with_each_other() {
             "H5Pset_sleek(dcpl, \"lossless,profile=fast\");",
             "call h5pset_sleek_f(dcpl, \"lossless,profile=fast\", error)",
             "lossless=True, profile=\"fast\"",
+        ),
+        (
+            "--abs 1e-3 --fill 0x7fc00000 --fill 1e20",
+            "H5Pset_sleek(dcpl, \"abs=1e-3,fill=0x7fc00000,fill=1e20\");",
+            "call h5pset_sleek_f(dcpl, \"abs=1e-3,fill=0x7fc00000,fill=1e20\", error)",
+            "\"abs=1e-3,fill=0x7fc00000,fill=1e20\"",
         ),
         (
             "--noa 1e-4 --range 50 --fill -9999",

@@ -1,5 +1,6 @@
 //! Damaged streams are refused: never decoded, never a panic. A change within one aligned 32-bit word always changes a
-//! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an error.
+//! checksum (its key is odd and below 2^32, so the product cannot vanish modulo 2^64), so every such test must find an
+//! error.
 
 mod vectors;
 
@@ -149,8 +150,8 @@ fn a_range_is_read_past_damage_in_other_groups() {
     );
 }
 
-/// An array that is written past the caches, of which each group is verified while the one before is decoded: damage in any group, and at
-/// either end of it, is noticed, and nothing of that group is decoded.
+/// An array that is written past the caches, of which each group is verified while the one before is decoded: damage in
+/// any group, and at either end of it, is noticed, and nothing of that group is decoded.
 #[test]
 fn damage_in_any_group_of_a_large_array_is_noticed() {
     let (group, groups) = (64 * 4096, 18);

@@ -1,5 +1,6 @@
-//! The library's decoder against the reference decoder, on streams that our encoder would never write: every legal feature of
-//! the format in every combination, and streams that break the rules with checksums that do not give them away.
+//! The library's decoder against the reference decoder, on streams that our encoder would never write: every legal
+//! feature of the format in every combination, and streams that break the rules with checksums that do not give them
+//! away.
 
 mod reference;
 mod vectors;
@@ -47,7 +48,11 @@ fn random_stream(random: &mut Random, dtype: DType) -> Stream {
     for _ in 0..(stream.count * size as u64).div_ceil(16384) {
         // A chunk of the widest codes does not fit the index; the next one may.
         let body = loop {
-            let packed = random_packed(random, 8 * size as u32, float.is_some() && exact, exact, 8 * size as u32);
+            let apart = !exact && random.below(3) == 0;
+            let by_bits = exact || apart;
+            let mut packed =
+                random_packed(random, 8 * size as u32, float.is_some() && by_bits, by_bits, 8 * size as u32);
+            packed.exact = apart;
             let body = packed.body();
             if body.len() <= 16384 {
                 break body;
@@ -177,7 +182,8 @@ fn broken_rules_are_refused() {
     assert!(agreed(&stream_of(&valid()).bytes(), "the valid stream").is_some());
 
     type Change = (&'static str, fn(&mut Packed));
-    let changes: [Change; 5] = [
+    let changes: [Change; 6] = [
+        ("exact without bins", |p| p.exact = true),
         ("special 2", |p| p.special = 2),
         ("special 3", |p| p.special = 3),
         ("base_width 33", |p| p.base_width = 33),
@@ -244,7 +250,8 @@ impl Exceptions {
         Exceptions { high_width, flags, masks: masks.to_vec(), highs: highs.to_vec() }
     }
 
-    /// Three of three bits, in the first eight and in the last one: elements 3 and 5 have 1 and 2, the last element has 3.
+    /// Three of three bits, in the first eight and in the last one: elements 3 and 5 have 1 and 2, the last element has
+    /// 3.
     fn of_three(len: usize) -> Exceptions {
         Exceptions::new(3, 1 | 1 << (len / 8 - 1), &[0x28, 0x80], &[0xD1, 0])
     }
@@ -255,8 +262,8 @@ impl Exceptions {
     }
 }
 
-/// The body of a chunk whose subchunks are all patched, byte by byte as the page has it: offsets from 100, whose low three bits
-/// are set.
+/// The body of a chunk whose subchunks are all patched, byte by byte as the page has it: offsets from 100, whose low
+/// three bits are set.
 fn spelled_out(dtype: DType, exceptions: &[Exceptions]) -> Vec<u8> {
     let len = 512 / dtype.size();
     let payload = vec![0xFF; 32 * len * 3 / 8];
@@ -336,7 +343,8 @@ fn broken_exceptions_are_refused() {
     }
 }
 
-/// A tail that ends anywhere, with what is missing right behind it: in the body of the next chunk, where it is not to be read.
+/// A tail that ends anywhere, with what is missing right behind it: in the body of the next chunk, where it is not to
+/// be read.
 #[test]
 fn exceptions_that_are_cut_off_are_refused() {
     for dtype in PATCHABLE {

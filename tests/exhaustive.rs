@@ -6,8 +6,8 @@
 //! SLEEK_EXHAUSTIVE=1 cargo test --release --test exhaustive -- --nocapture
 //! ```
 //!
-//! prints a row for each mode and bound, and keeps it; `SLEEK_EXHAUSTIVE=resume` goes on behind the rows of a run that was
-//! interrupted. `SLEEK_EXHAUSTIVE_THREADS` sets the threads (default: all cores).
+//! prints a row for each mode and bound, and keeps it; `SLEEK_EXHAUSTIVE=resume` goes on behind the rows of a run that
+//! was interrupted. `SLEEK_EXHAUSTIVE_THREADS` sets the threads (default: all cores).
 
 mod vectors;
 
@@ -120,8 +120,8 @@ fn block(params: &Params, start: u64, count: u64, buffers: &mut Buffers) -> Tota
     totals
 }
 
-/// Adds one pattern to the totals. A difference that is clearly allowed is seen by rounded arithmetic, which errs by less than
-/// one part in 2^40; all others go to the exact judge.
+/// Adds one pattern to the totals. A difference that is clearly allowed is seen by rounded arithmetic, which errs by
+/// less than one part in 2^40; all others go to the exact judge.
 #[inline]
 fn judge(params: &Params, abs: f64, v: u32, r: u32, totals: &mut Totals) {
     if v == r {

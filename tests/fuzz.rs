@@ -1,5 +1,6 @@
-//! The fuzz targets without a fuzzer: each takes its corpus and the short golden streams, and seeded mutations of them, the same
-//! ones every time. What the fuzzer (`make fuzz`) ever found lies in its corpus, so it is tried on every compiler and machine.
+//! The fuzz targets without a fuzzer: each takes its corpus and the short golden streams, and seeded mutations of them,
+//! the same ones every time. What the fuzzer (`make fuzz`) ever found lies in its corpus, so it is tried on every
+//! compiler and machine.
 //! `SLEEK_FUZZ_CASES` says how many mutations.
 
 mod reference;

@@ -1,34 +1,39 @@
-//! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes, and our
-//! decoder and the reference decoder read them alike; so with files of several streams, which the command writes. `SLEEK_UPDATE=1`
-//! rewrites them; never for a format that was released.
+//! Golden streams: `tests/vectors/manifest.json` says what each was made from. Our encoder writes exactly these bytes,
+//! and our decoder and the reference decoder read them alike; so with files of several streams, which the command
+//! writes. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
 
 mod reference;
 mod vectors;
 
 use serde_json::Value;
-use sleek::{DType, MissingValues, Mode, Params, Profile};
+use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 use vectors::exact;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 18] = [
+const FEATURES: [&str; 23] = [
     "another follows",
     "big-endian",
     "bases",
     "constant",
     "delta",
+    "dimensions",
     "exact",
+    "exact chunk",
     "exponent map",
     "groups",
     "inactive",
+    "masked",
+    "masked constant",
     "no bases",
     "offset",
     "patched",
     "quantized",
     "raw",
     "second difference",
+    "several missing values",
     "shift",
     "zigzag",
     "special numbers",
@@ -46,6 +51,13 @@ fn folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "vectors"].iter().collect()
 }
 
+/// The missing values of an entry, in words as a request has them.
+fn missing(entry: &Value) -> MissingValues {
+    let words = entry.get("missing").map_or(&[][..], |v| v.as_array().unwrap());
+    let values = words.iter().map(|v| sleek::text::missing("missing", v.as_str()).unwrap());
+    MissingValues::of(&values.collect::<Vec<_>>()).unwrap()
+}
+
 impl Case {
     fn read(entry: &Value) -> Case {
         let text = |key: &str| entry[key].as_str().unwrap_or_else(|| panic!("{key} is missing in {entry}"));
@@ -59,12 +71,21 @@ impl Case {
             profile: profiles.into_iter().find(|profile| profile.name() == text("profile")).unwrap(),
             big_endian: entry["big_endian"].as_bool().unwrap(),
             range: real("range"),
-            missing: MissingValues::number(real("fill_value")),
+            missing: missing(entry),
+            dims: entry.get("dims").map_or(Dims::NONE, |v| {
+                let lens: Vec<u64> = v.as_array().unwrap().iter().map(|len| len.as_u64().unwrap()).collect();
+                Dims::new(&lens).unwrap()
+            }),
             ..Params::new(dtype).with_bound(mode, real("bound").unwrap_or(0.0))
         };
+        let mut words = vectors::words(text("generator"), dtype, whole("seed"), whole("count") as usize);
+        if let Some(run) = entry.get("missing_run").map(|v| v.as_u64().unwrap()) {
+            let bits = params.missing.of_type(dtype).unwrap();
+            vectors::strew(&mut words, bits.bits(), run, whole("seed"));
+        }
         Case {
             name: text("name").into(),
-            data: vectors::bytes(text("generator"), dtype, whole("seed"), whole("count") as usize, params.big_endian),
+            data: vectors::to_bytes(dtype, &words, params.big_endian),
             params,
             covers: entry["covers"].as_array().unwrap().iter().map(|v| v.as_str().unwrap().into()).collect(),
         }

@@ -36,7 +36,8 @@ fn the_committed_header_is_fresh() {
 fn every_function_is_declared_once() {
     let header = generate();
     let symbols = std::fs::read_to_string(common::root().join("tests/abi/symbols.txt")).unwrap();
-    // HDF5 looks the plugin's functions up by name, and so do interpreters the registration, which is a macro of sleek_hdf5.h for C.
+    // HDF5 looks the plugin's functions up by name, and so do interpreters the registration, which is a macro of
+    // sleek_hdf5.h for C.
     for name in symbols.lines().filter(|name| !name.starts_with("H5PL") && *name != "sleek_h5_register") {
         let call = format!("{name}(");
         let declares = |line: &&str| {

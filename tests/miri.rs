@@ -1,6 +1,6 @@
-//! A little of everything, small enough for an interpreter that watches each access: `make miri` runs it in Miri. Arrays of every
-//! type, mode and profile make the way there and back; streams with every feature of the format are read, in part too; they and
-//! the golden ones are damaged behind their checksums and read again.
+//! A little of everything, small enough for an interpreter that watches each access: `make miri` runs it in Miri.
+//! Arrays of every type, mode and profile make the way there and back; streams with every feature of the format are
+//! read, in part too; they and the golden ones are damaged behind their checksums and read again.
 
 mod reference;
 mod vectors;

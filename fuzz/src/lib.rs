@@ -1,5 +1,5 @@
-//! The fuzz targets, with the reference decoder and the exact judge of the tests. `tests/fuzz.rs` has the same three modules
-//! and runs the same targets on a stable compiler.
+//! The fuzz targets, with the reference decoder and the exact judge of the tests. `tests/fuzz.rs` has the same three
+//! modules and runs the same targets on a stable compiler.
 
 #[path = "../../tests/reference/mod.rs"]
 pub mod reference;

@@ -1,4 +1,5 @@
-//! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in `docs/adding-a-codec.md`.
+//! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
+//! `docs/adding-a-codec.md`.
 
 pub mod sleek;
 
@@ -28,7 +29,8 @@ pub trait Codec: Sync {
     fn name(&self) -> &'static str;
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
-    /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked for.
+    /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
+    /// for.
     fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;
@@ -58,8 +60,25 @@ pub trait CpuCodec: Sync {
     fn inspect(&self, header: &Header, index: &Index, info: &mut Info) -> Result<()>;
 }
 
-/// Every codec, in the order of their ids.
-pub static REGISTRY: [&dyn Codec; 1] = [&sleek::Sleek];
+/// Makes the registry: a line for each codec. A codec that tests alone have says in which file it is and which feature
+/// has it.
+macro_rules! registry {
+    ($($module:ident::$codec:ident $(in $file:literal with $feature:literal)?;)+) => {
+        $($(
+            #[cfg(feature = $feature)]
+            #[path = $file]
+            pub mod $module;
+        )?)+
+
+        /// Every codec, in the order of their ids.
+        pub static REGISTRY: &[&dyn Codec] = &[$($(#[cfg(feature = $feature)])? &$module::$codec),+];
+    };
+}
+
+registry! {
+    sleek::Sleek;
+    toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
+}
 
 /// The codec with this id.
 pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
@@ -173,8 +192,8 @@ fn open(src: &[u8]) -> Result<(Header, &'static dyn Codec)> {
     Ok((header, codec))
 }
 
-/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body in `src`,
-/// so this cannot be more than what so many bodies can restore, whatever the header says.
+/// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body
+/// in `src`, so this cannot be more than what so many bodies can restore, whatever the header says.
 pub fn raw_bytes(src: &[u8]) -> Result<usize> {
     let (header, _) = open(src)?;
     Index::new(&header, src)?;

@@ -1,7 +1,7 @@
 //! The stream's checksums: a keyed sum that any device computes in any order.
 //!
-//! h = Σ w_i · k_i modulo 2^64 over the little-endian 32-bit words w_i, with k_i = (2i + 1) · KEY32 modulo 2^32. Each k_i is
-//! odd, so a change of one word always changes h; so does every pair of flipped bits (docs/format.md §6).
+//! h = Σ w_i · k_i modulo 2^64 over the little-endian 32-bit words w_i, with k_i = (2i + 1) · KEY32 modulo 2^32. Each
+//! k_i is odd, so a change of one word always changes h; so does every pair of flipped bits (docs/format.md §7).
 
 use crate::container::constants::{KEY32, KEY64};
 
@@ -46,7 +46,8 @@ fn sum_from(first: usize, bytes: &[u8]) -> u64 {
     })
 }
 
-/// The sum with even and odd words apart, in 64-bit lanes that hold 32-bit numbers: one multiplication a word on every SIMD level.
+/// The sum with even and odd words apart, in 64-bit lanes that hold 32-bit numbers: one multiplication a word on every
+/// SIMD level.
 fn portable_sum(bytes: &[u8]) -> u64 {
     const LOW: u64 = 0xffff_ffff;
     const LANES: usize = 16;
@@ -78,7 +79,8 @@ mod x86 {
     macro_rules! keyed_sums {
         ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $srli:ident, $shuffle:ident,
          $mul:ident, $add:ident, $add_keys:ident) => {
-            /// The sums of `bodies`, which begin with word `first`, by V vectors of each in turn: as far as all go together, then each alone.
+            /// The sums of `bodies`, which begin with word `first`, by V vectors of each in turn: as far as all go
+            /// together, then each alone.
             #[target_feature(enable = $feature)]
             pub fn $name<const N: usize, const V: usize>(first: usize, bodies: [&[u8]; N]) -> [u64; N] {
                 const WORDS: usize = $words;
@@ -214,7 +216,7 @@ pub fn of_index(head: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// The sum as docs/format.md §6 has it.
+    /// The sum as docs/format.md §7 has it.
     fn plain(bytes: &[u8]) -> u64 {
         bytes.chunks_exact(4).enumerate().fold(0, |sum, (i, w)| {
             let key = (2 * i as u32 + 1).wrapping_mul(0x9E37_79B1);

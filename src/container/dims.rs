@@ -170,8 +170,8 @@ impl Region {
         })
     }
 
-    /// The rows of the box in an array of `dims`, in their order, from the first that holds an element at number `from` of
-    /// the array or behind it.
+    /// The rows of the box in an array of `dims`, in their order, from the first that holds an element at number `from`
+    /// of the array or behind it.
     pub fn rows(&self, dims: &Dims, from: u64) -> Rows {
         // Dimensions of which all is in the box make its rows longer.
         let whole = (0..self.rank).rev().take_while(|k| *k > 0 && self.lens[*k] == dims.lens[*k]).count();

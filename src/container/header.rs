@@ -62,8 +62,8 @@ fn corrupt(e: Error) -> Error {
 }
 
 impl Header {
-    /// Writes the header with its checksum over header and index; the index in `stream` must be complete. `section` is the
-    /// codec's own, of as many bytes as the shape says.
+    /// Writes the header with its checksum over header and index; the index in `stream` must be complete. `section` is
+    /// the codec's own, of as many bytes as the shape says.
     pub fn write(&self, section: &[u8], stream: &mut [u8]) {
         let shape = &self.layout.shape;
         let flags = if self.big_endian { FLAG_BIG_ENDIAN } else { 0 }
@@ -106,15 +106,16 @@ impl Header {
         Ok(header)
     }
 
-    /// Bytes that [`Header::peek`] needs of a stream that begins with `head`, of which at least the first 80 bytes are there if
-    /// there are so many; what is not a stream needs no more.
+    /// Bytes that [`Header::peek`] needs of a stream that begins with `head`, of which at least the first 80 bytes are
+    /// there if there are so many; what is not a stream needs no more.
     pub fn bytes_of(head: &[u8]) -> usize {
         let extended = head.len() >= HEADER_BYTES + EXTENSION_BYTES && head[11] & FLAG_EXTENDED != 0;
         let extension = if extended { u32_at(head, HEADER_BYTES) as usize } else { 0 };
         HEADER_BYTES + extension.min(MAX_EXTENSION_BYTES)
     }
 
-    /// Reads the header alone, not verified but for the lengths: header and index lie within the `have` bytes that are there.
+    /// Reads the header alone, not verified but for the lengths: header and index lie within the `have` bytes that are
+    /// there.
     /// `head` holds as many bytes of them as [`Header::bytes_of`] says.
     pub fn peek(stream: &[u8], have: u64) -> Result<Header> {
         let head = &stream[..stream.len().min(HEADER_BYTES)];
@@ -179,12 +180,20 @@ impl Header {
 
     /// The codec's own section of the stream with this header.
     pub fn section<'a>(&self, stream: &'a [u8]) -> &'a [u8] {
-        let at = HEADER_BYTES + self.layout.shape.section_at();
-        &stream[at..at + self.layout.shape.section_bytes]
+        self.layout.shape.section(stream)
     }
 }
 
 impl Shape {
+    /// The codec's own section of a stream of this shape.
+    pub(super) fn section<'a>(&self, stream: &'a [u8]) -> &'a [u8] {
+        // Without an extension there may be nothing behind the header.
+        match self.section_bytes {
+            0 => &[],
+            bytes => &stream[HEADER_BYTES + self.section_at()..][..bytes],
+        }
+    }
+
     /// Where the codec's section begins in the extension.
     fn section_at(&self) -> usize {
         let dims = if self.dims.rank() > 1 { 8 * self.dims.rank() } else { 0 };
@@ -229,7 +238,7 @@ fn read_extension(dtype: DType, count: u64, bytes: &[u8], have: u64) -> Result<S
         return fail!(Truncated, "{have} bytes behind the header; its extension takes at least {EXTENSION_BYTES}");
     }
     let length = u32_at(bytes, 0) as usize;
-    if length % ALIGN != 0 || !(EXTENSION_BYTES..=MAX_EXTENSION_BYTES).contains(&length) {
+    if !length.is_multiple_of(ALIGN) || !(EXTENSION_BYTES..=MAX_EXTENSION_BYTES).contains(&length) {
         return fail!(Corrupt, "the header's extension is said to have {length} bytes");
     }
     if have < length as u64 {

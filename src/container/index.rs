@@ -39,8 +39,8 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// The index of `stream`, whose header was read and verified as `header`. Checks that the chunks fill the stream exactly.
-    /// Where only header and index are there, the bodies cannot be asked for.
+    /// The index of `stream`, whose header was read and verified as `header`. Checks that the chunks fill the stream
+    /// exactly. Where only header and index are there, the bodies cannot be asked for.
     pub fn new(header: &'a Header, stream: &'a [u8]) -> Result<Index<'a>> {
         let bytes = stream.len().min(header.stream_bytes as usize);
         let index = Index { layout: &header.layout, stream: &stream[..bytes] };
@@ -65,6 +65,11 @@ impl<'a> Index<'a> {
             return fail!(Corrupt, "the padding behind the chunk entries is not zero");
         }
         Ok(index)
+    }
+
+    /// The codec's own section of the header.
+    pub fn section(&self) -> &'a [u8] {
+        self.layout.shape.section(self.stream)
     }
 
     /// Whether chunk `c` may have a body of so many bytes.

@@ -111,6 +111,7 @@ impl Shape {
 }
 
 /// What of an array is to be restored.
+#[allow(clippy::large_enum_variant)] // one for a whole call
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Elements that follow each other.
@@ -182,6 +183,10 @@ impl Layout {
             Geometry::Tile { .. } if count == 0 => 0,
             Geometry::Tile { sides_log2 } => tiles(&shape.dims, sides_log2).product(),
         } as usize;
+        // So that no sum of the index's parts overflows.
+        if chunks > isize::MAX as usize / (2 * GROUP_BYTES) {
+            return fail!(InvalidArgument, "{chunks} chunks; their index does not fit in memory");
+        }
         let header_bytes = HEADER_BYTES + shape.extension_bytes();
         Ok(Layout { dtype, count, raw_bytes, shape, header_bytes, chunks, groups: chunks.div_ceil(GROUP_CHUNKS) })
     }
@@ -252,7 +257,8 @@ impl Layout {
             any = true;
             show(Piece { in_chunk, in_wanted, len });
         };
-        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its length.
+        // What a row has in common with a run of elements: its place in the row's box, its place in the run, its
+        // length.
         let common = |row: Row, (first, count): (u64, u64)| {
             let (start, end) = (row.at.max(first), (row.at + row.len).min(first + count));
             (start < end).then(|| (start - row.at + row.in_box, start - first, end - start))
@@ -358,7 +364,8 @@ mod tests {
         }
     }
 
-    /// Every range and a spread of boxes, of tiles and of runs: each wanted element comes once, from the chunk that holds it.
+    /// Every range and a spread of boxes, of tiles and of runs: each wanted element comes once, from the chunk that
+    /// holds it.
     #[test]
     fn pieces_are_what_is_wanted() {
         let dims = Dims::new(&[5, 6, 4]).unwrap();

@@ -157,9 +157,9 @@ fn flags(block: &[u64]) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
-/// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`; `inner` is the number of the
-/// kind of the body that follows, `of_changes` is room for a mask. Returns its bytes, a multiple of `unit`. Behind the chunk's
-/// last element masks go on as there.
+/// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`; `inner` is the number
+/// of the kind of the body that follows, `of_changes` is room for a mask. Returns its bytes, a multiple of `unit`.
+/// Behind the chunk's last element masks go on as there.
 pub fn write_plane(
     masks: &[Mask],
     block: usize,
@@ -211,7 +211,8 @@ pub struct Plane {
     pub inner: u8,
 }
 
-/// Reads the plane at the start of a masked body into one mask for each of the stream's missing values, each of as many words as
+/// Reads the plane at the start of a masked body into one mask for each of the stream's missing values, each of as many
+/// words as
 /// `capacity` elements take. Everything is checked.
 pub fn read_plane(body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask]) -> Result<Plane> {
     let Some(head) = body.first_chunk::<PLANE_HEADER_BYTES>() else {

@@ -1,5 +1,5 @@
-//! The environment variables that steer the codec and the filter. A value that cannot be understood is an error of every call that
-//! would use it: silence would hide a typing error for ever.
+//! The environment variables that steer the codec and the filter. A value that cannot be understood is an error of
+//! every call that would use it: silence would hide a typing error for ever.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +16,47 @@ pub const SIMD: &str = "SLEEK_SIMD";
 /// What the filter does in the place of a bound that a program has set.
 pub const PARAMS: &str = "SLEEK_PARAMS";
 
+/// The log: `stderr`, or a file to append to.
+pub const LOG: &str = "SLEEK_LOG";
+
+/// What a variable says; nothing in a program that has rights which its caller has not (set-user-ID and the like): a
+/// log would be written with those rights, wherever the caller wants it.
+pub fn variable(name: &str) -> Option<OsString> {
+    if has_rights_of_others() { None } else { std::env::var_os(name) }
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+fn has_rights_of_others() -> bool {
+    // SAFETY: a plain call; what the kernel said when the program was started.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+#[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "netbsd", target_os = "openbsd"))]
+fn has_rights_of_others() -> bool {
+    unsafe extern "C" {
+        safe fn issetugid() -> std::ffi::c_int;
+    }
+    issetugid() != 0
+}
+
+#[cfg(not(any(
+    all(any(target_os = "linux", target_os = "android"), not(miri)),
+    target_vendor = "apple",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd"
+)))]
+fn has_rights_of_others() -> bool {
+    false
+}
+
 /// Refuses variables that cannot be understood.
 pub fn check() -> Result<()> {
     // An atomic rather than a lock, which could stay locked in a child forked meanwhile.
     static FINE: AtomicBool = AtomicBool::new(false);
     if !FINE.load(Ordering::Relaxed) {
         threads()?;
-        simd(std::env::var_os(SIMD))?;
+        simd(variable(SIMD))?;
         FINE.store(true, Ordering::Relaxed);
     }
     Ok(())
@@ -30,12 +64,12 @@ pub fn check() -> Result<()> {
 
 /// What `SLEEK_NUM_THREADS` says; `None` if it is not set or empty.
 pub fn threads() -> Result<Option<usize>> {
-    number(std::env::var_os(THREADS))
+    number(variable(THREADS))
 }
 
 /// What `SLEEK_PARAMS` says; `None` if it is not set or empty.
 pub fn params() -> Result<Option<Params>> {
-    request(std::env::var_os(PARAMS))
+    request(variable(PARAMS))
 }
 
 fn request(value: Option<OsString>) -> Result<Option<Params>> {

@@ -10,8 +10,8 @@ use lock::{lock_forks, unlock_forks};
 /// Forks that lie between this process and the one that loaded the library.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// What no process shares with those that it was forked from. A child in a pid namespace of its own may have its parent's pid; one made
-/// without the C library's `fork` has not counted it.
+/// What no process shares with those that it was forked from. A child in a pid namespace of its own may have its
+/// parent's pid; one made without the C library's `fork` has not counted it.
 pub fn process() -> (usize, u32) {
     (FORKS.load(Ordering::Relaxed), std::process::id())
 }
@@ -43,11 +43,12 @@ mod lock {
         unlock_forks();
     }
 
-    /// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock would not take it,
-    /// and unlock it in the midst of another's work.
+    /// Run when the library is loaded. Later would be too late: a fork that is under way when it is told of the lock
+    /// would not take it, and unlock it in the midst of another's work.
     ///
-    /// An allocator may have a lock that forks take too, and ask for that at its first use (jemalloc, tcmalloc). What asks last is locked
-    /// first: it must have asked before, or a fork would hold the allocator and wait for a first use that waits for the allocator.
+    /// An allocator may have a lock that forks take too, and ask for that at its first use (jemalloc, tcmalloc). What
+    /// asks last is locked first: it must have asked before, or a fork would hold the allocator and wait for a first
+    /// use that waits for the allocator.
     extern "C" fn register() {
         drop(std::hint::black_box(Box::new(0_u8)));
         // SAFETY: functions of this library, which is never unloaded.
@@ -85,8 +86,8 @@ pub fn once<T>(cell: &OnceLock<T>, init: impl FnOnce() -> T) -> &T {
     cell.get().unwrap_or_else(|| between_forks(|| cell.get_or_init(init)))
 }
 
-/// The content of `cell`, for a `find` that lasts long or waits for others: threads that come before the first has ended find it too,
-/// and no lock is held meanwhile.
+/// The content of `cell`, for a `find` that lasts long or waits for others: threads that come before the first has
+/// ended find it too, and no lock is held meanwhile.
 pub fn found<T>(cell: &OnceLock<T>, find: impl FnOnce() -> T) -> &T {
     cell.get().unwrap_or_else(|| {
         let own = find();

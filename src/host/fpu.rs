@@ -1,5 +1,5 @@
-//! The floating-point environment. A host may have set another rounding mode or flush-to-zero; bytes must not depend on it.
-//! Miri, which knows no assembly, has only the standard one.
+//! The floating-point environment. A host may have set another rounding mode or flush-to-zero; bytes must not depend on
+//! it. Miri, which knows no assembly, has only the standard one.
 
 /// Sets round-to-nearest, no flushing, all exceptions masked, until dropped. Cheap: two register moves.
 pub struct Guard {

@@ -33,8 +33,8 @@ thread_local! {
     static KEPT: Cell<Vec<Vec<Line>>> = const { Cell::new(Vec::new()) };
 }
 
-/// A buffer that begins where a cache line does, of the thread that made it: when it ends the thread keeps it for the next one.
-/// What is in it at first is of no meaning.
+/// A buffer that begins where a cache line does, of the thread that made it: when it ends the thread keeps it for the
+/// next one. What is in it at first is of no meaning.
 pub struct Scratch {
     lines: Vec<Line>,
     len: usize,
@@ -95,10 +95,11 @@ const LARGEST_IN_HEAP: usize = (32 << 20) - (64 << 10);
 
 /// Has glibc take blocks of `bytes` bytes from its heap, and keep the heap when they are freed.
 ///
-/// At first it maps every block above 128 KiB anew and unmaps it when freed, so that the kernel clears each page of each HDF5
-/// chunk, which takes as long as the codec. It learns from a block that it unmaps: blocks up to that size come from the heap
-/// from then on, and the heap shrinks only when twice as much is free. So one block is shown to it, of some times the size,
-/// since HDF5 holds several. Where the host has set the limits itself they stay; other allocators take no notice.
+/// At first it maps every block above 128 KiB anew and unmaps it when freed, so that the kernel clears each page of
+/// each HDF5 chunk, which takes as long as the codec. It learns from a block that it unmaps: blocks up to that size
+/// come from the heap from then on, and the heap shrinks only when twice as much is free. So one block is shown to it,
+/// of some times the size, since HDF5 holds several. Where the host has set the limits itself they stay; other
+/// allocators take no notice.
 pub fn keep_in_heap(bytes: usize) {
     static SHOWN: AtomicUsize = AtomicUsize::new(0);
     if bytes > LARGEST_IN_HEAP || SHOWN.fetch_max(bytes, Ordering::Relaxed) >= bytes {

@@ -18,15 +18,17 @@ struct Pool {
     _previous: *mut Pool,
 }
 
-/// The current pool. Pools are never freed: a caller may still be inside one, and in a forked child its threads do not exist.
-/// Sizes are powers of two, so a process has fewer than twice the threads of the largest request, whatever the order.
+/// The current pool. Pools are never freed: a caller may still be inside one, and in a forked child its threads do not
+/// exist. Sizes are powers of two, so a process has fewer than twice the threads of the largest request, whatever the
+/// order.
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Variables that MPI launchers set in every rank, each with the number of ranks or the rank itself.
 const MPI_VARIABLES: [&str; 6] =
     ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MV2_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PALS_RANKID"];
 
-/// Threads to use when a caller asks for `requested`: that many, or for 0 `SLEEK_NUM_THREADS`, one under MPI, else all cores.
+/// Threads to use when a caller asks for `requested`: that many, or for 0 `SLEEK_NUM_THREADS`, one under MPI, else all
+/// cores.
 pub fn threads(requested: u32) -> usize {
     // 0 until known. Two threads may find it out at once; a lock would be left locked in a child forked meanwhile.
     static DEFAULT: AtomicUsize = AtomicUsize::new(0);
@@ -38,7 +40,7 @@ pub fn threads(requested: u32) -> usize {
         // A value that cannot be understood was refused before (`environment::check`).
         known = match crate::host::environment::threads() {
             Ok(Some(n)) => n.min(MAX_THREADS),
-            _ if MPI_VARIABLES.iter().any(|v| std::env::var_os(v).is_some()) => 1,
+            _ if MPI_VARIABLES.iter().any(|v| crate::host::environment::variable(v).is_some()) => 1,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
         };
         DEFAULT.store(known, Ordering::Relaxed);
@@ -48,8 +50,12 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
-/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by itself: threads
-/// that wake only when this one has found nothing left to do are not waited for, and do nothing.
+/// Bytes of a thread's stack: what Rust takes unless `RUST_MIN_STACK` says otherwise, which is meant for programs and
+/// must not end one.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Runs `work` up to `tasks` times at once, on this thread alone when no pool can be had. `work` must share its load by
+/// itself: threads that wake only when this one has found nothing left to do are not waited for, and do nothing.
 pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
     match if tasks > 1 { pool_of(tasks) } else { None } {
         // The caller takes one task itself and at once: waking a thread of the pool lasts longer than coding 64 KiB.
@@ -58,8 +64,8 @@ pub fn run(tasks: usize, work: &(dyn Fn() + Sync)) {
     }
 }
 
-/// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both must end
-/// whether the other has begun or not.
+/// Runs `work` on `tasks` threads of the pool, on none when no pool can be had, and `main` meanwhile on this one. Both
+/// must end whether the other has begun or not.
 pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> R) -> R {
     match pool_of(tasks) {
         Some(pool) => pool.in_place_scope(|s| {
@@ -94,13 +100,14 @@ fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     }
 }
 
-/// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork in the midst
-/// of it would leave children that wait for it for ever.
+/// A pool of at least two threads after its first theft. With that, a queue that all pools share is set up, and a fork
+/// in the midst of it would leave children that wait for it for ever.
 fn started(size: usize) -> Option<ThreadPool> {
     let signals = Signals::of_pool_threads();
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(size)
         .thread_name(|i| format!("sleek-{i}"))
+        .stack_size(STACK_BYTES)
         .start_handler(|_| crate::host::guard::enter_for_good())
         .build();
     drop(signals);
@@ -119,15 +126,15 @@ fn started(size: usize) -> Option<ThreadPool> {
 
 /// The signals that this thread had blocked before it took a pool thread's setting; its end brings them back.
 ///
-/// Threads have from their first moment what the thread that makes them has: that one must be set, or the host's signal handlers
-/// could run on threads of the pool that have only begun.
+/// Threads have from their first moment what the thread that makes them has: that one must be set, or the host's signal
+/// handlers could run on threads of the pool that have only begun.
 #[cfg(unix)]
 struct Signals(libc::sigset_t);
 
 #[cfg(unix)]
 impl Signals {
-    /// The host's signal handlers run on the host's threads, but for what a thread's own instruction raises: that ends the process
-    /// where it is blocked, and hosts have handlers that open the page and go on.
+    /// The host's signal handlers run on the host's threads, but for what a thread's own instruction raises: that ends
+    /// the process where it is blocked, and hosts have handlers that open the page and go on.
     fn of_pool_threads() -> Signals {
         use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
         // SAFETY: plain libc calls on local sets.

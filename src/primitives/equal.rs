@@ -2,8 +2,9 @@
 
 use super::word::Word;
 
-/// Sets bit i of `mask` if element i of `bytes` has the bits of `value`, and clears the bits behind the last element; whether
-/// any has. Elements are words of `size` bytes, as they lie in memory; `mask` has a bit for each of them at least.
+/// Sets bit i of `mask` if element i of `bytes` has the bits of `value`, and clears the bits behind the last element;
+/// whether any has. Elements are words of `size` bytes, as they lie in memory; `mask` has a bit for each of them at
+/// least.
 pub fn equal_mask(size: usize, bytes: &[u8], value: u64, mask: &mut [u64]) -> bool {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,13 +1,14 @@
-//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/format.md §3.4).
+//! The quantizer: floats to bins of width `step`, with an error that never exceeds the bound (docs/codecs/sleek.md §5).
 //!
-//! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits), and q moves
-//! by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of a bin, so one move is
-//! enough (research: SLEEK §III with the corrections of docs/design.md). Where h is a little more than half of a step and the bins are
-//! small, the quotient is so exact that no e can exceed h: then nobody looks. Elements from 2^(j + m) on, infinities and NaN keep their
-//! bits: their code is K + the distance of their bits from those of 2^(j + m).
+//! q = round(v · inv), then one exact check: e = v − q · step is exact, because q · step is (its significand q·w fits),
+//! and q moves by one where |e| > h, the bound rounded down to the type. The rounded quotient is off by less than ¼ of
+//! a bin, so one move is enough (research: SLEEK §III with the corrections of docs/design.md). Where h is a little more
+//! than half of a step and the bins are small, the quotient is so exact that no e can exceed h: then nobody looks.
+//! Elements from 2^(j + m) on, infinities and NaN keep their bits: their code is K + the distance of their bits from
+//! those of 2^(j + m).
 //!
-//! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered, but for the product of a bin and the
-//! step, which is exact either way.
+//! Every operation is a single IEEE operation rounded to nearest; nothing may be contracted or reordered, but for the
+//! product of a bin and the step, which is exact either way.
 
 use super::word::Word;
 use crate::bound::Step;
@@ -81,9 +82,9 @@ impl Quantizer {
     }
 }
 
-/// See `Quantizer::certain`. The rounded inverse and the rounded product are off by 2^−m of the quotient together, so v is no further from its
-/// bin n than 1/2 + (|n| + 1) · 2^−m steps. Of what h is above 1/2 half is used, the rest is for what is rounded here. If the step is a power
-/// of two nothing is off.
+/// See `Quantizer::certain`. The rounded inverse and the rounded product are off by 2^−m of the quotient together, so v
+/// is no further from its bin n than 1/2 + (|n| + 1) · 2^−m steps. Of what h is above 1/2 half is used, the rest is for
+/// what is rounded here. If the step is a power of two nothing is off.
 fn certain_bins(m: u32, step: Step, abs_bound: f64) -> u64 {
     // Larger bins may be distances of bits.
     let most = 1 << (m - 3);
@@ -178,14 +179,15 @@ pub trait Element: Send + Sync + 'static {
     fn sum_start(_base: Self::Word) -> u32 {
         0
     }
-    /// Bits of the value of the bin that a sum of distances leads to from bin `base`; all bins on the way, and the sum, are below k.
+    /// Bits of the value of the bin that a sum of distances leads to from bin `base`; all bins on the way, and the sum,
+    /// are below k.
     #[inline(always)]
     fn value_of_sum<L: Arithmetic>(q: &Quantizer, base: Self::Word, sum: u32) -> Self::Word {
         Self::value::<L>(q, base.add(Self::Word::from_u64(sum.extend())))
     }
 }
 
-/// Elements' bits to x of docs/format.md §3.4, in place.
+/// Elements' bits to x of docs/codecs/sleek.md §5, in place.
 #[inline(always)]
 pub fn encode<E: Element, const S: usize>(q: &Quantizer, words: &mut [E::Word; S]) {
     let threshold = E::Word::from_u64(q.threshold);
@@ -330,8 +332,8 @@ mod tests {
     use super::*;
     use crate::bound;
 
-    /// Compares certain bins with checked ones: at the ends of what is certain, around 0 and in between, and there in the middle
-    /// between two bins, where the quotient's error matters.
+    /// Compares certain bins with checked ones: at the ends of what is certain, around 0 and in between, and there in
+    /// the middle between two bins, where the quotient's error matters.
     fn agree<E: Element>(dtype: DType, from_f64: impl Fn(f64) -> E::Word) {
         for abs in (1..400).map(|i| 1e-20 * 1.3f64.powi(i)) {
             // Some of them are just above half a step, or exactly that.
@@ -366,7 +368,8 @@ mod tests {
         agree::<F64>(DType::F64, f64::to_bits);
     }
 
-    /// The kernels never check a bin of 16 bits (kernels/sleek/swar16.cuh): every number with every step, and the least bound of each.
+    /// The kernels never check a bin of 16 bits (kernels/sleek/swar16.cuh): every number with every step, and the least
+    /// bound of each.
     #[test]
     fn bins_of_16_bits_need_no_check() {
         let widen_bf16: fn(u16) -> f32 = |bits| f32::from_bits(u32::from(bits) << 16);

@@ -4,9 +4,12 @@ use super::quantize::widen_f16;
 use super::stream;
 use super::word::Word;
 use crate::dtype::DType;
-use crate::exec::{Isa, Level};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
 
-/// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such element or the type is no float.
+/// Smallest and largest finite element other than `fills`, up to four numbers of the type; `None` if there is no such
+/// element or the type is no float.
 pub fn value_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
     value_range_with(Isa::best(), dtype, big_endian, fills, bytes)
 }
@@ -131,6 +134,7 @@ fn scan<const N: usize, F: Float>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     #[test]
     fn specials_and_fill_do_not_count() {

@@ -1,11 +1,12 @@
 //! Rounding off mantissa bits: the point-wise relative bound.
 //!
-//! Keeping k mantissa bits, rounded to nearest with ties to even, changes a normal number by at most 2^−(k+1) of itself.
+//! Keeping k mantissa bits, rounded to nearest with ties to even, changes a normal number by at most 2^−(k+1) of
+//! itself.
 
 use super::word::Word;
 
-/// Rounds every word of a chunk to `keep` of its `mantissa` bits, or none: a chunk with a subnormal number, with a NaN whose low
-/// bits would be lost, or with a number that would round up to infinity stays exact.
+/// Rounds every word of a chunk to `keep` of its `mantissa` bits, or none: a chunk with a subnormal number, with a NaN
+/// whose low bits would be lost, or with a number that would round up to infinity stays exact.
 pub fn encode<W: Word>(words: &mut [W], mantissa: u32, keep: u32) {
     let drop = mantissa - keep.min(mantissa);
     if drop == 0 {

@@ -113,7 +113,8 @@ fn copy_pieces(src: &[u8], dst: &mut [u8]) {
     last.copy_from_slice(src_last);
 }
 
-/// The prefetch queue: data that will be wanted soon, to be fetched a few lines at a time: only so many requests to memory can be on their way at once.
+/// The prefetch queue: data that will be wanted soon, to be fetched a few lines at a time, since only so many requests
+/// to memory can be on their way at once.
 pub struct PrefetchQueue {
     at: *const u8,
     end: *const u8,
@@ -145,8 +146,9 @@ impl PrefetchQueue {
     }
 }
 
-/// The queue of streaming stores: bytes that leave past the caches a few lines at a time, beside other work. Many at once would have it
-/// wait until memory has taken them. What is left when the queue is dropped goes then, so that nobody can lose it.
+/// The queue of streaming stores: bytes that leave past the caches a few lines at a time, beside other work. Many at
+/// once would have it wait until memory has taken them. What is left when the queue is dropped goes then, so that
+/// nobody can lose it.
 pub struct StreamingStores<'a>(Lines<'a>);
 
 impl<'a> StreamingStores<'a> {

@@ -5,6 +5,7 @@ mod parallel;
 mod pieces;
 mod serial;
 
+pub use chunk::raw;
 use chunk::{ChunkDecoder, ChunkEncoder};
 
 use std::ops::Range;
@@ -49,8 +50,9 @@ pub trait ChunkCodec: Sync {
     /// meanwhile: what it leaves of them goes when they are dropped; returns its kind and the bytes of its body.
     fn encode(&self, encoder: &mut Self::Encoder, data: Data, stores: StreamingStores, out: &mut [u8])
     -> (Kind, usize);
-    /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With `past_caches` they are
-    /// written as `primitives::stream` does.
+    /// Decodes a verified body into `out`, the bytes of chunk `c`, and has what lies `ahead` fetched meanwhile. With
+    /// `past_caches` they are written as `primitives::stream` does.
+    #[allow(clippy::too_many_arguments)] // all that there is to say of a chunk
     fn decode(
         &self,
         decoder: &mut Self::Decoder,
@@ -148,7 +150,8 @@ impl Shared {
     }
 }
 
-/// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the stream.
+/// Encodes every chunk of `src`, completes `header`, and writes it with the codec's `section`; returns the bytes of the
+/// stream.
 pub fn compress<C: ChunkCodec>(
     codec: &C,
     header: &mut Header,
@@ -320,8 +323,8 @@ impl Restoration<'_> {
         let Some(mut g) = self.take_group() else { return Ok(()) };
         verify(self.index, g)?;
         loop {
-            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from memory each is summed
-            // soon, since by the end of the group many would have left the cache again.
+            // The bodies of the group to come are fetched while chunks of this one are decoded. Where they come from
+            // memory each is summed soon, since by the end of the group many would have left the cache again.
             let then = self.take_group();
             let bodies = || then.into_iter().flat_map(|g| self.index.bodies(g)).map(|(_, body)| body.bytes());
             let (mut to_fetch, mut sum) = (bodies(), GroupSum::new(bodies()));

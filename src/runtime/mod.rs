@@ -1,4 +1,5 @@
-//! Who does the work: threads of the CPU, or a GPU. A runtime cuts arrays into chunks and places the results; it knows no method.
+//! Who does the work: threads of the CPU, or a GPU. A runtime cuts arrays into chunks and places the results; it knows
+//! no method.
 
 pub(crate) mod cpu;
 #[cfg(feature = "cuda")]

@@ -92,7 +92,14 @@ static void parameters(void) {
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "threads -2", threads, -2);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "has_fill_value 2", has_fill_value, 2);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "big_endian -1", big_endian, -1);
-    REFUSED(SLEEK_E_INVALID_ARGUMENT, "reserved", reserved[7], 1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "reserved", reserved[1], 1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec -1", codec, -1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 256", codec, 256);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "rank -1; 1 to 32", rank, -1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "rank 33; 1 to 32", rank, 33);
+    REFUSED(SLEEK_E_NULL_POINTER, "dims is NULL", rank, 3);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "missing_count -1", missing_count, -1);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "missing_count 5; at most 4", missing_count, 5);
     REFUSED(SLEEK_E_INVALID_BOUND, "-1", bound, -1.0);
     REFUSED(SLEEK_E_INVALID_BOUND, "NaN", bound, (double)NAN);
     REFUSED(SLEEK_E_INVALID_BOUND, "inf", bound, (double)INFINITY);
@@ -101,6 +108,82 @@ static void parameters(void) {
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size 0", struct_size, 0);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size 20", struct_size, 20);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size", struct_size, (size_t)-8);
+}
+
+// Dimensions that are not the array's, and missing values that its elements cannot have.
+static void dimensions_and_missing_values(void) {
+    static const uint64_t OTHER[] = {50, 101}, HUGE_ONES[] = {1ull << 40, 1ull << 40}, HIDDEN[] = {0, UINT64_MAX, 2};
+    sleek_params p = defaults(SLEEK_F32);
+    p.rank = 2, p.dims = OTHER;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "50x101 are 5050 elements; the array has 5000", compress(&p, COUNT));
+    CHECK(sleek_compress_bound(&p, COUNT) == 0 && sleek_compress_bound(&p, 5050) > 0);
+    p.dims = HUGE_ONES;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "1099511627776x1099511627776", compress(&p, COUNT));
+    p.rank = 3, p.dims = HIDDEN;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "more elements than fit in memory", compress(&p, 0));
+
+    p = defaults(SLEEK_F16);
+    p.missing_count = 1, p.missing[0] = 0x10000;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "missing value 0x10000", compress(&p, COUNT));
+    p = defaults(SLEEK_F32);
+    p.missing_count = 4, p.has_fill_value = 1;
+    for (int k = 0; k < 4; k++) p.missing[k] = 7 + (uint64_t)k;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "5 missing values", compress(&p, COUNT));
+}
+
+// Boxes and dimensions of a stream of rank 2.
+static void boxes(void) {
+    static const uint64_t LENS[] = {50, 100}, ZERO[] = {0, 0, 0}, ONE[] = {1, 1, 1};
+    static const uint64_t END[] = {50, 0}, FAR_OFF[] = {UINT64_MAX, 0};
+    sleek_params p = defaults(SLEEK_F32);
+    p.rank = 2, p.dims = LENS;
+    size_t bytes = 0;
+    CHECK(sleek_compress(&p, field, COUNT, copy, sizeof copy, &bytes, NULL) == SLEEK_OK);
+    const size_t size = sizeof restored;
+    CHECK(sleek_decompress_box(copy, bytes, 2, ZERO, LENS, restored, size, NULL) == SLEEK_OK);
+    CHECK(memcmp(restored, field, size) == 0);
+    CHECK(sleek_decompress_box(copy, bytes, 2, END, ZERO, NULL, 0, NULL) == SLEEK_OK);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress_box(NULL, bytes, 2, ZERO, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "start", sleek_decompress_box(copy, bytes, 2, NULL, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "count", sleek_decompress_box(copy, bytes, 2, ZERO, NULL, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dst", sleek_decompress_box(copy, bytes, 2, ZERO, ONE, NULL, 4, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "rank 0; 1 to 32",
+                sleek_decompress_box(copy, bytes, 0, ZERO, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "rank 33; 1 to 32",
+                sleek_decompress_box(copy, bytes, 33, ZERO, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "rank 3 in an array of rank 2 (50x100)",
+                sleek_decompress_box(copy, bytes, 3, ZERO, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "dimension 0; the array (50x100) has 50",
+                sleek_decompress_box(copy, bytes, 2, END, ONE, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_OUT_OF_RANGE, "dimension 0",
+                sleek_decompress_box(copy, bytes, 2, FAR_OFF, LENS, restored, size, NULL));
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "3 bytes",
+                sleek_decompress_box(copy, bytes, 2, ZERO, ONE, restored, 3, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "overlap",
+                sleek_decompress_box(copy, bytes, 2, ZERO, ONE, copy + 8, 4, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "stream",
+                sleek_decompress_box(copy, bytes, 2, ZERO, ONE, restored, size, &bytes));
+    CHECK_FAILS(SLEEK_E_TRUNCATED, "", sleek_decompress_box(copy, bytes - 1, 2, ZERO, ONE, restored, size, NULL));
+
+    uint64_t dims[32] = {0};
+    int32_t rank = 7;
+    CHECK(sleek_inspect_dims(copy, bytes, dims, 32, &rank) == SLEEK_OK && rank == 2 && dims[0] == 50 && dims[1] == 100);
+    CHECK_FAILS(SLEEK_E_BUFFER_TOO_SMALL, "room for 1 dimensions", sleek_inspect_dims(copy, bytes, dims, 1, &rank));
+    CHECK(rank == 2 && sleek_inspect_dims(copy, bytes, NULL, 0, &rank) == SLEEK_E_BUFFER_TOO_SMALL && rank == 2);
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "dims", sleek_inspect_dims(copy, bytes, NULL, 2, &rank));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "rank", sleek_inspect_dims(copy, bytes, dims, 2, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_inspect_dims(NULL, bytes, dims, 2, &rank));
+    CHECK(rank == 0);
+    // Without dimensions there is one.
+    CHECK(sleek_inspect_dims(stream, stream_bytes, dims, 32, &rank) == SLEEK_OK && rank == 1 && dims[0] == COUNT);
+    CHECK(sleek_decompress_box(stream, stream_bytes, 1, ONE, ONE, restored, size, NULL) == SLEEK_OK);
+    CHECK(memcmp(restored, field + 1, 4) == 0);
+    // Damage of the extension.
+    for (size_t i = 0; i < bytes; i++) {
+        copy[i] ^= (unsigned char)(1 << i % 8);
+        CHECK(decompress(copy, bytes) != SLEEK_OK);
+        copy[i] ^= (unsigned char)(1 << i % 8);
+    }
 }
 
 // A struct of an older header has its last fields missing, one of a newer header has more.
@@ -207,9 +290,11 @@ int main(void) {
     null_pointers();
     requests_in_words();
     parameters();
+    dimensions_and_missing_values();
     struct_sizes();
     buffers();
     ranges();
+    boxes();
     damage();
     texts();
     puts("every fault is refused");

@@ -31,6 +31,11 @@ pub fn data_dir() -> Option<PathBuf> {
     Some(dir)
 }
 
+/// Whether fewer cases of each kind will do: `make test` sets SLEEK_SHORT.
+pub fn short() -> bool {
+    std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty())
+}
+
 /// The small real fields of the repository: the files of raw little-endian floats in `tests/data`, sorted.
 pub fn sample_fields() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("tests/data")).expect("tests/data");
@@ -44,7 +49,8 @@ pub fn sample_fields() -> Vec<PathBuf> {
 /// More than any program that a test runs needs, on a slow machine and under valgrind.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What `command` did. One that waits for ever fails here, with everything that it printed, and its children end with it.
+/// What `command` did. One that waits for ever fails here, with everything that it printed, and its children end with
+/// it.
 pub fn output(command: &mut Command) -> Output {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use sleek::route;
 use sleek::{DType, Device, Kind, MissingValues, Mode, Params, Profile};
 
+use crate::common;
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
 use crate::shim::Shim;
 
@@ -53,7 +54,9 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
             // Two chunks and a part, so that a chunk is whole, one follows another, and the last one is short.
             let count = 2 * per_chunk + [1, per_chunk / 3, per_chunk - 1][i % 3];
             let bytes = data(kind, dtype, count, &mut r);
-            for (j, p) in settings(dtype).iter().enumerate() {
+            // Where time matters, every kind with every third setting and every setting with every third kind.
+            let every = if common::short() { 3 } else { 1 };
+            for (j, p) in settings(dtype).iter().enumerate().filter(|(j, _)| (i + j) % every == 0) {
                 let mut bytes = bytes.clone();
                 if p.big_endian {
                     swap(&mut bytes, dtype.size());
@@ -65,23 +68,30 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
     }
 }
 
-/// Words of 16 bits go two in a register: every one of them, beside its neighbour, beside that of the other sign, and beside any.
+/// Words of 16 bits go two in a register: every one of them, beside its neighbour, beside that of the other sign, and
+/// beside any.
 #[test]
 fn every_word_of_16_bits() {
     let (shim, _turn) = Shim::get();
     for dtype in [DType::F16, DType::BF16] {
-        for factor in [1u16, 0x8001, 40503] {
-            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(factor).to_le_bytes()).collect();
+        let factors = [1u16, 0x8001, 40503];
+        let (factors, bounds) = match common::short() {
+            true => (&factors[2..], &[0.1, 1.5, 9.0][..]),
+            false => (&factors[..], &[0.1, 1.25, 1.5, 1.75, 9.0][..]),
+        };
+        for factor in factors {
+            let bytes: Vec<u8> = (0..=u16::MAX).flat_map(|i| i.wrapping_mul(*factor).to_le_bytes()).collect();
             for profile in [Profile::Fast, Profile::Adaptive] {
                 let lossless = Params { profile, ..Params::new(dtype) };
                 compare(shim, &lossless, &bytes, 0, &format!("factor {factor}"));
-                for bound in [0.1, 1.25, 1.5, 1.75, 9.0] {
-                    let p = lossless.clone().with_bound(Mode::Abs, bound);
+                for bound in bounds {
+                    let p = lossless.clone().with_bound(Mode::Abs, *bound);
                     compare(shim, &p, &bytes, 0, &format!("factor {factor}"));
                 }
             }
         }
-        // Powers of two and the words beside them, each alone in a subchunk: where numbers are kept bit for bit begins at one.
+        // Powers of two and the words beside them, each alone in a subchunk: where numbers are kept bit for bit begins
+        // at one.
         let alone = |w: u16| (0..256).flat_map(move |i| if i == w % 251 { w } else { 0 }.to_le_bytes());
         let powers = (0..=u16::MAX).step_by(1 << 10).flat_map(|w| [w.wrapping_sub(1), w, w + 1]);
         let fast = Params { profile: Profile::Fast, ..Params::new(dtype) };
@@ -94,7 +104,8 @@ fn bins_of_values_between_two_are_those_of_the_cpu() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(7);
     for dtype in [DType::F32, DType::F64] {
-        // Where the step is twice the bound no bin is sure without a check, as it is for 0.375 and 5, else those near 0 are.
+        // Where the step is twice the bound no bin is sure without a check, as it is for 0.375 and 5, else those near 0
+        // are.
         for bound in [0.375, 5.0, 0.3, 1e-3] {
             let bytes: Vec<u8> = (0..3 * 16384 / dtype.size() + 7)
                 .flat_map(|i| {
@@ -143,7 +154,8 @@ fn many_chunks_wait_for_each_other() {
 fn sizes_between_any_two_chunks_are_added_up() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(11);
-    // Between chunks of a block there are about as many others as blocks; a look-up that asks for 1024 at once may need several.
+    // Between chunks of a block there are about as many others as blocks; a look-up that asks for 1024 at once may need
+    // several.
     let entries: Vec<u16> = (0..4096).map(|_| (1 + r.next() % 1024) as u16 | ((r.next() % 3) as u16) << 14).collect();
     let bytes: Vec<u8> = entries.iter().flat_map(|e| e.to_le_bytes()).collect();
     let index = shim.upload(0, &bytes, 0);
@@ -214,12 +226,14 @@ fn value_ranges_leave_out_what_does_not_count() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(4711);
     let (infinity, nan) = (f64::INFINITY, f64::NAN);
-    // What lies among smooth data, the first of it at both ends; and fill values: ends of the range, what hides an end, no number of the type.
+    // What lies among smooth data, the first of it at both ends; and fill values: ends of the range, what hides an end,
+    // no number of the type.
     let odd = [[-200.0, 300.0, 7.0], [-0.0, 0.0, -200.0], [nan, infinity, -infinity], [300.0, nan, -infinity]];
     let fills = [None, Some(300.0), Some(-200.0), Some(0.0), Some(nan), Some(infinity), Some(0.1), Some(1e300)];
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         let size = dtype.size();
-        // One element; less than a vector; several pieces, some vectors and a few elements more; and all of these at any offset.
+        // One element; less than a vector; several pieces, some vectors and a few elements more; and all of these at
+        // any offset.
         for (round, count) in [1, 5, 16 / size, (2 * 16384 + 1600) / size + 3].into_iter().enumerate() {
             for (i, fill) in fills.into_iter().enumerate() {
                 let kept = odd[(round + i) % odd.len()];
@@ -355,8 +369,9 @@ fn real_fields() {
     }
 }
 
-/// Bins of a quarter of a chunk, close enough together for the kernels' words of 16 bits or just not, from wherever they are counted; and one that is much further
-/// away. Each chunk is an array, since after a few that are not close together none is asked for.
+/// Bins of a quarter of a chunk, close enough together for the kernels' words of 16 bits or just not, from wherever
+/// they are counted; and one that is much further away. Each chunk is an array, since after a few that are not close
+/// together none is asked for.
 #[test]
 fn bins_close_together_and_far_apart() {
     let (shim, _turn) = Shim::get();
@@ -385,7 +400,8 @@ fn bins_close_together_and_far_apart() {
                 }
             }
         }
-        // The last one is hardly more than half a step, by whose inverse nothing is divided exactly: beyond a few bins the quotient needs a check.
+        // The last one is hardly more than half a step, by whose inverse nothing is divided exactly: beyond a few bins
+        // the quotient needs a check.
         for (bound, step) in [(0.5, 1.0), (0.37, 0.74), (0.501, 1.0), (0.87501, 1.75)] {
             let p = Params::new(dtype).with_bound(Mode::Abs, bound);
             for (i, bins) in chunks.iter().enumerate() {

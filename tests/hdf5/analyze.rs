@@ -127,10 +127,17 @@ fn fields_without_a_floor() {
     assert!(floor["kind"] == "grid" && (floor["row"]["bound"].as_f64().unwrap() - 1e-3).abs() < 1e-9, "{floor}");
     put(&place, "constant.f32", &[7.0; 10_000]);
     assert_eq!(json(&place, &["--dtype", "f32", "constant.f32"])["rows"].as_array().unwrap().len(), 1);
-    // A mark for missing values is noticed, and does not count once it is named.
+    // A mark for missing values is refused, and does not count once it is named.
     let marked: Vec<f32> = noisy(50_000).iter().enumerate().map(|(i, v)| if i % 100 < 5 { 1e10 } else { *v }).collect();
     put(&place, "marked.f32", &marked);
-    assert!(analyze(&place, &["--dtype", "f32", "marked.f32"]).contains("add --fill 1e10"));
+    let refused = place.attempt(env!("CARGO_BIN_EXE_sleek"), &["analyze", "--dtype", "f32", "marked.f32"]);
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        refused.status.code() == Some(2) && message.contains("add --fill 1e10, if it is data add --no-fill"),
+        "{message}"
+    );
+    let table = analyze(&place, &["--dtype", "f32", "--fill", "1e10", "marked.f32"]);
+    assert!(table.contains("without the missing 1e10") && table.contains(" --fill 1e10 marked.f32 "), "{table}");
     let range = json(&place, &["--dtype", "f32", "--fill", "1e10", "marked.f32"])["value_range"].as_f64().unwrap();
     assert!((10.0..10.2).contains(&range), "{range}");
 }
@@ -151,7 +158,7 @@ fn a_dataset_of_hdf5_and_its_commands() {
         assert!(out.status.code() == Some(2) && message.contains(part), "{message}");
     }
     let report = json(&place, &["file.h5:whole"]);
-    assert_eq!((&report["fill_value"], &report["dtype"]), (&(-9999.0).into(), &"f32".into()));
+    assert_eq!((&report["missing"][0], &report["dtype"]), (&(-9999.0).into(), &"f32".into()));
     // The commands that it prints are right as they are.
     let table = analyze(&place, &["file.h5:/zz_t"]);
     let printed: Vec<&str> =

@@ -1,4 +1,5 @@
-//! The filter with the tools and libraries that people use. Each test runs a real program with nothing but the plugin's folder in
+//! The filter with the tools and libraries that people use. Each test runs a real program with nothing but the plugin's
+//! folder in
 //! `HDF5_PLUGIN_PATH`. `bash tests/hdf5/setup.sh` installs what is needed; `SLEEK_SKIP_HDF5=1` passes over these tests.
 
 mod abi;
@@ -6,6 +7,7 @@ mod analyze;
 #[path = "../common/mod.rs"]
 mod common;
 mod direct;
+mod hostile;
 mod mpi;
 mod programs;
 mod python;

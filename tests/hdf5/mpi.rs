@@ -1,4 +1,5 @@
-//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and the example programs.
+//! HDF5 with MPI, under `mpirun` with 2 and 4 ranks: the ways to write that docs/parallel.md names, on real fields, and
+//! the example programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +24,8 @@ fn build(place: &Place, name: &str) {
 fn mpirun(place: &Place, ranks: usize, arguments: &[&str]) -> Command {
     let mut command = place.command("mpirun");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1").env_remove("SLEEK_LOG");
+    // Ranks that wait leave the core to those that work, and runs at the same time share no folder.
+    command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_orte_tmpdir_base", place.path("."));
     command.args(["--oversubscribe", "-n", &ranks.to_string()]).args(arguments);
     command
 }
@@ -34,9 +37,9 @@ fn every_rank(place: &Place, ranks: usize, arguments: &[&str], word: &str) -> St
     said
 }
 
-/// Real fields: those of SLEEK_DATA if it is set, else the small ones of the repository.
+/// Real fields: those of SLEEK_DATA if it is set and time does not matter, else the small ones of the repository.
 fn fields() -> Vec<PathBuf> {
-    let Some(folder) = common::data_dir() else { return common::sample_fields() };
+    let Some(folder) = common::data_dir().filter(|_| !common::short()) else { return common::sample_fields() };
     let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     entries.filter(|p| p.extension().is_some_and(|e| e == "f32" || e == "f64")).collect()
 }

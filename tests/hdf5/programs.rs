@@ -1,4 +1,5 @@
-//! Programs in C and Fortran, compiled by HDF5's wrappers. Where those link statically (Debian's do), that is tested too.
+//! Programs in C and Fortran, compiled by HDF5's wrappers. Where those link statically (Debian's do), that is tested
+//! too.
 
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +28,8 @@ pub fn compile(place: &Place, wrapper: &str, options: &[&str], sources: &[&str],
     common::run(command.args(options).args(strict).arg(include()).args(sources).args(["-o", program, "-lm"]));
 }
 
-/// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the linker.
+/// Puts libsleek where a program of the test's folder finds it, under its ABI's name; returns the option for the
+/// linker.
 pub fn library_folder(place: &Place) -> String {
     let folder = place.path("lib");
     std::fs::create_dir(&folder).unwrap();
@@ -170,7 +172,8 @@ fn threads_of_hdf5_and_past_it() {
             .arg(".")
             .env("SLEEK_NUM_THREADS", "3")
             .env_remove("SLEEK_LOG");
-        // A child shares the open files and with them HDF5's locks on them, which a writer would find taken after it closed its file.
+        // A child shares the open files and with them HDF5's locks on them, which a writer would find taken after it
+        // closed its file.
         let said = common::run(command.env("HDF5_USE_FILE_LOCKING", "FALSE"));
         assert!(said.contains("kept"), "{way:?}: {said}");
     }

@@ -1,6 +1,7 @@
 """A file of everything that HDF5 has, and whether another file is the same but for errors within a bound.
 
 repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | large FILE | netcdf FILE | xarray OLD NEW GROUP NOA
+| gaps FILE | too_many FILE | undeclared FILE VALUE | same_gaps OLD NEW
 """
 
 import sys
@@ -228,6 +229,65 @@ def scales(new):
     with h5py.File(new) as f:
         assert [d.keys() for d in f["zz_t"].dims] == [["y"], ["x"]]
         assert f["zz_t"].dims[1][0] == f["x"] and h5py.h5ds.is_scale(f["x"].id)
+
+
+def field(n=20_000):
+    return 250 + 10 * np.sin(np.arange(n) * 0.01)
+
+
+def marked(f, name, dtype, marks, fillvalue=None, **attributes):
+    """A dataset with marks in every fifth element, and their values in an attribute of no meaning."""
+    data = field().astype(dtype)
+    for k, mark in enumerate(marks):
+        data[5 * k :: 5 * len(marks)] = mark
+    d = f.create_dataset(name, data=data, chunks=(4096,), fillvalue=fillvalue)
+    d.attrs.update(attributes)
+    d.attrs["marks"] = np.array(marks, dtype)
+
+
+def gaps(name):
+    import h5py
+
+    with h5py.File(name, "w") as f:
+        marked(f, "differ", "f4", [-9999, 1e20], np.float32(-9999), _FillValue=np.float32(-9999), missing_value=np.float64(1e20))
+        marked(f, "vector", "f4", [-999.9, 1e20, -1e34], missing_value=np.array([-999.9, 1e20, -1e34]))
+        marked(f, "integer", "f8", [-32768], missing_value=np.int16(-32768))
+        marked(f, "text", ">f4", [-9999], missing_value="-9999.f")
+        marked(f, "bytes", "f8", [1e36], _FillValue=np.bytes_("1e36"))
+        marked(f, "valid", "f4", [-9999], _FillValue=np.float32(-9999), valid_range=np.array([100.0, 400.0]))
+        f["valid"][[7, 77]] = 3e6, -2e5
+
+
+def too_many(name):
+    import h5py
+
+    with h5py.File(name, "w") as f:
+        marked(f, "t", "f4", [-9999], np.float32(-9), _FillValue=np.float32(-9999), missing_value=np.array([1.0, 2.0, 3.0]))
+
+
+def undeclared(name, value):
+    import h5py
+
+    with h5py.File(name, "w") as f:
+        marked(f, "t", "f4", [float(value)])
+
+
+def same_gaps(old, new):
+    """Marks come back bit for bit, nothing else is equal to one, and no error is above a thousandth of what is valid."""
+    import h5py
+
+    with h5py.File(old) as f, h5py.File(new) as g:
+        for name in f:
+            a, b = f[name][()], g[name][()]
+            assert g[name].id.get_create_plist().get_filter(0)[0] == 47474, name
+            marks = f[name].attrs["marks"]
+            for mark in marks:
+                assert ((a == mark) == (b == mark)).all(), f"{name}: {mark}"
+            usual = (a > 100) & (a < 400)
+            v, r = a[usual].astype("f8"), b[usual].astype("f8")
+            worst = np.abs(v - r).max()
+            assert worst <= max(1e-3 * (v.max() - v.min()), 1e-4 * 260), f"{name}: {worst}"
+        print(f"{len(f)} datasets agree")
 
 
 def large(name):

@@ -46,7 +46,7 @@ venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.
 venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
 venv venv-python 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, ml_dtypes, mypy, pytest' \
     h5py hdf5plugin netCDF4 xarray h5netcdf zarr ml_dtypes mypy pytest   # all that the Python package works with, the newest
-venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
+[ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
 # What docs/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
 [ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging

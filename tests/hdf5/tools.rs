@@ -102,11 +102,12 @@ fn every_request_through_h5repack() {
     let generated = place.path(sample(&place));
     for file in data_files(&["h5", "hdf5", "nc", "nc4"]).iter().chain([&generated]) {
         let file = text(file);
-        for request in ["noa=1e-3", "noa=1e-5", "lossless", "rel=1e-3"] {
+        for (i, request) in ["noa=1e-3", "noa=1e-5", "lossless", "rel=1e-3"].into_iter().enumerate() {
             let mut repack = place.command("h5repack");
             common::run(repack.env("SLEEK_PARAMS", request).args(["-f", "UD=47474,0,0", file, "packed.h5"]));
             assert!(sleek_datasets(&place, "packed.h5") > 0, "{file} {request}");
-            for venv in ["venv-h5py-1.14", "venv-h5py-2"] {
+            let readers = ["venv-h5py-1.14", "venv-h5py-2"];
+            for venv in if common::short() { &readers[i % 2..][..1] } else { &readers[..] } {
                 place.run(&venv_python(venv), &[&source("compare.py"), "compare", file, "packed.h5", request]);
             }
             if request == "lossless" {

@@ -1,7 +1,7 @@
-//! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes whatever it
-//! is told and thinks about nothing but the layout and the checksums.
+//! Builds streams from their parts, legal or not: the encoder that the reference decoder is tested with. It writes
+//! whatever it is told and thinks about nothing but the layout and the checksums.
 
-use super::{body_checksum, ceil16, header, index_checksum};
+use super::{body_checksum, ceil16, container, index_checksum};
 use crate::vectors::Random;
 
 /// An active subchunk: the low `width` bits of every code, and what its exceptions add above them.
@@ -30,6 +30,8 @@ pub struct Packed {
     pub bits: u32,
     pub base_ref: u64,
     pub base_width: u32,
+    /// Words are elements' bits although the stream is quantized.
+    pub exact: bool,
     pub bases: Vec<u64>,
     pub shift: u8,
     pub special: u8,
@@ -63,10 +65,10 @@ impl Packed {
     /// A chunk whose subchunks are all inactive and all equal to `base_ref`.
     pub fn flat(bits: u32, base_ref: u64) -> Packed {
         let subchunks = vec![None; 32];
-        Packed { bits, base_ref, base_width: 0, bases: vec![0; 32], shift: 0, special: 0, subchunks }
+        Packed { bits, base_ref, base_width: 0, exact: false, bases: vec![0; 32], shift: 0, special: 0, subchunks }
     }
 
-    /// The body of the chunk (§3.1).
+    /// The body of the chunk.
     pub fn body(&self) -> Vec<u8> {
         let active = || self.subchunks.iter().enumerate().filter_map(|(s, sub)| Some((s, sub.as_ref()?)));
         let patched = || active().filter(|(_, sub)| !sub.exceptions.is_empty());
@@ -77,7 +79,7 @@ impl Packed {
         body.extend(active().fold(0u32, |set, (s, _)| set | 1 << s).to_le_bytes());
         body.extend(patched().fold(0u32, |set, (s, _)| set | 1 << s).to_le_bytes());
         body.extend((payload.len() as u16 / 16).to_le_bytes());
-        body.push(self.base_width as u8);
+        body.push(self.base_width as u8 | u8::from(self.exact) << 7);
         body.push(self.shift | self.special << 6);
         body.extend((self.base_ref as u32).to_le_bytes());
         body.extend(payload);
@@ -162,27 +164,26 @@ impl Stream {
     }
 }
 
-/// Makes the checksums right again after a change, as far as the header and the index can still be followed; what a
-/// decoder then says of the stream, it says because of the change.
+/// Makes the checksums right again after a change, as far as header, extension and index can still be followed, of any codec; what
+/// a decoder then says of the stream, it says because of the change.
 pub fn seal(stream: &mut [u8]) {
-    let Ok(header) = header(stream) else { return };
-    if header.bodies_at > stream.len() as u64 {
+    let Ok(container) = container(stream) else { return };
+    if container.bodies_at > stream.len() as u64 {
         return;
     }
-    let entries_at = header.entries_at as usize;
-    let mut at = header.bodies_at as usize;
-    for group in 0..header.groups as usize {
+    let mut at = container.bodies_at as usize;
+    for group in 0..container.groups {
         let mut checksum = 0u64;
-        for chunk in (64 * group..header.chunks as usize).take(64) {
-            let entry = &stream[entries_at + 2 * chunk..][..2];
-            let size = usize::from(u16::from_le_bytes([entry[0], entry[1]]) & 0x7FF) * 16;
-            let end = (at + size).min(stream.len());
-            checksum = checksum.wrapping_add(body_checksum(&stream[at..end], (chunk % 64) as u64));
+        for chunk in (64 * group..container.chunks).take(64) {
+            let Ok((_, size)) = container.entry(stream, chunk) else { return };
+            let end = at.saturating_add(size as usize).min(stream.len());
+            checksum = checksum.wrapping_add(body_checksum(&stream[at..end], chunk % 64));
             at = end;
         }
-        stream[64 + 16 * group + 8..][..8].copy_from_slice(&checksum.to_le_bytes());
+        let record = (container.header_bytes + 16 * group) as usize;
+        stream[record + 8..][..8].copy_from_slice(&checksum.to_le_bytes());
     }
-    let checksum = index_checksum(&stream[..header.bodies_at as usize]);
+    let checksum = index_checksum(&stream[..container.bodies_at as usize]);
     stream[56..64].copy_from_slice(&checksum.to_le_bytes());
 }
 
@@ -191,14 +192,15 @@ pub fn bits_of(random: &mut Random, bits: u32) -> u64 {
     if bits == 0 { 0 } else { random.next() >> (64 - bits) }
 }
 
-/// Some legal packed chunk: any mode, any width, any number of exceptions, so far as the page allows. `mapped` allows the
-/// exponent map, `shifted` a shift, and `width_limit` bounds every code and base (W for all that is legal).
+/// Some legal packed chunk: any mode, any width, any number of exceptions, so far as the page allows. `mapped` allows
+/// the exponent map, `shifted` a shift, and `width_limit` bounds every code and base (W for all that is legal).
 pub fn random_packed(random: &mut Random, bits: u32, mapped: bool, shifted: bool, width_limit: u32) -> Packed {
     let special = random.below(2) as u8;
     let shift = if shifted && random.below(2) == 0 { random.below(u64::from(bits)) as u8 } else { 0 };
     let mode3 = special == 1 || (mapped && shift == 0);
     let base_width = random.below(u64::from(width_limit) + 1) as u32;
-    // The subchunks of a chunk share a limit so that narrow chunks, which real data have, turn up as often as wide ones.
+    // The subchunks of a chunk share a limit so that narrow chunks, which real data have, turn up as often as wide
+    // ones.
     let limit = 1 + random.below(u64::from(width_limit)) as u32;
     let patching = random.below(3);
     let base_ref = bits_of(random, width_limit);
@@ -211,7 +213,7 @@ pub fn random_packed(random: &mut Random, bits: u32, mapped: bool, shifted: bool
             })
         })
         .collect();
-    Packed { bits, base_ref, base_width, bases, shift, special, subchunks }
+    Packed { bits, base_ref, base_width, exact: false, bases, shift, special, subchunks }
 }
 
 fn random_subchunk(random: &mut Random, bits: u32, limit: u32, modes: u64, patched: bool) -> Subchunk {

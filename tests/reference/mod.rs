@@ -1,5 +1,6 @@
-//! A second decoder, written from `docs/format.md` alone and sharing no code with the library: slow, plain and strict. It is
-//! the judge of the page (is it enough to write a decoder?) and of the codec (do both read the same bytes alike?).
+//! A second decoder, written from `docs/format.md` and `docs/codecs/sleek.md` alone and sharing no code with the library: slow, plain and strict.
+//! It is the judge of the page (is it enough to write a decoder?) and of the codec (do both read the same bytes
+//! alike?).
 
 #![allow(dead_code)]
 
@@ -43,19 +44,60 @@ pub fn dtype(number: u8) -> Outcome<(usize, Option<Float>)> {
     })
 }
 
-/// The header's fields that decoding needs (§1).
-#[derive(Clone, Copy, Debug)]
-pub struct Header {
+/// How the array is cut into chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Geometry {
+    /// Runs of so many bytes.
+    Runs(u64),
+    /// Tiles, with the powers of two that their sides are.
+    Tiles(Vec<u32>),
+}
+
+/// What header and extension say, whatever the codec.
+#[derive(Clone, Debug)]
+pub struct Container {
+    pub codec: u8,
     pub elem_bytes: usize,
     pub float: Option<Float>,
     pub big_endian: bool,
-    pub step_j: i32,
-    pub step_w: u64,
     pub data_bytes: u64,
+    pub dims: Vec<u64>,
+    pub geometry: Geometry,
+    /// Bytes of an entry, and what bodies are multiples of.
+    pub entry_bytes: u64,
+    pub unit: u64,
+    pub missing: Vec<u64>,
+    pub section: Vec<u8>,
+    pub header_bytes: u64,
     pub chunks: u64,
     pub groups: u64,
     pub entries_at: u64,
     pub bodies_at: u64,
+}
+
+impl Container {
+    /// Kind and bytes of the body of chunk `c`.
+    pub fn entry(&self, stream: &[u8], c: u64) -> Outcome<(u64, u64)> {
+        let entry = number(stream, self.entries_at + self.entry_bytes * c, self.entry_bytes)?;
+        let kind_at = 8 * self.entry_bytes - 2;
+        Ok((entry >> kind_at, (entry & ((1 << kind_at) - 1)) * self.unit))
+    }
+}
+
+/// The header of a stream of codec 1: the fields that decoding needs.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub container: Container,
+    pub step_j: i32,
+    pub step_w: u64,
+}
+
+impl std::ops::Deref for Header {
+    type Target = Container;
+
+    fn deref(&self) -> &Container {
+        &self.container
+    }
 }
 
 impl Header {
@@ -92,7 +134,7 @@ fn mask(bits: u32) -> u64 {
     if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-// ---- §6 checksums ----
+// ---- the stream, §7: checksums ----
 
 pub fn sum(bytes: &[u8]) -> u64 {
     let mut total = 0u64;
@@ -124,21 +166,111 @@ pub fn index_checksum(front: &[u8]) -> u64 {
     mix(sum(&front).wrapping_add(GOLDEN.wrapping_mul(front.len() as u64)))
 }
 
-// ---- §1 header ----
+// ---- the stream, §1 and §2: header and extension ----
 
-pub fn header(stream: &[u8]) -> Outcome<Header> {
+pub fn container(stream: &[u8]) -> Outcome<Container> {
     slice(stream, 0, HEADER_BYTES)?;
     ensure(stream[..6] == MAGIC, || "no SLEEK stream: the magic bytes are missing".into())?;
     let version = number(stream, 6, 2)?;
     ensure(version == 1, || format!("version {version} is not 1"))?;
-    ensure(stream[8] == 1, || format!("codec {} is not 1", stream[8]))?;
     let (elem_bytes, float) = dtype(stream[9])?;
     ensure(stream[10] <= 3, || format!("mode {} is none of 0 to 3", stream[10]))?;
-    ensure(stream[11] <= 7, || format!("flags {:#04x}: only bits 0 to 2 have a meaning", stream[11]))?;
+    ensure(stream[11] <= 15, || format!("flags {:#04x}: only bits 0 to 3 have a meaning", stream[11]))?;
+    let count = number(stream, 16, 8)?;
+    let data_bytes = count.checked_mul(elem_bytes as u64).filter(|&bytes| bytes < 1 << 62);
+    let mut container = Container {
+        codec: stream[8],
+        elem_bytes,
+        float,
+        big_endian: stream[11] & 1 != 0,
+        data_bytes: data_bytes.ok_or_else(|| format!("count {count} is too large"))?,
+        dims: vec![count],
+        geometry: Geometry::Runs(CHUNK_BYTES),
+        entry_bytes: 2,
+        unit: 16,
+        missing: Vec::new(),
+        section: Vec::new(),
+        header_bytes: HEADER_BYTES,
+        chunks: 0,
+        groups: 0,
+        entries_at: 0,
+        bodies_at: 0,
+    };
+    if stream[11] & 8 != 0 {
+        extension(&mut container, count, stream)?;
+    }
+    container.chunks = match &container.geometry {
+        _ if count == 0 => 0,
+        Geometry::Runs(bytes) => container.data_bytes.div_ceil(*bytes),
+        Geometry::Tiles(sides) => container.dims.iter().zip(sides).map(|(len, side)| len.div_ceil(1 << side)).product(),
+    };
+    ensure(container.chunks < 1 << 58, || format!("{} chunks are more than can be", container.chunks))?;
+    container.groups = container.chunks.div_ceil(GROUP_CHUNKS);
+    container.entries_at = container.header_bytes + 16 * container.groups;
+    container.bodies_at = ceil16(container.entries_at + container.entry_bytes * container.chunks);
+    Ok(container)
+}
+
+/// The header's extension.
+fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()> {
+    let length = number(stream, 64, 4)?;
+    ensure(length % 16 == 0 && (16..=1 << 20).contains(&length), || format!("an extension of {length} bytes"))?;
+    let bytes = slice(stream, 64, length)?;
+    let [geometry, entries, run_log2, rank, missing] = [bytes[4], bytes[5], bytes[6], bytes[7], bytes[8]];
+    ensure(geometry <= 1 && entries <= 1, || format!("geometry {geometry} or entries {entries} is undefined"))?;
+    ensure_zero(&bytes[9..12], "extension, bytes 9 to 11")?;
+    ensure((1..=32).contains(&rank), || format!("rank {rank} is none of 1 to 32"))?;
+    ensure(missing <= 4, || format!("{missing} missing values, above 4"))?;
+    let mut rest = Reader { rest: &bytes[16..] };
+    if rank > 1 {
+        container.dims = rest.numbers(rank.into())?;
+    }
+    container.missing = rest.numbers(missing.into())?;
+    container.geometry = if geometry == 1 {
+        ensure(run_log2 == 0, || format!("tiles, and run_log2 is {run_log2}"))?;
+        Geometry::Tiles(rest.take(rank.into())?.iter().map(|&side| u32::from(side)).collect())
+    } else {
+        ensure((12..=17).contains(&run_log2), || format!("run_log2 {run_log2} is none of 12 to 17"))?;
+        Geometry::Runs(1 << run_log2)
+    };
+    container.section = rest.take(number(bytes, 12, 4)? as usize)?.to_vec();
+    rest.finish("extension")?;
+    // A length of 0 must not hide that the others are too large.
+    let product = container.dims.iter().try_fold(1u64, |n, &len| n.checked_mul(len.max(1)));
+    ensure(product.is_some_and(|n| n < 1 << 63), || format!("dimensions {:?} are too large", container.dims))?;
+    let product: u64 = container.dims.iter().product();
+    ensure(product == count, || format!("dimensions {:?} are not {count} elements", container.dims))?;
+    let bits = 8 * container.elem_bytes as u32;
+    for (k, value) in container.missing.iter().enumerate() {
+        ensure(container.float.is_some() && *value <= mask(bits), || format!("missing value {value:#x}"))?;
+        ensure(!container.missing[..k].contains(value), || format!("missing value {value:#x} is there twice"))?;
+    }
+    if let Geometry::Tiles(sides) = &container.geometry {
+        let log2 = sides.iter().sum::<u32>() + container.elem_bytes.ilog2();
+        ensure(log2 <= 17, || format!("tiles of 2^{log2} bytes, above 2^17"))?;
+    }
+    container.header_bytes = 64 + length;
+    container.entry_bytes = 2 << entries;
+    container.unit = 16 >> (2 * entries);
+    let plain = container.dims == [count]
+        && container.geometry == Geometry::Runs(CHUNK_BYTES)
+        && entries == 0
+        && container.missing.is_empty()
+        && container.section.is_empty();
+    ensure(!plain, || "an extension that says nothing".into())
+}
+
+pub fn header(stream: &[u8]) -> Outcome<Header> {
+    let container = container(stream)?;
+    ensure(container.codec == 1, || format!("codec {} is not 1", container.codec))?;
+    ensure(container.geometry == Geometry::Runs(CHUNK_BYTES) && container.unit == 16, || {
+        format!("{:?} with units of {} in a stream of codec 1", container.geometry, container.unit)
+    })?;
+    ensure(container.section.is_empty(), || format!("codec 1 has a section of {} bytes", container.section.len()))?;
     let step_j = i16::from_le_bytes([stream[12], stream[13]]);
     let step_w = stream[14];
     ensure_zero(&stream[15..16], "header, byte 15")?;
-    match (step_w, float) {
+    match (step_w, container.float) {
         (0, _) => ensure(step_j == 0, || format!("step_j is {step_j} in a stream that is not quantized"))?,
         (4..=7, Some(float)) => ensure((float.step_j.0..=float.step_j.1).contains(&step_j), || {
             format!("step_j {step_j} is outside {:?}", float.step_j)
@@ -146,55 +278,38 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
         (4..=7, None) => return Err("integers are not quantized".into()),
         _ => return Err(format!("step_w {step_w} is none of 0, 4, 5, 6, 7")),
     }
-    let count = number(stream, 16, 8)?;
-    let data_bytes = count.checked_mul(elem_bytes as u64).ok_or_else(|| format!("count {count} is too large"))?;
     let stream_bytes = number(stream, 24, 8)?;
     ensure(stream_bytes == stream.len() as u64, || {
         format!("stream_bytes is {stream_bytes}, the stream has {} bytes", stream.len())
     })?;
-    let chunks = data_bytes.div_ceil(CHUNK_BYTES);
-    let groups = chunks.div_ceil(GROUP_CHUNKS);
-    let entries_at = HEADER_BYTES + 16 * groups;
-    Ok(Header {
-        elem_bytes,
-        float,
-        big_endian: stream[11] & 1 != 0,
-        step_j: step_j.into(),
-        step_w: step_w.into(),
-        data_bytes,
-        chunks,
-        groups,
-        entries_at,
-        bodies_at: ceil16(entries_at + 2 * chunks),
-    })
+    Ok(Header { container, step_j: step_j.into(), step_w: step_w.into() })
 }
 
-// ---- §2 index ----
+// ---- the stream, §3: index ----
 
 /// Decodes one whole stream: the bytes of the array it was made from.
 pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     let header = header(stream)?;
     let front = slice(stream, 0, header.bodies_at)?;
     ensure(number(stream, 56, 8)? == index_checksum(front), || "the checksum of header and index differs".into())?;
-    let entries_end = header.entries_at + 2 * header.chunks;
+    let entries_end = header.entries_at + header.entry_bytes * header.chunks;
     ensure_zero(&front[entries_end as usize..], "after the chunk entries")?;
 
     let mut data = Vec::new();
     let mut at = header.bodies_at;
     for group in 0..header.groups {
-        let record = HEADER_BYTES + 16 * group;
+        let record = header.header_bytes + 16 * group;
         let offset = number(stream, record, 8)?;
         ensure(offset == at, || format!("group {group} starts at {at}, its record says {offset}"))?;
         let first = GROUP_CHUNKS * group;
         let mut bodies = Vec::new();
         let mut checksum = 0u64;
         for chunk in first..header.chunks.min(first + GROUP_CHUNKS) {
-            let entry = number(stream, header.entries_at + 2 * chunk, 2)?;
-            ensure(entry & 0x3800 == 0, || format!("entry {chunk}: bits 11 to 13 are not zero"))?;
-            let body = slice(stream, at, (entry & 0x7FF) * 16)?;
+            let (kind, bytes) = header.entry(stream, chunk)?;
+            let body = slice(stream, at, bytes)?;
             at += body.len() as u64;
             checksum = checksum.wrapping_add(body_checksum(body, chunk - first));
-            bodies.push((entry >> 14, body));
+            bodies.push((kind, body));
         }
         ensure(checksum == number(stream, record + 8, 8)?, || format!("the checksum of group {group} differs"))?;
         for (k, (kind, body)) in bodies.into_iter().enumerate() {
@@ -208,17 +323,20 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     Ok(data)
 }
 
-// ---- §7 files of several streams ----
+// ---- the stream, §8: files of several streams ----
 
 /// Decodes a file: the bytes of the array, which is that of its streams one after another.
 pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
-    // Element type, mode, byte order, bound and range.
-    let kind = |stream: &[u8]| (stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec());
+    // Element type, mode, byte order, bound, range and missing values.
+    let kind = |stream: &[u8]| -> Outcome<_> {
+        let missing = container(stream)?.missing;
+        Ok((stream[9], stream[10], stream[11] & 1, stream[32..48].to_vec(), missing))
+    };
     let (mut data, mut at) = (Vec::new(), 0);
     loop {
         let stream = slice(file, at, number(file, at + 24, 8)?)?;
         data.extend(decode(stream)?);
-        ensure(kind(stream) == kind(file), || format!("the stream at {at} is of another kind than the first"))?;
+        ensure(kind(stream)? == kind(file)?, || format!("the stream at {at} is of another kind than the first"))?;
         at += stream.len() as u64;
         let another = stream[11] & 4 != 0;
         if at == file.len() as u64 {
@@ -229,7 +347,7 @@ pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
     }
 }
 
-// ---- §3 chunk bodies ----
+// ---- the stream, §4: bodies ----
 
 /// The `len` bytes of data that a chunk body stands for.
 fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
@@ -250,7 +368,7 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
             ensure_zero(&body[size..], "after the constant")?;
             body[..size].repeat(CHUNK_BYTES as usize / size)
         }
-        _ => return Err(format!("chunk kind {kind} is none of 0, 1, 2")),
+        _ => return masked(header, body, len),
     };
     bytes.truncate(len);
     if header.big_endian {
@@ -258,6 +376,75 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
     }
     Ok(bytes)
 }
+
+// ---- the stream, §5: missing values and planes ----
+
+/// A masked body: a plane, and behind it a packed or constant body with the other elements.
+fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
+    ensure(!header.missing.is_empty(), || "a masked chunk of a stream without missing values".into())?;
+    ensure((body.len() as u64) < ceil16(len as u64), || format!("a masked body of {} bytes", body.len()))?;
+    let [first, zero] = [number(body, 0, 1)?, number(body, 1, 1)?];
+    let (which, inner) = (first & 15, first >> 6);
+    ensure(first & 0x30 == 0 && zero == 0, || "a plane's reserved bits are not zero".into())?;
+    ensure(which != 0 && which >> header.missing.len() == 0, || format!("a plane of the values {which:#b}"))?;
+    let plane_bytes = header.unit * number(body, 2, 2)?;
+    let plane = slice(body, 0, plane_bytes)?;
+    let rest = &body[plane.len()..];
+    ensure(inner == 0 && !rest.is_empty() || inner == 2, || {
+        format!("a masked body has one of kind {inner} and {} bytes within", rest.len())
+    })?;
+    let mut data = restore(header, inner, rest, len)?;
+    let mut reader = Reader { rest: plane.get(4..).ok_or("a plane of less than 4 bytes")? };
+    let size = header.elem_bytes;
+    let capacity = CHUNK_BYTES as usize / size;
+    let mut taken = vec![false; capacity];
+    for (k, value) in header.missing.iter().enumerate().filter(|(k, _)| which >> k & 1 == 1) {
+        for (i, is_missing) in plane_of_value(capacity, &mut reader)?.into_iter().enumerate() {
+            ensure(!(is_missing && taken[i]), || format!("element {i} has two missing values, the second is {k}"))?;
+            taken[i] |= is_missing;
+            if let Some(place) = data.chunks_mut(size).nth(i).filter(|_| is_missing) {
+                place.copy_from_slice(&value.to_le_bytes()[..size]);
+                if header.big_endian {
+                    place.reverse();
+                }
+            }
+        }
+    }
+    reader.finish("plane")?;
+    Ok(data)
+}
+
+/// For each of a chunk's elements whether it is the value that the next part of a plane tells of.
+fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
+    let block = (capacity / 32).max(64);
+    let blocks = capacity / block;
+    let first = unpack(reader.take(4)?, 32, 1);
+    let mixed = unpack(reader.take(4)?, 32, 1);
+    let of_blocks = [&first[blocks..], &mixed[blocks..]].concat();
+    ensure(!of_blocks.contains(&1), || format!("a plane tells of more than {blocks} blocks"))?;
+    ensure(first.contains(&1) || mixed.contains(&1), || "a plane of a value that no element has".into())?;
+    let mixed: Vec<usize> = (0..blocks).filter(|&b| mixed[b] == 1).collect();
+    let flags = unpack(reader.take(mixed.len() * block / 64)?, mixed.len() * block / 8, 1);
+    let mut changes = vec![0; capacity];
+    for (m, &b) in mixed.iter().enumerate() {
+        for j in (0..block / 8).filter(|j| flags[m * block / 8 + j] == 1) {
+            let eight = unpack(reader.take(1)?, 8, 1);
+            ensure(eight.contains(&1), || format!("block {b}: eight {j} has no changes"))?;
+            changes[b * block + 8 * j..][..8].copy_from_slice(&eight);
+        }
+        let changes = &changes[b * block..][..block];
+        ensure(changes[0] == 0 && changes.contains(&1), || format!("block {b} changes at its start, or never"))?;
+    }
+    let mut state = 0;
+    let mut elements = Vec::new();
+    for i in 0..capacity {
+        state = if i % block == 0 { first[i / block] } else { state ^ changes[i] };
+        elements.push(state == 1);
+    }
+    Ok(elements)
+}
+
+// ---- SLEEK, §2: packed chunks ----
 
 /// `count` values of `bits` bits, packed LSB-first.
 fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
@@ -276,6 +463,11 @@ impl<'a> Reader<'a> {
         let taken = slice(self.rest, 0, len as u64)?;
         self.rest = &self.rest[len..];
         Ok(taken)
+    }
+
+    /// The next `count` numbers of 8 bytes.
+    fn numbers(&mut self, count: usize) -> Outcome<Vec<u64>> {
+        (0..count).map(|_| number(self.take(8)?, 0, 8)).collect()
     }
 
     /// What remains is padding to a multiple of 16.
@@ -299,7 +491,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     let active = number(body, 0, 4)? as u32;
     let patched = number(body, 4, 4)? as u32;
     let payload_bytes = 16 * number(body, 8, 2)?;
-    let base_width = number(body, 10, 1)? as u32;
+    let (base_width, exact) = (u32::from(body[10] & 127), body[10] >> 7 == 1);
     let shift_special = number(body, 11, 1)?;
     let mut base_ref = number(body, 12, 4)?;
     let (shift, special) = (shift_special as u32 & 63, shift_special >> 6);
@@ -307,7 +499,9 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     ensure(patched == 0 || bits > 8, || "a subchunk of 8-bit elements is patched".into())?;
     ensure(base_width <= bits, || format!("base_width {base_width} is above {bits}"))?;
     ensure(shift < bits, || format!("shift {shift} is not below {bits}"))?;
-    ensure(shift == 0 || header.step_w == 0, || format!("shift {shift} in a quantized stream"))?;
+    ensure(header.step_w != 0 || !exact, || "an exact chunk in a stream that is not quantized".into())?;
+    let quantized = header.step_w != 0 && !exact;
+    ensure(shift == 0 || !quantized, || format!("shift {shift} in a quantized chunk"))?;
     ensure(special <= 1, || format!("special {special} is undefined"))?;
 
     let payload = slice(body, 16, payload_bytes)?;
@@ -317,7 +511,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     }
     ensure(base_ref <= mask(bits), || format!("base_ref {base_ref:#x} has more than {bits} bits"))?;
     let bases = unpack(tail.take(4 * base_width as usize)?, SUBCHUNKS, base_width);
-    let map_allowed = header.float.is_some() && header.step_w == 0 && shift == 0;
+    let map_allowed = header.float.is_some() && !quantized && shift == 0;
     let mode3_allowed = special == 1 || map_allowed;
     let mut plans = plans(header, active, patched, mode3_allowed, &mut tail)?;
     tail.finish("tail")?;
@@ -331,7 +525,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
             None => vec![base; SUBCHUNK_BYTES / header.elem_bytes],
         };
         for word in words {
-            elements.push(if header.step_w == 0 { word << shift & mask(bits) } else { unquantize(header, word) });
+            elements.push(if quantized { unquantize(header, word) } else { word << shift & mask(bits) });
         }
     }
     payload.finish("payload")?;
@@ -393,7 +587,7 @@ fn plans(
     Ok(plans)
 }
 
-// ---- §3.2 from codes to elements ----
+// ---- SLEEK, §3: from codes to elements ----
 
 fn zz(code: u64, bits: u32) -> u64 {
     ((code >> 1) ^ (code & 1).wrapping_neg()) & mask(bits)
@@ -428,7 +622,7 @@ fn subchunk(header: &Header, special: u64, base: u64, plan: &Plan, payload: &mut
     Ok(words)
 }
 
-// ---- §3.3 the exponent map ----
+// ---- SLEEK, §4: the exponent map ----
 
 pub fn unmap(code: u64, bits: u32, exponent: u32) -> u64 {
     let mut x = zz(code, bits);
@@ -452,7 +646,7 @@ pub fn map(value: u64, bits: u32, exponent: u32) -> u64 {
     (x << 1 ^ (x >> (bits - 1)).wrapping_neg()) & mask(bits)
 }
 
-// ---- §3.4 the quantizer ----
+// ---- SLEEK, §5: the quantizer ----
 
 /// Q⁻¹, in integers throughout.
 fn unquantize(header: &Header, word: u64) -> u64 {
@@ -503,23 +697,41 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
     if header.groups > 1 {
         found.insert("groups");
     }
+    if header.dims.len() > 1 {
+        found.insert("dimensions");
+    }
     let mut at = header.bodies_at;
     for chunk in 0..header.chunks {
-        let entry = number(stream, header.entries_at + 2 * chunk, 2)?;
-        let body = slice(stream, at, (entry & 0x7FF) * 16)?;
-        at += body.len() as u64;
-        match entry >> 14 {
+        let (kind, bytes) = header.entry(stream, chunk)?;
+        let body = slice(stream, at, bytes)?;
+        at += bytes;
+        match kind {
             0 => packed_features(&header, body, &mut found)?,
             1 => _ = found.insert("raw"),
-            _ => _ = found.insert("constant"),
+            2 => _ = found.insert("constant"),
+            _ => masked_features(&header, body, &mut found)?,
         }
     }
     Ok(found)
 }
 
+fn masked_features(header: &Header, body: &[u8], found: &mut std::collections::BTreeSet<&'static str>) -> Outcome<()> {
+    found.insert("masked");
+    if (body[0] & 15).count_ones() > 1 {
+        found.insert("several missing values");
+    }
+    match body[0] >> 6 {
+        0 => packed_features(header, &body[(header.unit * number(body, 2, 2)?) as usize..], found),
+        _ => {
+            found.insert("masked constant");
+            Ok(())
+        }
+    }
+}
+
 fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::BTreeSet<&'static str>) -> Outcome<()> {
     let active = number(body, 0, 4)?;
-    let base_width = number(body, 10, 1)?;
+    let base_width = u64::from(body[10] & 127);
     let special = body[11] >> 6;
     let high_half = if header.bits() == 64 { 4 } else { 0 };
     let descriptors_at = 16 + 16 * number(body, 8, 2)? + high_half + 4 * base_width;
@@ -538,6 +750,7 @@ fn packed_features(header: &Header, body: &[u8], found: &mut std::collections::B
         (body[11] & 63 != 0, "shift"),
         (base_width == 0, "no bases"),
         (base_width != 0, "bases"),
+        (body[10] >> 7 == 1, "exact chunk"),
     ];
     found.extend(used.iter().filter(|(holds, _)| *holds).map(|&(_, name)| name));
     Ok(())

@@ -1,4 +1,5 @@
-//! Judges restored values by the promise, without rounding: a difference that is only nearly within the bound is found out.
+//! Judges restored values by the promise, without rounding: a difference that is only nearly within the bound is found
+//! out.
 
 use super::{float_layout, mask, to_words};
 use sleek::{DType, Mode, Params};

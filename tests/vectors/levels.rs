@@ -10,8 +10,8 @@ pub fn at_lower_levels(names: &[&str]) {
     }
 }
 
-/// Runs the test `name` at every level of this processor. It prints a line that begins with `streams:` and says something of all bytes that it
-/// made, which has to be the same.
+/// Runs the test `name` at every level of this processor. It prints a line that begins with `streams:` and says
+/// something of all bytes that it made, which has to be the same.
 pub fn alike_at_all_levels(name: &str) {
     let of = |level| {
         let text = output_at(level, &[name, "--exact", "--nocapture"]);

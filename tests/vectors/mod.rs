@@ -1,4 +1,5 @@
-//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same bytes.
+//! Deterministic input data for the tests, made of integers alone so that every machine and language makes the same
+//! bytes.
 
 #![allow(dead_code)]
 
@@ -137,6 +138,18 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
         }
         "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
         _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
+    }
+}
+
+/// Puts missing values into `words`, in runs of up to `run` elements with as much between them; 0 puts one everywhere.
+pub fn strew(words: &mut [u64], values: &[u64], run: u64, seed: u64) {
+    let random = &mut Random(seed + 1);
+    let mut at = 0;
+    while at < words.len() {
+        let here = if run == 0 { words.len() } else { 1 + random.below(run) as usize };
+        let end = words.len().min(at + here);
+        words[at..end].fill(values[random.below(values.len() as u64) as usize]);
+        at = end + random.below(run + 1) as usize;
     }
 }
 

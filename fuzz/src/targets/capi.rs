@@ -1,4 +1,5 @@
-//! The C functions with hostile arguments: structs of any content and size, null and unaligned pointers, buffers too small.
+//! The C functions with hostile arguments: structs of any content and size, null and unaligned pointers, buffers too
+//! small.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};

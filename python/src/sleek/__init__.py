@@ -17,11 +17,13 @@ netCDF4, find the filter when the environment variable HDF5_PLUGIN_PATH names ``
 from ._array import Info, compress, decompress, decompress_range, inspect
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import PLUGIN_PATH, SleekError, __version__
+from ._sentinel import MissingValueWarning
 
 __all__ = [
     "FILTER_ID",
     "PLUGIN_PATH",
     "Info",
+    "MissingValueWarning",
     "SleekError",
     "__version__",
     "compress",

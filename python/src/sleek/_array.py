@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ._library import Params, StreamInfo, check, lib
 from ._params import DTYPES, MODES, PROFILES, capacity, numpy_dtype, of_chunk, params
+from ._sentinel import MissingValueWarning, undeclared
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -77,8 +79,11 @@ def compress(
 
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
-    NaN and infinities always come back as they were. So do elements that are `fill`, the number nearest to which marks missing
-    values, and no other element comes back equal to it. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
+    `fill` is a missing value, such as -9999: it comes back bit for bit, nothing else comes back equal to it, and it does not count
+    for the range. A masked array's own fill value stands for what is masked. A value that looks like a missing one and was not
+    named is warned of (``sleek.MissingValueWarning``), since a bound may change it.
+
+    NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
     most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
 
     The elements are taken in C order. The global lock of Python is released meanwhile.
@@ -96,8 +101,12 @@ def compress(
     sleek.SleekError: ...
     """
     # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
+    array, request, fill = _without_mask(array, request, fill)
     a = np.ascontiguousarray(array)
-    return compress_with(params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads), a)
+    p = params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads)
+    if p.mode and p.bound:
+        _warn_of_missing_values(a, p)
+    return compress_with(p, a)
 
 
 def compress_with(p: Params, a: np.ndarray[Any, Any]) -> bytes:
@@ -117,6 +126,28 @@ def compress_chunk(request: dict[str, Any], chunk: npt.ArrayLike, fill: Any = No
     a = np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
     return compress_with(of_chunk(request, a, fill), a)
+
+
+def _without_mask(
+    array: npt.ArrayLike, request: str | None, fill: float | None
+) -> tuple[npt.ArrayLike, str | None, float | None]:
+    """A masked array with its fill value, or the one that is given, where the mask is, and the request with that fill value."""
+    if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
+        return array, request, fill
+    if fill is None:
+        fill = array.fill_value
+    filled = array.filled(fill)
+    if filled.dtype.kind in "iub":
+        return filled, request, None  # integers all come back anyway
+    if isinstance(request, str):
+        return filled, f"{request},fill={float(fill)!r}", None
+    return filled, request, float(fill)
+
+
+def _warn_of_missing_values(a: np.ndarray[Any, Any], p: Any) -> None:
+    message = undeclared(a, p.fill_value if p.has_fill_value else None)
+    if message is not None:
+        warnings.warn(message, MissingValueWarning, stacklevel=3)
 
 
 def decompress(stream: Buffer, shape: int | tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:

@@ -56,8 +56,8 @@ pub unsafe extern "C" fn sleek_device_info(
     })
 }
 
-/// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call until the
-/// stream has passed it.
+/// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call
+/// until the stream has passed it.
 ///
 /// Never 0.
 #[unsafe(no_mangle)]
@@ -65,9 +65,9 @@ pub extern "C" fn sleek_workspace_bytes() -> usize {
     route::WORKSPACE_BYTES
 }
 
-/// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
-/// such call while a stream is being captured into a graph, since loading cannot be captured; and of use before something that is
-/// timed, since the driver compiles what it has not in its cache, which takes seconds.
+/// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the
+/// first such call while a stream is being captured into a graph, since loading cannot be captured; and of use before
+/// something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
@@ -79,8 +79,8 @@ pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordin
     })
 }
 
-/// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing, does not wait,
-/// and can be captured into a CUDA graph (see sleek_device_prepare()).
+/// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing,
+/// does not wait, and can be captured into a CUDA graph (see sleek_device_prepare()).
 ///
 /// - src: count elements in GPU memory; faster if aligned to 16.
 /// - dst: dst_capacity bytes of GPU memory, aligned to 16.
@@ -174,8 +174,8 @@ pub unsafe extern "C" fn sleek_decompress_async(
     })
 }
 
-/// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
-/// call until the stream has passed it.
+/// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs
+/// to one call until the stream has passed it.
 ///
 /// Never 0.
 #[unsafe(no_mangle)]
@@ -183,8 +183,8 @@ pub extern "C" fn sleek_batch_workspace_bytes(arrays: usize) -> usize {
     batch::workspace_bytes(arrays)
 }
 
-/// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
-/// single array of their total size. The streams are those of single calls.
+/// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than
+/// one for a single array of their total size. The streams are those of single calls.
 ///
 /// - params: for all arrays. With mode noa and no range given, each array's own range counts.
 /// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
@@ -193,7 +193,8 @@ pub extern "C" fn sleek_batch_workspace_bytes(arrays: usize) -> usize {
 ///   touch the others.
 /// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
 ///
-/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any
+/// array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress_batch_async(
     params: *const sleek_params,
@@ -234,7 +235,8 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
 /// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
 ///   refused with SLEEK_E_OUT_OF_RANGE in its result.
 ///
-/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any
+/// stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_decompress_batch_async(
     params: *const sleek_params,

@@ -87,13 +87,14 @@ impl sleek_h5d_info {
     }
 }
 
-/// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can it makes the
-/// chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the file is the one that
-/// H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+/// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can
+/// it makes the chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the
+/// file is the one that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host
+/// if need be.
 ///
-/// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements, mem_type has these
-/// elements, in any byte order, the box begins and ends between chunks or at the end of the dataset, dxpl has no data transform, and
-/// the file is not shared by MPI ranks.
+/// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements,
+/// mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
+/// dxpl has no data transform, and the file is not shared by MPI ranks.
 ///
 /// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
 ///   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
@@ -103,8 +104,9 @@ impl sleek_h5d_info {
 /// - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
 /// - info: NULL, or a struct with its struct_size set, which tells what was done.
 ///
-/// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then. Where MPI
-/// ranks share the file, every rank must call, with collective transfer properties; a rank without data passes a count of 0.
+/// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then.
+/// Where MPI ranks share the file, every rank must call, with collective transfer properties; a rank without data
+/// passes a count of 0.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_HDF5 (HDF5's error stack says more); SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT;
 /// SLEEK_E_OUT_OF_RANGE (the box lies outside the dataset); SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
@@ -124,13 +126,14 @@ pub unsafe extern "C" fn sleek_h5d_write(
     pass_return_address!(write(dset, mem_type, start, count, dxpl, buf, stream, info))
 }
 
-/// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same terms.
+/// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same
+/// terms.
 ///
-/// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value, as by
-/// H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
+/// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value,
+/// as by H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
 ///
-/// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as of
-/// sleek_h5d_write().
+/// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as
+/// of sleek_h5d_write().
 #[unsafe(no_mangle)]
 #[cfg_attr(any(target_arch = "x86_64", target_arch = "aarch64"), unsafe(naked))]
 pub unsafe extern "C" fn sleek_h5d_read(

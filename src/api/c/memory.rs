@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::slice::from_raw_parts;
 
+use crate::container::MAX_RANK;
 use crate::error::{Result, fail};
 
 /// Refuses NULL for the argument `name`.
@@ -59,6 +60,23 @@ pub unsafe fn list<'a, T>(name: &str, pointer: *const T, n: usize) -> Result<&'a
     }
     // SAFETY: not null, aligned, of a possible length; the rest is the contract.
     Ok(unsafe { from_raw_parts(pointer, n) })
+}
+
+/// The caller's `rank` numbers, one for each dimension; zeros behind them.
+///
+/// # Safety
+/// `pointer` is NULL or leads to as many of them; the address may be unaligned.
+pub unsafe fn numbers(name: &str, pointer: *const u64, rank: i32) -> Result<[u64; MAX_RANK]> {
+    let Some(count) = usize::try_from(rank).ok().filter(|rank| (1..=MAX_RANK).contains(rank)) else {
+        return fail!(InvalidArgument, "rank {rank}; 1 to {MAX_RANK} dimensions are possible");
+    };
+    not_null(name, pointer)?;
+    let mut numbers = [0; MAX_RANK];
+    for (k, number) in numbers[..count].iter_mut().enumerate() {
+        // SAFETY: the contract.
+        *number = unsafe { pointer.add(k).read_unaligned() };
+    }
+    Ok(numbers)
 }
 
 /// Refuses a source and a destination that no program can have, and ones that overlap.

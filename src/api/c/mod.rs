@@ -12,7 +12,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use crate::container::{Header, Index};
-use crate::error::{Kind, fail};
+use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
 use crate::params::Device;
 use crate::route;
@@ -36,8 +36,8 @@ pub unsafe extern "C" fn sleek_params_init(params: *mut sleek_params) -> i32 {
 }
 
 /// Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
-/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
-/// fields stay as they are. Numbers have a decimal point whatever the locale.
+/// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the
+/// default; all other fields stay as they are. Numbers have a decimal point whatever the locale.
 ///
 /// - params: set up by sleek_params_init(); unchanged after an error.
 /// - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
@@ -55,7 +55,8 @@ pub unsafe extern "C" fn sleek_params_parse(params: *mut sleek_params, text: *co
 }
 
 /// The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
-/// which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
+/// which sleek_compress cannot run out of room. With codec SLEEK it exceeds the size of the array by less than 128 bytes and
+/// 1/7000, and by up to 304 bytes more where there are dimensions or missing values.
 ///
 /// Returns 0 on failure, never otherwise; the reason is in sleek_last_error().
 #[unsafe(no_mangle)]
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count
 ///
 /// - params: what to do; only read.
 /// - src: count elements of params->dtype, contiguous, in host, GPU or managed memory, of any alignment; NULL only if count is 0.
-///   An array of several dimensions is passed as the one-dimensional sequence that it is in memory.
+///   An array of several dimensions is passed as the one-dimensional sequence that it is in memory; params->dims says how long
+///   they are.
 /// - dst: where the stream goes: dst_capacity bytes of host, GPU or managed memory, of any alignment, not overlapping src. With at
 ///   least sleek_compress_bound() bytes the call cannot run out of room; fewer are enough if the data compresses well.
 ///   The memory need not be initialised. After an error its contents are undefined.
@@ -81,8 +83,8 @@ pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count
 /// The bytes of the stream depend on the data and on params, but not on the number of threads or the machine. The call
 /// returns when all work is done, allocates nothing that the caller has to free, and keeps no pointer.
 ///
-/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, overlap, count too
-/// large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on integers);
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (a field of params, dimensions that do not make up count,
+/// overlap, count too large, a stream); SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE (a lossy mode on integers);
 /// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress(
@@ -122,7 +124,8 @@ pub unsafe extern "C" fn sleek_compress(
 /// - stream: as for sleek_compress().
 ///
 /// Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
-/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or write outside the two buffers.
+/// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or
+/// write outside the two buffers.
 ///
 /// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 /// SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
@@ -180,6 +183,47 @@ pub unsafe extern "C" fn sleek_decompress_range(
     })
 }
 
+/// Restores a box of elements from a stream: along each dimension k the count[k] elements from start[k] on, and decodes only
+/// the chunks that hold them.
+///
+/// - src, src_bytes, stream: as for sleek_decompress(). If src or dst is GPU memory the data is copied to the host and back,
+///   and the CPU does the work.
+/// - rank: the number of the array's dimensions, 1 ... 32, as sleek_inspect() tells it; 1 for an array that was compressed
+///   without dimensions.
+/// - start, count: rank numbers each in host memory, slowest dimension first, in elements; only read. sleek_inspect_dims()
+///   tells what there is.
+/// - dst: receives the box without gaps, its last dimension fastest: the product of all count[k] times the element's size in
+///   bytes, at most dst_capacity. It may be NULL if the box is empty. After an error its contents are undefined.
+///
+/// What is verified is as for sleek_decompress_range(). Any number of threads may read from one stream at once.
+///
+/// Returns SLEEK_OK, SLEEK_E_OUT_OF_RANGE if the box does not lie in the array, SLEEK_E_INVALID_ARGUMENT if the array has
+/// another rank, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_box(
+    src: *const c_void,
+    src_bytes: usize,
+    rank: i32,
+    start: *const u64,
+    count: *const u64,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_capacity)?;
+        // SAFETY: the contract of this function, here and below.
+        let start = unsafe { memory::numbers("start", start, rank) }?;
+        // SAFETY: as above.
+        let lens = unsafe { memory::numbers("count", count, rank) }?;
+        let (rank, from, to) = (rank as usize, src.cast(), dst.cast());
+        // SAFETY: as above; the decoder only writes to `dst`.
+        unsafe { route::decompress_box(from, src_bytes, &start[..rank], &lens[..rank], to, dst_capacity, stream) }
+            .map(|_| ())
+    })
+}
+
 /// Tells what a stream holds without decoding it.
 ///
 /// - src: a stream, at the start of src_bytes bytes of host, device or managed memory; more may follow it,
@@ -199,18 +243,70 @@ pub unsafe extern "C" fn sleek_inspect(src: *const c_void, src_bytes: usize, inf
         // SAFETY: the contract of this function, here and below.
         let size = unsafe { sleek_info::size(info) }?;
         // SAFETY: as above.
-        let copy = unsafe { route::head_copy(src.cast(), src_bytes) }?;
-        let src = match &copy {
-            Some(bytes) => &bytes[..],
-            // SAFETY: as above, and host memory.
-            None => unsafe { memory::source("src", src, src_bytes) }?,
-        };
-        let header = Header::read_part(src, src_bytes as u64)?;
-        let known = sleek_info::new(&header, &Index::new(&header, src)?)?;
+        let known =
+            unsafe { with_head(src, src_bytes, |header, src| sleek_info::new(header, &Index::new(header, src)?)) }?;
         // SAFETY: as above.
         unsafe { known.write(info, size) };
         Ok(())
     })
+}
+
+/// Tells the lengths of the dimensions of a stream's array, slowest first; their product is the number of elements.
+///
+/// - src, src_bytes: as for sleek_inspect().
+/// - dims: receives a number for each dimension; room for dims_capacity of them in host memory. 32 are always enough. May be NULL
+///   if dims_capacity is 0.
+/// - rank: receives the number of dimensions, also if dims has too little room; 0 after any other error. Not NULL.
+///
+/// An array that was compressed without dimensions has one.
+///
+/// Returns SLEEK_OK, SLEEK_E_BUFFER_TOO_SMALL, or an error as of sleek_inspect().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_inspect_dims(
+    src: *const c_void,
+    src_bytes: usize,
+    dims: *mut u64,
+    dims_capacity: usize,
+    rank: *mut i32,
+) -> i32 {
+    status(|| {
+        memory::not_null("rank", rank)?;
+        // SAFETY: not null, and writable by the contract, here and below; the address may be unaligned.
+        unsafe { rank.write_unaligned(0) };
+        memory::not_null("src", src)?;
+        // SAFETY: the contract of this function.
+        let known = unsafe { with_head(src, src_bytes, |header, _| Ok(header.layout.shape.dims)) }?;
+        // SAFETY: as above.
+        unsafe { rank.write_unaligned(known.rank() as i32) };
+        if dims_capacity < known.rank() {
+            return fail!(BufferTooSmall, "room for {dims_capacity} dimensions; the array has {}", known.rank());
+        }
+        memory::not_null("dims", dims)?;
+        for (k, len) in known.lens().iter().enumerate() {
+            // SAFETY: within the caller's room; maybe unaligned.
+            unsafe { dims.add(k).write_unaligned(*len) };
+        }
+        Ok(())
+    })
+}
+
+/// What `tell` makes of the verified header of a stream, wherever it is, and of header and index.
+///
+/// # Safety
+/// `src` is readable for `src_bytes` where it lies.
+unsafe fn with_head<T>(
+    src: *const c_void,
+    src_bytes: usize,
+    tell: impl FnOnce(&Header, &[u8]) -> Result<T>,
+) -> Result<T> {
+    // SAFETY: the contract.
+    let copy = unsafe { route::head_copy(src.cast(), src_bytes) }?;
+    let src = match &copy {
+        Some(bytes) => &bytes[..],
+        // SAFETY: as above, and host memory.
+        None => unsafe { memory::source("src", src, src_bytes) }?,
+    };
+    tell(&Header::read_part(src, src_bytes as u64)?, src)
 }
 
 /// The text of the last error of a SLEEK function on the calling thread, in English and UTF-8, naming the value at

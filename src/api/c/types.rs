@@ -4,9 +4,9 @@
 
 use std::mem::{MaybeUninit, offset_of, size_of};
 
-use super::memory::not_null;
+use super::memory::{not_null, numbers};
 use crate::container::constants::VERSION;
-use crate::container::{Dims, Header, Index, Kind as Chunk, MAX_RANK, MissingValue};
+use crate::container::{Dims, Header, Index, Kind as Chunk, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::params::{Device, MissingValues, Mode, Params, Profile};
@@ -101,7 +101,8 @@ pub enum sleek_codec {
 /// What the encoder may spend on the ratio. A decoder reads both without being told.
 #[repr(C)]
 pub enum sleek_profile {
-    /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used in full.
+    /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
+    /// in full.
     SLEEK_ADAPTIVE = 0,
     /// The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,
@@ -149,16 +150,16 @@ pub struct sleek_params {
     /// Threads to use at most; 0 (default) for the environment variable SLEEK_NUM_THREADS, else one under MPI, else one
     /// for each core. Small arrays use fewer.
     pub threads: i32,
-    /// The lengths of the array's dimensions, slowest first, whose product is the number of elements; NULL (default) with
-    /// rank 0 for one dimension. Read during the call only.
+    /// The lengths of the array's dimensions, slowest first, whose product is the number of elements; NULL (default)
+    /// with rank 0 for one dimension. Read during the call only.
     pub dims: *const u64,
     /// How many dims there are, at most 32; 0 (default) for one dimension.
     pub rank: i32,
     /// How many of missing are set, at most 4 together with fill_value.
     pub missing_count: i32,
-    /// Bits of elements that are no data, in the low bits: NaN, or a mark such as -9999. Each such element comes back bit for
-    /// bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA. Floating-point types only;
-    /// integers all come back anyway.
+    /// Bits of elements that are no data, in the low bits: NaN, or a mark such as -9999. Each such element comes back
+    /// bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
+    /// Floating-point types only; integers all come back anyway.
     pub missing: [u64; 4],
     /// Zero.
     pub reserved: [u64; 2],
@@ -317,20 +318,12 @@ impl sleek_params {
     }
 
     fn dims(&self) -> Result<Dims> {
-        let rank = code("rank", self.rank)? as usize;
-        if rank == 0 {
+        if self.rank == 0 {
             return Ok(Dims::NONE);
         }
-        if rank > MAX_RANK {
-            return fail!(InvalidArgument, "rank {rank}; 0 to {MAX_RANK} dimensions are possible");
-        }
-        not_null("dims", self.dims)?;
-        let mut lens = [0; MAX_RANK];
-        for (k, len) in lens[..rank].iter_mut().enumerate() {
-            // SAFETY: `rank` numbers are there by the contract of every function that reads the struct; maybe unaligned.
-            *len = unsafe { self.dims.add(k).read_unaligned() };
-        }
-        Dims::new(&lens[..rank])
+        // SAFETY: the contract of every function that reads the struct.
+        let lens = unsafe { numbers("dims", self.dims, self.rank) }?;
+        Dims::new(&lens[..self.rank as usize])
     }
 
     fn resolve(&self) -> Result<Params> {

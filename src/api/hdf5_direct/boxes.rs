@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::host::memory::filled;
 
-/// A selection that begins on a chunk's first element and ends on a chunk's last or at the dataset's end, cut into chunks. They
-/// are numbered with the last dimension fastest.
+/// A selection that begins on a chunk's first element and ends on a chunk's last or at the dataset's end, cut into
+/// chunks. They are numbered with the last dimension fastest.
 pub struct Boxes {
     start: Vec<u64>,
     chunk: Vec<u64>,
@@ -18,7 +18,8 @@ pub struct Boxes {
     pub tile: Vec<u64>,
 }
 
-/// A run of elements that are neighbours in the array and in the chunk, in bytes; the rest of the chunk's row is its rim.
+/// A run of elements that are neighbours in the array and in the chunk, in bytes; the rest of the chunk's row is its
+/// rim.
 pub struct Row {
     /// Where it begins in the array.
     pub array: usize,
@@ -102,8 +103,8 @@ impl Boxes {
         })
     }
 
-    /// Copies chunk `i` from the array into `out`, its rim filled with `pad`, an element in the file's byte order; `swap` is the
-    /// size of the numbers to be turned round, or 1.
+    /// Copies chunk `i` from the array into `out`, its rim filled with `pad`, an element in the file's byte order;
+    /// `swap` is the size of the numbers to be turned round, or 1.
     ///
     /// # Safety
     /// `array` holds the whole selection.

@@ -173,7 +173,8 @@ impl<'a> Dataset<'a> {
         Ok(Some(element))
     }
 
-    /// Makes sure that HDF5 has the filter: it loads plugins on opening for reading, not on writing to a dataset that exists.
+    /// Makes sure that HDF5 has the filter: it loads plugins on opening for reading, not on writing to a dataset that
+    /// exists.
     pub fn make_filter_known(&self) {
         let f = &self.hdf5.data;
         // SAFETY: the class lives for ever. A failure shows in the transfer that follows.
@@ -232,8 +233,8 @@ impl<'a> Dataset<'a> {
             return fail!(Internal, "H5Dget_chunk_storage_size was not found");
         };
         let (mut mask, mut address, mut bytes) = (0, 0, 0);
-        // The one function fails for chunks that were never written, the other takes time for every chunk of the dataset.
-        // SAFETY: ids of this library; the offset has the dataset's rank; live locals.
+        // The one function fails for chunks that were never written, the other takes time for every chunk of the
+        // dataset. SAFETY: ids of this library; the offset has the dataset's rank; live locals.
         let known = quietly(f, || unsafe { size(self.id, offset.as_ptr(), &mut bytes) });
         // SAFETY: as above.
         if known < 0 && unsafe { info(self.id, offset.as_ptr(), &mut mask, &mut address, &mut bytes) } < 0 {
@@ -249,8 +250,8 @@ impl<'a> Dataset<'a> {
         }
         let (f, mut mask, mut bytes) = (&self.hdf5.data, 0, to.len());
         let at = to.as_mut_ptr().cast();
-        // SAFETY: ids of this library; the offset has the dataset's rank; the chunk's size was asked for, and nobody else
-        // writes it meanwhile.
+        // SAFETY: ids of this library; the offset has the dataset's rank; the chunk's size was asked for, and nobody
+        // else writes it meanwhile.
         let status = unsafe {
             match (f.H5Dread_chunk2, f.H5Dread_chunk) {
                 (Some(read), _) => read(self.id, self.dxpl, offset.as_ptr(), &mut mask, at, &mut bytes),

@@ -1,5 +1,6 @@
-//! Chunks on the GPU that has the data. Batches of them are gathered, compressed and packed by a few launches on the caller's stream; the host
-//! copies what is left of one batch and hands it to HDF5 while the GPU works on the next. Reading goes the other way.
+//! Chunks on the GPU that has the data. Batches of them are gathered, compressed and packed by a few launches on the
+//! caller's stream; the host copies what is left of one batch and hands it to HDF5 while the GPU works on the next.
+//! Reading goes the other way.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -15,9 +16,9 @@ use crate::container::{Dims, Header};
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::runtime::cuda::batch::{self, Item};
-use crate::runtime::cuda::boxes::{BoxArgs, Boxes, MAX_DIMS};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
-use crate::runtime::cuda::module::Outcome;
+use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
+use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
 
 /// Data of a batch; enough to fill a GPU, and little enough to keep two of them in pinned memory.
 const BATCH_BYTES: usize = 128 << 20;
@@ -61,9 +62,9 @@ impl Drop for Settled<'_> {
 /// What a transfer has on the GPU.
 struct Work<'a> {
     session: &'a Session,
-    kernels: Boxes,
+    kernels: Hyperslabs,
     direct: &'a Direct,
-    args: BoxArgs,
+    args: SlabArgs,
     /// Chunks of a batch.
     batch: usize,
     /// Bytes from one chunk or stream to the next.
@@ -84,9 +85,9 @@ impl<'a> Work<'a> {
         pad[..boxes.element].copy_from_slice(&direct.pad);
         Ok(Work {
             session,
-            kernels: Boxes::load(session, boxes.element)?,
+            kernels: Hyperslabs::load(session, boxes.element)?,
             direct,
-            args: BoxArgs::new(array, &boxes.array, &boxes.tile, u64::from_le_bytes(pad), direct.swap > 1),
+            args: SlabArgs::new(array, &boxes.array, &boxes.tile, u64::from_le_bytes(pad), direct.swap > 1),
             batch,
             stride,
             chunks: session.allocate(batch * stride)?,
@@ -131,13 +132,13 @@ impl<'a> Work<'a> {
         let (members, stride) = (self.members(b), self.stride as u64);
         let n = members.len();
         let args =
-            BoxArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
+            SlabArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
         let slot = |i: usize| slots.start().wrapping_add(i * self.stride);
         let items: Vec<Item> = (0..n).map(|i| Item::new(self.chunk(i), slot(i), self.elements(), stride)).collect();
         let left = self.outcomes.start();
         outcomes.reserve(n * size_of::<Outcome>())?;
-        // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when those
-        // are compressed.
+        // SAFETY: the contract; the buffers were made for a batch. The packed streams take the place of the chunks when
+        // those are compressed.
         unsafe {
             self.kernels.gather(self.session, &args)?;
             batch::compress_async(&self.direct.params, &items, left, self.workspace.start(), stream)?;
@@ -247,7 +248,8 @@ pub unsafe fn read(
             before.check(&outcomes)?;
         }
         let fetched = under_way.insert(fetched);
-        // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is dropped.
+        // SAFETY: room for the array by the contract; everything else, `fetched` too, is there until `_settled` is
+        // dropped.
         unsafe { fetched.restore(&work, &fill, &mut halves[b % 2], &mut outcomes, stream)? };
     }
     session.wait()?;
@@ -286,7 +288,8 @@ enum Source {
     Restored(Vec<u8>),
 }
 
-/// The chunks of a batch as they are in the file. In pinned memory comes first a table of where the elements of each lie.
+/// The chunks of a batch as they are in the file. In pinned memory comes first a table of where the elements of each
+/// lie.
 struct Fetched {
     members: Range<usize>,
     sources: Vec<Source>,
@@ -371,7 +374,7 @@ impl Fetched {
             to.copy_from_slice(&place.to_ne_bytes());
         }
         outcomes.reserve(items.len() * size_of::<Outcome>())?;
-        let args = BoxArgs {
+        let args = SlabArgs {
             sources: packed.cast(),
             first: self.members.start as u64,
             count: self.members.len() as u64,

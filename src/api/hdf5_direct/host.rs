@@ -21,7 +21,8 @@ const AHEAD: usize = 2;
 #[derive(Clone, Copy)]
 struct Array(*mut u8);
 
-// SAFETY: only `Boxes` follows the pointer, to the elements of one chunk at a time, and no chunk is given to two threads.
+// SAFETY: only `Boxes` follows the pointer, to the elements of one chunk at a time, and no chunk is given to two
+// threads.
 unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
@@ -39,8 +40,8 @@ fn shares(chunks: usize) -> (usize, u32) {
     (tasks, threads.div_ceil(tasks) as u32)
 }
 
-/// Threads for the chunk that this thread works on. Only threads of the pool share a chunk with others: the thread that talks to
-/// HDF5 would have to wait for them, while they wait for it.
+/// Threads for the chunk that this thread works on. Only threads of the pool share a chunk with others: the thread that
+/// talks to HDF5 would have to wait for them, while they wait for it.
 fn helpers(tasks: usize, threads: u32) -> u32 {
     if tasks < 2 || rayon::current_thread_index().is_some() { threads } else { 1 }
 }

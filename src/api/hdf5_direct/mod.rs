@@ -1,5 +1,6 @@
-//! Finished chunks between an array and an HDF5 file, past HDF5's filter pipeline: the filter's bytes, made by many threads or on the
-//! GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller is told why.
+//! Finished chunks between an array and an HDF5 file, past HDF5's filter pipeline: the filter's bytes, made by many
+//! threads or on the GPU where the data is. Whatever cannot go so goes through `H5Dwrite` and `H5Dread`, and the caller
+//! is told why.
 //!
 //! `plan` decides, `boxes` knows where each chunk lies, `host` and `gpu` do the work, `dataset` is all that talks to HDF5.
 
@@ -75,7 +76,8 @@ pub struct Request<'a> {
 /// Writes the array at `src`.
 ///
 /// # Safety
-/// The ids belong to the library of `hdf5`; `src` holds the box in elements of the memory type, in host, device or managed memory;
+/// The ids belong to the library of `hdf5`; `src` holds the box in elements of the memory type, in host, device or
+/// managed memory;
 /// `stream` is null or a CUDA stream.
 pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result<Report> {
     // SAFETY: the contract, here and below.
@@ -177,8 +179,8 @@ unsafe fn staged(place: MemorySpace, array: *const u8, bytes: usize, stream: *mu
     match place {
         MemorySpace::Host => Ok(None),
         #[cfg(feature = "cuda")]
-        // SAFETY: the contract.
         MemorySpace::Device(d) | MemorySpace::Managed(d) => {
+            // SAFETY: the contract.
             unsafe { crate::runtime::cuda::download(array, bytes, d, stream) }.map(Some)
         }
         #[cfg(not(feature = "cuda"))]

@@ -36,6 +36,7 @@ pub enum Way {
 }
 
 /// What to do.
+#[allow(clippy::large_enum_variant)] // one for a whole call
 pub enum Decision {
     /// Nothing is selected, and nobody waits for us to say so.
     Nothing,

@@ -1,5 +1,5 @@
-//! The part of HDF5's binary interface that the filter uses, declared by hand so that neither building nor loading the library
-//! needs HDF5. It is the same from 1.10 to 2.x; `tests/hdf5/abi.rs` compares it with the headers.
+//! The part of HDF5's binary interface that the filter uses, declared by hand so that neither building nor loading the
+//! library needs HDF5. It is the same from 1.10 to 2.x; `tests/hdf5/abi.rs` compares it with the headers.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr::NonNull;
@@ -83,8 +83,8 @@ pub trait Table: Copy + Send + Sync + 'static {
     fn of_program() -> &'static OnceLock<Option<(usize, Self)>>;
 }
 
-/// Declares such a table. Functions behind `[optional]` do not exist in every version or build; the first name that does counts.
-/// Names behind `[address]` need not exist either.
+/// Declares such a table. Functions behind `[optional]` do not exist in every version or build; the first name that
+/// does counts. Names behind `[address]` need not exist either.
 macro_rules! table {
     ($(#[$about:meta])* $table:ident,
      $($(#[$doc:meta])* $name:ident: fn($($arg:ty),*) -> $ret:ty;)*
@@ -201,7 +201,8 @@ table! {
     H5Eget_auto2: fn(Hid, *mut *mut c_void, *mut *mut c_void) -> Herr;
     H5Eset_auto2: fn(Hid, *mut c_void, *mut c_void) -> Herr;
     [optional]
-    /// Property list, room or null for the expression, its bytes; the expression's bytes. Where it is missing nothing can be set.
+    /// Property list, room or null for the expression, its bytes; the expression's bytes. Where it is missing nothing
+    /// can be set.
     H5Pget_data_transform: fn(Hid, *mut c_char, usize) -> isize;
     [optional]
     /// A program that holds HDF5 may lack it.
@@ -212,7 +213,8 @@ table! {
     [optional] H5FDdriver_query: fn(Hid, *mut c_ulong) -> Herr;
     [optional] H5Pget_chunk_opts: fn(Hid, *mut c_uint) -> Herr;
     [optional]
-    /// Dataset, transfer properties, filters not applied, first element, bytes, data. Since 1.10.2; before in libhdf5_hl.
+    /// Dataset, transfer properties, filters not applied, first element, bytes, data. Since 1.10.2; before in
+    /// libhdf5_hl.
     H5Dwrite_chunk or H5DOwrite_chunk: fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
     [optional]
     /// Dataset, transfer properties, first element, filters not applied, room for the data.

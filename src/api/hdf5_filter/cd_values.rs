@@ -4,6 +4,8 @@
 //! the *element*: what it is done to. Parsing takes all forms, so a property list may be used again for another dataset: the
 //! request comes back, what belongs to the first dataset does not.
 
+use std::ops::RangeInclusive;
+
 use crate::bound;
 use crate::codec;
 use crate::container::missing::{MAX_MISSING, MissingValue};
@@ -35,6 +37,9 @@ const DTYPE_MASK: u32 = 0xff;
 const BIG_ENDIAN: u32 = 1 << 8;
 const RANK_SHIFT: u32 = 9;
 const RANK_MASK: u32 = 63 << RANK_SHIFT;
+const BYTES_SHIFT: u32 = 15;
+/// The longest element of which the words tell.
+const MAX_ELEMENT_BYTES: u32 = u32::MAX >> BYTES_SHIFT;
 /// HDF5's H5S_MAX_RANK.
 pub(super) const MAX_RANK: usize = 32;
 /// The most words of the long form: older h5py reads no more of them without harm, older h5dump prints no more.
@@ -51,6 +56,8 @@ pub struct Element {
     pub big_endian: bool,
     /// Bits of the dataset's own fill value, of arrays and complex numbers those of every part.
     pub fills: Vec<u64>,
+    /// Bytes of an element of the dataset, which may be of several of `dtype`; 0 if that is not known.
+    pub bytes: u32,
     /// The elements cannot have the bound that the request names, and are stored losslessly, which keeps any.
     pub lossless: bool,
     /// The chunk's dimensions, slowest first; those that have no room are folded together.
@@ -88,6 +95,19 @@ impl CdValues {
         match &self.element {
             Some(element) => long(&self.request, element),
             None => cd_values_of(&self.request),
+        }
+    }
+
+    /// Bytes that a chunk may have, as far as the words tell. HDF5 itself takes a whole chunk from what a filter gives
+    /// it, without a look at the length.
+    pub fn chunk_bytes(&self) -> RangeInclusive<u64> {
+        let Some(element) = &self.element else { return 0..=u64::MAX };
+        let times = |bytes: u64| element.chunk.iter().fold(bytes, |n, d| n.saturating_mul(*d));
+        match (element.bytes, element.dtype) {
+            // Behind another filter, where numbers are bytes, it may have any length.
+            (0, DType::U8) => 0..=u64::MAX,
+            (0, dtype) => times(dtype.size() as u64)..=u64::MAX,
+            (bytes, _) => times(bytes.into())..=times(bytes.into()),
         }
     }
 
@@ -168,6 +188,9 @@ fn long(request: &Params, element: &Element) -> Vec<u32> {
     let chunk = folded(&element.chunk, LONG_WORDS.saturating_sub(words.len()));
     words[1] =
         element.dtype as u32 | if element.big_endian { BIG_ENDIAN } else { 0 } | (chunk.len() as u32) << RANK_SHIFT;
+    if element.bytes <= MAX_ELEMENT_BYTES {
+        words[1] |= element.bytes << BYTES_SHIFT;
+    }
     words.extend(chunk);
     words
 }
@@ -213,7 +236,8 @@ fn request_in_text(packed: &[u32]) -> Result<Params> {
     text::parse(String::from_utf8_lossy(&bytes).trim_end_matches('\0'))
 }
 
-/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian machines.
+/// Low word first, by shifts: HDF5 swaps each word on its own, so a union with a double would break on big-endian
+/// machines.
 fn words_of(bits: u64) -> [u32; 2] {
     [bits as u32, (bits >> 32) as u32]
 }
@@ -266,11 +290,9 @@ impl Reader<'_> {
 
     fn long(&mut self) -> Result<CdValues> {
         let (first, second) = (self.word(), self.word());
-        if second & !(DTYPE_MASK | BIG_ENDIAN | RANK_MASK) != 0 {
-            return fail!(InvalidArgument, "cd_values[1] is {second:#x}; bits 15 to 31 must be zero");
-        }
         let dtype = DType::from_code(second & DTYPE_MASK)?;
-        let (named, fills, rank) = (first >> NAMED_SHIFT & 7, first >> FILLS_SHIFT & 7, second >> RANK_SHIFT & 63);
+        let (named, fills, rank) =
+            (first >> NAMED_SHIFT & 7, first >> FILLS_SHIFT & 7, (second & RANK_MASK) >> RANK_SHIFT);
         if named.max(fills) as usize > MAX_MISSING || rank as usize > MAX_RANK {
             return fail!(InvalidArgument, "cd_values name {named} and {fills} missing values and {rank} dimensions");
         }
@@ -299,7 +321,10 @@ impl Reader<'_> {
             return fail!(InvalidArgument, "{} cd_values; {} were expected", self.words.len(), self.at);
         }
         let (big_endian, lossless) = (second & BIG_ENDIAN != 0, first & LOSSLESS != 0);
-        Ok(CdValues { request, element: Some(Element { dtype, big_endian, fills, lossless, chunk }) })
+        Ok(CdValues {
+            request,
+            element: Some(Element { dtype, big_endian, fills, bytes: second >> BYTES_SHIFT, lossless, chunk }),
+        })
     }
 
     /// The bits of an element, in two words if it has 64 bits.
@@ -325,7 +350,7 @@ mod tests {
 
     fn element() -> Element {
         let fills = vec![(-9999f32).to_bits().into()];
-        Element { dtype: DType::F32, big_endian: true, fills, lossless: false, chunk: vec![100, 200] }
+        Element { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
     }
 
     fn long_form(mode: Mode, bound: f64) -> CdValues {
@@ -342,7 +367,7 @@ mod tests {
         assert_eq!(cd_values_of(&abs), [1, 1, 0, 0x3fe0_0000, 0]);
         let range = 7.5f32.to_bits();
         let (named, fill) = (2f32.powi(100).to_bits(), (-9999f32).to_bits());
-        let words = [3 | 2 << 8 | 1 << 12 | 1 << 16 | 1 << 24 | 1 << 27 | 1 << 30, 1 | 1 << 8 | 2 << 9];
+        let words = [3 | 2 << 8 | 1 << 12 | 1 << 16 | 1 << 24 | 1 << 27 | 1 << 30, 1 | 1 << 8 | 2 << 9 | 4 << 15];
         let words = [&words[..], &[0, 0x3fe0_0000, range, named, fill, 100, 200]].concat();
         assert_eq!(long_form(Mode::Noa, 0.5).encode(), words);
     }
@@ -390,7 +415,8 @@ mod tests {
                     let fills = (0..fills).map(|k| dtype.nearest(f64::from(k))).collect();
                     let chunk: Vec<u64> = (0..rank).map(|d| if d < 20 { 2 } else { 1 }).collect();
                     let count = chunk.iter().product::<u64>();
-                    values.element = Some(Element { dtype, big_endian: false, fills, lossless: false, chunk });
+                    values.element =
+                        Some(Element { dtype, big_endian: false, fills, bytes: 0, lossless: false, chunk });
                     let words = values.encode();
                     let back = CdValues::decode(&words).unwrap().element.unwrap();
                     assert!(words.len() <= 16 && back.chunk.iter().product::<u64>() == count, "{rank}: {words:?}");
@@ -441,6 +467,23 @@ mod tests {
         let abs = CdValues::decode(&[1, 1, 0, 0x3fe0_0000]).unwrap().request;
         assert_eq!((abs.mode, abs.bound), (Mode::Abs, 0.5));
         assert_eq!(CdValues::decode(&[1, 1]).unwrap().request.bound, 0.0);
+    }
+
+    #[test]
+    fn the_length_of_a_chunk_as_far_as_it_is_told() {
+        let with = |dtype, bytes| {
+            let element =
+                Element { dtype, bytes, big_endian: false, fills: vec![], lossless: false, chunk: vec![10, 20] };
+            let values = CdValues { request: Params::new(DType::F32), element: Some(element) };
+            CdValues::decode(&values.encode()).unwrap().chunk_bytes()
+        };
+        assert_eq!(with(DType::F32, 4), 800..=800);
+        assert_eq!(with(DType::F32, 12), 2400..=2400);
+        assert_eq!(with(DType::U8, 19), 3800..=3800);
+        // An element of 128 KiB and more.
+        assert_eq!(with(DType::U8, (128 << 10) - 1), 200 * ((128 << 10) - 1)..=200 * ((128 << 10) - 1));
+        assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
+        assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
 
     #[test]

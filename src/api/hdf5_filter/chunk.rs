@@ -1,5 +1,7 @@
 //! What the codec is to do to one chunk.
 
+use std::ops::RangeInclusive;
+
 use super::cd_values::{CdValues, lossless};
 use super::dataset::element_bits;
 use crate::bound;
@@ -11,23 +13,17 @@ use crate::host::fpu;
 use crate::params::{Mode, Params};
 use crate::runtime::cpu;
 
-/// Bytes that a chunk has at least, by words that tell its shape: elements may be arrays of numbers. Behind another filter, where the
-/// numbers are bytes, it may have any length.
-pub fn least_bytes(values: &CdValues) -> u64 {
-    match &values.element {
-        Some(e) if e.dtype != DType::U8 && !e.chunk.is_empty() => {
-            e.chunk.iter().fold(e.dtype.size() as u64, |n, d| n.saturating_mul(*d))
-        }
-        _ => 0,
-    }
+/// A chunk's length in words.
+pub fn told(right: &RangeInclusive<u64>) -> String {
+    if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
 }
 
 /// What the codec is to do to chunks of `bytes`. Where nobody can tell the element type, or the bytes are no whole elements, that
 /// is to keep every bit: then every bound is kept too.
 pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
-    let least = least_bytes(values);
-    if (bytes as u64) < least {
-        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {least} or more");
+    let right = values.chunk_bytes();
+    if !right.contains(&(bytes as u64)) {
+        return fail!(InvalidArgument, "a chunk of {bytes} bytes; cd_values are those of chunks of {}", told(&right));
     }
     let params = match values.params()? {
         Some(params) if bytes.is_multiple_of(params.dtype.size()) => params,
@@ -191,6 +187,7 @@ mod tests {
                 dtype: DType::F32,
                 big_endian: false,
                 fills: vec![],
+                bytes: 0,
                 lossless: false,
                 chunk,
             };

@@ -63,7 +63,7 @@ pub unsafe fn fills(hdf5: &Functions, dcpl: Hid, type_id: Hid, stored: &Stored) 
     if status != abi::FILL_USER_DEFINED || !stored.dtype.is_float() {
         return Ok(Vec::new());
     }
-    let mut bytes = filled(stored.bytes, 0u8)?;
+    let mut bytes = filled(stored.bytes as usize, 0u8)?;
     // SAFETY: the contract; there is room for an element, and its own type needs no conversion.
     if unsafe { (hdf5.H5Pget_fill_value)(dcpl, type_id, bytes.as_mut_ptr().cast()) } < 0 {
         return fail!(Hdf5, "H5Pget_fill_value failed");

@@ -1,5 +1,5 @@
-//! Datatypes as `H5Tencode` writes them: the datatype message of the HDF5 file format, section IV.A.2.d. One call thus tells
-//! everything, which matters in a program that holds but the parts of HDF5 that it uses.
+//! Datatypes as `H5Tencode` writes them: the datatype message of the HDF5 file format, section IV.A.2.d. One call thus
+//! tells everything, which matters in a program that holds but the parts of HDF5 that it uses.
 
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result};
@@ -10,16 +10,17 @@ const PREFIX: [u8; 2] = [3, 0];
 /// How the bytes of a dataset are best read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The codec's element type; a float type only if sign, exponent and mantissa are where IEEE (or bfloat16) has them.
+    /// The codec's element type; a float type only if sign, exponent and mantissa are where IEEE (or bfloat16) has
+    /// them.
     pub dtype: DType,
     /// Byte order in the file.
     pub big_endian: bool,
     /// An element of the dataset is one of the codec's, not an array of them or a complex number.
     pub scalar: bool,
-    /// Bytes of an element of the dataset.
-    pub bytes: usize,
     /// An element is made of numbers: integers, floats, bit fields, enumerations, and arrays of them.
     pub numbers: bool,
+    /// Bytes of an element of the dataset.
+    pub bytes: u32,
     /// In a person's words.
     pub what: String,
 }
@@ -27,14 +28,15 @@ pub struct Stored {
 /// Reads what `H5Tencode` wrote.
 pub fn parse(encoded: &[u8]) -> Result<Stored> {
     let message = encoded.strip_prefix(&PREFIX);
-    let whole = |m| Some(Stored { bytes: u32_at(m, 4)? as usize, ..stored(m, true)? });
-    message.and_then(whole).ok_or_else(|| {
+    let whole = message.and_then(|m| Some(Stored { bytes: u32_at(m, 4)?, ..stored(m, true)? }));
+    whole.ok_or_else(|| {
         let seen = &encoded[..encoded.len().min(16)];
         Error::new(Kind::Hdf5, format!("H5Tencode gave {seen:02x?}…, which is no datatype that we can read"))
     })
 }
 
-/// Whether two encoded types are the same integer or float but for the byte order, which HDF5 then converts by turning bytes round.
+/// Whether two encoded types are the same integer or float but for the byte order, which HDF5 then converts by turning
+/// bytes round.
 pub fn differ_in_order_only(a: &[u8], b: &[u8]) -> bool {
     let ordered = |t: &[u8]| {
         let mut message = t.strip_prefix(&PREFIX)?.to_vec();
@@ -64,7 +66,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         1 => match float(message, bits, size) {
             Some(dtype) => {
                 let (big_endian, what) = (bits & 1 == 1, dtype.name().into());
-                return Some(Stored { dtype, big_endian, scalar, bytes: size as usize, numbers: true, what });
+                return Some(Stored { dtype, big_endian, scalar, numbers: true, bytes: size, what });
             }
             None => (integer(size, false).map_or(bytes, ordered), "floating-point numbers of an unusual layout"),
         },
@@ -84,8 +86,7 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         _ => (bytes, "elements of an unknown class"),
     };
     let numbers = matches!(class, 0 | 1 | 4 | 8);
-    let (bytes, what) = (size as usize, format!("{name} of {size} bytes"));
-    Some(Stored { dtype, big_endian, scalar, bytes, numbers, what })
+    Some(Stored { dtype, big_endian, scalar, numbers, bytes: size, what: format!("{name} of {size} bytes") })
 }
 
 fn integer(size: u32, signed: bool) -> Option<DType> {
@@ -115,7 +116,8 @@ fn float(message: &[u8], bits: u32, size: u32) -> Option<DType> {
     let width = e + m + 1;
     // Bit offset 0 and precision; places and sizes of exponent and mantissa; bias.
     let properties = [0, 0, width, 0, m, e, 0, m];
-    // Bit 6 with bit 0 is VAX order; bits 4 and 5 are 2 if the leading bit is implied; then comes the place of the sign.
+    // Bit 6 with bit 0 is VAX order; bits 4 and 5 are 2 if the leading bit is implied; then comes the place of the
+    // sign.
     let plain = bits & 0x40 == 0 && bits >> 4 & 3 == 2 && (bits >> 8) as u8 == width - 1;
     let bias = (1 << (e - 1)) - 1;
     (plain && message.get(8..16)? == properties && u32_at(message, 16)? == bias).then_some(dtype)
@@ -184,7 +186,7 @@ mod tests {
         let complex = [&[3, 0, 0x5b, 0, 0, 0, 8, 0, 0, 0][..], &element].concat();
         for encoded in [old, new, complex] {
             assert_eq!(seen(&encoded), (DType::F32, true, false));
-            assert_eq!(parse(&encoded).unwrap().bytes, usize::from(encoded[6]));
+            assert_eq!(parse(&encoded).unwrap().bytes, u32::from(encoded[6]));
         }
     }
 

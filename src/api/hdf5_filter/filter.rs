@@ -7,7 +7,7 @@ use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
 use super::cd_values::{CdValues, Element, MAX_WORDS};
 use super::datatype::Stored;
 use super::resolve::{Hdf5, Object};
-use super::{CLASS, FILTER_ID, chunk, dataset, report, text};
+use super::{CLASS, FILTER_ID, chunk, dataset, neighbours, report, text};
 use crate::codec;
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
@@ -17,7 +17,8 @@ use crate::host::environment;
 use crate::host::memory;
 use crate::params::{MissingValues, Mode, Params};
 
-/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged and pushed.
+/// Runs a call-back's work for the HDF5 with the code at `caller`: nothing unwinds into it, and errors are kept, logged
+/// and pushed.
 fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T>) -> T {
     logged(failed, || work().inspect_err(|e| report::push(caller, e)))
 }
@@ -58,6 +59,9 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     let Some(ours) = ours else {
         return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
     };
+    for (id, words) in &ours.behind {
+        neighbours::check_behind(*id, words)?;
+    }
     let asked = CdValues::decode(&ours.words)?.request;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
     let request = if ours.words.is_empty() || asked.mode != Mode::Lossless {
@@ -83,6 +87,7 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
         // Behind another filter the bytes are no elements any more.
         dtype: if ours.preceded { DType::U8 } else { stored.dtype },
         big_endian: stored.big_endian && !ours.preceded,
+        bytes: if ours.resized { 0 } else { stored.bytes },
         lossless: lossy && (!stored.dtype.is_float() || known.is_none()),
         fills: known.unwrap_or_default(),
         chunk,
@@ -140,6 +145,10 @@ pub struct Ours {
     pub words: Vec<u32>,
     /// Another filter comes before.
     preceded: bool,
+    /// One that gives chunks of another length than it gets.
+    resized: bool,
+    /// The filters that come after, and their `cd_values`.
+    behind: Vec<(c_int, Vec<u32>)>,
 }
 
 /// The filters of a dataset.
@@ -156,6 +165,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     // SAFETY: the contract.
     let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
     let mut ours: Option<Ours> = None;
+    let mut resized = false;
     for i in 0..count {
         let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
         let mut words = vec![0; MAX_WORDS];
@@ -173,6 +183,9 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
             )
         };
         if id != FILTER_ID {
+            words.truncate(len);
+            resized |= id != neighbours::SHUFFLE;
+            ours.iter_mut().for_each(|ours| ours.behind.push((id, words.clone())));
             continue;
         }
         if ours.is_some() {
@@ -182,7 +195,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
             return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
         }
         words.truncate(len);
-        ours = Some(Ours { flags, words, preceded: i > 0 });
+        ours = Some(Ours { flags, words, preceded: i > 0, resized, behind: Vec::new() });
     }
     Ok(Pipeline { ours, filters: count as usize })
 }
@@ -224,9 +237,9 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
     if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start, len) } }
 }
 
-/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies and writes, and
-/// waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches from their caches
-/// (docs/experiments).
+/// Chunks from these sizes on are compressed and decompressed by several threads. Those fall asleep while HDF5 copies
+/// and writes, and waking them for a smaller one lasts longer than they save; what they decompress HDF5 then fetches
+/// from their caches (docs/experiments).
 const BYTES_FOR_THREADS: (usize, usize) = (2 << 20, 8 << 20);
 
 /// HDF5 reads the result at once: it writes what was compressed, and copies what was decompressed.
@@ -244,13 +257,12 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
-/// Needs no words. But HDF5 takes a whole chunk from what it gets, without a look at the length: where they tell how long it must be,
-/// a shorter one is refused.
+/// Needs no words. But where they tell how long a chunk must be, any other is refused.
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let bytes = codec::raw_bytes(src)?;
-    let least = CdValues::decode(words).map_or(0, |values| chunk::least_bytes(&values));
-    if (bytes as u64) < least {
-        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {least}");
+    let right = CdValues::decode(words).map_or(0..=u64::MAX, |values| values.chunk_bytes());
+    if !right.contains(&(bytes as u64)) {
+        return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {}", chunk::told(&right));
     }
     let mut out = Buffer::new(bytes)?;
     codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
@@ -307,7 +319,8 @@ pub unsafe extern "C" fn register(caller: *const c_void) -> c_int {
     logged(Kind::Hdf5.code(), || {
         let own = if caller.is_null() { None } else { Object::at(caller) };
         let found = own.and_then(|o| o.find(c"H5Zregister").map(|f| (o, f)));
-        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but one.
+        // A caller that is not linked to HDF5 itself, say through a foreign-function interface: fine if there is but
+        // one.
         let found =
             found.or_else(|| Object::only_with(c"H5Zregister").and_then(|o| o.find(c"H5Zregister").map(|f| (o, f))));
         let Some((_object, register)) = found else {
@@ -367,9 +380,25 @@ mod tests {
     }
 
     fn long_form(mode: Mode, bound: f64) -> Vec<u32> {
-        let chunk = vec![50, 100];
-        let element = Element { dtype: DType::F32, big_endian: true, fills: vec![], lossless: false, chunk };
+        long_form_of(mode, bound, vec![50, 100])
+    }
+
+    fn long_form_of(mode: Mode, bound: f64, chunk: Vec<u64>) -> Vec<u32> {
+        let element = Element { dtype: DType::F32, big_endian: true, fills: vec![], bytes: 4, lossless: false, chunk };
         CdValues { request: Params::new(DType::F32).with_bound(mode, bound), element: Some(element) }.encode()
+    }
+
+    /// Words that do not tell the length of an element, as those behind another filter.
+    fn without_length() -> Vec<u32> {
+        let element = Element {
+            dtype: DType::U8,
+            big_endian: false,
+            fills: vec![],
+            bytes: 0,
+            lossless: false,
+            chunk: vec![50, 100],
+        };
+        CdValues { request: Params::new(DType::F32), element: Some(element) }.encode()
     }
 
     #[test]
@@ -390,7 +419,7 @@ mod tests {
     #[test]
     fn lossless_needs_no_words_and_takes_any_length() {
         let raw = [values(), vec![1, 2, 3]].concat();
-        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (20_003, long_form(Mode::Lossless, 0.0))] {
+        for (len, words) in [(0, vec![]), (1, vec![]), (4099, vec![]), (20_003, without_length())] {
             let mut chunk = Chunk::new(&raw[..len]);
             assert!(chunk.run(0, &words) > 0);
             assert_eq!(chunk.run(FLAG_REVERSE, &words), len);
@@ -403,7 +432,7 @@ mod tests {
     fn the_short_form_alone_is_lossless() {
         let raw = [values(), vec![1, 2, 3]].concat();
         let abs = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, 1e-3));
-        for (len, words) in [(4096, &abs[..]), (4099, &abs), (20_003, &long_form(Mode::Abs, 1e-3)), (100, &[100])] {
+        for (len, words) in [(4096, &abs[..]), (4099, &abs), (100, &[100])] {
             let mut chunk = Chunk::new(&raw[..len]);
             assert!(chunk.run(0, words) > 0);
             assert_eq!(crate::inspect(chunk.bytes()).unwrap().mode, Mode::Lossless);
@@ -412,13 +441,15 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_too_short_for_its_dataset_is_refused() {
-        let (raw, words) = (values(), long_form(Mode::Lossless, 0.0));
-        let mut chunk = Chunk::new(&raw[..64]);
-        assert_eq!(chunk.run(0, &words), 0);
-        assert!(chunk.run(0, &[]) > 0);
-        assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
-        assert_eq!(chunk.run(FLAG_REVERSE, &[]), 64);
+    fn a_chunk_of_another_length_than_its_datasets_is_refused() {
+        let (raw, words) = ([values(), vec![7; 4]].concat(), long_form(Mode::Lossless, 0.0));
+        for len in [64, 19_996, 20_004] {
+            let mut chunk = Chunk::new(&raw[..len]);
+            assert_eq!(chunk.run(0, &words), 0);
+            assert!(chunk.run(0, &[]) > 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &words), 0);
+            assert_eq!(chunk.run(FLAG_REVERSE, &[]), len);
+        }
     }
 
     /// Pages that the kernel had to bring in for this thread so far.
@@ -436,7 +467,7 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn chunk_after_chunk_in_the_same_pages() {
         let raw: Vec<u8> = values().into_iter().cycle().take(4 << 20).collect();
-        let words = long_form(Mode::Abs, 1e-3);
+        let words = long_form_of(Mode::Abs, 1e-3, vec![1024, 1024]);
         let round = || {
             let mut chunk = Chunk::new(&raw);
             assert!(chunk.run(0, &words) > 0);

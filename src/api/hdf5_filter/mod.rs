@@ -1,5 +1,5 @@
-//! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of the library
-//! that calls it (`resolve`).
+//! The HDF5 filter. It is not linked to HDF5: reading needs none of HDF5's functions, and `set_local` takes those of
+//! the library that calls it (`resolve`).
 
 /// cbindgen:ignore
 #[doc(hidden)]
@@ -10,6 +10,7 @@ pub(crate) mod dataset;
 #[doc(hidden)]
 pub mod datatype; // for the command
 pub(crate) mod filter;
+mod neighbours;
 mod report;
 pub(crate) mod resolve;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

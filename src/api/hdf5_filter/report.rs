@@ -1,5 +1,6 @@
-//! How the reason of a failure reaches people: by HDF5's error stack, where its functions are in sight, and by a log. Programs are
-//! free to drop the first, and under an optional filter HDF5 drops even the failure. So besides `sleek_last_error` there is
+//! How the reason of a failure reaches people: by HDF5's error stack, where its functions are in sight, and by a log.
+//! Programs are free to drop the first, and under an optional filter HDF5 drops even the failure. So besides
+//! `sleek_last_error` there is
 //! `SLEEK_LOG`: `stderr`, or the path of a file to append to. Without it nothing is written.
 
 use std::ffi::{CStr, CString, c_void};
@@ -9,10 +10,11 @@ use std::sync::OnceLock;
 use super::abi::{Address, Functions, Hid, Push};
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
-use crate::host::fork;
+use crate::host::printable::printable;
+use crate::host::{environment, fork};
 
-/// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5 may follow in
-/// the call-back: most of them empty the stack.
+/// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5
+/// may follow in the call-back: most of them empty the stack.
 pub fn push(caller: *const c_void, error: &Error) {
     // Looking for the functions takes memory.
     if error.kind == Kind::OutOfMemory {
@@ -34,8 +36,8 @@ unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
     let push = unsafe { std::mem::transmute::<*mut c_void, Push>(hdf5.H5Epush2?.0.as_ptr()) };
     let (create, set_current) = (hdf5.H5Ecreate_stack?, hdf5.H5Eset_current_stack?);
     let (file, function, format) = (c"libsleek".as_ptr(), c"filter".as_ptr(), c"%s".as_ptr());
-    // SAFETY: ids of this library and C strings, which live longer than the call or, all but the text, for ever. The stack is a new
-    // one because newer versions let nothing onto the current one while a filter runs.
+    // SAFETY: ids of this library and C strings, which live longer than the call or, all but the text, for ever. The
+    // stack is a new one because newer versions let nothing onto the current one while a filter runs.
     unsafe {
         let stack = create();
         push(stack, file, function, 0, class, major, minor, format, text.as_ptr());
@@ -47,10 +49,10 @@ unsafe fn push_text(hdf5: &Functions, text: &CStr) -> Option<()> {
 /// Writes a line to the log, if there is one.
 pub fn log(line: std::fmt::Arguments) {
     static TARGET: OnceLock<Option<std::ffi::OsString>> = OnceLock::new();
-    let target = fork::found(&TARGET, || std::env::var_os("SLEEK_LOG").filter(|t| !t.is_empty()));
+    let target = fork::found(&TARGET, || environment::variable(environment::LOG).filter(|t| !t.is_empty()));
     let Some(target) = target else { return };
     // One write for each line, so that lines of several processes do not mix. A log that cannot be written is no error.
-    let line = format!("sleek[{}]: {line}\n", std::process::id());
+    let line = format!("sleek[{}]: {}\n", std::process::id(), printable(&line.to_string()));
     let _ = if target == "stderr" {
         std::io::stderr().write_all(line.as_bytes())
     } else {

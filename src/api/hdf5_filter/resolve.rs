@@ -1,6 +1,6 @@
-//! Which libhdf5 is calling? A process may hold several (a Python with h5py and netCDF4 does), mostly out of sight of the global
-//! symbol scope, and an id from one means nothing, or worse something else, to another. So the filter looks where the call
-//! returns to, and takes the functions of that very object.
+//! Which libhdf5 is calling? A process may hold several (a Python with h5py and netCDF4 does), mostly out of sight of
+//! the global symbol scope, and an id from one means nothing, or worse something else, to another. So the filter looks
+//! where the call returns to, and takes the functions of that very object.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::ptr::{NonNull, null, null_mut};
@@ -11,7 +11,8 @@ use crate::host::fork::between_forks;
 
 /// An object of this process, kept loaded as long as this value lives.
 ///
-/// The loader is asked while forks are free to come: the C library gives a child a loader that nobody waits in (glibc always, musl since
+/// The loader is asked while forks are free to come: the C library gives a child a loader that nobody waits in (glibc
+/// always, musl since
 /// 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor forks or calls us, would wait for this
 /// one, and this one for the loader.
 pub struct Object {
@@ -132,13 +133,14 @@ impl<T: Table> Hdf5<T> {
     /// `None` if it hides its functions, as a stripped program that holds HDF5 by static linking does.
     pub fn of_caller(caller: *const c_void) -> Result<Option<Hdf5<T>>> {
         let object = if caller.is_null() { Object::only_with(c"H5Pmodify_filter") } else { Object::at(caller) };
-        // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is checked below.
+        // SAFETY: the object has called a filter, or is alone in having H5Pmodify_filter: it is HDF5; its version is
+        // checked below.
         let loaded = object.and_then(|o| unsafe { T::load(|name| o.find_own(name)) }.ok().map(|f| (f, Some(o))));
         Hdf5::new(loaded.or_else(|| in_program(caller, "H5Z").map(|f| (f, None))))
     }
 
-    /// The HDF5 that the program or library with the code at `caller` uses. One that is not linked to any, as a foreign-function
-    /// interface is not, uses the only one there is.
+    /// The HDF5 that the program or library with the code at `caller` uses. One that is not linked to any, as a
+    /// foreign-function interface is not, uses the only one there is.
     pub fn of_user(caller: *const c_void) -> Result<Hdf5<T>> {
         let own = if caller.is_null() { None } else { Object::at(caller) };
         let linked = own.and_then(Hdf5::used_by);
@@ -157,7 +159,8 @@ impl<T: Table> Hdf5<T> {
     /// The functions that `object` finds in itself and what it is linked to, all of one library.
     fn used_by(object: Object) -> Option<(T, Option<Object>)> {
         let base = base_of(object.find(c"H5get_libversion")?.as_ptr())?;
-        // A program at a fixed address may have stubs of its own for functions whose address it takes. H5DO... are in libhdf5_hl.
+        // A program at a fixed address may have stubs of its own for functions whose address it takes. H5DO... are in
+        // libhdf5_hl.
         let fits = |name: &CStr, at: NonNull<c_void>| {
             let at = base_of(at.as_ptr());
             at == Some(base) || at == Some(object.base) || name.to_bytes().starts_with(b"H5DO")
@@ -185,7 +188,8 @@ fn in_program<T: Table>(_caller: *const c_void, _prefix: &str) -> Option<T> {
     None
 }
 
-/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another, by these instructions.
+/// Defines an `extern "C"` function that passes its arguments and then its own return address on to another, by these
+/// instructions.
 macro_rules! with_return_address {
     ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty => $to:path, $x86:literal, $arm:literal) => {
         #[cfg(target_arch = "x86_64")]
@@ -209,10 +213,12 @@ macro_rules! with_return_address {
     };
 }
 
-/// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address on.
+/// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address
+/// on.
 macro_rules! pass_return_address {
     ($to:ident($($arg:ident),*)) => {{
-        // The seventh argument and those after it lie on the stack, behind the return address; so must those of the other call.
+        // The seventh argument and those after it lie on the stack, behind the return address; so must those of the
+        // other call.
         #[cfg(target_arch = "x86_64")]
         std::arch::naked_asm!(
             "push [rsp]", "push [rsp + 24]", "push [rsp + 24]", "call {to}", "add rsp, 24", "ret", to = sym $to
@@ -243,9 +249,10 @@ with_return_address! {
 }
 
 with_return_address! {
-    /// Registers the filter with the HDF5 that the calling program or library is linked to, as `H5Zregister(sleek_h5_class())`
-    /// would: 0, or `SLEEK_ERR_HDF5` if no HDF5 can be found or it refuses. Needed before writing to an existing dataset, where
-    /// HDF5 loads no plugins, and where no plugin path is set. May be called many times.
+    /// Registers the filter with the HDF5 that the calling program or library is linked to, as
+    /// `H5Zregister(sleek_h5_class())` would: 0, or `SLEEK_ERR_HDF5` if no HDF5 can be found or it refuses. Needed
+    /// before writing to an existing dataset, where HDF5 loads no plugins, and where no plugin path is set. May be
+    /// called many times.
     #[unsafe(no_mangle)]
     pub fn sleek_h5_register() -> i32 => super::filter::register, "mov rdi, [rsp]\njmp {to}", "mov x0, x30\nb {to}"
 }

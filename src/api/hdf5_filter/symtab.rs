@@ -1,6 +1,6 @@
-//! The functions of an HDF5 that is linked statically into the main program. The dynamic linker does not know them, yet such
-//! programs are common (`h5cc` makes them on some systems), so they are looked up in the program file's own symbol table.
-//! A stripped program has none.
+//! The functions of an HDF5 that is linked statically into the main program. The dynamic linker does not know them, yet
+//! such programs are common (`h5cc` makes them on some systems), so they are looked up in the program file's own symbol
+//! table. A stripped program has none.
 
 use std::ffi::{CStr, c_void};
 use std::fs::File;
@@ -12,8 +12,8 @@ use super::abi::Table;
 use super::resolve::base_of;
 use crate::host::fork;
 
-/// The main program's HDF5 if the code at `caller` is part of it, in a function whose name begins with `prefix`: else the table and
-/// what is loaded do not fit each other.
+/// The main program's HDF5 if the code at `caller` is part of it, in a function whose name begins with `prefix`: else
+/// the table and what is loaded do not fit each other.
 pub fn functions<T: Table>(caller: *const c_void, prefix: &str) -> Option<T> {
     let base = base_of(caller)? as usize;
     // SAFETY: asks for a number; it is an address in the main program.

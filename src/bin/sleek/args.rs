@@ -1,7 +1,7 @@
 //! Arguments that several subcommands take, and what becomes of them.
 
 use clap::builder::PossibleValuesParser;
-use sleek::{DType, Mode, Params, Profile};
+use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
 
@@ -46,10 +46,13 @@ pub struct Quality {
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     range: Option<f64>,
-    /// A missing value, such as -9999, or its bits, such as 0x7fc00000: it comes back exactly and does not count for the
-    /// value range; up to four times
+    /// A missing value, such as -9999, or its bits, such as 0x7fc00000: it comes back exactly and does not count for
+    /// the value range; up to four times
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
     fill: Vec<String>,
+    /// The method of compression, by its name [default: sleek]
+    #[arg(long, value_name = "NAME")]
+    codec: Option<String>,
 }
 
 impl Quality {
@@ -67,14 +70,38 @@ impl Quality {
         let mut params = Params::new(dtype).with_bound(mode, bound);
         params.profile = if self.profile == Profile::Fast.name() { Profile::Fast } else { Profile::Adaptive };
         params.range = self.range;
-        for value in &self.fill {
-            let value = sleek::text::missing(&format!("--fill {value}"), Some(value)).map_err(|e| e.to_string())?;
-            params.missing.push(value).map_err(|e| e.to_string())?;
+        if let Some(name) = &self.codec {
+            params.codec = sleek::codec::by_name(name).map_err(|e| format!("--codec {name}: {}", e.message))?.id();
         }
-        params.missing.of_type(dtype).map_err(|e| e.to_string())?;
-        params.check().map_err(|e| e.to_string())?;
+        params.missing = self.missing()?;
+        params.missing.of_type(dtype).map_err(|e| format!("--fill: {}", e.message))?;
+        sleek::codec::chosen(&params).map_err(|e| e.to_string())?;
         Ok(params)
     }
+
+    /// The missing values that are named.
+    pub fn missing(&self) -> Result<MissingValues, String> {
+        missing(&self.fill)
+    }
+}
+
+/// Missing values, each a number or an element's bits.
+pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
+    let mut all = MissingValues::default();
+    for text in texts {
+        let value = sleek::text::missing(&format!("--fill {text}"), Some(text)).map_err(|e| e.message)?;
+        all.push(value).map_err(|e| format!("--fill {text}: {}", e.message))?;
+    }
+    Ok(all)
+}
+
+/// What to do about values that look like missing ones and were not declared.
+#[derive(clap::Args)]
+pub struct Sentinels {
+    /// A value that stands far outside of all others, such as -9999 or 1e20, is data all the same; without this it is
+    /// an error, unless --fill names it
+    #[arg(long)]
+    pub no_fill: bool,
 }
 
 /// An element type by its name.
@@ -86,13 +113,30 @@ pub fn dtype(name: &str) -> Result<DType, String> {
 }
 
 /// Lengths separated by commas or `x`: 64,64,128 or 64x64x128.
-pub fn dims(text: &str) -> Result<Vec<u64>, String> {
-    let dims: Option<Vec<u64>> = text.split([',', 'x']).map(|d| d.trim().parse().ok()).collect();
-    let dims = dims.ok_or("lengths such as 64,64,128 or 64x64x128 are needed")?;
-    match dims.iter().try_fold(1u64, |n, d| n.checked_mul(*d)) {
-        Some(_) => Ok(dims),
-        None => Err("the product does not fit 64 bits".into()),
+pub fn dims(text: &str) -> Result<Dims, String> {
+    let lens: Option<Vec<u64>> = text.split([',', 'x']).map(|d| d.trim().parse().ok()).collect();
+    let lens = lens.ok_or("lengths such as 64,64,128 or 64x64x128 are needed, the slowest first")?;
+    Dims::new(&lens).map_err(|e| e.message)
+}
+
+/// A box of elements: where it starts and how long it is along each dimension, where `None` is to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    pub start: Vec<u64>,
+    pub lens: Vec<Option<u64>>,
+}
+
+/// START:LEN for each dimension; START: and : go to its end.
+pub fn slice(text: &str) -> Result<Slice, String> {
+    let mut slice = Slice { start: Vec::new(), lens: Vec::new() };
+    for part in text.split(',') {
+        let number = |n: &str| n.parse::<u64>().map_err(|_| format!("'{part}' is no START:LEN, as in 0:10,5:1,:"));
+        let (start, len) =
+            part.trim().split_once(':').ok_or_else(|| format!("'{part}' is no START:LEN, as in 0:10,5:1,:"))?;
+        slice.start.push(if start.is_empty() { 0 } else { number(start)? });
+        slice.lens.push(if len.is_empty() { None } else { Some(number(len)?) });
     }
+    Ok(slice)
 }
 
 /// A threads argument: the library's own variable carries it everywhere, to compression and decompression alike.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sleek::container::Header;
-use sleek::primitives::range::value_range;
-use sleek::{DType, Mode, Params};
+use sleek::primitives::range::{join, value_range};
+use sleek::{DType, Dims, Mode, Params};
 
-use crate::args::{self, Quality, Threads, Verbosity};
+use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
-use crate::progress::{Array, Progress, summary};
+use crate::progress::{Array, Progress, bytes, summary};
+use crate::sentinel::{Watch, refuse};
 use crate::{Outcome, pipeline};
 
 /// Compress an array, given as the plain bytes of its elements
@@ -21,12 +22,15 @@ pub struct Args {
     dtype: DType,
     #[command(flatten)]
     quality: Quality,
+    #[command(flatten)]
+    sentinels: Sentinels,
     /// The elements are big-endian, and come back so
     #[arg(long)]
     big_endian: bool,
-    /// Lengths of the array, as 64,64,128 or 64x64x128: refuses input of another size. Changes nothing else, and is not stored
+    /// Dimensions of the array, as 64,64,128 or 64x64x128, the slowest first: stored with it, so that boxes can be
+    /// restored
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
-    dims: Option<std::vec::Vec<u64>>,
+    dims: Option<Dims>,
     #[command(flatten)]
     threads: Threads,
     /// Replace OUT if it exists
@@ -50,24 +54,70 @@ pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let mut params = args.quality.params(args.dtype)?;
     params.big_endian = args.big_endian;
-    check_frame(args)?;
+    let cut = Cut::new(args)?;
     let mut input = Input::open(&args.input)?;
     if let Some(n) = input.bytes {
         check_size(args, &input.name, n)?;
     }
+    let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
-        params.range = measure_range(args, &params, &mut input)?;
+        params.range = measure_range(args, &params, watch.take(), &mut input)?;
     }
-    compress(args, &params, input)?;
+    compress(args, &params, &cut, watch, input)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn check_frame(args: &Args) -> Result<(), String> {
-    let (n, size) = (args.frame_bytes, args.dtype.size());
-    if n == 0 || n % size != 0 {
-        return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
+/// What looks for missing values that nobody declared, where they would be changed.
+fn watch(args: &Args, params: &Params) -> Result<Option<Watch>, String> {
+    if args.sentinels.no_fill || params.mode == Mode::Lossless || params.bound == 0.0 {
+        return Ok(None);
     }
-    Ok(())
+    let declared = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
+    Ok(Some(Watch::new(params.dtype, params.big_endian, declared)))
+}
+
+/// How the input is cut into frames.
+struct Cut {
+    frame_bytes: usize,
+    /// The dimensions that are given, and the axis along which frames follow each other: the first that is longer than
+    /// 1.
+    dims: Option<(Dims, usize)>,
+}
+
+impl Cut {
+    fn new(args: &Args) -> Result<Cut, String> {
+        let (n, size) = (args.frame_bytes, args.dtype.size());
+        if n == 0 || n % size != 0 {
+            return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
+        }
+        let Some(dims) = args.dims.filter(|dims| dims.count() > 0) else {
+            return Ok(Cut { frame_bytes: n, dims: args.dims.map(|dims| (dims, 0)) });
+        };
+        let axis = dims.lens().iter().position(|len| *len > 1).unwrap_or(0);
+        let slab = dims.lens()[axis + 1..].iter().product::<u64>().saturating_mul(size as u64);
+        // Two at least, for then the first frame shows which axis it is.
+        let slabs = (n as u64 / slab).max(2).min(dims.lens()[axis]);
+        let frame_bytes = usize::try_from(slab.saturating_mul(slabs)).unwrap_or(usize::MAX);
+        // No page of this is touched.
+        if Vec::<u8>::new().try_reserve_exact(frame_bytes).is_err() {
+            let bytes = bytes(frame_bytes as u64);
+            return Err(format!("--dims {dims}: {bytes} are held at once, and there is no memory for so much"));
+        }
+        Ok(Cut { frame_bytes, dims: Some((dims, axis)) })
+    }
+
+    /// The dimensions of a frame of `count` elements: all of the array's, but along the axis only as many as it has.
+    /// None where it has a part of one, which the size of the whole input will tell better.
+    fn dims(&self, count: u64) -> Result<Dims, String> {
+        let Some((dims, axis)) = &self.dims else { return Ok(Dims::NONE) };
+        let mut lens = dims.lens().to_vec();
+        let slab: u64 = lens[axis + 1..].iter().product();
+        if dims.count() > 0 {
+            lens[*axis] = count / slab;
+        }
+        let dims = Dims::new(&lens).map_err(|e| e.message)?;
+        Ok(if dims.count() == count { dims } else { Dims::NONE })
+    }
 }
 
 /// Refuses an input of `n` bytes that is not the array it is said to be.
@@ -78,52 +128,79 @@ fn check_size(args: &Args, name: &str, n: u64) -> Result<(), String> {
         return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
     }
     let Some(dims) = &args.dims else { return Ok(()) };
-    let expected: u64 = dims.iter().product();
+    let expected = dims.count();
     if n / size != expected {
-        let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-        let dims = dims.join("x");
         return Err(format!("{name}: holds {} {dtype} elements; --dims {dims} says {expected}", n / size));
     }
     Ok(())
 }
 
-/// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is none:
-/// then it is zero in every part as well.
-fn measure_range(args: &Args, params: &Params, input: &mut Input) -> Result<Option<f64>, String> {
-    let Some(total) = input.bytes else {
+/// The value range of the whole input, which every stream of the result must use. `None` if it is zero or there is
+/// none: then it is zero in every part as well. Meanwhile `watch` sees everything.
+fn measure_range(
+    args: &Args,
+    params: &Params,
+    mut watch: Option<Watch>,
+    input: &mut Input,
+) -> Result<Option<f64>, String> {
+    if input.bytes.is_none() {
         return Err(format!(
             "--noa needs the value range of the whole array, and {} can be read only once: give it with --range R",
             input.name
         ));
-    };
+    }
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
-    let mut progress = Progress::new("measuring", Some(total), args.verbosity.quiet);
-    let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
+    let mut range = None;
+    read_through(args, input, |data| match &mut watch {
+        Some(watch) => watch.see(data),
+        None => range = join(range, value_range(params.dtype, params.big_endian, &fills, data)),
+    })?;
+    if let Some(watch) = watch {
+        refuse(&watch.found()).map_err(|e| format!("{}: {e}", input.name))?;
+        range = watch.extremes();
+    }
+    Ok(range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sleek::bound::sub_down(hi, lo)))
+}
+
+/// Shows all of a regular file, from where it is read to its end, and goes back to its start.
+fn read_through(args: &Args, input: &mut Input, mut look: impl FnMut(&[u8])) -> Result<(), String> {
+    let mut progress = Progress::new("measuring", input.bytes, args.verbosity.quiet);
     pipeline::run(
         |block| Ok(input.fill(block, args.frame_bytes)? > 0),
         |block, _| {
-            let data = block.data();
-            if let Some((l, h)) = value_range(params.dtype, params.big_endian, &fills, data) {
-                (lo, hi) = (lo.min(l), hi.max(h));
-            }
-            progress.add(data.len() as u64);
+            look(block.data());
+            progress.add(block.data().len() as u64);
             Ok(())
         },
         |_| Ok(()),
     )?;
-    input.rewind()?;
-    Ok((hi > lo).then(|| sleek::bound::sub_down(hi, lo)))
+    input.rewind()
 }
 
-fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String> {
-    let mut output = Output::create(&args.output, args.force)?;
+/// Refuses what `watch` found while the input was compressed. Of a regular file it saw a part: if there is something in
+/// it, all of the file decides.
+fn refuse_sentinels(args: &Args, params: &Params, watch: &Watch, input: &mut Input) -> Result<(), String> {
+    if input.bytes.is_none() {
+        return refuse(&watch.found()).map_err(|e| format!("{}: {e}", input.name));
+    }
+    if !watch.suspects() {
+        return Ok(());
+    }
+    let Some(mut whole) = self::watch(args, params)? else { return Ok(()) };
+    input.rewind()?;
+    read_through(args, input, |data| whole.see(data))?;
+    refuse(&whole.found()).map_err(|e| format!("{}: {e}", input.name))
+}
+
+fn compress(args: &Args, params: &Params, cut: &Cut, mut watch: Option<Watch>, mut input: Input) -> Result<(), String> {
+    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut started = false;
     pipeline::run(
         |block| {
-            let n = input.fill(block, args.frame_bytes)?;
+            let n = input.fill(block, cut.frame_bytes)?;
             block.more = input.more()?;
             // An empty input still makes one stream, of an empty array.
             let first = !std::mem::replace(&mut started, true);
@@ -131,6 +208,13 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
         },
         |block, outlet| {
             let mut packed = outlet.block()?;
+            match &mut watch {
+                Some(watch) if promised.is_some() => watch.glance(block.data()),
+                Some(watch) => watch.see(block.data()),
+                None => {}
+            }
+            let dims = cut.dims((block.data().len() / params.dtype.size()) as u64)?;
+            let params = &Params { dims, ..params.clone() };
             compress_frame(params, block, &mut packed).map_err(|e| format!("{from}: {e}"))?;
             bytes_in += block.data().len() as u64;
             bytes_out += packed.data().len() as u64;
@@ -144,6 +228,9 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
             return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read"));
         }
         _ => check_size(args, &from, bytes_in)?,
+    }
+    if let Some(watch) = &watch {
+        refuse_sentinels(args, params, watch, &mut input)?;
     }
     output.finish()?;
     let time = progress.finish();

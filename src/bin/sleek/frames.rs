@@ -1,5 +1,6 @@
-//! A compressed file is one stream after another (docs/format.md §7); here they are called frames.
+//! A compressed file is one stream after another (docs/format.md §8); here they are called frames.
 
+use sleek::Dims;
 use sleek::container::Header;
 use sleek::container::constants::{HEADER_BYTES, MAGIC};
 
@@ -16,6 +17,8 @@ const STREAM_BYTES_AT: usize = 24;
 pub struct FrameReader {
     input: Input,
     first: Option<Header>,
+    /// The length of all frames that were read, along the axis on which they follow each other.
+    length: u64,
     /// Whether another frame must follow.
     more: bool,
     at: u64,
@@ -24,7 +27,7 @@ pub struct FrameReader {
 impl FrameReader {
     /// Starts at the beginning of `input`.
     pub fn new(input: Input) -> FrameReader {
-        FrameReader { input, first: None, more: true, at: 0 }
+        FrameReader { input, first: None, length: 0, more: true, at: 0 }
     }
 
     /// Reads the next frame into `block` and verifies its header and index; false at the end of the file.
@@ -45,6 +48,8 @@ impl FrameReader {
         }
         let header = Header::read(block.data()).map_err(|e| self.blame(&e.to_string()))?;
         self.expect_the_same_kind(&header)?;
+        let dims = &header.layout.shape.dims;
+        self.length = self.length.saturating_add(dims.lens()[self.axis()]);
         self.more = header.more;
         self.at += header.stream_bytes;
         Ok(true)
@@ -52,6 +57,7 @@ impl FrameReader {
 
     fn expect_the_same_kind(&mut self, header: &Header) -> Result<(), String> {
         let first = self.first.get_or_insert_with(|| header.clone());
+        let first = &*first;
         let kind = |h: &Header| {
             [
                 ("element type", h.layout.dtype.name().into()),
@@ -59,6 +65,9 @@ impl FrameReader {
                 ("mode", h.mode.name().into()),
                 ("bound", number(h.bound)),
                 ("value range", number(h.range)),
+                ("codec", h.codec.to_string()),
+                ("missing values", format!("{:?}", h.layout.shape.missing)),
+                ("dimensions", others(h, axis_of(first))),
             ]
         };
         match std::iter::zip(kind(header), kind(first)).find(|(found, expected)| found != expected) {
@@ -70,12 +79,37 @@ impl FrameReader {
         }
     }
 
+    /// The axis along which frames follow each other: the first along which the first frame is longer than 1.
+    pub fn axis(&self) -> usize {
+        self.first.as_ref().map_or(0, axis_of)
+    }
+
+    /// The dimensions of all frames that were read.
+    pub fn dims(&self) -> Result<Dims, String> {
+        let Some(first) = &self.first else { return Ok(Dims::NONE) };
+        let mut lens = first.layout.shape.dims.lens().to_vec();
+        lens[self.axis()] = self.length;
+        Dims::new(&lens).map_err(|e| self.blame(&e.message))
+    }
+
     fn blame(&self, message: &str) -> String {
         match self.at {
             0 => format!("{}: {message}", self.input.name),
             at => format!("{}, stream at byte {at}: {message}", self.input.name),
         }
     }
+}
+
+/// The axis along which the frames of a file follow each other, by the first of them.
+pub fn axis_of(first: &Header) -> usize {
+    first.layout.shape.dims.lens().iter().position(|len| *len > 1).unwrap_or(0)
+}
+
+/// All dimensions but the one along `axis`, for a person.
+fn others(header: &Header, axis: usize) -> String {
+    let lens = header.layout.shape.dims.lens().iter().enumerate();
+    let shown: Vec<String> = lens.map(|(k, len)| if k == axis { "…".into() } else { len.to_string() }).collect();
+    shown.join("x")
 }
 
 /// The stated length of a stream; `None` if this is no header, which the library will put into words.

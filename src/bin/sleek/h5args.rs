@@ -26,8 +26,9 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     check_variables()?;
-    // The filter learns the element type from the dataset; any float type lets the bound be checked.
-    let params = args.quality.params(DType::F32)?;
+    // The filter learns the element type from the dataset; the widest float lets the bound be checked, and bits of any
+    // of them.
+    let params = args.quality.params(DType::F64)?;
     let words = cd_values_of(&params);
     match args.json {
         true => say!("{:#}", json!({"filter_id": FILTER_ID, "cd_values": words})),
@@ -64,10 +65,11 @@ fn print(params: &Params, words: &[u32]) {
     say!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
 }
 
-/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast` and `--fill`, for
-/// which they have no arguments.
+/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast`,
+/// `--codec` and
+/// `--fill`, for which they have no arguments.
 fn print_convenience(params: &Params) {
-    let (c, fortran) = match params.profile == Profile::Fast || !params.missing.is_empty() {
+    let (c, fortran) = match params.profile == Profile::Fast || params.codec != 0 || !params.missing.is_empty() {
         true => calls_in_words(params),
         false => calls(params),
     };
@@ -92,8 +94,12 @@ fn calls(params: &Params) -> (String, String) {
     (format!("H5Pset_sleek_{name}(dcpl{bound}{range_in_c});"), fortran)
 }
 
-/// The keyword arguments of `sleek.h5` in Python.
+/// The arguments of `sleek.h5` in Python: in words where there is more than a number can say.
 fn python(params: &Params) -> String {
+    let is_one_number = params.missing.iter().count() == 1 && params.fill_number().is_some();
+    if params.codec != 0 || !(params.missing.is_empty() || is_one_number) {
+        return format!("\"{}\"", text::format(params));
+    }
     let bound = match params.mode {
         Mode::Lossless => "lossless=True".to_string(),
         mode => format!("{}={:e}", mode.name(), params.bound),

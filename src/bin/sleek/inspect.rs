@@ -11,6 +11,7 @@ use crate::args::check_variables;
 use crate::frames::FrameReader;
 use crate::io::{Block, Input, say};
 use crate::progress::{bytes, number, ratio};
+use crate::sentinel::text;
 
 /// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
 const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
@@ -37,7 +38,8 @@ pub fn run(args: &Args) -> Outcome {
     let mut total: Option<Info> = None;
     let mut frames = 0;
     while reader.next(&mut frame)? {
-        let info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
+        let mut info = sleek::inspect(frame.data()).map_err(|e| format!("{name}: {e}"))?;
+        info.dims = reader.dims()?;
         frames += 1;
         total = Some(match total {
             Some(sum) => add(sum, &info),
@@ -52,9 +54,11 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The sum of two frames; what only one of them can say comes from the first.
+/// The sum of the frames so far and another one, whose dimensions are those of all of them; what only one of them can
+/// say comes from the first.
 fn add(mut sum: Info, frame: &Info) -> Info {
     sum.count += frame.count;
+    sum.dims = frame.dims;
     sum.raw_bytes += frame.raw_bytes;
     sum.stream_bytes += frame.stream_bytes;
     sum.patched += frame.patched;
@@ -70,6 +74,7 @@ fn to_json(info: &Info, frames: u64) -> Value {
     json!({
         "format_version": info.version,
         "codec": codec_name(info.codec),
+        "dims": info.dims.lens(),
         "dtype": info.dtype.name(),
         "big_endian": info.big_endian,
         "count": info.count,
@@ -79,6 +84,7 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "mode": info.mode.name(),
         "bound": info.bound,
         "range": info.range,
+        "missing": missing(info).map(|(bits, number)| json!({"bits": bits, "number": number})).collect::<Vec<_>>(),
         "abs_bound": info.abs_bound,
         "step": info.step,
         "profile": info.profile.name(),
@@ -87,6 +93,12 @@ fn to_json(info: &Info, frames: u64) -> Value {
         "subchunks": counts(&SUBCHUNKS, &info.subchunks),
         "patched": info.patched,
     })
+}
+
+/// Each missing value by its bits and as a number.
+fn missing(info: &Info) -> impl Iterator<Item = (String, f64)> {
+    let digits = 2 * info.dtype.size();
+    info.missing.bits().iter().map(move |bits| (format!("0x{bits:0digits$x}"), info.dtype.number(*bits)))
 }
 
 fn codec_name(id: u8) -> &'static str {
@@ -98,7 +110,15 @@ fn print(info: &Info, frames: u64) {
     row("elements", &format!("{} {}{order}", info.count, info.dtype.name()));
     row("size", &format!("{} -> {}", bytes(info.raw_bytes), bytes(info.stream_bytes)));
     row("ratio", &ratio(info.raw_bytes, info.stream_bytes));
+    if info.dims.rank() > 1 {
+        row("dims", &info.dims.to_string());
+    }
     row("bound", &bound(info));
+    let missing: Vec<String> =
+        missing(info).map(|(bits, number)| format!("{} ({bits})", text(info.dtype, number))).collect();
+    if !missing.is_empty() {
+        row("missing", &missing.join(", "));
+    }
     let codec = format!("{}, profile {}, format version {}", codec_name(info.codec), info.profile.name(), info.version);
     row("codec", &codec);
     row("frames", &frames.to_string());

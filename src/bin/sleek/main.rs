@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 #[cfg(unix)]
 mod repack;
+mod sentinel;
 mod verify;
 
 use std::process::ExitCode;
@@ -64,7 +65,7 @@ fn main() -> ExitCode {
         Err(e) => usage(&e),
     };
     outcome.and_then(|code| io::said().map(|()| code)).unwrap_or_else(|message| {
-        io::tell(&format!("sleek: error: {message}"));
+        io::tell_error(&message);
         ExitCode::from(ERROR)
     })
 }
@@ -90,7 +91,7 @@ fn run(command: Command) -> Outcome {
 fn usage(e: &clap::Error) -> Outcome {
     let is_error = e.use_stderr() && e.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_error {
-        io::tell(&format!("sleek: {}", e.render().to_string().trim_end()));
+        io::tell_lines(&format!("sleek: {}", e.render().to_string().trim_end()));
     } else {
         e.print().map_err(|e| format!("standard output: {e}"))?;
     }

@@ -1,7 +1,7 @@
 //! Reading, work and writing at the same time, in the memory of a few blocks.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Builder, ScopedJoinHandle};
 
 use crate::io::Block;
 
@@ -9,6 +9,9 @@ type Done = Result<(), String>;
 
 /// Blocks between two stages: one in work on each side.
 const BLOCKS: usize = 2;
+
+/// Bytes of a stage's stack. Rust would let `RUST_MIN_STACK` decide.
+const STACK_BYTES: usize = 2 << 20;
 
 /// Where the middle stage sends what it made.
 pub struct Outlet {
@@ -28,11 +31,16 @@ impl Outlet {
     }
 }
 
+fn no_thread(e: std::io::Error) -> String {
+    format!("cannot start a thread: {e}")
+}
+
 fn stopped<E>(_: E) -> String {
     "writing stopped".into()
 }
 
-/// Runs `source` until it answers false, `work` on each block that it filled, and `sink` on each block that `work` sent.
+/// Runs `source` until it answers false, `work` on each block that it filled, and `sink` on each block that `work`
+/// sent.
 pub fn run(
     source: impl FnMut(&mut Block) -> Result<bool, String> + Send,
     mut work: impl FnMut(&Block, &Outlet) -> Done,
@@ -43,8 +51,9 @@ pub fn run(
     let (free_out, to_take) = blocks();
     let (made, to_write) = sync_channel(BLOCKS);
     thread::scope(|s| {
-        let reader = s.spawn(move || read(source, to_fill, filled));
-        let writer = s.spawn(move || write(sink, to_write, free_out));
+        let stage = || Builder::new().stack_size(STACK_BYTES);
+        let reader = stage().spawn_scoped(s, move || read(source, to_fill, filled)).map_err(no_thread)?;
+        let writer = stage().spawn_scoped(s, move || write(sink, to_write, free_out)).map_err(no_thread)?;
         let outlet = Outlet { full: made, free: to_take };
         let worked = to_work.iter().try_for_each(|block| {
             work(&block, &outlet)?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use sleek::Mode;
 use sleek::bound::mul_down;
-use sleek::container::Header;
+use sleek::container::{Header, Missing};
 
 use crate::args::{Threads, Verbosity};
 use crate::frames::{self, FrameReader};
@@ -108,6 +108,8 @@ struct Report {
     compressed_bytes: u64,
     count: u64,
     special: u64,
+    missing: u64,
+    missing_violations: u64,
     violations: u64,
     first: Option<Violation>,
     max_error: f64,
@@ -127,6 +129,8 @@ impl Report {
             compressed_bytes: 0,
             count: 0,
             special: 0,
+            missing: 0,
+            missing_violations: 0,
             violations: 0,
             first: None,
             max_error: 0.0,
@@ -141,13 +145,21 @@ impl Report {
     /// Compares a piece of a stream.
     fn compare(&mut self, header: &Header, original: &[u8], restored: &[u8]) {
         let limit = limit(header);
+        let marks = Marks::new(&header.layout.shape.missing);
         let mut max_error = 0.0f64;
         element::for_each_pair(header.layout.dtype, header.big_endian, original, restored, |v, r| {
-            if !holds(header.mode, limit, v, r) {
+            let is_missing = marks.hold(v.0);
+            let mask_agrees = if is_missing { v.0 == r.0 } else { !marks.hold(r.0) };
+            if !mask_agrees {
+                self.missing_violations += 1;
+            }
+            if !mask_agrees || !holds(header.mode, limit, v, r) {
                 self.violate(v.1, r.1);
             }
             self.count += 1;
-            if v.1.is_finite() {
+            if is_missing {
+                self.missing += 1;
+            } else if v.1.is_finite() {
                 max_error = max_error.max(self.measure(v.1, r.1));
             } else {
                 self.special += 1;
@@ -186,7 +198,7 @@ impl Report {
     }
 
     fn rms(&self) -> f64 {
-        (self.squares / (self.count - self.special).max(1) as f64).sqrt()
+        (self.squares / (self.count - self.special - self.missing).max(1) as f64).sqrt()
     }
 
     /// The range that noa used, else that of the finite values.
@@ -222,6 +234,8 @@ impl Report {
             "value_range": self.range(),
             "psnr": self.psnr(),
             "special_values": self.special,
+            "missing_values": self.missing,
+            "missing_violations": self.missing_violations,
             "violations": self.violations,
             "first_violation": first.map(|v| json!({"index": v.index, "original": v.original, "restored": v.restored})),
         })
@@ -241,6 +255,9 @@ impl Report {
         row("RMS error", figure(self.rms()));
         row("PSNR", if self.squares == 0.0 { "infinite".into() } else { format!("{:.2} dB", self.psnr()) });
         row("NaN and infinite", self.special.to_string());
+        if !self.header.layout.shape.missing.is_empty() {
+            row("missing values", self.missing.to_string());
+        }
         row("verdict", self.verdict());
     }
 
@@ -260,6 +277,13 @@ impl Report {
         }
     }
 
+    fn masks(&self) -> String {
+        match self.missing_violations {
+            0 => String::new(),
+            n => format!(" (of {n} the missing values do not agree)"),
+        }
+    }
+
     fn verdict(&self) -> String {
         match &self.first {
             _ if !self.same_size() => format!(
@@ -267,15 +291,35 @@ impl Report {
                 self.original_bytes, self.restored_bytes
             ),
             Some(v) => format!(
-                "BROKEN in {} of {} elements; the first is element {}: {:e} became {:e}",
-                self.violations, self.count, v.index, v.original, v.restored
+                "BROKEN in {} of {} elements{}; the first is element {}: {:e} became {:e}",
+                self.violations,
+                self.count,
+                self.masks(),
+                v.index,
+                v.original,
+                v.restored
             ),
             None => "kept".into(),
         }
     }
 }
 
-/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come back.
+/// The missing values of a stream, to tell elements that are some.
+pub struct Marks<'a>(&'a [u64]);
+
+impl Marks<'_> {
+    pub fn new(missing: &Missing) -> Marks<'_> {
+        Marks(missing.bits())
+    }
+
+    /// Whether an element with these bits is one.
+    pub fn hold(&self, bits: u64) -> bool {
+        self.0.contains(&bits)
+    }
+}
+
+/// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
+/// back.
 fn limit(header: &Header) -> f64 {
     match header.mode {
         Mode::Lossless => 0.0,

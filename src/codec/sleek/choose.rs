@@ -1,21 +1,23 @@
 //! The choice of mode and width for a subchunk. CPU and GPU follow the same rules, so they write the same bytes:
 //!
-//! 1. A mode is chosen for each warp tile of a chunk (8 subchunks, a quarter): the one with the least total of widths over one of each 32 values
-//!    (of subchunk s of the tile those at 31 − 4s, 63 − 4s, …, so that no period of the data hides from them): of the offset from
-//!    the subchunk's least value, of the magnitudes of the distance to its first value, of the difference and of the second
-//!    difference, or of half the exponent map's code (sign and magnitude have one bit more than these). On a tie the first of
-//!    offset, zigzag, delta, special.
+//! 1. A mode is chosen for each warp tile of a chunk (8 subchunks, a quarter): the one with the least total of widths
+//!    over one of each 32 values (of subchunk s of the tile those at 31 − 4s, 63 − 4s, …, so that no period of the
+//!    data hides from them): of the offset from the subchunk's least value, of the magnitudes of the distance to its
+//!    first value, of the difference and of the second difference, or of half the exponent map's code (sign and
+//!    magnitude have one bit more than these). On a tie the first of offset, zigzag, delta, special.
 //!
 //! Then, for each subchunk:
 //!
-//! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest code, and the
-//!    four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on a tie the larger. What
-//!    seems so is judged by every fourth code, each counted four times, and as if each mask byte (of eight values) that is not 0 had two exceptions. If
-//!    the exceptions then are more than `MAX_EXCEPTIONS`, or take no fewer bytes than codes of full width, there are none. 8-bit
-//!    words have no exceptions.
-//! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are equal, none.
+//! 2. The width is the one that seems to take the fewest bytes, exceptions included, among five: that of the largest
+//!    code, and the four from the smallest on that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself; on
+//!    a tie the larger. What seems so is judged by every fourth code, each counted four times, and as if each mask
+//!    byte (of eight values) that is not 0 had two exceptions. If the exceptions then are more than `MAX_EXCEPTIONS`,
+//!    or take no fewer bytes than codes of full width, there are none. 8-bit words have no exceptions.
+//! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
+//!    equal, none.
 //!
-//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in all.
+//! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in
+//! all.
 
 use super::plan::Plan;
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
@@ -72,7 +74,8 @@ fn exception_bytes<const S: usize>(count: u16, mask_bytes: u16, high_width: u16)
     1 + (S / MASK_BYTE_VALUES / 8) as u16 + mask_bytes + (count * high_width).div_ceil(8)
 }
 
-/// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and which are exceptions with what high parts.
+/// What the steps of a chunk's choice leave for its subchunks: of the codes the sampled widths, and which are
+/// exceptions with what high parts.
 pub struct Lists<W, const S: usize> {
     widths: [[u8; S]; SUBCHUNKS],
     transposed: Transposed<S>,
@@ -190,8 +193,8 @@ fn wider<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>, l
     counts
 }
 
-/// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself (BITS − 1 if
-/// there is none: that never pays). A bisection for all subchunks at once.
+/// For each subchunk the smallest width below BITS that seems to leave at most `MAX_EXCEPTIONS` codes wider than itself
+/// (BITS − 1 if there is none: that never pays). A bisection for all subchunks at once.
 #[inline(always)]
 fn narrowest<W: Word, const S: usize, P: Simd<W, S>>(p: P, widths: &Transposed<S>) -> PerSubchunk {
     let (mut narrowest, mut limits) = ([0; SUBCHUNKS], [0; SUBCHUNKS]);
@@ -276,8 +279,9 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     mode
 }
 
-/// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the subchunks do not
-/// depend on each other, so the processor overlaps them, and what is one number a subchunk is done for all at once. Half of `prefetch` is fetched.
+/// Chooses for every subchunk of a chunk and leaves its codes and its exceptions. Step by step for the whole chunk: the
+/// subchunks do not depend on each other, so the processor overlaps them, and what is one number a subchunk is done for
+/// all at once. Half of `prefetch` is fetched.
 #[inline(always)]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
@@ -322,7 +326,8 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 }
 
 impl<W: Word> Choices<W> {
-    /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are still to be coded.
+    /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
+    /// still to be coded.
     #[inline(always)]
     fn settle<const S: usize>(&mut self, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
@@ -354,7 +359,8 @@ impl<W: Word> Choices<W> {
     }
 }
 
-/// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other words by their offset.
+/// The paper's transform alone, for subchunk `s`: bins as they are (zigzag), floats through the exponent map; other
+/// words by their offset.
 #[inline(always)]
 pub fn fast<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,

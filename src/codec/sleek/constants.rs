@@ -14,7 +14,8 @@ pub const CODEC_SLEEK: u8 = 1;
 pub const MASK_BYTE_VALUES: usize = 8;
 /// Most exceptions that our encoder gives a subchunk (a decoder takes them all for it).
 pub const MAX_EXCEPTIONS: usize = 32;
-/// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk, which is a warp's work on a GPU.
+/// Subchunks that our encoder gives one mode, unless offsets alone are as short: a quarter of a chunk, which is a
+/// warp's work on a GPU.
 pub const WARP_TILE: usize = SUBCHUNKS / 4;
 /// Where the choice of a mode looks at some values only, one of each so many (no decoder needs this).
 pub const MODE_SAMPLE: usize = 32;

@@ -24,8 +24,8 @@ enum Content<'a> {
     Packed(&'a [u8]),
 }
 
-/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `primitives::stream` writes. Each has code of its own, as what one does not use
-/// costs it registers.
+/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `primitives::stream` writes. Each has
+/// code of its own, as what one does not use costs it registers.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(
     p: P,
@@ -39,6 +39,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     let mut parts = Parts::new();
     let content = check::<E, S, P>(p, plan, kind, body, out.len(), &mut spare.body, &mut parts)?;
     let parts = &parts;
+    let of_bits = plan.of_bits();
+    let plan = if parts.header.exact { &of_bits } else { plan };
     // Subchunks are always whole: a chunk that ends within one is decoded apart.
     let mut apart = None;
     let subchunks = if out.len().is_multiple_of(SUBCHUNK_BYTES) {
@@ -51,8 +53,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     let lines = ahead.len().div_ceil(64 * SUBCHUNKS);
     let mut prefetch = PrefetchQueue::new(ahead, ahead.len() / 64);
     let (mut staged, mut last) = ([Line::ZERO; SUBCHUNK_BYTES / 64], Line::ZERO);
-    // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its own, without the level's
-    // instructions.
+    // Has the bytes of each subchunk s written to a place. A macro, since as long a closure would be compiled on its
+    // own, without the level's instructions.
     macro_rules! write {
         (|$s:ident, $place:ident| $subchunk:expr) => {
             if PAST_CACHES && P::JOINS_LINES {
@@ -146,7 +148,8 @@ fn to_order(plan: &Plan, size: usize, elements: &mut [u8]) {
     }
 }
 
-/// The subchunks to unpack before `s` is decoded: itself, or where there are exceptions N at once, since while one waits for them others work.
+/// The subchunks to unpack before `s` is decoded: itself, or where there are exceptions N at once, since while one
+/// waits for them others work.
 #[inline(always)]
 fn ahead_of<const N: usize>(s: usize, parts: &Parts<impl Word>) -> Range<usize> {
     match parts.header.patched {
@@ -249,8 +252,8 @@ fn subchunk<E: Element, const S: usize, P: Simd<E::Word, S>>(
     }
 }
 
-/// The same from codes of up to 16 bits of a quantized stream, with sums of 16 bits; `false` if these do not fit, and then the codes are
-/// used up for nothing.
+/// The same from codes of up to 16 bits of a quantized stream, with sums of 16 bits; `false` if these do not fit, and
+/// then the codes are used up for nothing.
 #[inline(always)]
 fn small_subchunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,

@@ -15,7 +15,7 @@ use crate::primitives::quantize::{self, Element, Int, Quantizer, mantissa_and_bi
 use crate::primitives::round;
 use crate::primitives::stream::{Line, MemoryQueues, PrefetchQueue, StreamingStores};
 use crate::primitives::word::Word;
-use crate::runtime::cpu::Data;
+use crate::runtime::cpu::{Data, raw};
 
 /// Buffers that an encoder reuses from chunk to chunk.
 #[derive(Default)]
@@ -40,7 +40,7 @@ struct Scratch {
 
 /// Chunks behind one with too wide integers that are taken to be like it.
 const LIKE_THE_LAST: u8 = 15;
-/// Bits of small integers. A second difference can be four times as large, and its code second_difference that: 16 bits.
+/// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
 const SMALL_BITS: u32 = 14;
 
 /// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
@@ -108,8 +108,19 @@ impl<W: Word> Domain<W> {
     }
 }
 
-/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by `stores`; returns the kind and size
-/// of the body.
+/// What an attempt at a chunk came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The body is the chunk's.
+    Fine,
+    /// Elements' own bits may take fewer bytes than bins.
+    MayBeSmaller,
+    /// An element would come back as a missing value: the body must not be used.
+    Collides,
+}
+
+/// Encodes the chunk of `data` into `out`, which has `cpu::SLACK` bytes to spare, while another body leaves by
+/// `stores`; returns the kind and size of the body, and what to think of it.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     p: P,
@@ -118,14 +129,16 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
-) -> (Kind, usize) {
+) -> (Kind, usize, Verdict) {
     let src = data.bytes();
+    let may_be_smaller = may_be_smaller::<E, S>(plan, src);
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
-    let body = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
+    let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
-            encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out)
+            let collides = plan.collisions().iter().any(|x| near_collision(*x, &domain, &integers));
+            (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
@@ -138,17 +151,115 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
             };
             let extremes =
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
-            encode::<E, E, S, P>(p, plan, &domain, &Integers { words, extremes }, scratch, &mut queues, out)
+            let integers = Integers { words, extremes };
+            let collides = plan.collisions().iter().any(|x| collision(*x, &domain, &integers));
+            (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
         }
+    };
+    let verdict = match (collides, may_be_smaller) {
+        (true, _) => Verdict::Collides,
+        (_, true) => Verdict::MayBeSmaller,
+        _ => Verdict::Fine,
     };
     let raw_bytes = src.len().next_multiple_of(ALIGN);
     match body {
-        Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes),
+        // Nothing is shorter than one element.
+        Some((Kind::Constant, bytes)) if !collides => (Kind::Constant, bytes, Verdict::Fine),
+        Some((kind, bytes)) if kind == Kind::Constant || bytes < raw_bytes => (kind, bytes, verdict),
         _ => {
-            raw::<E::Word>(plan, src, &mut out[..raw_bytes]);
-            (Kind::Raw, raw_bytes)
+            raw(size_of::<E::Word>(), plan.big_endian, src, &mut out[..raw_bytes]);
+            // The data as they are collide with nothing.
+            (Kind::Raw, raw_bytes, if may_be_smaller { Verdict::MayBeSmaller } else { Verdict::Fine })
         }
     }
+}
+
+/// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
+/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have. The first subchunk of
+/// most data has an odd word, and a number that lies closer to its neighbours than a step: then nobody looks further.
+#[inline(always)]
+fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
+    let Some(q) = &plan.quantizer else { return false };
+    let Some(first) = whole(src, 0).filter(|_| !plan.big_endian) else { return looks_smaller::<E, S>(plan, q, src) };
+    let size = size_of::<E::Word>();
+    let (mut any, mut least) = (E::Word::ZERO, !E::Word::ZERO);
+    for word in first.chunks_exact(size) {
+        let word = E::Word::load(word);
+        any = any | word;
+        // Zeros, less one, are the largest.
+        least = least.min((word & !E::Word::SIGN).sub(E::Word::ONE));
+    }
+    let is_odd = any & E::Word::ONE != E::Word::ZERO;
+    (!is_odd || is_fine::<E>(plan, q, least)) && looks_smaller::<E, S>(plan, q, src)
+}
+
+/// Whether neighbours of the least number lie no closer than a step, where `less_one` is the least magnitude but 0, less one.
+#[inline(always)]
+fn is_fine<E: Element>(plan: &Plan, q: &Quantizer, less_one: E::Word) -> bool {
+    less_one != !E::Word::ZERO && spacing::<E>(plan, less_one) >= i32::from(q.step.j) + 2
+}
+
+/// The exponent of the distance of neighbours of a number of this magnitude.
+#[inline(always)]
+fn spacing<E: Element>(plan: &Plan, magnitude: E::Word) -> i32 {
+    let (mantissa, bias) = mantissa_and_bias(plan.dtype);
+    ((magnitude >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32
+}
+
+/// The same of data that are worth a closer look: in the first subchunk no number but 0 lies closer to its neighbours than a
+/// step; or all words are even, and the elements, as multiples of what all their bits have, lie no closer than a quarter of a
+/// step, or those of the first subchunk are all as far from each other.
+#[cold]
+#[inline(never)]
+fn looks_smaller<E: Element, const S: usize>(plan: &Plan, q: &Quantizer, src: &[u8]) -> bool {
+    let mut words = [E::Word::ZERO; S];
+    let (mut any, mut largest, mut is_ramp) = (E::Word::ZERO, E::Word::ZERO, false);
+    for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
+        load::<E::Word, S>(plan, src, s, &mut words);
+        any = words.iter().fold(any, |any, w| any | *w);
+        largest = words.iter().fold(largest, |m, w| m.max(*w & !E::Word::SIGN));
+        if s == 0 {
+            let less_one = |w: &E::Word| (*w & !E::Word::SIGN).sub(E::Word::ONE);
+            let least = words.iter().map(less_one).fold(!E::Word::ZERO, |a, b| a.min(b));
+            if is_fine::<E>(plan, q, least) {
+                return true;
+            }
+            let step = words[1].sub(words[0]);
+            is_ramp = (1..S).all(|i| words[i].sub(words[i - 1]) == step);
+        }
+        if any & E::Word::ONE != E::Word::ZERO {
+            return false;
+        }
+    }
+    let grid = spacing::<E>(plan, largest) + any.trailing_zeros() as i32;
+    any != E::Word::ZERO && (is_ramp || grid >= i32::from(q.step.j))
+}
+
+/// Whether an integer of the chunk is `x`, which stands for a missing value.
+#[inline(always)]
+fn collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<W, S>) -> bool {
+    let x = W::from_u64(x);
+    // What is rounded (mode rel) is compared as an element, without the bits that all drop.
+    let dropped = (W::ONE << domain.shift).sub(W::ONE);
+    if x & dropped != W::ZERO {
+        return false;
+    }
+    let x = x.sar(domain.shift);
+    let is_within = |extremes: &Extremes<W>| {
+        let within = |s: usize| extremes.least[s].biased() <= x.biased() && x.biased() <= extremes.most[s].biased();
+        (0..SUBCHUNKS).any(within)
+    };
+    integers.extremes.as_ref().is_none_or(is_within)
+        && integers.words[1..].iter().any(|words| words.iter().fold(false, |any, w| any | (*w == x)))
+}
+
+/// The same of small integers, which are exact distances from the domain's reference.
+#[inline(always)]
+fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<u16, S>) -> bool {
+    let distance = W::from_u64(x).sub(domain.reference);
+    let small = distance.saturate16();
+    W::from_u64(small.extend()) == distance
+        && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
 }
 
 /// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data.
@@ -197,17 +308,9 @@ fn load<W: Word, const S: usize>(plan: &Plan, src: &[u8], s: usize, words: &mut 
     }
 }
 
-/// The data as little-endian words.
-fn raw<W: Word>(plan: &Plan, src: &[u8], out: &mut [u8]) {
-    out[src.len()..].fill(0);
-    out[..src.len()].copy_from_slice(src);
-    if plan.big_endian {
-        out[..src.len()].chunks_exact_mut(size_of::<W>()).for_each(<[u8]>::reverse);
-    }
-}
-
-/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before them, which a window of the first
-/// subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer past the caches.
+/// The chunk's integers where they are in memory, if they are the words of the data as they are and others are before
+/// them, which a window of the first subchunk reaches to. Not inlined: where it is, data with a bound take 10 % longer
+/// past the caches.
 #[inline(never)]
 fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>) -> Option<&'a Words<E::Word, S>> {
     let as_they_are = plan.quantizer.is_none() && plan.keep_bits.is_none() && !plan.big_endian;
@@ -222,7 +325,7 @@ fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>
     unshifted.then_some(words)
 }
 
-/// The chunk's integers x of docs/format.md §3.2.
+/// The chunk's integers x of docs/codecs/sleek.md §3.
 #[inline(always)]
 fn to_integers<E: Element, const S: usize>(
     plan: &Plan,
@@ -251,7 +354,8 @@ fn to_integers<E: Element, const S: usize>(
     Domain::lossless::<E>(shift)
 }
 
-/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close enough to it.
+/// The same as distances from the first one, with their extremes, where that pays and all are quantized and close
+/// enough to it.
 #[inline(always)]
 fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     p: P,
@@ -394,10 +498,11 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     out[at..at + padded - payload].fill(0);
     let tail = Tail::new(&choices, choices.bases.map(|base| domain.word(base)));
     let exceptions = Exceptions::<S>::pack::<X::Word, P>(p, &choices, tail.patched, lists, exceptions);
-    Some(tail.write(domain, padded, &exceptions, out))
+    Some(tail.write(plan, domain, padded, &exceptions, out))
 }
 
-/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one behind the other.
+/// The exceptions of a chunk as they are stored, but for the widths of high parts: those of the patched subchunks one
+/// behind the other.
 struct Exceptions<'a, const S: usize> {
     /// Which mask bytes are not 0.
     flags: [[u8; 4]; SUBCHUNKS],
@@ -476,10 +581,12 @@ impl<W: Word> Tail<W> {
         }
     }
 
-    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is written.
+    /// Writes header and tail around the payload; returns the bytes of the body. Beyond `CHUNK_BYTES` nothing is
+    /// written.
     #[inline(always)]
     fn write<const S: usize>(
         mut self,
+        plan: &Plan,
         domain: &Domain<W>,
         payload: usize,
         exceptions: &Exceptions<S>,
@@ -491,6 +598,7 @@ impl<W: Word> Tail<W> {
             patched: self.patched,
             payload_units: (payload / ALIGN) as u16,
             base_width: width as u8,
+            exact: plan.exact_apart,
             shift: domain.shift as u8,
             special: domain.special,
             base_ref_low: reference.to_u64() as u32,
@@ -535,7 +643,8 @@ impl<W: Word> Tail<W> {
         &place[..4 * width as usize]
     }
 
-    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of the offsets.
+    /// Turns the bases that count into offsets from the least of them, the others into 0; returns it and the width of
+    /// the offsets.
     #[inline(always)]
     fn rebase(&mut self) -> (W, u32) {
         let mut least = !W::ZERO;

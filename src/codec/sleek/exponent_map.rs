@@ -1,6 +1,8 @@
-//! The exponent map: common exponents to small codes, bit for bit reversible (SLEEK, Algorithm 1; docs/format.md §3.3).
+//! The exponent map: common exponents to small codes, bit for bit reversible (SLEEK, Algorithm 1; docs/codecs/sleek.md
+//! §4).
 //!
-//! The branch-free form: with t = 2x − 2^(W−e) taken as signed and u = 2·rotl(x, 1), M(x) = t ≥ 0 ? 2^(W−e+1) − 1 − u : u.
+//! The branch-free form: with t = 2x − 2^(W−e) taken as signed and u = 2·rotl(x, 1), M(x) = t ≥ 0 ? 2^(W−e+1) − 1 − u :
+//! u.
 
 use crate::primitives::word::Word;
 

@@ -74,6 +74,8 @@ pub struct ChunkHeader {
     pub payload_units: u16,
     /// Bits of each packed base.
     pub base_width: u8,
+    /// The words are the elements' bits, in a stream of bins.
+    pub exact: bool,
     /// Zero bits dropped from the low end of every value.
     pub shift: u8,
     /// Meaning of `SubMode::Special`.
@@ -89,6 +91,7 @@ impl ChunkHeader {
         patched: 0,
         payload_units: 0,
         base_width: 0,
+        exact: false,
         shift: 0,
         special: Special::Exponent,
         base_ref_low: 0,
@@ -100,7 +103,7 @@ impl ChunkHeader {
         b[0..4].copy_from_slice(&self.active.to_le_bytes());
         b[4..8].copy_from_slice(&self.patched.to_le_bytes());
         b[8..10].copy_from_slice(&self.payload_units.to_le_bytes());
-        b[10] = self.base_width;
+        b[10] = self.base_width | u8::from(self.exact) << 7;
         b[11] = self.shift | (self.special as u8) << 6;
         b[12..16].copy_from_slice(&self.base_ref_low.to_le_bytes());
         b
@@ -115,7 +118,8 @@ impl ChunkHeader {
             active: u32::from_le_bytes([b[0], b[1], b[2], b[3]]),
             patched: u32::from_le_bytes([b[4], b[5], b[6], b[7]]),
             payload_units: u16::from_le_bytes([b[8], b[9]]),
-            base_width: b[10],
+            base_width: b[10] & 0x7f,
+            exact: b[10] >> 7 == 1,
             shift: b[11] & 63,
             special: match b[11] >> 6 {
                 0 => Special::Exponent,

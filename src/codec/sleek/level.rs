@@ -1,7 +1,7 @@
 //! Dispatch: element type × SIMD level to one monomorphic chunk coder, chosen once per chunk.
 
 use super::decode::Spare;
-use super::encode::Buffers;
+use super::encode::{Buffers, Verdict};
 use super::parts::Parts;
 use super::plan::Plan;
 use super::{decode, encode};
@@ -37,8 +37,8 @@ macro_rules! by_dtype {
     }};
 }
 
-/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the compiler
-/// may use the level's instructions.
+/// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
+/// compiler may use the level's instructions.
 #[cfg(target_arch = "x86_64")]
 macro_rules! compiled_for {
     ($name:ident, $features:literal) => {
@@ -53,7 +53,7 @@ macro_rules! compiled_for {
                 data: Data,
                 stores: StreamingStores,
                 out: &mut [u8],
-            ) -> (Kind, usize) {
+            ) -> (Kind, usize, Verdict) {
                 encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
@@ -94,7 +94,7 @@ pub fn encode(
     data: Data,
     stores: StreamingStores,
     out: &mut [u8],
-) -> (Kind, usize) {
+) -> (Kind, usize, Verdict) {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
         // SAFETY: the processor has what `compiled_for` enables, as the token says.
@@ -105,6 +105,8 @@ pub fn encode(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
 }
 
@@ -128,6 +130,8 @@ pub fn decode<const PAST_CACHES: bool>(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     by_dtype!(plan, PAST_CACHES; decode::chunk, Scalar, plan, kind, body, ahead, spare, out)
 }
 

@@ -1,5 +1,5 @@
-//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values into
-//! small integers, and pack each 512-byte subchunk with the fewest bits.
+//! SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26): quantize with a bound that holds by construction, turn values
+//! into small integers, and pack each 512-byte subchunk with the fewest bits.
 
 mod choose;
 pub mod constants;
@@ -18,15 +18,18 @@ use std::cell::Cell;
 
 use super::{Capabilities, Codec, CpuCodec, Info};
 use crate::codec::sleek::format::{Special, SubMode};
+use crate::container::constants::CHUNK_BYTES;
 use crate::container::{Body, Header, Index, Kind, Layout, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
+use crate::host::memory::Scratch;
 use crate::params::{Mode, Params};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use constants::CODEC_SLEEK;
+use encode::Verdict;
 
 /// The codec of this module.
 pub struct Sleek;
@@ -103,6 +106,8 @@ struct Chunks {
 struct Encoder {
     _fpu: fpu::Guard,
     buffers: encode::Buffers,
+    /// The body of a second attempt at a chunk.
+    other: Scratch,
 }
 
 thread_local! {
@@ -131,7 +136,8 @@ impl ChunkCodec for Chunks {
             Some(buffers) => buffers,
             None => encode::Buffers::new()?,
         };
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers })
+        let other = Scratch::new(CHUNK_BYTES + cpu::SLACK)?;
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers, other })
     }
 
     fn decoder(&self) -> Result<Decoder> {
@@ -139,7 +145,8 @@ impl ChunkCodec for Chunks {
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out)
+        let (kind, bytes, verdict) = level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out);
+        if verdict == Verdict::Fine { (kind, bytes) } else { self.by_bits(encoder, data, (kind, bytes), verdict, out) }
     }
 
     fn decode(
@@ -154,6 +161,29 @@ impl ChunkCodec for Chunks {
     ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
         decode(self.isa, &self.plan, kind, body, ahead, &mut decoder.spare, out)
+    }
+}
+
+impl Chunks {
+    /// Encodes a chunk by its elements' bits as well, and takes that where it is shorter than the `body` in `out`, or
+    /// where that must not be used.
+    #[cold]
+    fn by_bits(
+        &self,
+        encoder: &mut Encoder,
+        data: Data,
+        body: (Kind, usize),
+        verdict: Verdict,
+        out: &mut [u8],
+    ) -> (Kind, usize) {
+        let plan = self.plan.of_bits();
+        let Encoder { buffers, other, .. } = encoder;
+        let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);
+        if verdict == Verdict::MayBeSmaller && bytes >= body.1 {
+            return body;
+        }
+        out[..bytes].copy_from_slice(&other[..bytes]);
+        (kind, bytes)
     }
 }
 

@@ -1,4 +1,5 @@
-//! The body of a packed chunk taken apart. Everything is checked before it is used: a body that passed its checksum may still be hostile.
+//! The body of a packed chunk taken apart. Everything is checked before it is used: a body that passed its checksum may
+//! still be hostile.
 
 use super::constants::*;
 use super::plan::Plan;
@@ -50,8 +51,8 @@ impl<W: Word> Parts<W> {
         }
     }
 
-    /// Reads and checks header and tail of the first `len` bytes of `body`, for subchunks of S elements, into parts that are new. Behind these
-    /// bytes `READ_SLACK` are readable, but for the portable level.
+    /// Reads and checks header and tail of the first `len` bytes of `body`, for subchunks of S elements, into parts
+    /// that are new. Behind these bytes `READ_SLACK` are readable, but for the portable level.
     #[inline(always)]
     pub fn read<const S: usize, P: Simd<W, S>>(&mut self, p: P, plan: &Plan, body: &[u8], len: usize) -> Result<()> {
         let (readable, body) = (body, &body[..len]);
@@ -196,10 +197,11 @@ impl<W: Word> Parts<W> {
 
     /// Refuses combinations of mode, quantizer and shift that the format does not define.
     pub fn check_domain<E: Element>(&self, plan: &Plan) -> Result<()> {
-        let quantized = plan.quantizer.is_some();
+        let quantized = plan.quantizer.is_some() && !self.header.exact;
         let by_exponent = self.header.special == Special::Exponent
             && SubMode::of(self.descriptors.into_iter().fold(0, u8::max)) == SubMode::Special;
-        if quantized && self.header.shift != 0
+        if self.header.exact && plan.quantizer.is_none()
+            || quantized && self.header.shift != 0
             || by_exponent && (quantized || self.header.shift != 0 || E::EXPONENT_BITS == 0)
         {
             return fail!(Corrupt, "chunk header {:?} does not go with the stream's header", self.header);

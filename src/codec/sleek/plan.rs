@@ -2,12 +2,15 @@
 
 use super::constants::CODEC_SLEEK;
 use crate::bound::{self, Step};
-use crate::container::{Header, Layout};
+use crate::codec::sleek::simd::scalar::Scalar;
+use crate::container::missing::{MAX_MISSING, Missing};
+use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
 use crate::params::{Mode, Params, Profile};
-use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
+use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Quantizer, mantissa_and_bias};
+use crate::primitives::word::Word;
 use crate::runtime::cpu;
 
 /// Parameters of every chunk of a stream.
@@ -23,6 +26,11 @@ pub struct Plan {
     pub keep_bits: Option<u32>,
     /// Speed or ratio.
     pub profile: Profile,
+    /// The chunk is one of elements' bits in a stream of bins.
+    pub exact_apart: bool,
+    /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
+    /// are rounded.
+    colliding: ([u64; MAX_MISSING], usize),
 }
 
 /// The four bytes of the header that are SLEEK's: the quantizer's step.
@@ -31,8 +39,54 @@ fn word_of(step: Step) -> [u8; 4] {
     [j0, j1, step.w, 0]
 }
 
+/// See `Plan::colliding`. An element that is equal to a missing value is not among what is encoded.
+fn colliding(
+    dtype: DType,
+    missing: &Missing,
+    quantizer: Option<&Quantizer>,
+    keep_bits: Option<u32>,
+) -> ([u64; MAX_MISSING], usize) {
+    let mut all = ([0; MAX_MISSING], 0);
+    for bits in missing.bits() {
+        let integer = match quantizer {
+            Some(q) => bin_of(dtype, q, *bits),
+            None => keep_bits.map(|_| *bits),
+        };
+        if let Some(integer) = integer {
+            all.0[all.1] = integer;
+            all.1 += 1;
+        }
+    }
+    all
+}
+
+/// The bin whose value is equal to an element, if there is one.
+fn bin_of(dtype: DType, q: &Quantizer, bits: u64) -> Option<u64> {
+    match dtype {
+        DType::F32 => bin_of_element::<F32>(q, bits),
+        DType::F64 => bin_of_element::<F64>(q, bits),
+        DType::F16 => bin_of_element::<F16>(q, bits),
+        DType::BF16 => bin_of_element::<BF16>(q, bits),
+        _ => None,
+    }
+}
+
+fn bin_of_element<E: Element>(q: &Quantizer, bits: u64) -> Option<u64> {
+    let magnitude = bits & !E::Word::SIGN.to_u64();
+    // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
+    if magnitude > q.threshold + 3 {
+        return None;
+    }
+    let bin = E::bin(q, E::Word::from_u64(bits));
+    let value = E::value::<Scalar>(q, bin).to_u64();
+    // Both zeros are equal.
+    let is_bin = bin.magnitude().to_u64() < q.k;
+    (is_bin && (value == bits || magnitude == 0 && value == 0)).then_some(bin.to_u64())
+}
+
 impl Plan {
-    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its length.
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its
+    /// length.
     pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> (Plan, Header) {
         let _fpu = fpu::Guard::standard();
         let dtype = params.dtype;
@@ -60,13 +114,47 @@ impl Plan {
             stream_bytes: 0,
         };
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
-        (Plan { dtype, big_endian: params.big_endian, quantizer, keep_bits, profile: params.profile }, header)
+        let plan = Plan {
+            dtype,
+            big_endian: params.big_endian,
+            quantizer,
+            keep_bits,
+            profile: params.profile,
+            exact_apart: false,
+            colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits),
+        };
+        (plan, header)
+    }
+
+    /// The plan of a chunk that is coded by its elements' bits, unchanged.
+    pub fn of_bits(&self) -> Plan {
+        Plan {
+            quantizer: None,
+            keep_bits: None,
+            exact_apart: self.quantizer.is_some(),
+            colliding: ([0; MAX_MISSING], 0),
+            ..*self
+        }
+    }
+
+    /// The integers that no element may become.
+    pub fn collisions(&self) -> &[u64] {
+        &self.colliding.0[..self.colliding.1]
     }
 
     /// From a stream's verified header.
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
-        let dtype = header.layout.dtype;
+        let (dtype, shape) = (header.layout.dtype, &header.layout.shape);
+        if shape.geometry != Geometry::DEFAULT || shape.entries != EntryForm::Narrow || shape.section_bytes != 0 {
+            return fail!(
+                Corrupt,
+                "{:?}, {:?} entries and a section of {} bytes are not codec sleek's",
+                shape.geometry,
+                shape.entries,
+                shape.section_bytes
+            );
+        }
         let [j0, j1, w, zero] = header.word;
         if zero != 0 {
             return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");
@@ -86,6 +174,8 @@ impl Plan {
             quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
             keep_bits: None,
             profile: header.profile,
+            exact_apart: false,
+            colliding: ([0; MAX_MISSING], 0),
         })
     }
 }

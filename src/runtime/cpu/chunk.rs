@@ -1,5 +1,5 @@
-//! One chunk of an array to its body, and back: what every codec gets from the runtime. Tiles are gathered and scattered, and
-//! missing values are taken out before the codec sees the data, and put back behind it.
+//! One chunk of an array to its body, and back: what every codec gets from the runtime. Tiles are gathered and
+//! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
@@ -197,8 +197,8 @@ fn runs(mask: &[u64], from: usize, to: usize) -> impl Iterator<Item = (usize, us
     })
 }
 
-/// Puts other elements into the places of missing ones, which `mask` tells: in each block the element before them, at its start
-/// the first that is there, and in a block of nothing else the first of the chunk (docs/codecs/README.md).
+/// Puts other elements into the places of missing ones, which `mask` tells: in each block the element before them, at
+/// its start the first that is there, and in a block of nothing else the first of the chunk (docs/codecs/README.md).
 fn fill(size: usize, block: usize, mask: &[u64], elements: &mut [u8]) {
     match size {
         2 => fill_words::<2>(block, mask, elements.as_chunks_mut().0),

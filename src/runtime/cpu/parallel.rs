@@ -1,5 +1,5 @@
-//! Compression by several threads: each takes units of chunks, encodes them into a buffer of its own, and copies them to the result once it
-//! is known where they go.
+//! Compression by several threads: each takes units of chunks, encodes them into a buffer of its own, and copies them
+//! to the result once it is known where they go.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,8 @@ use crate::host::pool;
 use crate::primitives::stream;
 use crate::primitives::stream::StreamingStores;
 
-/// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as the slowest.
+/// Units that a thread keeps until those before them have come in. With one, threads would keep step, each as slow as
+/// the slowest.
 const UNITS_KEPT: usize = 4;
 
 /// Encodes every chunk with up to `tasks` threads; returns the bytes of all bodies.
@@ -142,7 +143,8 @@ impl<C: ChunkCodec> Work<'_, C> {
         self.placed.store(placed, Ordering::Release);
     }
 
-    /// Waits for the threads that have the units before `u`; they took them earlier, so they are at work. False if one failed.
+    /// Waits for the threads that have the units before `u`; they took them earlier, so they are at work. False if one
+    /// failed.
     fn wait_for(&self, u: usize) -> bool {
         let mut turns = 0;
         while self.placed.load(Ordering::Acquire) <= u {

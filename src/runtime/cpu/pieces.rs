@@ -1,5 +1,5 @@
-//! Decompression of what does not lie together: tiles, and boxes. Each chunk that is touched is decoded apart, and its elements
-//! go where they belong.
+//! Decompression of what does not lie together: tiles, and boxes. Each chunk that is touched is decoded apart, and its
+//! elements go where they belong.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,8 @@ fn group<C: ChunkCodec>(
     verify(index, g)?;
     for (c, body) in index.bodies(g).filter(|(c, _)| is_touched(*c)) {
         decoder.decode_pieces(c, index.kind(c), body, wanted, |at, bytes| {
-            // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's scope.
+            // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's
+            // scope.
             unsafe { dst.part(at..at + bytes.len()) }.copy_from_slice(bytes);
         })?;
     }

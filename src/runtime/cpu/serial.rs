@@ -1,4 +1,5 @@
-//! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is encoded.
+//! Compression by one thread: each body is encoded where it goes. Past the caches it leaves while the next one is
+//! encoded.
 
 use super::{ChunkCodec, Job, SLACK, too_small};
 use crate::container::IndexMut;
@@ -91,15 +92,16 @@ fn stage_bytes(bytes: usize) -> usize {
     (bytes.div_ceil(64) + 1) * 64
 }
 
-/// Bodies are encoded in two stages by turns, since an encoder's stores would have memory read that nobody needs. From one whole lines leave while the
-/// next body is encoded in the other, behind what the last line had.
+/// Bodies are encoded in two stages by turns, since an encoder's stores would have memory read that nobody needs. From
+/// one whole lines leave while the next body is encoded in the other, behind what the last line had.
 struct Staged<'a> {
     /// The room that is left behind what has left.
     rest: &'a mut [u8],
     /// The one that was encoded in last, and the other; each begins where a line does.
     stages: &'a mut [Scratch; 2],
     last: usize,
-    /// Bytes before the bodies in the last one's first line, which are not theirs: only in the line that the first body begins in.
+    /// Bytes before the bodies in the last one's first line, which are not theirs: only in the line that the first body
+    /// begins in.
     before: usize,
     /// Bytes of the last one that are in use.
     used: usize,

@@ -1,4 +1,5 @@
-//! Archives of compiled modules (`kernels/build.py` says byte by byte what is in them), of which one member at a time is unpacked.
+//! Archives of compiled modules (`kernels/build.py` says byte by byte what is in them), of which one member at a time
+//! is unpacked.
 
 use std::io::Read;
 
@@ -110,8 +111,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// The architecture of `archs` whose code runs on a device of this compute capability: of the same major number the highest minor one that
-/// the device has, else [`PTX`], which the driver compiles.
+/// The architecture of `archs` whose code runs on a device of this compute capability: of the same major number the
+/// highest minor one that the device has, else [`PTX`], which the driver compiles.
 pub fn best(archs: impl Iterator<Item = u8>, (major, minor): (i32, i32)) -> u8 {
     let runs = |arch: &u8| i32::from(arch / 10) == major && i32::from(arch % 10) <= minor;
     archs.filter(runs).max().unwrap_or(PTX)

@@ -1,12 +1,14 @@
-//! Many arrays in one launch: each has seats in proportion to its size, blocks take the seats.
+//! Many arrays in one launch: each has work slots in proportion to its size, blocks take the slots.
 //!
-//! The host's description of the arrays travels in the arguments of small launches that write it to a table in the workspace: nothing
-//! of the host has to outlive the call, and nothing is copied from memory that a driver would have to wait for.
+//! The host's description of the arrays travels in the arguments of small launches that write it to a table in the
+//! workspace: nothing of the host has to outlive the call, and nothing is copied from memory that a driver would have
+//! to wait for.
 
 use std::ffi::c_void;
 
 use super::driver::Session;
-use super::module::{Batch, LISTED, ListArgs, Module, Slot};
+use super::launch::{Batch, LISTED, ListArgs, Slot};
+use super::module::Module;
 use super::{
     Layout, async_ordinal, compressor, demand_kernels, enqueue_compress, enqueue_decompress, is_aligned, module,
 };
@@ -18,21 +20,22 @@ use crate::error::{Result, fail};
 use crate::host::memory::reserve;
 use crate::params::Params;
 
-pub use super::module::Item;
+pub use super::launch::Item;
 
 /// Bytes of GPU memory, aligned to 16, that a call for so many arrays needs besides its data.
 pub fn workspace_bytes(arrays: usize) -> usize {
     arrays.saturating_mul(size_of::<Item>() + size_of::<Slot>()).saturating_add(ALIGN)
 }
 
-/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of single calls.
-/// Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned for item i.
+/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of
+/// single calls. Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned
+/// for item i.
 ///
 /// Enqueues the work and returns at once.
 ///
 /// # Safety
-/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point to is device
-/// memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
+/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point
+/// to is device memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
 pub unsafe fn compress_async(
     params: &Params,
     items: &[Item],
@@ -69,13 +72,13 @@ pub unsafe fn compress_async(
     unsafe {
         let kernels = module::load(&session, CODEC_SLEEK, params.dtype)?;
         let kernel = compressor(&session, &kernels, params, items.iter().all(|i| is_aligned(i.src)))?;
-        let batch = list(&session, &kernels, items, kernel.seats(&chunks), outcomes, workspace)?;
+        let batch = list(&session, &kernels, items, kernel.work_slots(&chunks), outcomes, workspace)?;
         enqueue_compress(&session, params, batch, &largest, &kernels, kernel)
     }
 }
 
-/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements of `dtype`, else the
-/// item fails.
+/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements of
+/// `dtype`, else the item fails.
 ///
 /// Enqueues the work and returns at once; outcomes as of [`compress_async`].
 ///
@@ -105,7 +108,7 @@ pub unsafe fn decompress_async(
     // SAFETY: the contract.
     unsafe {
         let kernels = module::load(&session, CODEC_SLEEK, dtype)?;
-        let batch = list(&session, &kernels, items, kernels.decompress.seats(&chunks), outcomes, workspace)?;
+        let batch = list(&session, &kernels, items, kernels.decompress.work_slots(&chunks), outcomes, workspace)?;
         enqueue_decompress(&session, dtype, batch, 0, &kernels)
     }
 }
@@ -117,7 +120,7 @@ fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
     fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")
 }
 
-/// Writes the table of the items, which have so many `seats` each, into the workspace.
+/// Writes the table of the items, which have so many `work_slots` each, into the workspace.
 ///
 /// # Safety
 /// The workspace holds [`workspace_bytes`] of device memory.
@@ -125,7 +128,7 @@ unsafe fn list(
     session: &Session,
     kernels: &Module,
     items: &[Item],
-    seats: impl Iterator<Item = u64>,
+    work_slots: impl Iterator<Item = u64>,
     outcomes: *mut u8,
     workspace: *mut u8,
 ) -> Result<Batch> {
@@ -134,9 +137,9 @@ unsafe fn list(
     };
     let table = workspace.cast::<Item>();
     let mut total = 0;
-    let mut numbered = items.iter().zip(seats).map(|(item, seats)| {
+    let mut numbered = items.iter().zip(work_slots).map(|(item, slots)| {
         let first = total;
-        total += seats;
+        total += slots;
         item.behind(first)
     });
     for at in (0..items.len()).step_by(LISTED) {
@@ -149,5 +152,5 @@ unsafe fn list(
     }
     drop(numbered);
     let slots = table.wrapping_add(items.len()).cast::<Slot>();
-    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), seats: total, count, zero: 0 })
+    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), work_slots: total, count, zero: 0 })
 }

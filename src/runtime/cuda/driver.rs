@@ -62,7 +62,8 @@ fn loaded() -> bool {
     search.found
 }
 
-/// A search for the driver among the names of loaded objects. `dlopen` would look for its file in all folders of libraries at each call.
+/// A search for the driver among the names of loaded objects. `dlopen` would look for its file in all folders of
+/// libraries at each call.
 #[cfg(target_os = "linux")]
 struct Search {
     /// Objects that need not be looked at again.
@@ -74,7 +75,8 @@ struct Search {
 /// One object of a `Search`; other than 0 ends it.
 #[cfg(target_os = "linux")]
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a search of its own.
+    // SAFETY: the dynamic linker gives a valid object, whose name is null or a C string, and `loaded` a search of its
+    // own.
     let (search, objects, path) = unsafe {
         let path = (*info).dlpi_name;
         let path = if path.is_null() { c"" } else { CStr::from_ptr(path) };
@@ -85,7 +87,8 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     c_int::from(search.found || objects == search.seen)
 }
 
-/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process, or by each thread that comes at first.
+/// Loads and initialises the driver; why not, if it cannot be used. Asked once per process, or by each thread that
+/// comes at first.
 pub fn usable() -> Result<()> {
     static USABLE: OnceLock<std::result::Result<(), String>> = OnceLock::new();
     let state = fork::found(&USABLE, || {
@@ -112,7 +115,8 @@ pub fn usable() -> Result<()> {
     state.clone().map_err(|why| Error::new(Kind::Device, why))
 }
 
-/// Where a pointer leads. Loads no driver, initialises none, creates no context; whatever the driver does not know is host memory.
+/// Where a pointer leads. Loads no driver, initialises none, creates no context; whatever the driver does not know is
+/// host memory.
 pub fn place(pointer: *const c_void) -> MemorySpace {
     if pointer.is_null() || !loaded() {
         return MemorySpace::Host;
@@ -159,7 +163,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Enters the context of the stream, else the current context if it belongs to the device, else the device's primary one.
+    /// Enters the context of the stream, else the current context if it belongs to the device, else the device's
+    /// primary one.
     pub fn enter(ordinal: i32, stream: *mut c_void) -> Result<Session> {
         usable()?;
         let stream = stream as CUstream;
@@ -245,8 +250,8 @@ impl Drop for Buffer {
     }
 }
 
-/// Device memory for the workspace of a call. It is kept for the next call in the same context, since allocating costs more than
-/// compressing a small array.
+/// Device memory for the workspace of a call. It is kept for the next call in the same context, since allocating costs
+/// more than compressing a small array.
 pub struct Scratch {
     pointer: CUdeviceptr,
     context_id: u64,
@@ -292,8 +297,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Page-locked host memory, which copies fastest and while the host does something else. It is kept for later calls, since locking
-/// pages costs more than copying them.
+/// Page-locked host memory, which copies fastest and while the host does something else. It is kept for later calls,
+/// since locking pages costs more than copying them.
 pub struct Pinned {
     start: *mut u8,
     capacity: usize,

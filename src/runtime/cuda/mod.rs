@@ -1,12 +1,13 @@
 //! The GPU path: the same bytes as the CPU, for arrays and streams in device memory.
 //!
-//! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream included, is
-//! made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
+//! Host code here only moves pointers: every decision on the data, the bound's resolution and all checks of a stream
+//! included, is made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
 
 pub mod archive;
 pub mod batch;
-pub(crate) mod boxes;
 pub(crate) mod driver;
+pub(crate) mod hyperslab;
+pub mod launch;
 pub(crate) mod module;
 
 use std::ffi::c_void;
@@ -15,7 +16,7 @@ use crate::bound;
 use crate::codec;
 use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::*;
-use crate::container::{Header, Layout};
+use crate::container::{Header, Layout, Region};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::MemorySpace;
@@ -23,18 +24,16 @@ use crate::host::memory::filled;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::mantissa_and_bias;
 use driver::{Buffer, Scratch, Session};
-use module::{Batch, CompressArgs, DecompressArgs, Item, Kernel, Module, Outcome, Slot};
+use launch::{Batch, CompressArgs, DecompressArgs, Item, Outcome, PIECE_BYTES, Slot};
+use module::{Kernel, Module};
 
 pub use driver::{default_ordinal, describe, place, usable};
 
 pub use crate::route::WORKSPACE_BYTES;
 const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTES);
 
-/// Blocks that zero the index and measure the range take pieces of this many bytes.
-const PIECE: u64 = 16384;
-
-/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the second-level cache: 4 MiB.
-/// With more, compression waits for them.
+/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the
+/// second-level cache: 4 MiB. With more, compression waits for them.
 const AHEAD_BLOCKS: u64 = 128;
 
 /// Loads the kernels of an element type, so that later calls find them; needed before a stream capture.
@@ -45,12 +44,13 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
     module::load_adaptive(&session, CODEC_SLEEK, dtype).map(|_| ())
 }
 
-/// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no place for it is given.
+/// A batch of one array of so many chunks, whose slot begins the workspace; the outcome lies behind the slot where no
+/// place for it is given.
 fn alone(item: Item, chunks: u64, kernel: Kernel, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
     let slots = workspace.cast::<Slot>();
     let outcomes = outcome.unwrap_or(outcome_in(workspace));
-    let seats = kernel.seats_alone(chunks);
-    Batch { only: item, items: std::ptr::null(), slots, outcomes, seats, count: 1, zero: 0 }
+    let work_slots = kernel.work_slots_alone(chunks);
+    Batch { only: item, items: std::ptr::null(), slots, outcomes, work_slots, count: 1, zero: 0 }
 }
 
 fn is_aligned(pointer: *const u8) -> bool {
@@ -85,8 +85,8 @@ fn compressor(session: &Session, kernels: &Module, params: &Params, aligned: boo
 /// Enqueues compression by one of the kernels; `layout` is that of the largest array.
 ///
 /// # Safety
-/// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an outcome for each. All
-/// is device memory that stays valid until the stream has passed.
+/// Every item has `count` elements at `src` and `bytes` at `dst`, which is aligned to 16; there is a slot and an
+/// outcome for each. All is device memory that stays valid until the stream has passed.
 unsafe fn enqueue_compress(
     session: &Session,
     params: &Params,
@@ -114,16 +114,16 @@ unsafe fn enqueue_compress(
     unsafe {
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
             session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
-            let pieces = layout.raw_bytes.div_ceil(PIECE);
+            let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
             range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
         }
         let begin = kernels.begin_compress;
-        let index = (layout.bodies_at() as u64).div_ceil(PIECE);
-        let ahead = layout.raw_bytes.div_ceil(PIECE).min(AHEAD_BLOCKS);
+        let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
+        let ahead = layout.raw_bytes.div_ceil(PIECE_BYTES).min(AHEAD_BLOCKS);
         let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
-        if batch.seats > 0 {
-            compress.launch(session, compress.blocks(batch.seats), &args)?;
+        if batch.work_slots > 0 {
+            compress.launch(session, compress.blocks(batch.work_slots), &args)?;
         }
         Ok(())
     }
@@ -132,7 +132,8 @@ unsafe fn enqueue_compress(
 /// Enqueues decompression from element `first` on: of the whole arrays in a batch of several.
 ///
 /// # Safety
-/// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for `enqueue_compress`.
+/// Every item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`; the rest as for
+/// `enqueue_compress`.
 unsafe fn enqueue_decompress(
     session: &Session,
     dtype: DType,
@@ -144,7 +145,7 @@ unsafe fn enqueue_decompress(
     // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
     unsafe {
         session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
-        kernels.decompress.launch(session, kernels.decompress.blocks(batch.seats), &args)
+        kernels.decompress.launch(session, kernels.decompress.blocks(batch.work_slots), &args)
     }
 }
 
@@ -182,7 +183,7 @@ impl Operand {
 
 /// The device's result of a call, after everything before it.
 fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
-    let mut result = Outcome::default();
+    let mut result = Outcome { bytes: 0, status: 0, zero: 0 };
     let at = outcome_in(workspace.start());
     // SAFETY: the workspace is alive, the local too until the wait is over.
     unsafe { session.copy((&raw mut result).cast(), at.cast(), size_of::<Outcome>()) }?;
@@ -403,6 +404,34 @@ unsafe fn decompress_on_host(
     }
 }
 
+/// Restores the box of `lens` elements from `start` on, on the CPU; returns the bytes written.
+///
+/// # Safety
+/// `src` holds `src_bytes`, `dst` has `capacity` bytes, wherever they are.
+pub unsafe fn decompress_box(
+    src: *const u8,
+    src_bytes: usize,
+    start: &[u64],
+    lens: &[u64],
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let stream = host_copy(&session, src, src_bytes)?;
+        let layout = Header::read(&stream)?.layout;
+        let bytes = Region::new(&layout.shape.dims, start, lens)?.count() as usize * layout.dtype.size();
+        let mut array = filled(bytes.min(capacity), 0u8)?;
+        let n = codec::decompress_box_into(&stream, start, lens, &mut array)?;
+        session.copy(dst, array.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
 /// A copy in host memory.
 ///
 /// # Safety
@@ -455,7 +484,8 @@ pub unsafe fn compress_async(
     unsafe { enqueue_compress(&session, params, batch, &layout, &kernels, kernel) }
 }
 
-/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for `compress_async`.
+/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for
+/// `compress_async`.
 ///
 /// # Safety
 /// As for `compress_async`.

@@ -62,7 +62,7 @@ impl Ladder {
     pub fn climb(sample: &Sample, floor: &Floor, progress: &mut Progress) -> Result<Ladder, String> {
         let before: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
         let mut trial = Trial { sample, before, progress };
-        let base = Params { big_endian: sample.big_endian, ..Params::new(sample.dtype) };
+        let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
         let range = sample.range();
         let mut rungs = Vec::new();

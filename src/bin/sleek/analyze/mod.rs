@@ -15,13 +15,13 @@ use std::process::ExitCode;
 use sleek::DType;
 
 use crate::Outcome;
-use crate::args::{self, Threads, Verbosity};
+use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
 use crate::io::{say, tell};
 use crate::progress::Progress;
 use ladder::Ladder;
 use noise::Floor;
-use sample::Sample;
+use sample::{Fill, Sample};
 
 const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or the plain bytes of \
 floats, with --dtype.";
@@ -36,9 +36,12 @@ pub struct Args {
     /// The plain bytes are big-endian
     #[arg(long)]
     big_endian: bool,
-    /// A fill value, which does not count [default: the dataset's]
+    /// A missing value besides those that the dataset names, such as -9999, or its bits, such as 0x7fc00000: it does
+    /// not count; up to four times
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
-    fill: Option<f64>,
+    fill: Vec<String>,
+    #[command(flatten)]
+    sentinels: Sentinels,
     /// Megabytes of data to try the bounds on, taken from all over the field
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
     sample: u64,
@@ -87,8 +90,8 @@ pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;
     let kind = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| (dtype, args.big_endian));
-    let sample =
-        Sample::take(&args.field, kind, args.fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
+    let fill = Fill { named: args::missing(&args.fill)?, may_be_data: args.sentinels.no_fill };
+    let sample = Sample::take(&args.field, kind, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
     let floor = noise::floor(&sample);
     let ladder = {
         let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);

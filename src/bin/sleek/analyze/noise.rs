@@ -1,10 +1,11 @@
 //! Where the information of a field runs out: the size of what its values do not tell about their neighbours.
 //!
-//! The n-th difference of a smooth signal shrinks as n grows, that of noise does not, once it is divided by √C(2n, n), the factor
-//! by which differences amplify independent noise. So the estimates of orders 1, 2, 3 … fall while they see signal, and level off
-//! at the noise. (`ladder` then asks the codec: below the floor each halving of the bound must cost a whole bit for each value.)
-//! Medians make them blind to shocks and to regions that are rougher than the rest. Values that were once rounded
-//! to a grid (packed integers, decimal text) carry nothing below half of its spacing either.
+//! The n-th difference of a smooth signal shrinks as n grows, that of noise does not, once it is divided by √C(2n, n),
+//! the factor by which differences amplify independent noise. So the estimates of orders 1, 2, 3 … fall while they see
+//! signal, and level off at the noise. (`ladder` then asks the codec: below the floor each halving of the bound must
+//! cost a whole bit for each value.) Medians make them blind to shocks and to regions that are rougher than the rest.
+//! Values that were once rounded to a grid (packed integers, decimal text) carry nothing below half of its spacing
+//! either.
 
 use super::sample::Sample;
 
@@ -34,7 +35,8 @@ pub enum Floor {
 }
 
 impl Floor {
-    /// The absolute bound below which bits may be spent on noise: an error of its standard deviation, or half of the grid.
+    /// The absolute bound below which bits may be spent on noise: an error of its standard deviation, or half of the
+    /// grid.
     pub fn bound(self) -> Option<f64> {
         match self {
             Floor::Noise(sigma) => Some(sigma),
@@ -116,8 +118,8 @@ pub fn active_share(pieces: &[Vec<f64>]) -> f64 {
     pieces.iter().map(changes).sum::<usize>() as f64 / count.max(1) as f64
 }
 
-/// The standard deviation of noise that would make the median difference of this order. Differences of zero are left out, since
-/// fields have regions where they are constant.
+/// The standard deviation of noise that would make the median difference of this order. Differences of zero are left
+/// out, since fields have regions where they are constant.
 fn of_order(pieces: &[Vec<f64>], order: usize) -> Option<f64> {
     let weights = weights(order);
     let mut differences = Vec::new();
@@ -140,7 +142,8 @@ fn weights(order: usize) -> Vec<f64> {
     weights
 }
 
-/// The spacing of the values, if they lie on a grid: far fewer different values than values, and their gaps multiples of one.
+/// The spacing of the values, if they lie on a grid: far fewer different values than values, and their gaps multiples
+/// of one.
 fn grid(pieces: &[Vec<f64>]) -> Option<f64> {
     let mut values: Vec<f64> = pieces.iter().flatten().copied().filter(|v| v.is_finite()).collect();
     values.sort_unstable_by(f64::total_cmp);

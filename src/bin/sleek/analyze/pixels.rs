@@ -1,4 +1,5 @@
-//! The shapes of a plot as PNG. Letters come from a font that is compiled in, as machines for computing often have none.
+//! The shapes of a plot as PNG. Letters come from a font that is compiled in, as machines for computing often have
+//! none.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, RasterizedChar, get_raster};
 

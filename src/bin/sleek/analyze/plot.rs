@@ -40,7 +40,7 @@ pub fn write(analysis: &Analysis, path: &Path, force: bool) -> Result<(), String
         Some("html") => page(analysis, &picture.to_svg()).into_bytes(),
         _ => picture.to_svg().into_bytes(),
     };
-    let mut output = Output::create(path, force)?;
+    let mut output = Output::create(path, force, None)?;
     output.write(&bytes)?;
     output.finish()
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use sleek::DType;
 use sleek::bound::sub_down;
-use sleek::primitives::range::value_range;
+use sleek::primitives::range::{join, value_range};
+use sleek::{DType, MissingValues};
 
 use crate::element;
 use crate::hdf5::dataset::Field;
@@ -12,9 +12,18 @@ use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
 use crate::progress::{Progress, bytes};
+use crate::sentinel::{Watch, refuse};
 
 /// Bytes of a piece of a file of plain bytes.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// What a user says of missing values.
+pub struct Fill {
+    /// They, besides those that a dataset names.
+    pub named: MissingValues,
+    /// Whether values that look like missing ones and were not declared are data.
+    pub may_be_data: bool,
+}
 
 /// What bounds are tried on.
 pub struct Sample {
@@ -24,8 +33,12 @@ pub struct Sample {
     pub place: Option<(PathBuf, String)>,
     pub dtype: DType,
     pub big_endian: bool,
-    /// The fill value, which counts nowhere.
-    pub fill: Option<f64>,
+    /// What the user said of missing values.
+    pub fill: Fill,
+    /// The missing values, with those that the dataset names: they count nowhere.
+    pub missing: MissingValues,
+    /// The same as numbers.
+    fills: Vec<f64>,
     /// Smallest and largest value of the whole field.
     pub extremes: (f64, f64),
     /// Elements of the whole field.
@@ -39,7 +52,7 @@ impl Sample {
     pub fn take(
         argument: &Path,
         kind: Option<(DType, bool)>,
-        fill: Option<f64>,
+        fill: Fill,
         wanted: usize,
         library: Option<&Path>,
         quiet: bool,
@@ -65,7 +78,7 @@ impl Sample {
         file: &Path,
         dtype: DType,
         big_endian: bool,
-        fill: Option<f64>,
+        fill: Fill,
         wanted: usize,
         quiet: bool,
     ) -> Result<Sample, String> {
@@ -75,7 +88,9 @@ impl Sample {
             let (dtype, size) = (dtype.name(), dtype.size());
             return Err(format!("{}: {total} bytes are not a whole number of {dtype} of {size} bytes", input.name));
         }
-        let mut gather = Gather::new(dtype, big_endian, fill, total.div_ceil(PIECE_BYTES as u64), wanted / PIECE_BYTES);
+        let missing = fill.named;
+        let pieces = total.div_ceil(PIECE_BYTES as u64);
+        let mut gather = Gather::new(dtype, big_endian, fill, missing, pieces, wanted / PIECE_BYTES)?;
         let mut progress = Progress::new("reading", Some(total), quiet);
         let mut block = Block::default();
         while input.fill(&mut block, PIECE_BYTES)? > 0 {
@@ -88,7 +103,7 @@ impl Sample {
     fn of_dataset(
         file: &Path,
         dataset: Option<&str>,
-        fill: Option<f64>,
+        fill: Fill,
         wanted: usize,
         library: Option<&Path>,
         quiet: bool,
@@ -96,14 +111,11 @@ impl Sample {
         let hdf5 = Hdf5::find(library)?;
         let opened = hdf5.open(file)?;
         let field = choose(file, &opened, dataset)?;
-        let fill = match fill {
-            Some(value) => Some(value),
-            None => field.missing_value()?,
-        };
+        let missing = field.declared(&fill.named)?.missing;
         let blocks = field.blocks()?;
         let largest = blocks.iter().map(|b| field.block_bytes(b)).max().unwrap_or(1).max(1);
         let (dtype, big_endian) = (field.stored.dtype, field.stored.big_endian);
-        let mut gather = Gather::new(dtype, big_endian, fill, blocks.len() as u64, wanted / largest);
+        let mut gather = Gather::new(dtype, big_endian, fill, missing, blocks.len() as u64, wanted / largest)?;
         let mut progress = Progress::new("reading", Some(field.bytes()), quiet);
         let mut data = Vec::new();
         for block in &blocks {
@@ -127,25 +139,16 @@ impl Sample {
         if hi > lo { sub_down(hi, lo) } else { 0.0 }
     }
 
-    /// An extreme value that looks like a mark for missing ones: far from all others, and there again and again.
-    pub fn suspect(&self) -> Option<f64> {
-        let values: Vec<f64> = self.pieces.iter().flat_map(|p| self.values(p)).filter(|v| v.is_finite()).collect();
-        let (lo, hi) = self.extremes;
-        [lo, hi].into_iter().find(|extreme| {
-            let others = values.iter().filter(|v| *v != extreme);
-            let (count, low, high) =
-                others.fold((0, f64::INFINITY, f64::NEG_INFINITY), |(n, l, h), v| (n + 1, l.min(*v), h.max(*v)));
-            let distance = (extreme - low).abs().min((extreme - high).abs());
-            count > 0 && (values.len() - count) * 1000 > values.len() && distance > 10.0 * (high - low)
-        })
+    /// The missing values as numbers.
+    pub fn fills(&self) -> &[f64] {
+        &self.fills
     }
 
     /// The values of a piece; what does not count is NaN.
     pub fn values(&self, piece: &[u8]) -> Vec<f64> {
-        let fill = self.fill.map(|f| if self.dtype == DType::F64 { f } else { f64::from(f as f32) });
         let mut values = Vec::with_capacity(piece.len() / self.dtype.size());
         element::for_each_pair(self.dtype, self.big_endian, piece, piece, |(_, v), _| {
-            values.push(if v.is_finite() && Some(v) != fill { v } else { f64::NAN });
+            values.push(if v.is_finite() && !self.fills.contains(&v) { v } else { f64::NAN });
         });
         values
     }
@@ -155,24 +158,43 @@ impl Sample {
 struct Gather {
     dtype: DType,
     big_endian: bool,
-    fill: Option<f64>,
+    fill: Fill,
+    missing: MissingValues,
+    fills: Vec<f64>,
     /// One piece of so many is kept.
     step: u64,
     seen: u64,
+    /// Of the whole field; sees all of it.
+    watch: Watch,
     extremes: Option<(f64, f64)>,
     pieces: Vec<Vec<u8>>,
 }
 
 impl Gather {
-    fn new(dtype: DType, big_endian: bool, fill: Option<f64>, pieces: u64, wanted: usize) -> Gather {
+    fn new(
+        dtype: DType,
+        big_endian: bool,
+        fill: Fill,
+        missing: MissingValues,
+        pieces: u64,
+        wanted: usize,
+    ) -> Result<Gather, String> {
         let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
-        Gather { dtype, big_endian, fill, step, seen: 0, extremes: None, pieces: Vec::new() }
+        let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
+        let watch = Watch::new(dtype, big_endian, fills.clone());
+        let (seen, extremes, pieces) = (0, None, Vec::new());
+        Ok(Gather { dtype, big_endian, fill, missing, fills, step, seen, watch, extremes, pieces })
     }
 
     fn take(&mut self, data: &[u8]) {
-        if let Some((lo, hi)) = value_range(self.dtype, self.big_endian, self.fill.as_slice(), data) {
-            let (l, h) = self.extremes.unwrap_or((lo, hi));
-            self.extremes = Some((l.min(lo), h.max(hi)));
+        match self.fill.may_be_data {
+            true => {
+                self.extremes = join(self.extremes, value_range(self.dtype, self.big_endian, &self.fills, data));
+            }
+            false => {
+                self.watch.see(data);
+                self.extremes = self.watch.extremes();
+            }
         }
         if self.seen % self.step == self.step / 2 {
             self.pieces.push(data.to_vec());
@@ -181,9 +203,10 @@ impl Gather {
     }
 
     fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
+        refuse(&self.watch.found()).map_err(|e| format!("{name}: {e}"))?;
         let Some(extremes) = self.extremes else { return Err(format!("{name}: holds no number")) };
-        let Gather { dtype, big_endian, fill, pieces, .. } = self;
-        Ok(Sample { name, place, dtype, big_endian, fill, extremes, count, pieces })
+        let Gather { dtype, big_endian, fill, missing, fills, pieces, .. } = self;
+        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces })
     }
 }
 

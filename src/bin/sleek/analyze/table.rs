@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
-use sleek::{DType, Mode, Params};
+use sleek::{DType, MissingValue, Mode, Params};
 
 use super::Analysis;
 use super::ladder::Row;
 use super::noise::Floor;
 use crate::io::say;
 use crate::progress::bytes;
+use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
 const HEAD: &str = "  ratio  max error  RMS error   PSNR  spectrum  in GB/s out";
@@ -17,7 +18,8 @@ const HEAD: &str = "  ratio  max error  RMS error   PSNR  spectrum  in GB/s out"
 pub fn print(analysis: &Analysis) {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (lo, hi) = sample.extremes;
-    let fill = sample.fill.map_or(String::new(), |f| format!(", without the fill value {}", short(f)));
+    let fills: Vec<String> = sample.fills().iter().filter(|f| !f.is_nan()).map(|f| text(sample.dtype, *f)).collect();
+    let fill = if fills.is_empty() { String::new() } else { format!(", without the missing {}", fills.join(", ")) };
     say!("{}", sample.name);
     say!("  {} values, {}, from {} to {}{fill}", sample.count, sample.dtype.name(), short(lo), short(hi));
     let (tried, all) = (sample.bytes() as u64, sample.count * sample.dtype.size() as u64);
@@ -27,10 +29,6 @@ pub fn print(analysis: &Analysis) {
         bytes(all),
         short(sample.range())
     );
-    if let Some(value) = sample.suspect() {
-        let value = short(value);
-        say!("  {value} stands apart and occurs often: if it marks missing values, add --fill {value}");
-    }
     say!("\n{:>8}{:>9}{HEAD}", "", "");
     row_line("lossless", "", &ladder.lossless);
     if !ladder.range.is_empty() {
@@ -131,7 +129,7 @@ pub fn verdict(analysis: &Analysis) -> String {
 
 /// The bound that the commands show: the floor, or an example.
 fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
-    let base = Params::new(DType::F32);
+    let base = Params { missing: analysis.sample.missing, ..Params::new(DType::F32) };
     match &analysis.ladder.floor {
         Some(row) => (base.with_bound(Mode::Abs, row.abs), "at the floor"),
         None if analysis.sample.range() > 0.0 => {
@@ -147,6 +145,11 @@ fn commands(analysis: &Analysis) {
         Mode::Lossless => "--lossless".into(),
         mode => format!("--{} {:e}", mode.name(), params.bound),
     };
+    let said = &analysis.sample.fill;
+    let mut fill: String = said.named.iter().map(|value| format!(" --fill {}", named(value))).collect();
+    if said.may_be_data {
+        fill += " --no-fill";
+    }
     say!("\nCommands, {why} (other bounds: sleek h5args):");
     match &analysis.sample.place {
         Some((file, dataset)) => {
@@ -155,14 +158,22 @@ fn commands(analysis: &Analysis) {
                 Mode::Lossless => "lossless".into(),
                 mode => format!("{}={:e}", mode.name(), params.bound),
             };
-            say!("  sleek repack --dataset {dataset}={request} {file} new.h5");
+            say!("  sleek repack{fill} --dataset {dataset}={request} {file} new.h5");
             say!("  {} {file} new.h5", h5repack(&params, dataset));
         }
         None => {
             let order = if analysis.sample.big_endian { " --big-endian" } else { "" };
             let (dtype, file) = (analysis.sample.dtype.name(), &analysis.sample.name);
-            say!("  sleek compress --dtype {dtype}{order} {bound} {file} {file}.sleek");
+            say!("  sleek compress --dtype {dtype}{order} {bound}{fill} {file} {file}.sleek");
         }
+    }
+}
+
+/// A missing value as `--fill` takes it.
+fn named(value: MissingValue) -> String {
+    match value {
+        MissingValue::Number(x) => text(DType::F64, x),
+        MissingValue::Bits(bits) => format!("{bits:#x}"),
     }
 }
 
@@ -213,7 +224,7 @@ pub fn to_json(analysis: &Analysis) -> Value {
         "minimum": sample.extremes.0,
         "maximum": sample.extremes.1,
         "value_range": sample.range(),
-        "fill_value": sample.fill,
+        "missing": sample.fills(),
         "sample_bytes": sample.bytes(),
         "rows": rows,
         "floor": json!({

@@ -240,8 +240,8 @@ fn verdict(findings: &Findings) -> String {
     }
 }
 
-/// The `libsleek.so` built or installed with this command. Folders for plugins come first: HDF5 opens every library of a folder that
-/// it is sent to.
+/// The `libsleek.so` built or installed with this command. Folders for plugins come first: HDF5 opens every library of
+/// a folder that it is sent to.
 fn own_plugin() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     let dir = exe.parent()?;

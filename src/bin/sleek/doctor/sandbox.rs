@@ -8,6 +8,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::io::end_with_parent;
+
 /// The variable by which a user says where HDF5 plugins are.
 pub const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
 
@@ -98,6 +100,7 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
         command.env(PATH_VARIABLE, dir);
     }
     leave_out_variables(&mut command);
+    end_with_parent(&mut command, libc::SIGKILL);
     let mut child = command.spawn().map_err(|e| format!("cannot start a child process: {e}"))?;
     let (out, complaints) = (collect(child.stdout.take()), collect(child.stderr.take()));
     let start = Instant::now();
@@ -115,8 +118,8 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
     Ok((out.join().unwrap_or_default(), complaints.join().unwrap_or_default(), status))
 }
 
-/// A request of the user's would take the place of the one that is tried, and what cannot be understood was found before: neither is
-/// a fault of the library.
+/// A request of the user's would take the place of the one that is tried, and what cannot be understood was found
+/// before: neither is a fault of the library.
 fn leave_out_variables(command: &mut Command) {
     command.env_remove("SLEEK_PARAMS");
     if sleek::host::environment::check().is_err() {

@@ -1,5 +1,5 @@
-//! The functions of libhdf5 that the command calls, and where its structures have what is read from them. One table is for every
-//! version from 1.10.2 to 2.x: the few functions that changed their names are looked up apart.
+//! The functions of libhdf5 that the command calls, and where its structures have what is read from them. One table is
+//! for every version from 1.10.2 to 2.x: the few functions that changed their names are looked up apart.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 

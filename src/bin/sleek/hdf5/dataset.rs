@@ -1,6 +1,6 @@
 //! A dataset of numbers, read and written block by block as the bytes that the file's type has.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 use sleek::api::hdf5_filter::datatype::{self, Stored};
 
@@ -13,7 +13,8 @@ const BLOCK_BYTES: u64 = 4 << 20;
 /// Chunks of this size at most are made for a dataset that has none: HDF5's cache for chunks takes that much.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes, enumerations.
+/// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes,
+/// enumerations.
 const PLAIN: [c_int; 5] = [0, 1, 4, 5, 8];
 
 /// A dataset of plain numbers (or arrays of them) that can be read.
@@ -88,8 +89,8 @@ impl<'a> Field<'a> {
         unsafe { (self.dataset.hdf5.call.H5Dget_storage_size)(self.dataset.id) }
     }
 
-    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were never
-    /// written, each block is one chunk and those are left out.
+    /// The whole of it in blocks of whole chunks, in the order of the elements as far as that allows. Where chunks were
+    /// never written, each block is one chunk and those are left out.
     pub fn blocks(&self) -> Result<Vec<Block>, String> {
         let hdf5 = self.dataset.hdf5;
         let mut status = 0;
@@ -149,44 +150,6 @@ impl<'a> Field<'a> {
         let (start, count) = (block.start.as_ptr(), block.count.as_ptr());
         h5!(hdf5, H5Sselect_hyperslab(file.id, 0, start, none, count, none))?;
         Ok((memory, file))
-    }
-
-    /// The value that stands for a missing one: what netCDF's attributes name, else the fill value that the dataset was given.
-    pub fn missing_value(&self) -> Result<Option<f64>, String> {
-        for name in [c"_FillValue", c"missing_value"] {
-            if let Some(value) = self.attribute(name)? {
-                return Ok(Some(value));
-            }
-        }
-        let hdf5 = self.dataset.hdf5;
-        let mut defined = 0;
-        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
-        if defined != sleek::api::hdf5_filter::abi::FILL_USER_DEFINED || !self.stored.scalar {
-            return Ok(None);
-        }
-        let mut value = 0f64;
-        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
-        h5!(hdf5, H5Pget_fill_value(self.properties.id, double, (&raw mut value).cast()))?;
-        Ok(Some(value))
-    }
-
-    /// The number that an attribute holds, if it holds one.
-    fn attribute(&self, name: &CStr) -> Result<Option<f64>, String> {
-        let hdf5 = self.dataset.hdf5;
-        if h5!(hdf5, H5Aexists(self.dataset.id, name.as_ptr()))? == 0 {
-            return Ok(None);
-        }
-        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, name.as_ptr(), abi::DEFAULT))?;
-        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
-        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
-        let is_number = matches!(h5!(hdf5, H5Tget_class(kind.id))?, 0 | 1);
-        if !is_number || h5!(hdf5, H5Sget_simple_extent_npoints(space.id))? != 1 {
-            return Ok(None);
-        }
-        let mut value = 0f64;
-        let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
-        h5!(hdf5, H5Aread(attribute.id, double, (&raw mut value).cast()))?;
-        Ok(Some(value))
     }
 
     /// Whether it is a dimension scale: the coordinates of other datasets.

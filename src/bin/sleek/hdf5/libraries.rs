@@ -30,8 +30,8 @@ pub fn find(named: &[PathBuf]) -> Vec<Library> {
     found.into_iter().map(|(file, source)| Library { file, source }).collect()
 }
 
-/// The libraries to open a file with, best first: where a variable says, then the system's, then those inside Python packages.
-/// One that is built for MPI drags MPI along, so it comes last.
+/// The libraries to open a file with, best first: where a variable says, then the system's, then those inside Python
+/// packages. One that is built for MPI drags MPI along, so it comes last.
 pub fn by_preference() -> impl Iterator<Item = PathBuf> {
     let with_mpi = |file: &PathBuf| ["mpi", "parallel"].iter().any(|part| file.to_string_lossy().contains(part));
     let named = usual_directories().into_iter().flat_map(|(dir, _)| libraries_in(&dir));

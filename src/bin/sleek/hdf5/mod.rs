@@ -3,6 +3,7 @@
 pub mod abi;
 pub mod dataset;
 pub mod libraries;
+mod missing;
 pub mod object;
 
 use std::cell::RefCell;
@@ -109,8 +110,8 @@ macro_rules! h5_id {
 }
 pub(crate) use h5_id;
 
-/// An id of HDF5 that is given back when it goes out of scope. After an error it is not: HDF5 would try to write what it could not
-/// write before, and crash.
+/// An id of HDF5 that is given back when it goes out of scope. After an error it is not: HDF5 would try to write what
+/// it could not write before, and crash.
 pub struct Id<'a> {
     pub hdf5: &'a Hdf5,
     pub id: Hid,
@@ -290,7 +291,8 @@ pub fn superblock_version(path: &Path) -> Result<u8, String> {
     read.map(|_| version[0]).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Looks for the signatures: HDF5's stands at the start, or behind a block of the user's own of 512, 1024, 2048 … bytes.
+/// Looks for the signatures: HDF5's stands at the start, or behind a block of the user's own of 512, 1024, 2048 …
+/// bytes.
 fn signature(file: &mut std::fs::File) -> std::io::Result<(FileKind, u64)> {
     let size = file.metadata()?.len();
     let mut at = 0;

@@ -120,8 +120,8 @@ pub fn open_object<'a>(at: &Id<'a>, path: &CStr) -> Result<Id<'a>, String> {
 
 /// Which object this is, and of which kind.
 fn identify(object: &Id) -> Result<(Key, Kind), String> {
-    // Of H5O_info_t and H5O_info2_t only the first members count: file number, then an address of 8 bytes or a token of 16,
-    // then the kind. The whole structures take less than this.
+    // Of H5O_info_t and H5O_info2_t only the first members count: file number, then an address of 8 bytes or a token of
+    // 16, then the kind. The whole structures take less than this.
     let mut info = [0u64; 64];
     let at = info.as_mut_ptr().cast::<c_void>();
     // SAFETY: the id is alive, the functions are HDF5's, and the structure fits.
@@ -184,7 +184,8 @@ pub fn attribute_names(object: &Id, ordered: bool) -> Result<Vec<CString>, Strin
 
 /// Class, encoding of the name, and bytes of the value of a link.
 fn link_info(group: &Id, name: &CStr) -> Result<(c_int, c_int, usize), String> {
-    // H5L_info_t and H5L_info2_t alike: class, a flag, creation order at 8, encoding at 16, address or size of the value at 24.
+    // H5L_info_t and H5L_info2_t alike: class, a flag, creation order at 8, encoding at 16, address or size of the
+    // value at 24.
     let mut info = [0u64; 8];
     // SAFETY: the id is alive, the function is HDF5's, and the structure fits.
     let answer = unsafe { (group.hdf5.link_info)(group.id, name.as_ptr(), info.as_mut_ptr().cast(), abi::DEFAULT) };

@@ -1,5 +1,5 @@
-//! Attributes, and data that consists of references. A reference is the address of an object, which is another one in the new file:
-//! netCDF's dimensions hang on such attributes.
+//! Attributes, and data that consists of references. A reference is the address of an object, which is another one in
+//! the new file: netCDF's dimensions hang on such attributes.
 
 use std::ffi::{CStr, c_void};
 
@@ -88,8 +88,8 @@ fn data(copy: &Copy, old: &Id, new: &Id) -> Result<(), String> {
     h5!(hdf5, H5Dwrite(new.id, memory, everything, everything, DEFAULT, values.start())).map(drop)
 }
 
-/// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the fill value
-/// still lies in the old file.
+/// Whether a dataset has a fill value of variable length: HDF5's copy of such a dataset cannot be opened, since the
+/// fill value still lies in the old file.
 pub fn has_variable_fill(dataset: &Id, kind: &Id) -> Result<bool, String> {
     let hdf5 = dataset.hdf5;
     let properties = h5_id!(hdf5, H5Dget_create_plist(dataset.id))?;

@@ -11,7 +11,7 @@ use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object};
 use crate::progress::Progress;
-use crate::verify::holds;
+use crate::verify::{Marks, holds};
 
 /// A line for each dataset that is not what it should be.
 pub fn compare(
@@ -53,6 +53,8 @@ fn violation(
         Err(why) => return Ok(Some(why)),
     };
     let limit = limit(params);
+    let missing = params.missing.of_type(params.dtype).map_err(|e| e.to_string())?;
+    let marks = Marks::new(&missing);
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut first = None;
     for block in old.blocks()? {
@@ -63,7 +65,8 @@ fn violation(
         progress.add(expected.len() as u64);
         let dtype = old.stored.dtype;
         element::for_each_pair(dtype, old.stored.big_endian, &expected, &found, |v, r| {
-            if first.is_none() && !holds(params.mode, limit, v, r) {
+            let mask_agrees = v.0 == r.0 || !(marks.hold(v.0) || marks.hold(r.0));
+            if first.is_none() && !(mask_agrees && holds(params.mode, limit, v, r)) {
                 first = Some(format!("{:e} became {:e} near {:?}", v.1, r.1, block.start));
             }
         });

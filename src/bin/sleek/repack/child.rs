@@ -6,13 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread::Builder;
 
 use super::BROKEN;
 use crate::ERROR;
-use crate::io::end_on_signal;
+use crate::io::{end_on_signal, end_with_parent, remove_on_signal};
 use crate::progress::bytes;
 
-/// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is to print, or
+/// Bytes of the stack of the thread that only waits.
+const LISTENER_STACK: usize = 256 << 10;
+
+/// Has a child process do what the arguments of this one say, with the empty file `new` for the result; what there is
+/// to print, or
 /// `None` if a bound is broken. `file` is whom to blame for a crash.
 pub fn run(new: &Path, file: &Path) -> Result<Option<String>, String> {
     let (text, status) = answer(new).map_err(|e| format!("cannot run a child process: {e}"))?;
@@ -24,14 +29,32 @@ pub fn run(new: &Path, file: &Path) -> Result<Option<String>, String> {
     }
 }
 
+/// In the child: neither the process nor `new`, the file that it writes, shall outlive the parent. Where the system
+/// does not tell of its end, a pipe does.
+pub fn listen(new: Option<&Path>) -> Result<(), String> {
+    remove_on_signal(new);
+    let new = new.map(Path::to_path_buf);
+    let until_closed = move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new()); // nothing comes but the end
+        new.inspect(|new| drop(std::fs::remove_file(new)));
+        // SAFETY: ends the process at once, whatever HDF5 is doing on the other thread.
+        unsafe { libc::_exit(ERROR.into()) }
+    };
+    let listening = Builder::new().stack_size(LISTENER_STACK).spawn(until_closed);
+    listening.map(drop).map_err(|e| format!("cannot start a thread: {e}"))
+}
+
 /// What the child printed, and how it ended.
 fn answer(new: &Path) -> std::io::Result<(String, ExitStatus)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["repack", "--child"]).arg(new).args(std::env::args_os().skip(2));
     // The variable is for programs that have no such arguments.
-    command.env_remove("SLEEK_PARAMS").stdin(Stdio::null()).stdout(Stdio::piped());
+    command.env_remove("SLEEK_PARAMS").stdin(Stdio::piped()).stdout(Stdio::piped());
+    end_with_parent(&mut command, libc::SIGTERM);
     let mut child = command.spawn()?;
     end_on_signal(Some(child.id()));
+    // Closed by the end of this process, whatever ends it: `listen`.
+    let _lifeline = child.stdin.take();
     let mut text = Vec::new();
     if let Some(mut pipe) = child.stdout.take() {
         let _ = pipe.read_to_end(&mut text); // what came before an error is still of use
@@ -41,11 +64,15 @@ fn answer(new: &Path) -> std::io::Result<(String, ExitStatus)> {
     Ok((String::from_utf8_lossy(&text).into_owned(), status))
 }
 
+/// Signals by which a process ends itself.
+const CRASHES: [i32; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+
 /// An end without an answer, in words.
 fn ending(status: ExitStatus, new: &Path) -> String {
     let full = free_bytes(new).map_or(String::new(), |n| format!("; is the disk full? {} are free", bytes(n)));
     match status.signal() {
-        Some(n @ (libc::SIGKILL | libc::SIGTERM)) => format!("nothing was written: the work was ended by signal {n}"),
+        Some(n) if !CRASHES.contains(&n) => format!("nothing was written: the work was ended by signal {n}"),
         Some(n) => format!("nothing was written: HDF5 crashed (signal {n}){full}"),
         None => format!("nothing was written: the work ended with {status}"),
     }

@@ -1,5 +1,5 @@
-//! Writes the new file: groups, links and objects in their order, converted datasets block by block, everything else by HDF5's own
-//! copy. Attributes come last, when every object that they may refer to has its new place.
+//! Writes the new file: groups, links and objects in their order, converted datasets block by block, everything else by
+//! HDF5's own copy. Attributes come last, when every object that they may refer to has its new place.
 
 use std::ffi::{CString, c_int};
 use std::fs::{File, OpenOptions};
@@ -73,8 +73,8 @@ fn creation_properties<'a>(from: &Id<'a>) -> Result<Id<'a>, String> {
     Ok(properties)
 }
 
-/// Takes over how a group was made. Not by a copy of its list: that has the addresses of the links in the old file too, where a
-/// new group would look for its own.
+/// Takes over how a group was made. Not by a copy of its list: that has the addresses of the links in the old file too,
+/// where a new group would look for its own.
 fn group_properties(group: &Id, to: &Id) -> Result<(), String> {
     let hdf5 = group.hdf5;
     let from = h5_id!(hdf5, H5Gget_create_plist(group.id))?;
@@ -158,7 +158,8 @@ impl<'a> Copy<'a> {
         }
     }
 
-    /// The named type in the new file that stands for one of the old; `None` if this is no named type, or one without a name.
+    /// The named type in the new file that stands for one of the old; `None` if this is no named type, or one without a
+    /// name.
     pub fn new_type(&self, old: &Id) -> Result<Option<(Id<'a>, CString)>, String> {
         if h5!(self.hdf5, H5Tcommitted(old.id))? == 0 {
             return Ok(None);

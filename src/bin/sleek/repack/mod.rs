@@ -16,9 +16,9 @@ use sleek::api::hdf5_filter::text;
 use sleek::{DType, Params};
 
 use crate::Outcome;
-use crate::args::{Quality, Threads, Verbosity};
+use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
-use crate::io::{Staging, check_place, say, tell};
+use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
 use plan::Request;
 
@@ -37,6 +37,8 @@ Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
+    #[command(flatten)]
+    sentinels: Sentinels,
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
     #[arg(long, value_name = "PATH=REQUEST", value_parser = named_request)]
     dataset: Vec<(String, Request)>,
@@ -108,8 +110,8 @@ fn expect_name(path: &Path) -> Result<(), String> {
 
 /// What is asked for all datasets that are not named.
 fn general_request(args: &Args) -> Result<Option<Params>, String> {
-    // The element type comes with each dataset; any float lets the bound be checked.
-    let general = args.quality.params(DType::F32)?;
+    // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
+    let general = args.quality.params(DType::F64)?;
     if !args.quality.is_given() && args.dataset.is_empty() {
         return Err(
             "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some"
@@ -123,17 +125,12 @@ fn general_request(args: &Args) -> Result<Option<Params>, String> {
 fn repack(args: &Args, output: &Path) -> Outcome {
     let start = Instant::now();
     let blame = |e: std::io::Error| format!("{}: {e}", output.display());
-    check_place(output, args.force)?;
-    let (empty, staging) = Staging::new(output, args.force).map_err(blame)?;
-    drop(empty);
-    let Some(table) = child::run(staging.path(), output)? else { return Ok(ExitCode::from(BROKEN)) };
-    // The old file may be the only copy, so the new one must be on the disk before it takes its place.
-    let new = fs::File::open(staging.path()).map_err(blame)?;
-    new.sync_all().map_err(blame)?;
-    let size = |path: &Path| fs::metadata(path).map(|m| m.len()).unwrap_or(0);
-    let (before, after) = (size(&args.input), size(staging.path()));
-    let permissions = fs::metadata(&args.input).map(|m| m.permissions());
-    permissions.and_then(|p| fs::set_permissions(staging.path(), p)).map_err(blame)?;
+    let target = check_place(output, args.force)?;
+    let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
+    let name = output.display().to_string();
+    let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
+    let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
+    let after = staging.file().metadata().map_err(blame)?.len();
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
     if !args.verbosity.quiet {

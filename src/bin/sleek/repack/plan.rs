@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use sleek::bound::{mul_down, sub_down};
-use sleek::primitives::range::value_range;
-use sleek::{Mode, Params};
+use sleek::api::hdf5_filter::cd_values::CdValues;
+use sleek::api::hdf5_filter::cd_values_of;
+use sleek::bound::sub_down;
+use sleek::primitives::range::{join, value_range};
+use sleek::{MissingValues, Mode, Params};
 
 use crate::element;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string};
+use crate::sentinel::{Watch, refuse};
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
 /// Blocks that are compressed for an estimate.
 const SAMPLES: usize = 8;
+/// Where all of a dataset need not be read: so many bytes of it are, and of what follows one block in `STEP`.
+const HEAD_BYTES: u64 = 16 << 20;
+const STEP: usize = 16;
 
 /// What a user wants of a dataset.
 #[derive(Clone)]
@@ -25,6 +31,10 @@ pub enum Request {
 
 pub struct Requests {
     pub general: Option<Params>,
+    /// Missing values of which the datasets know nothing.
+    missing: MissingValues,
+    /// Whether values that look like missing ones are data.
+    no_fill: bool,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -34,10 +44,11 @@ impl Requests {
     pub fn new(
         general: Option<Params>,
         named: &[(String, Request)],
+        (missing, no_fill): (MissingValues, bool),
         file: &Id,
         contents: &Contents,
     ) -> Result<Requests, String> {
-        let mut requests = Requests { general, named: BTreeMap::new() };
+        let mut requests = Requests { general, missing, no_fill, named: BTreeMap::new() };
         for (path, request) in named {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -85,13 +96,6 @@ pub struct Item<'a> {
     remark: Option<&'static str>,
 }
 
-/// What is to be known of all values.
-struct Survey {
-    range: Option<(f64, f64)>,
-    /// The first block that holds the missing value.
-    witness: Option<Vec<u8>>,
-}
-
 impl<'a> Item<'a> {
     /// Looks at a dataset; `estimate` asks for the bytes that it would take.
     pub fn decide(
@@ -107,7 +111,7 @@ impl<'a> Item<'a> {
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
                 let (request, named) = requests.of(place);
-                let (decision, remark) = decide(&field, request, named)?;
+                let (decision, remark) = decide(&field, request, named, requests)?;
                 (Some(field), decision, remark)
             }
         };
@@ -141,7 +145,7 @@ fn short(x: f64) -> String {
 
 type Decided = (Decision, Option<&'static str>);
 
-fn decide(field: &Field, request: Option<Request>, named: bool) -> Result<Decided, String> {
+fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) -> Result<Decided, String> {
     let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
     let mut params = match request {
         None => return keep("not named"),
@@ -162,92 +166,113 @@ fn decide(field: &Field, request: Option<Request>, named: bool) -> Result<Decide
     }
     params.dtype = field.stored.dtype;
     params.big_endian = field.stored.big_endian;
-    bound(field, params)
-}
-
-/// Makes a request exact: the range of the whole dataset, and a bound under which missing values can still be told.
-fn bound(field: &Field, mut params: Params) -> Result<Decided, String> {
-    let missing = match params.fill_number() {
-        Some(value) => Some(value),
-        None => field.missing_value()?,
-    };
-    let measures = params.mode == Mode::Noa && params.range.is_none();
-    if params.mode == Mode::Lossless || !(measures || missing.is_some()) {
+    if params.mode == Mode::Lossless {
+        // Everything comes back exactly, named or not.
+        params.missing = MissingValues::default();
         return Ok((Decision::Compress(params), None));
     }
-    let survey = survey(field, &params, missing)?;
-    if measures {
-        params.range = survey.range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
+    let mut besides = params.missing;
+    all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
+    let declared = field.declared(&besides)?;
+    params.missing = declared.missing;
+    if !can_be_said(&params) {
+        let params = Params { missing: MissingValues::default(), ..params.with_bound(Mode::Lossless, 0.0) };
+        return Ok((Decision::Compress(params), Some("the filter's parameters have no room for its missing values")));
+    }
+    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill };
+    if params.mode == Mode::Noa && params.range.is_none() {
+        let range = survey.range()?;
+        params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
         if params.range.is_none() {
             params = params.with_bound(Mode::Lossless, 0.0);
             return Ok((Decision::Compress(params), Some("every value is the same")));
         }
+    } else if !all.no_fill && params.bound > 0.0 {
+        survey.look_for_sentinels()?;
     }
-    let (Some(value), Some(witness)) = (missing, survey.witness) else {
-        return Ok((Decision::Compress(params), None));
-    };
-    if keeps(&params, &witness, value)? {
-        return Ok((Decision::Compress(params), None));
-    }
-    let finer = power_of_two_below(&params);
-    if keeps(&finer, &witness, value)? {
-        return Ok((Decision::Compress(finer), Some("finer, so that missing values stay as they are")));
-    }
-    let params = params.with_bound(Mode::Lossless, 0.0);
-    Ok((Decision::Compress(params), Some("a bound would change the missing value")))
+    Ok((Decision::Compress(params), None))
 }
 
-fn survey(field: &Field, params: &Params, missing: Option<f64>) -> Result<Survey, String> {
-    let mut survey = Survey { range: None, witness: None };
-    let mut bytes = Vec::new();
-    for block in field.blocks()? {
-        bytes.resize(field.block_bytes(&block), 0);
-        field.read(&block, &mut bytes)?;
-        if let Some((lo, hi)) = value_range(params.dtype, params.big_endian, missing.as_slice(), &bytes) {
-            let (l, h) = survey.range.unwrap_or((lo, hi));
-            survey.range = Some((l.min(lo), h.max(hi)));
+/// Whether the filter's parameters tell all missing values.
+fn can_be_said(params: &Params) -> bool {
+    CdValues::decode(&cd_values_of(params)).is_ok_and(|said| said.request.missing == params.missing)
+}
+
+/// What is to be known of all values of a dataset.
+struct Survey<'a> {
+    field: &'a Field<'a>,
+    params: &'a Params,
+    /// The smallest and the largest valid value.
+    valid: (f64, f64),
+    no_fill: bool,
+}
+
+impl Survey<'_> {
+    /// The range of the valid values. Missing values that nobody declared are an error.
+    fn range(&self) -> Result<Option<(f64, f64)>, String> {
+        let missing = self.missing()?;
+        let mut watch = if self.no_fill { None } else { Some(self.watch()?) };
+        let mut range = None;
+        for block in self.field.blocks()? {
+            let bytes = read(self.field, &block)?;
+            if let Some(watch) = &mut watch {
+                watch.see(&bytes);
+            }
+            range = join(range, self.valid_range(&missing, &bytes));
         }
-        if let (Some(value), None) = (missing, &survey.witness) {
-            let value = in_type(params, value);
-            let mut found = false;
-            element::for_each_pair(params.dtype, params.big_endian, &bytes, &bytes, |v, _| found |= v.1 == value);
-            survey.witness = found.then(|| bytes.clone());
-        }
+        watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
+        Ok(range)
     }
-    Ok(survey)
-}
 
-/// An attribute may say in f64 what the data has in f32.
-fn in_type(params: &Params, value: f64) -> f64 {
-    if params.dtype == sleek::DType::F64 { value } else { f64::from(value as f32) }
-}
-
-/// Whether every element of the witness that has the value comes back with its bits.
-fn keeps(params: &Params, witness: &[u8], value: f64) -> Result<bool, String> {
-    let stream = sleek::compress(params, witness).map_err(|e| e.to_string())?;
-    let back = sleek::decompress(&stream).map_err(|e| e.to_string())?;
-    let value = in_type(params, value);
-    let mut kept = true;
-    element::for_each_pair(params.dtype, params.big_endian, witness, &back, |v, r| {
-        kept &= v.1 != value || v.0 == r.0;
-    });
-    Ok(kept)
-}
-
-/// The same with the next bound below that is a power of two: then the quantizer's step is one, and whole numbers and short
-/// binary fractions lie on its grid.
-fn power_of_two_below(params: &Params) -> Params {
-    let mut finer = params.clone();
-    match (params.mode, params.range) {
-        (Mode::Abs, _) => finer.bound = 2f64.powf(params.bound.log2().floor()),
-        (Mode::Noa, Some(range)) => {
-            finer.mode = Mode::Abs;
-            finer.range = None;
-            finer.bound = 2f64.powf(mul_down(params.bound, range).log2().floor());
+    /// The range of the valid values in `bytes`.
+    fn valid_range(&self, missing: &[f64], bytes: &[u8]) -> Option<(f64, f64)> {
+        let (dtype, big_endian) = (self.params.dtype, self.params.big_endian);
+        let range = value_range(dtype, big_endian, missing, bytes)?;
+        let valid = self.valid.0..=self.valid.1;
+        if valid.contains(&range.0) && valid.contains(&range.1) {
+            return Some(range);
         }
-        _ => {}
+        let mut range = None;
+        element::for_each_pair(dtype, big_endian, bytes, bytes, |(_, v), _| {
+            if v.is_finite() && valid.contains(&v) && !missing.contains(&v) {
+                range = join(range, Some((v, v)));
+            }
+        });
+        range
     }
-    finer
+
+    /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
+    /// one.
+    fn look_for_sentinels(&self) -> Result<(), String> {
+        let (mut some, blocks) = (self.watch()?, self.field.blocks()?);
+        let mut seen = 0;
+        for (i, block) in blocks.iter().enumerate() {
+            if seen < HEAD_BYTES || i % STEP == 0 {
+                some.see(&read(self.field, block)?);
+                seen += self.field.block_bytes(block) as u64;
+            }
+        }
+        if !some.suspects() {
+            return Ok(());
+        }
+        let mut whole = self.watch()?;
+        for block in &blocks {
+            whole.see(&read(self.field, block)?);
+        }
+        self.refuse(&whole)
+    }
+
+    fn watch(&self) -> Result<Watch, String> {
+        Ok(Watch::new(self.params.dtype, self.params.big_endian, self.missing()?))
+    }
+
+    fn missing(&self) -> Result<Vec<f64>, String> {
+        self.params.missing.numbers(self.params.dtype).map_err(|e| e.to_string())
+    }
+
+    fn refuse(&self, watch: &Watch) -> Result<(), String> {
+        refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
+    }
 }
 
 /// What some blocks take, for the whole.
@@ -269,25 +294,4 @@ fn read(field: &Field, block: &Block) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; field.block_bytes(block)];
     field.read(block, &mut bytes)?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sleek::DType;
-
-    #[test]
-    fn a_finer_bound_keeps_whole_numbers() {
-        let values: Vec<u8> = (0..9000)
-            .map(|i| if i % 7 == 0 { -9999.0 } else { (i as f32 * 0.01).sin() })
-            .flat_map(|v: f32| v.to_le_bytes())
-            .collect();
-        let params = Params::new(DType::F32).with_bound(Mode::Abs, 5.2e-3);
-        assert!(!keeps(&params, &values, -9999.0).unwrap());
-        let finer = power_of_two_below(&params);
-        assert_eq!(finer.bound, 2f64.powi(-8));
-        assert!(keeps(&finer, &values, -9999.0).unwrap());
-        let noa = Params { range: Some(2.0), ..params.with_bound(Mode::Noa, 2.6e-3) };
-        assert_eq!((power_of_two_below(&noa).mode, power_of_two_below(&noa).bound), (Mode::Abs, 2f64.powi(-8)));
-    }
 }

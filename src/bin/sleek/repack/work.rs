@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use sleek::Params;
+use sleek::host::printable::printable;
 
 use super::plan::{Decision, Item, Requests};
-use super::{Args, BROKEN, check, copy};
+use super::{Args, BROKEN, check, child, copy};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id};
@@ -15,7 +16,8 @@ use crate::progress::{Progress, bytes, ratio};
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
 pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
-    let code = work(args, general, new).unwrap_or_else(|message| {
+    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, new));
+    let code = done.unwrap_or_else(|message| {
         say!("{message}");
         ERROR
     });
@@ -29,7 +31,8 @@ fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> 
     let hdf5 = Hdf5::find(args.library.library.as_deref())?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
-    let requests = Requests::new(general, &args.dataset, &file, &contents).map_err(blame)?;
+    let fill = (args.quality.missing()?, args.sentinels.no_fill);
+    let requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {
@@ -107,6 +110,6 @@ fn print_table(items: &[Option<Item>], ratio_label: &str) {
             Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
         };
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", item.name);
+        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", printable(&item.name));
     }
 }

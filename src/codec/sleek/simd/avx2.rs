@@ -1,12 +1,14 @@
 //! AVX2 with BMI and LZCNT: bytes move by shuffles within 128 bits, bits by variable shifts.
 //!
-//! Unpacking: each half of a vector comes from an address of its own, so that the values it wants begin in its first byte; a shuffle
-//! brings to each lane the bytes that its value begins in, a shift by (position mod 8) aligns them. Where a value may reach into one
-//! byte more than a lane has, the same shuffle of the bytes one lane further on gives the rest.
+//! Unpacking: each half of a vector comes from an address of its own, so that the values it wants begin in its first
+//! byte; a shuffle brings to each lane the bytes that its value begins in, a shift by (position mod 8) aligns them.
+//! Where a value may reach into one byte more than a lane has, the same shuffle of the bytes one lane further on gives
+//! the rest.
 //!
-//! Packing narrow values: pairs by a product, pairs of pairs by a shift, and two of these, eight values and so whole bytes, by a
-//! shuffle. Packing others: strings (64-bit values, or pairs of 32-bit ones) go to memory one by one, each from the byte that it
-//! begins in, with the last bits of the string before it; what a string leaves behind its end the next one overwrites.
+//! Packing narrow values: pairs by a product, pairs of pairs by a shift, and two of these, eight values and so whole
+//! bytes, by a shuffle. Packing others: strings (64-bit values, or pairs of 32-bit ones) go to memory one by one, each
+//! from the byte that it begins in, with the last bits of the string before it; what a string leaves behind its end the
+//! next one overwrites.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -19,8 +21,8 @@ use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 
-/// AVX2: the right to its instructions, which only a processor that has them gives. Code compiled for `Level::Avx2` is where its methods
-/// are fast.
+/// AVX2: the right to its instructions, which only a processor that has them gives. Code compiled for `Level::Avx2` is
+/// where its methods are fast.
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
@@ -49,8 +51,8 @@ impl<T, const N: usize> Lanes<T, N> {
     }
 }
 
-/// Constants of unpacking eight n-bit values: the bytes that each begins in, counted from those of its half's first value, and its
-/// first bit there.
+/// Constants of unpacking eight n-bit values: the bytes that each begins in, counted from those of its half's first
+/// value, and its first bit there.
 #[derive(Clone, Copy)]
 struct Unpack<const BYTES: usize> {
     bytes: Lanes<u8, BYTES>,
@@ -142,7 +144,8 @@ pub(super) unsafe fn low_halves(a: __m256i, b: __m256i) -> __m256i {
     unsafe { _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
 }
 
-/// Of pairs of values of `n` bits, each in a lane of 32, the pairs of pairs, in 64-bit lanes, each second one from bit `ahead` on.
+/// Of pairs of values of `n` bits, each in a lane of 32, the pairs of pairs, in 64-bit lanes, each second one from bit
+/// `ahead` on.
 ///
 /// # Safety
 /// The processor has the level's features; `ahead` ≤ 32 − 2n.
@@ -198,8 +201,8 @@ pub(super) unsafe fn string_shift(n: u32) -> __m256i {
     unsafe { UNPACK64[n as usize].shift.load(0) }
 }
 
-/// Stores four strings of `n` ≥ 8 bits, numbers `FIRST` … `FIRST` + 3 of those that begin in the byte at `out`; `before` are the strings
-/// before them, `shift` the bits of these in the first byte of each.
+/// Stores four strings of `n` ≥ 8 bits, numbers `FIRST` … `FIRST` + 3 of those that begin in the byte at `out`;
+/// `before` are the strings before them, `shift` the bits of these in the first byte of each.
 ///
 /// # Safety
 /// The processor has the level's features; what the strings take, and 8 bytes more, are writable.
@@ -230,8 +233,8 @@ fn pack_u32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8])
     assert!(codes.len() >= VALUES);
     room(VALUES * n as usize / 8, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: the processor has the level, as the token says; 16 or 8 codes are read at a time, and what is written behind the packed bytes is less
-    // than the slack.
+    // SAFETY: the processor has the level, as the token says; 16 or 8 codes are read at a time, and what is written
+    // behind the packed bytes is less than the slack.
     unsafe {
         if n <= NARROW {
             for i in 0..VALUES / 16 {
@@ -373,8 +376,8 @@ unsafe fn bytes_of_flags(flags: u8) -> u64 {
     unsafe { _pdep_u64(flags.into(), 0x0101_0101_0101_0101) * 0xff }
 }
 
-/// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds its line waits for
-/// nothing. All processors with AVX2 know the instruction.
+/// Asks the processor for the cache lines of a subchunk from `at` on, which will be written soon: a store that finds
+/// its line waits for nothing. All processors with AVX2 know the instruction.
 #[inline(always)]
 pub(super) fn prefetchw(_: Avx2, at: *const u8) {
     for line in (0..SUBCHUNK_BYTES).step_by(64) {
@@ -431,7 +434,8 @@ impl SimdLevel for Avx2 {
     #[inline(always)]
     fn flags(self, masks: &Masks) -> u32 {
         let [a, b, c, d] = masks.map(|mask| mask as i64);
-        // SAFETY: the processor has the level, as the token says. Not a load: masks that were just stored word by word would have to arrive in the cache first.
+        // SAFETY: the processor has the level, as the token says. Not a load: masks that were just stored word by word
+        // would have to arrive in the cache first.
         unsafe {
             !_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_set_epi64x(d, c, b, a), _mm256_setzero_si256())) as u32
         }
@@ -530,8 +534,8 @@ impl Simd<u32, 128> for Avx2 {
         room((count * high_width as usize).div_ceil(8), highs);
         let mut parts = [0; 128];
         for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins, high_width + 24 bytes are in
-            // `highs`.
+            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins,
+            // high_width + 24 bytes are in `highs`.
             unsafe {
                 let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
                 store(parts.as_mut_ptr(), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
@@ -621,8 +625,8 @@ impl Simd<u64, 64> for Avx2 {
         room((count * high_width as usize).div_ceil(8) + 32, highs);
         let mut parts = [0; 64];
         for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins, high_width + 24 bytes are in
-            // `highs`.
+            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins,
+            // high_width + 24 bytes are in `highs`.
             unsafe {
                 let (from, shift) = (highs.as_ptr().add(high_width as usize * i), _mm_cvtsi32_si128(width as i32));
                 store(parts.as_mut_ptr(), _mm256_sll_epi64(unpack64::<true>(from, high_width, 0), shift));

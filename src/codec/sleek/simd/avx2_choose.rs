@@ -1,7 +1,8 @@
-//! What the encoder's choice looks at, for lanes of 32 and of 64 bits (the same code, by a macro). What is safe to call takes
-//! the level's token, which makes its intrinsics sound.
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits (the same code, by a macro). What is safe to call
+//! takes the level's token, which makes its intrinsics sound.
 //!
-//! A number's width is the exponent of its floating-point value; with the second highest one cleared no rounding reaches the next.
+//! A number's width is the exponent of its floating-point value; with the second highest one cleared no rounding
+//! reaches the next.
 
 use std::arch::x86_64::*;
 
@@ -127,7 +128,8 @@ unsafe fn sample64(x: *const u64) -> __m256i {
     }
 }
 
-/// See `SimdLevel::transpose`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the others in the high ones.
+/// See `SimdLevel::transpose`: blocks of 16 × 16 numbers, of subchunks 0 … 15 in the low halves of vectors, of the
+/// others in the high ones.
 #[inline(always)]
 pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
     const { assert!(SUBCHUNKS == 32 && (S / SAMPLE).is_multiple_of(16)) };
@@ -144,7 +146,8 @@ pub fn transpose<const S: usize>(_: Avx2, widths: &[[u8; S]; SUBCHUNKS], rows: &
         }};
     }
     for block in 0..S / SAMPLE / 16 {
-        // SAFETY: the processor has the level, as the token says; 16 of a subchunk's S numbers are read at a time, and a row of 32 is stored.
+        // SAFETY: the processor has the level, as the token says; 16 of a subchunk's S numbers are read at a time, and
+        // a row of 32 is stored.
         unsafe {
             let mut lines = [_mm256_setzero_si256(); 16];
             for (i, line) in lines.iter_mut().enumerate() {
@@ -225,7 +228,8 @@ macro_rules! choose {
                 let shift = width as i32;
                 let mut count = 0;
                 let mut masks: Masks = [0; _];
-                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at` ≤ `MAX_EXCEPTIONS` on are in `highs`.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight
+                // places from `at` ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let shift = _mm_cvtsi32_si128(shift);
                     for i in 0..$s / LANES {

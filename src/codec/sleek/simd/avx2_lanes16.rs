@@ -1,8 +1,8 @@
 //! Lanes of 16 bits for AVX2, of which there are second_difference as many as of 32. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
-//! There is no variable shift of such lanes, but there are products: the low half of one by 2^k is a shift to the left, the high half of one
-//! by 2^(16 − k) a shift to the right.
+//! There is no variable shift of such lanes, but there are products: the low half of one by 2^k is a shift to the left,
+//! the high half of one by 2^(16 − k) a shift to the right.
 
 use std::arch::x86_64::*;
 
@@ -91,7 +91,8 @@ pub fn unpack<const S: usize>(_: Avx2, packed: &[u8], n: u32, codes: &mut [u16; 
 pub fn pack(_: Avx2, codes: &[u16], n: u32, out: &mut [u8]) {
     room(codes.len() * n as usize / 8, out);
     let out = out.as_mut_ptr();
-    // SAFETY: the processor has the level, as the token says; what is written behind the packed bytes is less than the slack.
+    // SAFETY: the processor has the level, as the token says; what is written behind the packed bytes is less than the
+    // slack.
     unsafe {
         let low = _mm256_set1_epi16((u32::MAX >> (32 - n)) as i16);
         if n <= NARROW {
@@ -136,8 +137,8 @@ unsafe fn sums16(v: __m256i, carry: &mut __m256i) -> __m256i {
     }
 }
 
-/// For a shuffle: in each half its `lane`th lane of 16 bits, counted from 1, for all lanes behind it, or for all if it is the last;
-/// zeros for the others.
+/// For a shuffle: in each half its `lane`th lane of 16 bits, counted from 1, for all lanes behind it, or for all if it
+/// is the last; zeros for the others.
 const fn last_of_half(lane: usize) -> Lanes<u8, 32> {
     let mut from = [0x80; 32];
     let mut i = 0;
@@ -240,7 +241,8 @@ unsafe fn nonzero(parts: [__m256i; 2]) -> u32 {
 pub fn extract_exceptions<const S: usize>(_: Avx2, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(32) && HIGHS >= MAX_EXCEPTIONS + 8) };
     let mut masks: Masks = [0; _];
-    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; eight places from `at`
+    // ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let shift = _mm_cvtsi32_si128(width as i32);
         let parts = |i: usize| _mm256_srl_epi16(load(codes.as_ptr().add(i * LANES)), shift);
@@ -285,7 +287,8 @@ pub fn apply_exceptions<const S: usize>(
     room((count * high_width as usize).div_ceil(8), highs);
     let mut parts = [0; S];
     for (i, parts) in parts.chunks_exact_mut(LANES).take(count.div_ceil(LANES)).enumerate() {
-        // SAFETY: the processor has the level, as the token says; from 2 · high_width · i on, where a high part begins, high_width + 16 bytes are in `highs`.
+        // SAFETY: the processor has the level, as the token says; from 2 · high_width · i on, where a high part begins,
+        // high_width + 16 bytes are in `highs`.
         unsafe {
             let from = highs.as_ptr().add(2 * high_width as usize * i);
             let v = match high_width {

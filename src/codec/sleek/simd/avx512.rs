@@ -1,4 +1,5 @@
-//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and 64 bits.
+//! AVX-512 with VBMI, VBMI2, VNNI and GFNI: what its parts, the files of that name, share, and running sums of 32 and
+//! 64 bits.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -53,9 +54,9 @@ impl<T, const N: usize> Lanes<T, N> {
     }
 }
 
-/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a comparison of the count
-/// with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison and a masked OR where the instruction
-/// for the shift had done it all.
+/// The same vector, of which the compiler no longer knows where it comes from. It knows a variable shift as a
+/// comparison of the count with the lanes' width and a choice, and given an OR behind it, joins the two to a comparison
+/// and a masked OR where the instruction for the shift had done it all.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn optimisation_barrier(mut v: __m512i) -> __m512i {
@@ -100,7 +101,8 @@ pub(super) fn right64(v: __m512i, bits: __m512i) -> __m512i {
 unsafe fn unzigzag32(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
         let turned = optimisation_barrier(_mm512_ror_epi32::<1>(v));
         let rest = _mm512_set1_epi32(i32::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi32::<31>(turned), rest, turned)
@@ -135,7 +137,8 @@ unsafe fn sums32(v: __m512i, carry: &mut __m512i) -> __m512i {
 unsafe fn unzigzag64(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
         let turned = optimisation_barrier(_mm512_ror_epi64::<1>(v));
         let rest = _mm512_set1_epi64(i64::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi64::<63>(turned), rest, turned)
@@ -160,7 +163,8 @@ unsafe fn sums64(v: __m512i, carry: &mut __m512i) -> __m512i {
     }
 }
 
-/// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last` are the last 64 bytes of the one before.
+/// `SimdLevel::stream` of a whole subchunk, whose first line begins `shared` bytes before it, a multiple of 4; `last`
+/// are the last 64 bytes of the one before.
 #[inline(always)]
 fn stream_lines(_: Avx512, staged: &Staged, chunk: &mut [u8], at: usize, shared: usize, last: &mut Line) {
     static LANES: [u32; 32] = {
@@ -176,8 +180,9 @@ fn stream_lines(_: Avx512, staged: &Staged, chunk: &mut [u8], at: usize, shared:
     if at == 0 && shared > 0 {
         stream::copy_piece(&staged[0].0[..64 - shared], &mut chunk[..64 - shared]);
     }
-    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one before on, if there is one, else from the
-    // next one on, end before the subchunk does, and are aligned; lanes from 16 − shared / 4 ≥ 1 on are 16 of 32.
+    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one
+    // before on, if there is one, else from the next one on, end before the subchunk does, and are aligned; lanes from
+    // 16 − shared / 4 ≥ 1 on are 16 of 32.
     unsafe {
         let lanes = _mm512_loadu_si512(LANES.as_ptr().add(16 - shared / 4).cast());
         let mut before = _mm512_load_si512(last.0.as_ptr().cast());
@@ -240,7 +245,8 @@ impl SimdLevel for Avx512 {
         let count = of.count_ones();
         assert!(list.len() >= count as usize);
         let mut all = [0; SUBCHUNKS];
-        // SAFETY: the processor has the level, as the token says; the masked load touches what is asserted, and as many bytes as `all` has are stored.
+        // SAFETY: the processor has the level, as the token says; the masked load touches what is asserted, and as many
+        // bytes as `all` has are stored.
         unsafe {
             let list = _mm256_maskz_loadu_epi8(_bzhi_u32(u32::MAX, count), list.as_ptr().cast());
             _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_expand_epi8(of, list));
@@ -273,8 +279,9 @@ impl SimdLevel for Avx512 {
         all
     }
 
-    // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for both to arrive in the cache,
-    // and so for all copies before them. What a subchunk has of its last line waits for the next one.
+    // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for
+    // both to arrive in the cache, and so for all copies before them. What a subchunk has of its last line waits for
+    // the next one.
     #[inline(always)]
     fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
         let shared = chunk.as_ptr().addr() % 64;
@@ -296,7 +303,8 @@ impl Simd<u32, 128> for Avx512 {
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, sixteen) in bases.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`, and 16 values are stored.
+            // SAFETY: the processor has the level, as the token says; 64 bytes from 2n·i on are in `packed`, and 16
+            // values are stored.
             unsafe {
                 let v = unpack32(packed.as_ptr().add(2 * n as usize * i), n);
                 _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), v);
@@ -372,7 +380,8 @@ impl Simd<u64, 64> for Avx512 {
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
         room(4 * n as usize, packed);
         for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`, and eight values are stored.
+            // SAFETY: the processor has the level, as the token says; 64 bytes from n·i on are in `packed`, and eight
+            // values are stored.
             unsafe {
                 let v = unpack64(packed.as_ptr().add(n as usize * i), n);
                 _mm512_storeu_si512(eight.as_mut_ptr().cast(), v);

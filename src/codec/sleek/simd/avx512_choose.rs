@@ -1,5 +1,5 @@
-//! What the encoder's choice looks at, for lanes of 32 and of 64 bits: the same code, by a macro. What is safe to call takes
-//! the level's token, which makes its intrinsics sound.
+//! What the encoder's choice looks at, for lanes of 32 and of 64 bits: the same code, by a macro. What is safe to call
+//! takes the level's token, which makes its intrinsics sound.
 
 use std::arch::x86_64::*;
 
@@ -66,7 +66,8 @@ macro_rules! choose {
             /// See `Simd::widths`.
             #[inline(always)]
             pub fn widths(_: Avx512, codes: &[$w; $s], widths: &mut [u8; $s]) {
-                // SAFETY: the processor has the level, as the token says; `REACH` codes are read at a time, `LANES` widths stored.
+                // SAFETY: the processor has the level, as the token says; `REACH` codes are read at a time, `LANES`
+                // widths stored.
                 unsafe {
                     let bits = $set1(BITS as _);
                     for half in 0..2 {
@@ -81,7 +82,8 @@ macro_rules! choose {
             #[inline(always)]
             pub fn extract_exceptions(_: Avx512, codes: &[$w; $s], width: u32, highs: &mut [$w; HIGHS]) -> Masks {
                 let mut masks: Masks = [0; _];
-                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+                // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES`
+                // places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
                 unsafe {
                     let limit = $set1(((1u128 << width) - 1) as _);
                     let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());

@@ -30,7 +30,8 @@ fn numbers_of<const S: usize>(_: Avx512, masks: &Masks) -> Numbers<S> {
     let (mut numbers, mut before) = (Numbers([0; S]), 0);
     for (i, mask) in masks[..S / 64].iter().enumerate() {
         assert!(before <= MAX_EXCEPTIONS);
-        // SAFETY: the processor has the level, as the token says; 64 bytes from `before` on are in `ASCENDING`, and 64 numbers are stored.
+        // SAFETY: the processor has the level, as the token says; 64 bytes from `before` on are in `ASCENDING`, and 64
+        // numbers are stored.
         unsafe {
             let own = _mm512_maskz_expand_epi8(*mask, _mm512_loadu_si512(ASCENDING.as_ptr().add(before).cast()));
             _mm512_store_si512(numbers.0.as_mut_ptr().add(64 * i).cast(), own);
@@ -56,8 +57,8 @@ pub fn apply_exceptions32(
     }
     room(2 * 64, highs);
     let numbers = numbers_of::<128>(level, masks);
-    // SAFETY: the processor has the level, as the token says; 64 bytes from 2 · high_width ≤ 64 on are in `highs`; codes are accessed
-    // 16 at a time, and so are numbers.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from 2 · high_width ≤ 64 on are in `highs`;
+    // codes are accessed 16 at a time, and so are numbers.
     unsafe {
         let width = _mm512_set1_epi32(width as i32);
         let first = left32(unpack32(highs.as_ptr(), high_width), width);
@@ -100,8 +101,8 @@ pub fn apply_exceptions64(
     let few = count <= 16;
     room(if few { 1 } else { 3 } * high_width as usize, highs);
     let numbers = numbers_of::<64>(level, masks);
-    // SAFETY: the processor has the level, as the token says; 64 bytes from high_width, or three times that, on are in `highs`; codes are accessed 8 at
-    // a time, and so are numbers.
+    // SAFETY: the processor has the level, as the token says; 64 bytes from high_width, or three times that, on are in
+    // `highs`; codes are accessed 8 at a time, and so are numbers.
     unsafe {
         let at = |i: usize| highs.as_ptr().add(high_width as usize * i);
         let (first, second) = (parts64(at(0), high_width, width), parts64(at(1), high_width, width));

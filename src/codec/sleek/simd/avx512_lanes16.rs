@@ -51,14 +51,16 @@ pub fn unpack<const S: usize>(_: Avx512, packed: &[u8], n: u32, codes: &mut [u16
 unsafe fn unzigzag16(v: __m512i) -> __m512i {
     // SAFETY: as the caller promises.
     unsafe {
-        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor turned.
+        // The lowest bit becomes the sign; all others are turned where it is set. In bits: (copies and rest) xor
+        // turned.
         let turned = optimisation_barrier(_mm512_shrdi_epi16::<1>(v, v));
         let rest = _mm512_set1_epi16(i16::MAX);
         _mm512_ternarylogic_epi64::<0x6A>(_mm512_srai_epi16::<15>(turned), rest, turned)
     }
 }
 
-/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of the second half.
+/// For running sums of 16-bit lanes: the bytes of the last lane of each first half of `reach` lanes, for all lanes of
+/// the second half.
 const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
     let mut from = [0; 64];
     let mut lane = 0;
@@ -71,7 +73,8 @@ const fn last_of_halves(reach: usize) -> Lanes<u8, 64> {
     Lanes(from)
 }
 
-/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the bytes of these.
+/// `v` with the last lane of each first half of `REACH` lanes added to the lanes of the second half; `SECOND` are the
+/// bytes of these.
 ///
 /// # Safety
 /// The processor has the level's features.
@@ -179,7 +182,8 @@ pub fn widths<const S: usize>(_: Avx512, codes: &[u16; S], widths: &mut [u8; S])
 pub fn extract_exceptions<const S: usize>(_: Avx512, codes: &[u16; S], width: u32, highs: &mut [u16; HIGHS]) -> Masks {
     const { assert!(S.is_multiple_of(2 * LANES) && HIGHS >= MAX_EXCEPTIONS + LANES) };
     let mut masks: Masks = [0; _];
-    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
+    // SAFETY: the processor has the level, as the token says; `LANES` codes are read at a time; `LANES` places from
+    // `at` ≤ count ≤ `MAX_EXCEPTIONS` on are in `highs`.
     unsafe {
         let limit = _mm512_set1_epi16(((1u32 << width) - 1) as i16);
         let v = |i: usize| _mm512_loadu_si512(codes.as_ptr().add(i * LANES).cast());
@@ -230,7 +234,8 @@ pub fn apply_exceptions<const S: usize>(
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; codes are accessed 32 at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in
+    // `ASCENDING`; codes are accessed 32 at a time.
     unsafe {
         let parts = _mm512_sllv_epi16(unpack16(highs.as_ptr(), high_width), _mm512_set1_epi16(width as i16));
         for i in 0..S / LANES {

@@ -1,8 +1,8 @@
 //! Lanes of 8 bits for AVX-512, for codes that are not wider. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
-//! Running sums go by quads: an instruction multiplies the four bytes of each 32-bit lane with four others and adds the products to the lane,
-//! so it gives all sums within a quad at once, behind the sum of the quads before.
+//! Running sums go by quads: an instruction multiplies the four bytes of each 32-bit lane with four others and adds the
+//! products to the lane, so it gives all sums within a quad at once, behind the sum of the quads before.
 
 use std::arch::x86_64::*;
 
@@ -13,8 +13,8 @@ use crate::codec::sleek::constants::MAX_EXCEPTIONS;
 
 const LANES: usize = 64;
 
-/// Constants of unpacking n-bit values into bytes: for each 64-bit lane the bytes that hold its eight values, and the bit
-/// at which each of these begins.
+/// Constants of unpacking n-bit values into bytes: for each 64-bit lane the bytes that hold its eight values, and the
+/// bit at which each of these begins.
 struct Unpack {
     bytes: Lanes<u8, 64>,
     first_bits: Lanes<u8, 64>,
@@ -79,7 +79,8 @@ pub fn apply_exceptions<const S: usize>(
     }
     room(64, highs);
     let mut before = 0;
-    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in `ASCENDING`; 64 codes are accessed at a time.
+    // SAFETY: the processor has the level, as the token says; 64 bytes are in `highs`, and from `before` on in
+    // `ASCENDING`; 64 codes are accessed at a time.
     unsafe {
         // High part and width are a byte at most, so nothing is shifted into the next one.
         let all = _mm512_sll_epi16(unpack8(highs.as_ptr(), high_width), _mm_cvtsi32_si128(width as i32));
@@ -105,8 +106,9 @@ unsafe fn unzigzag8(v: __m512i) -> __m512i {
     unsafe { _mm512_gf2p8affine_epi64_epi8::<0>(v, _mm512_set1_epi64(MATRIX as i64)) }
 }
 
-/// For quads of bytes, one in each 32-bit lane: what the lane of its k-th byte adds up of the quad, each byte up to that one as often as
-/// there are bytes from it to there if `second_difference`, else once. All lanes of a vector of elements, four quads.
+/// For quads of bytes, one in each 32-bit lane: what the lane of its k-th byte adds up of the quad, each byte up to
+/// that one as often as there are bytes from it to there if `second_difference`, else once. All lanes of a vector of
+/// elements, four quads.
 const fn within(second_difference: bool) -> Lanes<u8, 64> {
     let mut weights = [0; 64];
     let mut i = 0;
@@ -183,8 +185,8 @@ unsafe fn before<const N: usize>(x: [__m512i; N]) -> [__m512i; N] {
 
 /// See `SimdLevel::zigzag_delta_decode_bytes`, for N · 64 codes.
 ///
-/// With A the sum of the differences before a quad, and B that of each times its place i in the subchunk, second differences come to
-/// Σ (4q − i) · c = 4q · A − B before quad q: both sums do not wait for each other.
+/// With A the sum of the differences before a quad, and B that of each times its place i in the subchunk, second
+/// differences come to Σ (4q − i) · c = 4q · A − B before quad q: both sums do not wait for each other.
 ///
 /// # Safety
 /// The processor has the level's features.

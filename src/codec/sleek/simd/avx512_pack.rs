@@ -1,9 +1,10 @@
 //! Packing, by byte permutes and variable shifts. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
-//! Up to 16 bits: pairs become 2n bits in a 32-bit lane, pairs of pairs 4n bits in a 64-bit lane (ahead by four bits where n and the lane are odd,
-//! so that every lane's string starts at a bit that is right within its byte), and two permutes put the bytes of even and odd lanes in
-//! place. More bits: a word of the result, of 32 or 64 bits as the values, is made of at most three of them.
+//! Up to 16 bits: pairs become 2n bits in a 32-bit lane, pairs of pairs 4n bits in a 64-bit lane (ahead by four bits
+//! where n and the lane are odd, so that every lane's string starts at a bit that is right within its byte), and two
+//! permutes put the bytes of even and odd lanes in place. More bits: a word of the result, of 32 or 64 bits as the
+//! values, is made of at most three of them.
 
 use std::arch::x86_64::*;
 
@@ -26,7 +27,8 @@ struct PackNarrow {
     odd_mask: u64,
 }
 
-/// Eight times four values lie in the 64-bit lanes in their order, or, if `interleaved`, 0 … 3 in the even lanes and 4 … 7 in the odd ones.
+/// Eight times four values lie in the 64-bit lanes in their order, or, if `interleaved`, 0 … 3 in the even lanes and 4
+/// … 7 in the odd ones.
 const fn pack_narrow_table(interleaved: bool) -> [PackNarrow; NARROW as usize + 1] {
     let mut table =
         [PackNarrow { even: Lanes([0; 64]), odd: Lanes([0; 64]), ahead: Lanes([0; 8]), even_mask: 0, odd_mask: 0 };
@@ -64,7 +66,8 @@ static PACK_NARROW: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(true);
 /// For words in their order.
 static PACK_WORDS: [PackNarrow; NARROW as usize + 1] = pack_narrow_table(false);
 
-/// Constants of packing the values of a vector: which of them a word of the result is made of, and how they are shifted.
+/// Constants of packing the values of a vector: which of them a word of the result is made of, and how they are
+/// shifted.
 macro_rules! wide_table {
     ($row:ident, $table:ident, $made:ident, $w:ty, $lanes:literal) => {
         #[derive(Clone, Copy)]
@@ -88,7 +91,8 @@ macro_rules! wide_table {
                     let skip = bits * t - first * n;
                     table[n].first.0[t] = first as $w;
                     table[n].right.0[t] = skip as $w;
-                    // Values beyond the last one do not exist; a shift by all bits leaves nothing of the lane that stands in for them.
+                    // Values beyond the last one do not exist; a shift by all bits leaves nothing of the lane that
+                    // stands in for them.
                     table[n].left.0[t] = if first + 1 < $lanes { n - skip } else { bits } as $w;
                     table[n].left2.0[t] = if first + 2 < $lanes { 2 * n - skip } else { bits } as $w;
                     t += 1;
@@ -193,7 +197,8 @@ pub fn pack_u16(_: Avx512, codes: &[u16], n: u32, out: &mut [u8]) {
     let vectors = codes.len() / 32;
     room(4 * vectors * n as usize, out);
     let row = &PACK_WORDS[n as usize];
-    // SAFETY: the processor has the level, as the token says; 32 codes are read at a time, and 64 bytes from 4n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; 32 codes are read at a time, and 64 bytes from 4n·i on
+    // are in `out`.
     unsafe {
         let keep = _mm512_set1_epi16(((1u32 << n) - 1) as i16);
         for i in 0..vectors {
@@ -225,7 +230,8 @@ pub fn pack_u32<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mu
     assert!(codes.len() >= 16 * VECTORS);
     room(2 * VECTORS * n as usize, out);
     let (codes, out) = (codes.as_ptr(), out.as_mut_ptr());
-    // SAFETY: the processor has the level, as the token says; 16 codes are read at a time, and 64 bytes from 2n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; 16 codes are read at a time, and 64 bytes from 2n·i on
+    // are in `out`.
     unsafe {
         if n <= NARROW {
             let row = &PACK_NARROW[n as usize];
@@ -242,15 +248,16 @@ pub fn pack_u32<const VECTORS: usize>(_: Avx512, codes: &[u32], n: u32, out: &mu
     }
 }
 
-/// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of `out`.
+/// Packs `VECTORS` (a multiple of four) times eight values of `n` ≤ 64 bits, the first of `codes`, at the start of
+/// `out`.
 #[inline(always)]
 pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mut [u8]) {
     assert!(codes.len() >= 8 * VECTORS);
     room(VECTORS * n as usize, out);
     let codes = codes.as_ptr();
     if n <= 32 {
-        // SAFETY: the processor has the level, as the token says; 16 codes are read, and their low halves brought together, at a time; 64 bytes from
-        // 2n·i on are in `out`.
+        // SAFETY: the processor has the level, as the token says; 16 codes are read, and their low halves brought
+        // together, at a time; 64 bytes from 2n·i on are in `out`.
         unsafe {
             let out = out.as_mut_ptr();
             if n <= NARROW {
@@ -269,7 +276,8 @@ pub fn pack_u64<const VECTORS: usize>(_: Avx512, codes: &[u64], n: u32, out: &mu
         return;
     }
     let row = &PACK64[n as usize];
-    // SAFETY: the processor has the level, as the token says; eight values are read, and 64 bytes from n·i on are in `out`.
+    // SAFETY: the processor has the level, as the token says; eight values are read, and 64 bytes from n·i on are in
+    // `out`.
     unsafe {
         let one = _mm512_set1_epi64(1);
         let low = _mm512_set1_epi64((u64::MAX >> (64 - n)) as i64);

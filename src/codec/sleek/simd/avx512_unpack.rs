@@ -1,8 +1,8 @@
 //! Unpacking for AVX-512: byte permutes gather what a lane needs, variable shifts align it. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
-//! Unpacking a vector of L-bit lanes: lane i wants the bits from i·n on. One permute fetches its L/8 bytes from byte ⌊i·n/8⌋ on,
-//! a second one the L/8 bytes behind, and a funnel shift by i·n mod 8 joins them.
+//! Unpacking a vector of L-bit lanes: lane i wants the bits from i·n on. One permute fetches its L/8 bytes from byte
+//! ⌊i·n/8⌋ on, a second one the L/8 bytes behind, and a funnel shift by i·n mod 8 joins them.
 
 use std::arch::x86_64::*;
 

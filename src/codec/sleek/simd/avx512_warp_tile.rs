@@ -1,8 +1,9 @@
 //! What AVX-512 does for a warp tile at once: `Simd::extremes` and `Simd::totals`. What is safe to call takes
 //! the level's token, which makes its intrinsics sound.
 //!
-//! Extremes of eight subchunks go into one vector, two by two: their halves are brought together and compared. What lies before a sample is
-//! loaded with it, of each subchunk into a place of its own, so that little has to be moved from lane to lane.
+//! Extremes of eight subchunks go into one vector, two by two: their halves are brought together and compared. What
+//! lies before a sample is loaded with it, of each subchunk into a place of its own, so that little has to be moved
+//! from lane to lane.
 
 use std::arch::x86_64::*;
 
@@ -36,7 +37,8 @@ const fn samples<const S: usize>() -> u32 {
 unsafe fn to_totals<const S: usize>(bits: u32, zeros: [__m512i; 4]) -> [u32; 4] {
     let [a, b, c, d] = zeros;
     let mut sums = [0u32; 4];
-    // SAFETY: as the caller promises. Upper halves of 64-bit lanes are zero, so that they may be added up as 32-bit ones.
+    // SAFETY: as the caller promises. Upper halves of 64-bit lanes are zero, so that they may be added up as 32-bit
+    // ones.
     unsafe {
         let pairs = |a, b| _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
         let (ab, cd) = (pairs(a, b), pairs(c, d));
@@ -50,8 +52,8 @@ unsafe fn to_totals<const S: usize>(bits: u32, zeros: [__m512i; 4]) -> [u32; 4] 
 
 macro_rules! measure {
     ($name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $lzcnt:ident, $sll:ident, $srl:ident, $negative:ident, $mask_sub:ident, $mask_or:ident) => {
-        /// Adds to `zeros` the zero bits above the highest one of each sample's distances, for offset, zigzag, delta, special. Words are
-        /// the bits from `UNUSED` on, and the bits below are zero.
+        /// Adds to `zeros` the zero bits above the highest one of each sample's distances, for offset, zigzag, delta,
+        /// special. Words are the bits from `UNUSED` on, and the bits below are zero.
         ///
         /// # Safety
         /// The processor has the level's features.
@@ -111,8 +113,8 @@ measure!(
     _mm512_mask_or_epi64
 );
 
-/// For words of 16 bits. Two vectors have a sample of each subchunk with the three words before it in a 64-bit lane, the one of subchunk s in lane
-/// 7 − s; each 32-bit lane is for one of these.
+/// For words of 16 bits. Two vectors have a sample of each subchunk with the three words before it in a 64-bit lane,
+/// the one of subchunk s in lane 7 − s; each 32-bit lane is for one of these.
 #[inline(always)]
 pub fn totals16<const S: usize>(
     _: Avx512,
@@ -132,7 +134,8 @@ pub fn totals16<const S: usize>(
     };
     const UPPER_HALVES: __mmask32 = 0xaaaa_aaaa;
     const EVEN_LANES: __mmask16 = 0x5555;
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and 2 or 32 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and 2 or 32 of a
+    // subchunk's S.
     unsafe {
         let least = _mm512_castsi128_si512(_mm_loadu_si128(least.as_ptr().cast()));
         let least = _mm512_maskz_permutexvar_epi16(UPPER_HALVES, LEAST.load(), least);
@@ -171,8 +174,8 @@ pub fn totals16<const S: usize>(
     }
 }
 
-/// For words of 32 bits. A sample is loaded with the three words before it into 128 bits, then these of four vectors are turned. In 128 bits there are then samples
-/// of two subchunks, 7 − i and 3 − i in the i-th, second_difference.
+/// For words of 32 bits. A sample is loaded with the three words before it into 128 bits, then these of four vectors
+/// are turned. In 128 bits there are then samples of two subchunks, 7 − i and 3 − i in the i-th, second_difference.
 #[inline(always)]
 pub fn totals32<const S: usize>(
     _: Avx512,
@@ -182,7 +185,8 @@ pub fn totals32<const S: usize>(
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(2 * MODE_SAMPLE)) };
     const LEAST: Lanes<u32, 16> = Lanes([7, 3, 7, 3, 6, 2, 6, 2, 5, 1, 5, 1, 4, 0, 4, 0]);
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 16 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 16 of a
+    // subchunk's S.
     unsafe {
         let least = _mm512_castsi256_si512(_mm256_loadu_si256(least.as_ptr().cast()));
         let least = _mm512_permutexvar_epi32(LEAST.load(), least);
@@ -217,7 +221,8 @@ pub fn totals32<const S: usize>(
     }
 }
 
-/// For words of 64 bits. A sample is loaded with the three words before it into 256 bits, then these of four vectors are turned.
+/// For words of 64 bits. A sample is loaded with the three words before it into 256 bits, then these of four vectors
+/// are turned.
 #[inline(always)]
 pub fn totals64<const S: usize>(
     _: Avx512,
@@ -228,7 +233,8 @@ pub fn totals64<const S: usize>(
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
     /// The subchunks of the samples.
     const ORDER: Lanes<u64, 8> = Lanes([7, 5, 6, 4, 3, 1, 2, 0]);
-    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 8 of a subchunk's S.
+    // SAFETY: the processor has the level, as the token says; eight words of `least` are read, and one or 8 of a
+    // subchunk's S.
     unsafe {
         let least = _mm512_permutexvar_epi64(ORDER.load(), _mm512_loadu_si512(least.as_ptr().cast()));
         let mut first = _mm512_setzero_si512();
@@ -266,7 +272,8 @@ macro_rules! extremes {
             const LANES: usize = 64 / size_of::<$w>();
             const { assert!(S.is_multiple_of(LANES)) };
             let (mut least, mut most) = ([0; WARP_TILE], [0; WARP_TILE]);
-            // SAFETY: the processor has the level, as the token says; `LANES` of a subchunk's S values are read at a time, and `WARP_TILE` are stored.
+            // SAFETY: the processor has the level, as the token says; `LANES` of a subchunk's S values are read at a
+            // time, and `WARP_TILE` are stored.
             unsafe {
                 let (mut lows, mut highs) = ([_mm512_setzero_si512(); WARP_TILE], [_mm512_setzero_si512(); WARP_TILE]);
                 for (s, x) in x.iter().enumerate() {

@@ -33,7 +33,8 @@ use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
 use crate::primitives::word::Word;
 
-/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two vectors of high parts, as wide as lanes.
+/// Bytes that `Simd::unpack` and `Simd::apply_exceptions` may read behind what they are given: `apply_exceptions` two
+/// vectors of high parts, as wide as lanes.
 pub const READ_SLACK: usize = 64 + 2 * 64;
 /// The most mask bytes of a subchunk: those of words of 16 bits.
 pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
@@ -41,7 +42,8 @@ pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
 pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
 /// Room for a list of high parts, and what is written behind it.
 pub const HIGHS: usize = MAX_EXCEPTIONS + 32;
-/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of them.
+/// Bytes that `Simd::pack_highs` may write behind the last one that counts: all exceptions, a vector behind the last of
+/// them.
 pub const HIGHS_SLACK: usize = MAX_EXCEPTIONS * 8 + 64;
 /// Bytes that may be touched behind packed ones: written when packing, read when unpacking.
 const SLACK: usize = 64;
@@ -70,9 +72,9 @@ pub fn subchunk_of(staged: &mut Staged) -> &mut [u8; SUBCHUNK_BYTES] {
     stream::bytes_of(staged).first_chunk_mut().expect("as many bytes")
 }
 
-/// The loops of one level that are the same for words of every width. All levels give the same results; what a level does not have
-/// it takes from the portable code. A value of the level is the right to its instructions: it takes no space, and without one no method
-/// can be called.
+/// The loops of one level that are the same for words of every width. All levels give the same results; what a level
+/// does not have it takes from the portable code. A value of the level is the right to its instructions: it takes no
+/// space, and without one no method can be called.
 pub trait SimdLevel: Arithmetic + Copy {
     /// Whether words of 16 bits are faster than wider ones, so that it pays to try whether values fit them.
     const PREFERS_SMALL: bool = false;
@@ -93,8 +95,8 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::wider(rows, limits)
     }
 
-    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand for; `second_difference`, of these sums (from 0
-    /// on) once more.
+    /// Undoes zigzag and differences of codes of 8 bits: for each the sum of `start` and what the codes up to it stand
+    /// for; `second_difference`, of these sums (from 0 on) once more.
     #[inline(always)]
     fn zigzag_delta_decode_bytes<const S: usize>(
         self,
@@ -106,7 +108,8 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::zigzag_delta_decode_bytes(start, second_difference, codes, sums);
     }
 
-    /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0 in the others.
+    /// The numbers of the subchunks `of`, one behind the other at the start of `list`, each in its subchunk's place; 0
+    /// in the others.
     #[inline(always)]
     fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         scalar::expand(of, list)
@@ -130,8 +133,8 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::compress(masks, flags)
     }
 
-    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all subchunks in their order.
-    /// `last` is of use from one to the next.
+    /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all
+    /// subchunks in their order. `last` is of use from one to the next.
     #[inline(always)]
     fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
         stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]);
@@ -156,20 +159,22 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::unpack(packed, n, codes);
     }
 
-    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are readable.
+    /// The values of n bits, 1 ≤ n ≤ BITS, packed in the first 4·n bytes of `packed`, behind which `READ_SLACK` are
+    /// readable.
     #[inline(always)]
     fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
         scalar::unpack(packed, n, bases);
     }
 
-    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for; `second_difference`, of these
-    /// sums (from 0 on) once more.
+    /// Undoes zigzag and differences: replaces every code by the sum of `start` and what the codes up to it stand for;
+    /// `second_difference`, of these sums (from 0 on) once more.
     #[inline(always)]
     fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
         scalar::zigzag_delta_decode(start, second_difference, codes);
     }
 
-    /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the codes are used up for nothing.
+    /// The same from 0 on, of sums that take two bits less than a word; `false` if one might take more, and then the
+    /// codes are used up for nothing.
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [W; S]) -> bool {
         scalar::try_zigzag_delta_decode(second_difference, codes)
@@ -181,9 +186,10 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::extremes(x)
     }
 
-    /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk; in
-    /// magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their code in the
-    /// exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further one the fourth before that.
+    /// Totals of the widths that the sampled values of a warp tile have as distances: to the `least` of their subchunk;
+    /// in magnitude to its first; to the value before; as second difference, or, with `exponent_bits`, of half their
+    /// code in the exponent map. One of each `MODE_SAMPLE` values is sampled: of subchunk 0 the last, of each further
+    /// one the fourth before that.
     #[inline(always)]
     fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
         scalar::totals(x, least, exponent_bits)
@@ -201,15 +207,15 @@ pub trait Simd<W: Word, const S: usize>: SimdLevel {
         scalar::widths(codes, widths);
     }
 
-    /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the low `width` bits, if they
-    /// are not more than `MAX_EXCEPTIONS`.
+    /// Finds the codes that have more than `width` bits: returns which these are, and leaves what they hold above the
+    /// low `width` bits, if they are not more than `MAX_EXCEPTIONS`.
     #[inline(always)]
     fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
         scalar::extract_exceptions(codes, width, highs)
     }
 
-    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of `out`, which has `HIGHS_SLACK`
-    /// bytes to spare; returns their bytes.
+    /// Packs `count` ≤ `MAX_EXCEPTIONS` high parts of `n` bits, as `extract_exceptions` left them, at the start of
+    /// `out`, which has `HIGHS_SLACK` bytes to spare; returns their bytes.
     #[inline(always)]
     fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
         scalar::pack_highs(highs, count, n, out)

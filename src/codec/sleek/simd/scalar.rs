@@ -56,8 +56,8 @@ pub fn zigzag_delta_decode<W: Word, const S: usize>(start: W, second_difference:
     }
 }
 
-/// See `Simd::try_zigzag_delta_decode`. A sum whose neighbour before is exact cannot come out that small by losing its high bits: what is added
-/// takes one bit less than a word.
+/// See `Simd::try_zigzag_delta_decode`. A sum whose neighbour before is exact cannot come out that small by losing its
+/// high bits: what is added takes one bit less than a word.
 #[inline(always)]
 pub fn try_zigzag_delta_decode<W: Word, const S: usize>(second_difference: bool, codes: &mut [W; S]) -> bool {
     let fits = |x: W| x.add(W::ONE << (W::BITS - 2)) & W::SIGN == W::ZERO;

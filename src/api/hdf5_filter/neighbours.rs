@@ -1,0 +1,67 @@
+//! What may stand behind SLEEK in a pipeline: a filter that changes bytes, as those of numbers that it knows to be
+//! there, would change a stream, of which nothing could be read again. HDF5 asks nobody; so `set_local` refuses such a
+//! dataset.
+
+use std::ffi::{c_int, c_uint};
+
+use crate::error::{Result, fail};
+
+/// `H5Z_FILTER_SHUFFLE`.
+pub const SHUFFLE: c_int = 2;
+/// Of its registered filters one cuts floats.
+const BLOSC2: c_int = 32026;
+/// The word of Blosc2 that says what it does before it compresses; up to this number nothing is lost.
+const BLOSC2_FILTER: (usize, c_uint) = (5, 3);
+
+/// Filters that give back every byte of whatever they are given.
+const LOSSLESS: [(c_int, &str); 12] = [
+    (1, "deflate"),
+    (SHUFFLE, "shuffle"),
+    (3, "fletcher32"),
+    (305, "LZO"),
+    (307, "bzip2"),
+    (32000, "LZF"),
+    (32001, "Blosc"),
+    (32003, "Snappy"),
+    (32004, "LZ4"),
+    (32008, "bitshuffle"),
+    (32015, "Zstandard"),
+    (BLOSC2, "Blosc2"),
+];
+
+/// Refuses a filter behind SLEEK that may not give its bytes back.
+pub fn check_behind(id: c_int, words: &[c_uint]) -> Result<()> {
+    let (at, last) = BLOSC2_FILTER;
+    if id == BLOSC2 && words.get(at).is_some_and(|w| *w > last) {
+        return fail!(InvalidArgument, "Blosc2 behind SLEEK with its filter {}, which may cut bytes off", words[at]);
+    }
+    if LOSSLESS.iter().any(|(known, _)| *known == id) {
+        return Ok(());
+    }
+    let name = match id {
+        4 => " (szip)",
+        5 => " (n-bit)",
+        6 => " (scale-offset)",
+        32013 => " (ZFP)",
+        _ => "",
+    };
+    let names = LOSSLESS.map(|(_, name)| name).join(", ");
+    fail!(InvalidArgument, "filter {id}{name} behind SLEEK may not give its bytes back; those that do are {names}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_keeps_bytes() {
+        for id in [1, 2, 3, 307, 32000, 32001, 32015] {
+            assert!(check_behind(id, &[9; 8]).is_ok(), "{id}");
+        }
+        for id in [0, 4, 5, 6, 32013, 32017, 32024, 40000] {
+            assert!(check_behind(id, &[]).unwrap_err().message.contains(&format!("filter {id}")), "{id}");
+        }
+        let blosc2 = |filter| check_behind(BLOSC2, &[0, 0, 0, 0, 5, filter, 5]);
+        assert!(check_behind(BLOSC2, &[]).is_ok() && blosc2(1).is_ok() && blosc2(3).is_ok() && blosc2(4).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
+
+mod input;
+mod output;
+mod place;
+mod rights;
+mod signals;
+mod staging;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use sleek::host::printable::{printable, printable_lines};
+
+pub use input::Input;
+pub use output::{Output, check_place};
+pub use rights::Model;
+pub use signals::settle_signals;
+#[cfg(unix)]
+pub use signals::{end_on_signal, end_with_parent, remove_on_signal};
+pub use staging::Staging;
+
+/// A buffer that is filled again and again without being zeroed again.
+#[derive(Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    used: usize,
+    /// Whether more blocks follow, where that matters.
+    pub more: bool,
+}
+
+impl Block {
+    /// Room for `n` bytes, whatever they hold.
+    pub fn room(&mut self, n: usize) -> &mut [u8] {
+        if self.bytes.len() < n {
+            // Zeroed by the system, page by page where they are used: a small file takes little of a large room.
+            self.bytes = vec![0; n];
+        }
+        self.used = n;
+        &mut self.bytes[..n]
+    }
+
+    /// Keeps the first `n` bytes of the room.
+    pub fn keep(&mut self, n: usize) {
+        debug_assert!(n <= self.used);
+        self.used = n;
+    }
+
+    /// What was kept.
+    pub fn data(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+}
+
+/// Prints a line at once, as `println!` does, but without its panic: `said` has what went wrong.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::io::print_line(format_args!($($text)*)) };
+}
+pub(crate) use say;
+
+/// The first line that could not be printed.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();
+
+pub fn print_line(line: fmt::Arguments) {
+    if let Err(e) = writeln!(io::stdout().lock(), "{}", printable_lines(&line.to_string())) {
+        let _ = UNSAID.set(e); // the first error is the cause
+    }
+}
+
+/// Whether standard output has taken every line.
+pub fn said() -> Result<(), String> {
+    match UNSAID.get() {
+        Some(e) => Err(format!("standard output: {e}")),
+        None => Ok(()),
+    }
+}
+
+/// Prints a line on standard error. Where that fails nobody is left to be told.
+pub fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+}
+
+/// Prints why the command fails. A message may have a list, of lines that begin with two spaces.
+pub fn tell_error(message: &str) {
+    let lines: Vec<_> = message.split("\n  ").map(printable).collect();
+    let _ = writeln!(io::stderr().lock(), "sleek: error: {}", lines.join("\n  "));
+}
+
+/// Prints several lines on standard error.
+pub fn tell_lines(lines: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable_lines(lines));
+}

@@ -1,0 +1,37 @@
+//! Texts from elsewhere (names of files and datasets, values of variables) in messages: what steers a terminal, or
+//! would make one line of a log look like two, is shown and not done.
+
+use std::borrow::Cow;
+
+/// `text` with every control character written out.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    without(text, char::is_control)
+}
+
+/// The same for a text of several lines.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    without(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+fn without(text: &str, steers: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if steers(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert!(matches!(printable("|v − r| ≤ E"), Cow::Borrowed(_)));
+        assert_eq!(printable("a\n\x1b[2J\u{9b}\0"), "a\\n\\u{1b}[2J\\u{9b}\\u{0}");
+        assert_eq!(printable_lines("a\n\tb\r"), "a\n\tb\\r");
+    }
+}

@@ -1,0 +1,440 @@
+//! What may befall the command: signals, full disks, calls that do half of what they are asked for, places that are no
+//! plain files. A result appears whole or not at all, nobody else can read it meanwhile, and what it replaces is not
+//! lost.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Bench, bytes_of, common, stderr, wave};
+
+/// Arguments that pack `in` to `out`, and unpack it again to `back`.
+const PACK: &str = "compress --dtype f32 --lossless in out";
+const UNPACK: &str = "decompress out back";
+
+fn mode(bench: &Bench, name: &str) -> u32 {
+    fs::symlink_metadata(bench.path(name)).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(bench: &Bench, name: &str, mode: u32) {
+    fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A folder with the array `in`, of `n` elements.
+fn bench(n: usize) -> Bench {
+    let bench = Bench::new();
+    bench.put("in", &bytes_of(&wave(n)));
+    bench
+}
+
+/// A command with standard signals and this umask, whatever the test was started with.
+fn plain(mut command: Command, umask: u32) -> Command {
+    // SAFETY: `signal` and `umask` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            (1..32).filter(|s| ![libc::SIGKILL, libc::SIGSTOP].contains(s)).for_each(|s| {
+                libc::signal(s, libc::SIG_DFL);
+            });
+            libc::umask(umask as libc::mode_t);
+            Ok(())
+        })
+    };
+    command
+}
+
+/// Waits for what `found` looks for.
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let patience = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn kill(child: &Child, signal: i32) {
+    // SAFETY: signals a child that is ours and not yet waited for.
+    unsafe { libc::kill(child.id() as i32, signal) };
+}
+
+/// The files that a process has open for writing.
+fn written_by(child: &Child) -> Vec<(String, u32)> {
+    let folder = format!("/proc/{}/fd", child.id());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let of_bench = entries.filter_map(|e| {
+        let (name, meta) = (fs::read_link(e.path()).ok()?, fs::metadata(e.path()).ok()?);
+        let writable = fs::symlink_metadata(e.path()).ok()?.mode() & 0o200 != 0;
+        (meta.is_file() && writable).then(|| (name.to_string_lossy().into_owned(), meta.mode() & 0o7777))
+    });
+    of_bench.collect()
+}
+
+/// The library of tests/c/faults.c, made in the folder.
+fn faults(bench: &Bench) -> String {
+    let source = common::root().join("tests/c/faults.c");
+    let library = bench.path("faults.so");
+    common::run(Command::new("cc").args(["-shared", "-fPIC", "-Wall", "-O1", "-o"]).arg(&library).arg(source));
+    library.to_str().unwrap().to_string()
+}
+
+#[test]
+fn what_only_the_owner_may_read_stays_so() {
+    let bench = bench(3000);
+    for given in [0o600, 0o640, 0o644, 0o400] {
+        for file in ["in", "out", "back"] {
+            let _ = fs::remove_file(bench.path(file));
+        }
+        bench.put("in", &bytes_of(&wave(3000)));
+        set_mode(&bench, "in", given);
+        for arguments in [PACK, UNPACK] {
+            assert!(common::output(&mut plain(bench.command(arguments), 0o022)).status.success());
+        }
+        assert_eq!((mode(&bench, "out"), mode(&bench, "back")), (given, given), "{given:o}");
+    }
+    // What is replaced has its own.
+    for given in [0o600, 0o664] {
+        set_mode(&bench, "back", given);
+        assert!(common::output(&mut plain(bench.command("decompress --force out back"), 0o022)).status.success());
+        assert_eq!(mode(&bench, "back"), given);
+    }
+    // A pipe has none to go by.
+    let out = plain(bench.command("decompress - piped"), 0o027).stdin(File::open(bench.path("in")).unwrap()).output();
+    assert!(!out.unwrap().status.success());
+    let pipe = format!("cat out | {} decompress -q - piped", env!("CARGO_BIN_EXE_sleek"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &pipe]).current_dir(bench.dir.path());
+    assert!(common::output(&mut plain(shell, 0o027)).status.success());
+    assert_eq!(mode(&bench, "piped"), 0o640);
+}
+
+/// Behind an access list the permissions of the group are but the most that anybody named in it has.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_access_list_opens_nothing_to_the_group() {
+    let bench = bench(3000);
+    // Version 2; then kind, permissions and number of: the owner, user 4321, the group, the most, all others.
+    let entries = [(1, 6, !0), (2, 4, 4321), (4, 0, !0), (16, 4, !0), (32, 0, !0u32)];
+    let entries = entries.map(|(kind, may, id)| [[kind, 0, may, 0], id.to_le_bytes()].concat()).concat();
+    let list = [&[2, 0, 0, 0][..], &entries].concat();
+    let path = std::ffi::CString::new(bench.path("in").to_str().unwrap()).unwrap();
+    // SAFETY: two C strings and a slice, all of which outlive the call.
+    let set = unsafe {
+        let name = c"system.posix_acl_access".as_ptr();
+        libc::setxattr(path.as_ptr(), name, list.as_ptr().cast(), list.len(), 0)
+    };
+    if set != 0 {
+        eprintln!("this disk has no access lists: not tried");
+        return;
+    }
+    assert_eq!(mode(&bench, "in"), 0o640);
+    bench.ok(PACK);
+    assert_eq!(mode(&bench, "out"), 0o600);
+    bench.ok("compress --force --dtype f32 --lossless in in");
+    assert_eq!(mode(&bench, "in"), 0o600);
+}
+
+#[test]
+fn nobody_else_reads_what_is_not_finished() {
+    for force in ["", "--force"] {
+        let bench = bench(3000);
+        let command = bench.command(&format!("compress {force} --dtype f32 --lossless - out"));
+        let mut child = plain(command, 0o022).stdin(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        let (name, mode) = wait_for("no file is written", || written_by(&child).pop());
+        assert_eq!(mode, 0o600, "{name}");
+        drop(input);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn streams_are_written_not_replaced() {
+    let bench = bench(3000);
+    bench.ok(PACK);
+    let array = bench.get("in");
+    let shell = |text: &str| {
+        let text = text.replace("sleek", env!("CARGO_BIN_EXE_sleek"));
+        common::output(Command::new("sh").args(["-c", &text]).current_dir(bench.dir.path()))
+    };
+    let before = b"what was there ";
+    let targets = [
+        ("", "/dev/stdout"),
+        ("--force", "/dev/stdout"),
+        ("--force", "/dev/fd/1"),
+        ("", "/proc/self/fd/1"),
+        ("--force", "stdout"),
+        ("", "-"),
+    ];
+    symlink("/dev/stdout", bench.path("stdout")).unwrap();
+    for (force, target) in targets {
+        bench.put("file", before);
+        let out = shell(&format!("sleek decompress -q {force} out {target} >> file"));
+        assert!(out.status.success(), "{force} {target}: {}", stderr(&out));
+        assert_eq!(bench.get("file"), [&before[..], &array].concat(), "{force} {target}");
+        assert!(fs::symlink_metadata(bench.path("stdout")).unwrap().is_symlink());
+    }
+    bench.put("file", before);
+    let out = shell("sleek decompress -q --force out /dev/fd/7 7>> file");
+    assert!(out.status.success(), "{}", stderr(&out));
+    assert_eq!(bench.get("file"), [&before[..], &array].concat());
+    let out = shell("sleek decompress -q out /dev/fd/9");
+    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
+    assert!(stderr(&out).contains("/dev/fd/9: "), "{}", stderr(&out));
+    // A named pipe.
+    let out = shell("mkfifo pipe; sleek decompress -q --force out pipe & cat pipe > file; wait; test -p pipe");
+    assert!(out.status.success(), "{}", stderr(&out));
+    assert_eq!(bench.get("file"), array);
+}
+
+#[test]
+fn links_stay_and_lead_to_the_result() {
+    let bench = bench(3000);
+    bench.ok(PACK);
+    fs::create_dir(bench.path("folder")).unwrap();
+    for (target, arguments) in [("folder/new", "decompress --force out link"), ("folder/other", "decompress out link")]
+    {
+        symlink(target, bench.path("link")).unwrap();
+        bench.ok(arguments);
+        assert_eq!(fs::read_link(bench.path("link")).unwrap(), Path::new(target));
+        assert_eq!(bench.get(target), bench.get("in"));
+        fs::remove_file(bench.path("link")).unwrap();
+    }
+    // A link to a link to a file.
+    symlink("folder/new", bench.path("first")).unwrap();
+    symlink("first", bench.path("second")).unwrap();
+    bench.put("folder/new", b"old");
+    bench.ok("decompress --force out second");
+    assert_eq!(bench.get("folder/new"), bench.get("in"));
+    assert!(fs::symlink_metadata(bench.path("first")).unwrap().is_symlink());
+    symlink("loop", bench.path("loop")).unwrap();
+    bench.fails("decompress --force out loop", "loop: ");
+}
+
+#[test]
+fn names_of_any_length_that_the_disk_takes() {
+    let bench = bench(3000);
+    for n in [200, 235, 240, 245, 250, 255] {
+        let names = ["x".repeat(n), "ä".repeat(n / 2)];
+        for name in names {
+            bench.ok(&format!("compress --dtype f32 --lossless in {name}"));
+            bench.ok(&format!("compress --force --dtype f32 --lossless in {name}"));
+            bench.ok(&format!("decompress {name} back"));
+            assert_eq!(bench.get("back"), bench.get("in"));
+            bench.ok(&format!("decompress --force out {name}").replace("out", &name));
+            assert_eq!(bench.get(&name), bench.get("in"));
+            fs::remove_file(bench.path(&name)).unwrap();
+            fs::remove_file(bench.path("back")).unwrap();
+        }
+    }
+    bench.fails(&format!("compress --dtype f32 --lossless in {}", "x".repeat(256)), "File name too long");
+}
+
+#[test]
+fn a_variable_of_rust_takes_no_thread_its_stack() {
+    let bench = bench(6 << 20);
+    for stack in ["1", "16384", "65536"] {
+        for arguments in ["compress --force --threads 2 --dtype f32 --abs 1e-3 in out", "verify --threads 2 in out"] {
+            let out = common::output(bench.command(arguments).env("RUST_MIN_STACK", stack));
+            assert!(out.status.success(), "{stack} {arguments}: {}\n{}", out.status, stderr(&out));
+        }
+        let out = common::output(bench.command("decompress --force --threads 2 out back").env("RUST_MIN_STACK", stack));
+        assert!(out.status.success(), "{stack}: {}\n{}", out.status, stderr(&out));
+    }
+}
+
+/// Ways of making the new file: without a name where the disk has that, and under a hidden one.
+#[cfg(target_os = "linux")]
+const WAYS: [&str; 2] = ["FAULTS_NOTHING", "FAULTS_TMPFILE"];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_only_copy_goes_when_the_new_one_is_on_the_disk() {
+    for way in WAYS {
+        let bench = bench(3000);
+        let faults = faults(&bench);
+        for (arguments, file) in
+            [("compress --force --dtype f32 --lossless in in", "in"), ("decompress --force in in", "in")]
+        {
+            let calls = bench.path("calls");
+            let mut command = bench.command(arguments);
+            let out = common::output(command.env("LD_PRELOAD", &faults).env("FAULTS_CALLS", &calls).env(way, "1"));
+            assert!(out.status.success(), "{}", stderr(&out));
+            let calls = fs::read_to_string(&calls).unwrap_or_default();
+            assert_eq!(calls, "fsync file\nrename\nfsync folder\n", "{arguments}");
+            fs::remove_file(bench.path("calls")).unwrap();
+            assert!(bench.path(file).is_file());
+        }
+        assert_eq!(bench.get("in"), bytes_of(&wave(3000)));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn calls_that_are_interrupted_or_do_half() {
+    let bench = bench(700_000);
+    let faults = faults(&bench);
+    let sleek = env!("CARGO_BIN_EXE_sleek");
+    for (text, result) in [
+        ("sleek compress -q --dtype f32 --lossless in out", None),
+        ("sleek decompress -q out back", Some("back")),
+        (
+            "cat in | sleek compress -q --dtype f32 --lossless --frame-bytes 400000 - - | sleek decompress -q - - > piped",
+            Some("piped"),
+        ),
+        ("sleek verify in out > said", None),
+    ] {
+        let mut command = Command::new("sh");
+        command.args(["-c", &text.replace("sleek", sleek)]).current_dir(bench.dir.path());
+        let out = common::output(command.env("LD_PRELOAD", &faults).env("FAULTS_SHORT", "1"));
+        assert!(out.status.success(), "{text}: {}", stderr(&out));
+        assert!(result.is_none_or(|file| bench.get(file) == bench.get("in")), "{text}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_signal_that_ends_leaves_nothing() {
+    use libc::{SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGPWR, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
+    let real_time = libc::SIGRTMIN() + 3;
+    let bench = Bench::new();
+    let faults = faults(&bench);
+    let before = bench.files();
+    let all =
+        [SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM, SIGPROF, SIGPWR, real_time];
+    for (signal, way) in all.into_iter().flat_map(|s| WAYS.map(|w| (s, w))) {
+        let mut command = plain(bench.command("compress --dtype f32 --lossless - out"), 0o022);
+        command.env("LD_PRELOAD", &faults).env(way, "1");
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let _input = child.stdin.take();
+        wait_for("no file is written", || written_by(&child).pop());
+        kill(&child, signal);
+        let status = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
+        assert_eq!(bench.files(), before, "signal {signal}, {way}");
+    }
+}
+
+/// `SLEEK_KILLS` says how many times. What stands under the name is whole; nothing else is left, but for a moment of `--force`.
+#[cfg(target_os = "linux")]
+#[test]
+fn killed_at_any_moment() {
+    let bench = bench(400_000);
+    bench.ok(PACK);
+    let (array, packed) = (bench.get("in"), bench.get("out"));
+    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
+    let (mut whole, mut hidden) = (0, 0);
+    for (arguments, name, result) in [
+        ("compress --force --frame-bytes 40000 --dtype f32 --lossless in new", "new", None),
+        ("compress --frame-bytes 40000 --dtype f32 --lossless in new", "new", None),
+        ("decompress --force out new", "new", Some(&array)),
+        ("decompress out new", "new", Some(&array)),
+    ] {
+        let _ = fs::remove_file(bench.path(name));
+        let start = Instant::now();
+        bench.ok(arguments);
+        let lasts = start.elapsed();
+        let right = result.cloned().unwrap_or_else(|| bench.get(name));
+        for i in 0..rounds {
+            let old = if arguments.contains("--force") { b"old".to_vec() } else { Vec::new() };
+            let _ = fs::remove_file(bench.path(name));
+            if !old.is_empty() {
+                bench.put(name, &old);
+            }
+            let mut child = bench.command(arguments).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(lasts * i / rounds);
+            kill(&child, libc::SIGKILL);
+            child.wait().unwrap();
+            let found = fs::read(bench.path(name)).unwrap_or_default();
+            assert!(found == old || found == right, "{arguments}: {} bytes, killed in round {i}", found.len());
+            whole += u32::from(found == right);
+            for file in
+                bench.files().iter().filter(|f| f.file_name().is_some_and(|n| n.to_string_lossy().starts_with('.')))
+            {
+                // Between two calls at the end.
+                assert_eq!(fs::read(file).unwrap(), right, "{arguments}: half a file is left");
+                hidden += 1;
+                fs::remove_file(file).unwrap();
+            }
+        }
+    }
+    assert_eq!((bench.get("in"), bench.get("out")), (array, packed));
+    println!("killed {} times: the result was there {whole} times, a whole hidden file {hidden} times", 4 * rounds);
+}
+
+/// A disk of 64 KiB, where such may be made.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_keeps_the_old_file() {
+    let bench = bench(100_000);
+    bench.ok(PACK);
+    fs::create_dir(bench.path("disk")).unwrap();
+    let text = "mount -t tmpfs -o size=64k none disk 2> no || exit 77
+        printf old > disk/file
+        for way in 'compress --dtype f32 --lossless in' 'decompress out'; do
+            sleek $way --force disk/file && exit 1
+            sleek $way disk/new && exit 2
+        done
+        test \"$(cat disk/file)\" = old && test \"$(ls -A disk)\" = file";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &text.replace("sleek", env!("CARGO_BIN_EXE_sleek"))]);
+    let out = common::output(command.current_dir(bench.dir.path()));
+    if out.status.code() == Some(77) || stderr(&out).contains("unshare") {
+        eprintln!("no disk can be mounted here: not tried");
+        return;
+    }
+    assert!(out.status.success(), "{:?}: {}", out.status, stderr(&out));
+    assert_eq!(stderr(&out).matches("No space left").count(), 4, "{}", stderr(&out));
+}
+
+/// Only root may give files away, and be refused nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_has_the_replaced_file_keeps_it() {
+    // SAFETY: a plain call.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("not root: not tried");
+        return;
+    }
+    let bench = bench(3000);
+    std::os::unix::fs::chown(bench.path("in"), Some(4321), Some(4322)).unwrap();
+    set_mode(&bench, "in", 0o640);
+    bench.ok("compress --force --dtype f32 --lossless in in");
+    bench.ok("decompress --force in in");
+    let meta = fs::metadata(bench.path("in")).unwrap();
+    assert_eq!((meta.uid(), meta.gid(), mode(&bench, "in")), (4321, 4322, 0o640));
+    // Somebody else, whom the folder lets replace it, must not give his own group what the file's group had.
+    set_mode(&bench, "in", 0o664);
+    let copy = bench.path("sleek");
+    fs::copy(env!("CARGO_BIN_EXE_sleek"), &copy).unwrap();
+    fs::set_permissions(bench.dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mut command = Command::new(copy);
+    command.args("compress --force --dtype f32 --lossless in in".split(' ')).current_dir(bench.dir.path());
+    let out = common::output(command.uid(5321).gid(5322));
+    assert!(out.status.success(), "{}", stderr(&out));
+    let meta = fs::metadata(bench.path("in")).unwrap();
+    assert_eq!((meta.uid(), meta.gid(), mode(&bench, "in")), (5321, 5322, 0o644));
+    assert!(stderr(&out).contains("owner"), "{}", stderr(&out));
+}
+
+#[test]
+fn no_message_steers_the_terminal() {
+    let bench = Bench::new();
+    let name = "x\x1b[31m\u{9b}2J\ny";
+    bench.put(name, b"123");
+    let out = common::output(bench.command("inspect").arg(name));
+    let said = stderr(&out);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        said.contains("\\u{1b}[31m") && said.lines().count() == 1 && !said.trim_end().contains(char::is_control),
+        "{said:?}"
+    );
+    let out = common::output(bench.command("h5args --abs 1").env("SLEEK_NUM_THREADS", "\x1b[31m\n2"));
+    let said = stderr(&out) + &String::from_utf8_lossy(&out.stdout);
+    assert!(!said.contains('\x1b'), "{said:?}");
+}

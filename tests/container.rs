@@ -1,0 +1,432 @@
+//! What holds for every codec of the registry, and knows none of them: arrays come back as promised, whole and in parts; damaged
+//! streams are refused; requests that cannot be honoured are refused by name.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::codec::{Codec, REGISTRY};
+use sleek::container::MAX_RANK;
+use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
+use vectors::{Random, exact};
+
+/// Every codec with every element type, mode and number of dimensions that it takes.
+fn requests() -> impl Iterator<Item = (&'static dyn Codec, Params)> {
+    REGISTRY.iter().flat_map(|codec| {
+        let can = codec.capabilities();
+        let modes = move |dtype: &DType| {
+            let dtype = *dtype;
+            can.modes.iter().filter(move |mode| dtype.is_float() || **mode == Mode::Lossless).map(move |mode| {
+                let bound = if dtype.size() == 2 { 0.03 } else { 1e-3 };
+                Params { codec: codec.id(), ..Params::new(dtype).with_bound(*mode, bound) }
+            })
+        };
+        can.dtypes.iter().flat_map(modes).map(|params| (*codec, params))
+    })
+}
+
+/// One request for each codec, which the parts of its streams do not depend on much.
+fn plain_requests() -> impl Iterator<Item = Params> {
+    REGISTRY.iter().map(|codec| {
+        let can = codec.capabilities();
+        let lossy = can.modes.iter().find(|mode| **mode != Mode::Lossless).unwrap_or(&Mode::Lossless);
+        Params { codec: codec.id(), ..Params::new(can.dtypes[0]).with_bound(*lossy, 1e-3) }
+    })
+}
+
+fn dims(lens: &[u64]) -> Dims {
+    Dims::new(lens).unwrap()
+}
+
+fn array(generator: &str, params: &Params, seed: u64) -> Vec<u8> {
+    vectors::bytes(generator, params.dtype, seed, params.dims.count() as usize, params.big_endian)
+}
+
+fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let count = data.len() / params.dtype.size();
+    let stream = sleek::compress(params, data).unwrap_or_else(|error| panic!("{params:?}: {error}"));
+    assert!(stream.len() <= sleek::compress_bound(params, count).unwrap(), "{params:?}: {} bytes", stream.len());
+    let back = sleek::decompress(&stream).unwrap_or_else(|error| panic!("{params:?}: {error}"));
+    let info = sleek::inspect(&stream).unwrap();
+    exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((info.codec, info.count, info.dtype), (params.codec, count as u64, params.dtype));
+    assert_eq!((info.stream_bytes, info.raw_bytes), (stream.len() as u64, data.len() as u64));
+    assert_eq!(info.dims, params.dims.of_count(count as u64).unwrap(), "{params:?}");
+    (stream, back)
+}
+
+/// Numbers of dimensions, and lengths that are no multiple of anything.
+const SHAPES: [&[u64]; 14] = [
+    &[0],
+    &[1],
+    &[5],
+    &[1025],
+    &[9001],
+    &[0, 7],
+    &[1, 1],
+    &[33, 65],
+    &[3, 3001],
+    &[7, 9, 11],
+    &[40, 1, 70],
+    &[3, 5, 7, 9],
+    &[2, 1, 33, 41],
+    &[17, 4, 5, 6],
+];
+
+fn takes(codec: &dyn Codec, dims: &[u64]) -> bool {
+    // A codec that makes no use of dimensions takes any number of them.
+    let rank = codec.capabilities().rank;
+    rank == 1 || dims.len() <= rank
+}
+
+#[test]
+fn ids_and_names_are_each_codecs_own() {
+    assert!(REGISTRY.iter().all(|codec| codec.id() != 0 && !codec.name().is_empty()));
+    assert!(REGISTRY.windows(2).all(|pair| pair[0].id() < pair[1].id()), "the registry is in the order of ids");
+    for codec in REGISTRY {
+        assert_eq!(sleek::codec::by_name(codec.name()).unwrap().id(), codec.id());
+        assert_eq!(sleek::codec::by_id(codec.id()).unwrap().name(), codec.name());
+        assert_eq!(sleek::text::parse(&format!("lossless,codec={}", codec.name())).unwrap().codec, codec.id());
+    }
+}
+
+#[test]
+fn arrays_come_back() {
+    for (codec, params) in requests() {
+        for (k, shape) in SHAPES.into_iter().enumerate().filter(|(_, shape)| takes(codec, shape)) {
+            for generator in ["walk", "specials", "noise", "constant"] {
+                let params = Params { dims: dims(shape), big_endian: k % 2 == 1, ..params.clone() };
+                checked(&params, &array(generator, &params, k as u64));
+            }
+        }
+    }
+}
+
+/// Enough data for several threads, each way.
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    for params in plain_requests() {
+        let can = sleek::codec::by_id(params.codec).unwrap().capabilities();
+        let params = Params { dims: dims(&[1301, 1009][2 - can.rank.min(2)..]), ..params };
+        let params = if can.rank == 1 { Params { dims: dims(&[1_301_009]), ..params } } else { params };
+        let data = array("walk", &params, 3);
+        let (stream, back) = checked(&Params { threads: 1, ..params.clone() }, &data);
+        for threads in [2, 5] {
+            assert!(sleek::compress(&Params { threads, ..params.clone() }, &data).unwrap() == stream, "{threads}");
+            let mut again = vec![0xa5; data.len()];
+            sleek::decompress_into_with(&stream, &mut again, threads).unwrap();
+            assert!(again == back, "{threads}");
+        }
+    }
+}
+
+/// The elements of a box, by plain arithmetic.
+fn sliced(whole: &[u8], size: usize, shape: &[u64], start: &[u64], lens: &[u64]) -> Vec<u8> {
+    let count: u64 = lens.iter().product();
+    let mut out = Vec::new();
+    for mut i in 0..count {
+        let (mut at, mut stride) = (0, 1);
+        for k in (0..shape.len()).rev() {
+            at += (start[k] + i % lens[k]) * stride;
+            i /= lens[k];
+            stride *= shape[k];
+        }
+        out.extend_from_slice(&whole[at as usize * size..][..size]);
+    }
+    out
+}
+
+#[test]
+fn parts_are_parts_of_the_whole() {
+    let random = &mut Random(11);
+    for (codec, params) in requests() {
+        for shape in SHAPES.into_iter().filter(|shape| takes(codec, shape)) {
+            let params = Params { dims: dims(shape), ..params.clone() };
+            let size = params.dtype.size();
+            let (stream, whole) = checked(&params, &array("walk", &params, 5));
+            let total = params.dims.count();
+            for _ in 0..6 {
+                let first = random.below(total + 1);
+                let count = random.below(total - first + 1);
+                let mut part = vec![0xa5; count as usize * size];
+                sleek::decompress_range_into(&stream, first, count as usize, &mut part).unwrap();
+                assert!(part == whole[first as usize * size..][..part.len()], "{params:?}: {count} from {first}");
+                let start: Vec<u64> = shape.iter().map(|len| random.below(len + 1)).collect();
+                let lens: Vec<u64> =
+                    shape.iter().zip(&start).map(|(len, start)| random.below(len - start + 1)).collect();
+                let expected = sliced(&whole, size, shape, &start, &lens);
+                let mut part = vec![0xa5; expected.len()];
+                sleek::decompress_box_into(&stream, &start, &lens, &mut part).unwrap();
+                assert!(part == expected, "{params:?}: {lens:?} from {start:?}");
+            }
+            let beyond = sleek::decompress_range_into(&stream, total, 1, &mut [0; 8]).unwrap_err();
+            assert_eq!(beyond.kind, Kind::OutOfRange);
+            let beyond = sleek::decompress_box_into(&stream, shape, &vec![1; shape.len()], &mut [0; 8]).unwrap_err();
+            assert_eq!(beyond.kind, Kind::OutOfRange, "{beyond}");
+            let deeper = vec![0; shape.len() + 1];
+            let of_rank = sleek::decompress_box_into(&stream, &deeper, &deeper, &mut [0; 8]).unwrap_err();
+            assert_eq!(of_rank.kind, Kind::InvalidArgument, "{of_rank}");
+        }
+    }
+}
+
+/// Which elements are missing comes back exactly, both ways, whatever the rate, the values and the mode.
+#[test]
+fn missing_values_come_back_and_no_others() {
+    for (codec, params) in requests().filter(|(_, params)| params.dtype.is_float()) {
+        let dtype = params.dtype;
+        let nan = dtype.nearest(f64::NAN);
+        // Of these 0 and 1 are close to what the data are, and 0 stands for both zeros.
+        let values = [&[MissingValue::Number(-9999.0)][..], &[MissingValue::Bits(nan | 1), MissingValue::Number(1.0)]];
+        let more = [&[MissingValue::Number(0.0)][..], &[MissingValue::Number(1e20), MissingValue::Bits(nan)]];
+        for (k, named) in values.into_iter().chain(more).enumerate() {
+            let missing = MissingValues::of(named).unwrap();
+            let bits = missing.of_type(dtype).unwrap();
+            for (rate, shape) in [(0u64, &[9001u64][..]), (1, &[101, 97]), (500, &[23, 19, 21]), (1000, &[5000])] {
+                if !takes(codec, shape) {
+                    continue;
+                }
+                let params = Params { dims: dims(shape), missing, big_endian: k % 2 == 1, ..params.clone() };
+                let random = &mut Random(rate + 1);
+                let generator = ["walk", "signed", "specials"][(rate as usize + k) % 3];
+                let words = vectors::words(generator, dtype, 7, params.dims.count() as usize).into_iter();
+                let pick = |w| {
+                    if random.below(1000) < rate { bits.bits()[random.below(bits.len() as u64) as usize] } else { w }
+                };
+                let words: Vec<u64> = words.map(pick).collect();
+                let data = vectors::to_bytes(dtype, &words, params.big_endian);
+                let (stream, mut back) = checked(&params, &data);
+                if params.big_endian {
+                    back.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+                }
+                let is_missing = |w: &u64| bits.bits().contains(w);
+                for (i, (v, r)) in words.iter().zip(vectors::to_words(dtype, &back)).enumerate() {
+                    let alike = if is_missing(v) || is_missing(&r) { *v == r } else { true };
+                    assert!(alike, "{params:?} {generator}: element {i}, {v:#x}, came back as {r:#x}");
+                }
+                assert_eq!(sleek::inspect(&stream).unwrap().missing, bits);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_destination_too_small_is_refused_and_nothing_behind_it_written() {
+    for (codec, params) in requests() {
+        let shape = [&[2000u64][..], &[50, 40]][codec.capabilities().rank.min(2) - 1];
+        let params = Params { dims: dims(shape), ..params };
+        let data = array("walk", &params, 9);
+        let (stream, back) = checked(&params, &data);
+        let mut dst = vec![0xa5; stream.len()];
+        for capacity in (0..stream.len()).step_by(1 + stream.len() / 50).chain([stream.len() - 1]) {
+            dst.fill(0xa5);
+            let error = sleek::compress_into(&params, &data, &mut dst[..capacity]).unwrap_err();
+            assert_eq!(error.kind, Kind::BufferTooSmall, "{params:?}: {capacity} bytes: {error}");
+            assert!(dst[capacity..].iter().all(|byte| *byte == 0xa5));
+        }
+        assert_eq!(sleek::compress_into(&params, &data, &mut dst).unwrap(), stream.len());
+        let error = sleek::decompress_into(&stream, &mut vec![0; back.len() - 1]).unwrap_err();
+        assert_eq!(error.kind, Kind::BufferTooSmall);
+    }
+}
+
+/// Small streams with everything that header, extension and index can have: dimensions, missing values, each kind of chunk.
+fn samples() -> Vec<Vec<u8>> {
+    let of = |params: Params| {
+        let can = sleek::codec::by_id(params.codec).unwrap().capabilities();
+        let shapes: [&[u64]; 3] = [&[700], &[23, 31], &[5, 11, 13]];
+        let mut streams = vec![];
+        for (k, shape) in shapes.into_iter().enumerate().filter(|(_, shape)| can.rank == 1 || shape.len() <= can.rank) {
+            let missing = MissingValues::number((k > 0 && params.dtype.is_float()).then_some(-9999.0));
+            let params = Params { dims: dims(shape), missing, ..params.clone() };
+            let mut words = vectors::words("walk", params.dtype, k as u64, params.dims.count() as usize);
+            let bits = missing.of_type(params.dtype).unwrap();
+            let random = &mut Random(k as u64);
+            for (i, word) in words.iter_mut().enumerate() {
+                if let Some(value) = bits.bits().first().filter(|_| i / 100 % 3 == 1 || random.below(20) == 0) {
+                    *word = *value;
+                }
+            }
+            streams.push(sleek::compress(&params, &vectors::to_bytes(params.dtype, &words, false)).unwrap());
+        }
+        streams
+    };
+    plain_requests().flat_map(of).collect()
+}
+
+#[test]
+fn the_samples_have_masked_chunks_and_extensions() {
+    for codec in REGISTRY {
+        let of_codec = |stream: &&Vec<u8>| stream[8] == codec.id();
+        let samples = samples();
+        assert!(samples.iter().filter(of_codec).any(|stream| sleek::inspect(stream).unwrap().chunks[3] > 0));
+        assert!(samples.iter().filter(of_codec).any(|stream| stream[11] & 8 != 0));
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for stream in samples() {
+        for len in 0..stream.len() {
+            let error = sleek::decompress(&stream[..len]).unwrap_err();
+            let expected = if len < 6 { Kind::NotSleek } else { Kind::Truncated };
+            assert_eq!(error.kind, expected, "codec {}, cut to {len} bytes: {error}", stream[8]);
+            assert!(sleek::inspect(&stream[..len]).is_err());
+        }
+        let mut longer = stream.clone();
+        longer.push(0);
+        assert_eq!(sleek::decompress(&longer).unwrap_err().kind, Kind::Corrupt);
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_refused() {
+    for stream in samples() {
+        let mut damaged = stream.clone();
+        for bit in 0..8 * stream.len() {
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let outcome = sleek::decompress(&damaged);
+            let error = outcome.expect_err(&format!("codec {}: bit {bit} was not noticed", stream[8]));
+            assert_ne!(error.kind, Kind::Internal, "codec {}: bit {bit}: {error}", stream[8]);
+            damaged[bit / 8] = stream[bit / 8];
+        }
+    }
+}
+
+/// The verdict on a stream: the bytes or the kind of error. Parts of it are refused, or parts of the whole.
+fn verdict(stream: &[u8]) -> Result<Vec<u8>, Kind> {
+    let whole = sleek::decompress(stream).map_err(|error| error.kind);
+    assert_ne!(whole.as_ref().err(), Some(&Kind::Internal));
+    let inspected = sleek::inspect(stream);
+    let Ok(bytes) = &whole else { return whole };
+    let info = inspected.expect("a stream that decodes can be inspected");
+    let (size, lens) = (info.dtype.size(), info.dims.lens());
+    let start: Vec<u64> = lens.iter().map(|len| len / 3).collect();
+    let part: Vec<u64> = lens.iter().zip(&start).map(|(len, start)| (len - start).min(9)).collect();
+    let expected = sliced(bytes, size, lens, &start, &part);
+    let mut out = vec![0xa5; expected.len()];
+    sleek::decompress_box_into(stream, &start, &part, &mut out).unwrap();
+    assert!(out == expected, "a box differs");
+    whole
+}
+
+/// Changes behind valid checksums: of every byte of what stands before the bodies, and of many within. The line that this prints
+/// is compared across SIMD levels.
+#[test]
+fn resealed_mutations_do_no_harm() {
+    let random = &mut Random(23);
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |bytes: &[u8]| bytes.iter().for_each(|b| hash = (hash ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3));
+    let (mut taken, mut refused) = (0u64, 0u64);
+    for stream in samples() {
+        let head = reference::container(&stream).unwrap().bodies_at as usize;
+        let of_head = (0..head).flat_map(|at| [0x01u8, 0x02, 0x04, 0x08, 0x40, 0x80, 0xff].map(|x| vec![(at, x)]));
+        let of_bodies = (0..1500).map(|_| {
+            let places = 1 + random.below(3);
+            let len = (stream.len() - head) as u64;
+            (0..places).map(|_| (head + random.below(len) as usize, 1 << random.below(8))).collect()
+        });
+        for changes in of_head.chain(of_bodies.collect::<Vec<Vec<(usize, u8)>>>()) {
+            let mut damaged = stream.clone();
+            changes.iter().for_each(|(at, pattern)| damaged[*at] ^= pattern);
+            seal(&mut damaged);
+            match verdict(&damaged) {
+                Ok(bytes) => {
+                    taken += 1;
+                    add(&bytes);
+                }
+                Err(kind) => {
+                    refused += 1;
+                    add(&kind.code().to_le_bytes());
+                }
+            }
+        }
+    }
+    assert!(taken > 100 && refused > 1000, "{taken} taken, {refused} refused");
+    println!("streams:{taken} taken, {refused} refused, {hash:016x}");
+}
+
+#[test]
+fn every_simd_level_says_the_same_of_mutations() {
+    vectors::levels::alike_at_all_levels("resealed_mutations_do_no_harm");
+}
+
+fn refusal(params: &Params, count: usize) -> sleek::Error {
+    let data = vec![0; count * params.dtype.size()];
+    sleek::compress(params, &data).expect_err(&format!("{params:?}"))
+}
+
+#[test]
+fn what_a_codec_cannot_do_is_refused_by_name() {
+    for codec in REGISTRY {
+        let can = codec.capabilities();
+        let base = Params { codec: codec.id(), ..Params::new(can.dtypes[0]) };
+        for dtype in DType::ALL.into_iter().filter(|dtype| !can.dtypes.contains(dtype)) {
+            let error = refusal(&Params { dtype, ..base.clone() }, 10);
+            let right = can.dtypes.iter().all(|dtype| error.message.contains(dtype.name()));
+            assert!(right && error.message.contains(dtype.name()) && error.message.contains(codec.name()), "{error}");
+            assert_eq!(error.kind, Kind::UnsupportedType);
+        }
+        for mode in [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().filter(|m| !can.modes.contains(m)) {
+            let error = refusal(&base.clone().with_bound(mode, 0.1), 10);
+            let right = can.modes.iter().all(|mode| error.message.contains(mode.name()));
+            assert!(right && error.message.contains(mode.name()) && error.message.contains(codec.name()), "{error}");
+            assert_eq!(error.kind, Kind::InvalidArgument);
+        }
+        let deep = vec![1; can.rank + 1];
+        match sleek::compress(&Params { dims: dims(&deep), ..base.clone() }, &vec![0; base.dtype.size()]) {
+            Ok(stream) => assert_eq!(sleek::decompress(&stream).unwrap().len(), base.dtype.size()),
+            Err(error) => {
+                assert_eq!(error.kind, Kind::InvalidArgument);
+                let words = [codec.name(), &can.rank.to_string(), &deep.len().to_string()];
+                assert!(words.iter().all(|word| error.message.contains(word)), "{error}");
+            }
+        }
+        let error = refusal(&Params { dims: dims(&[3, 4]), ..base }, 13);
+        assert_eq!(error.message, "dimensions 3x4 are 12 elements; the array has 13");
+    }
+    assert_eq!(Dims::new(&[]).unwrap_err().message, "rank 0; 1 to 32 dimensions are possible");
+    assert_eq!(Dims::new(&[1; MAX_RANK + 1]).unwrap_err().message, "rank 33; 1 to 32 dimensions are possible");
+    assert!(Dims::new(&[1 << 32, 1 << 32]).unwrap_err().message.contains("more elements than fit in memory"));
+}
+
+#[test]
+fn a_codec_that_nobody_knows_is_refused_by_number() {
+    let unknown = (1..=255u8).find(|id| REGISTRY.iter().all(|codec| codec.id() != *id)).unwrap();
+    let error = refusal(&Params { codec: unknown, ..Params::new(DType::F32) }, 10);
+    assert_eq!(error.kind, Kind::InvalidArgument);
+    let names = |text: &str| REGISTRY.iter().all(|codec| text.contains(codec.name()));
+    assert!(error.message.contains(&format!("codec {unknown} ")) && names(&error.message), "{error}");
+    let mut stream = samples().swap_remove(0);
+    stream[8] = unknown;
+    seal(&mut stream);
+    let error = sleek::decompress(&stream).unwrap_err();
+    assert_eq!(error.kind, Kind::UnsupportedFormat);
+    assert!(error.message.contains(&format!("codec {unknown} ")) && names(&error.message), "{error}");
+    let error = sleek::codec::by_name("nobody").err().unwrap();
+    assert!(error.message.contains("'nobody'") && names(&error.message), "{error}");
+}
+
+/// Codecs for tests alone are in no build that a user gets: no other feature has them, and nothing that packages asks for all.
+#[test]
+fn no_build_that_is_shipped_has_the_codecs_of_tests() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let features = manifest.split("[features]").nth(1).unwrap().split("\n[").next().unwrap();
+    let naming: Vec<&str> = features.lines().filter(|line| line.contains("test-codecs")).collect();
+    assert!(naming.len() == 1 && naming[0].starts_with("test-codecs = []"), "{naming:?}");
+    let mut folders = vec![root.join("packaging"), root.join("python"), root.join("cmake")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if let Ok(text) = std::fs::read_to_string(&entry) {
+                seen += 1;
+                let builds = |line: &&str| line.contains("--all-features") || line.contains("test-codecs");
+                assert_eq!(text.lines().find(builds), None, "{}", entry.display());
+            }
+        }
+    }
+    assert!(seen > 3, "{seen} files");
+}

@@ -1,0 +1,196 @@
+//! Missing values come back bit for bit, nothing else comes back equal to one, and the bound holds for everything else:
+//! on random arrays at all rates, for every float type, mode, profile, byte order and set of missing values.
+
+#[allow(dead_code)]
+mod vectors;
+
+use sleek::bound::sub_down;
+use sleek::{DType, MissingValue, MissingValues, Mode, Params, Profile};
+use vectors::Random;
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const MODES: [(Mode, f64); 5] =
+    [(Mode::Lossless, 0.0), (Mode::Abs, 0.05), (Mode::Noa, 1e-3), (Mode::Noa, 0.2), (Mode::Rel, 1e-2)];
+
+/// The element's bits in the little-endian or big-endian bytes of an array.
+fn words(dtype: DType, big_endian: bool, bytes: &[u8]) -> Vec<u64> {
+    let word = |b: &[u8]| b.iter().rev().fold(0, |w, byte| w << 8 | u64::from(*byte));
+    let swapped = |b: &[u8]| b.iter().fold(0, |w, byte| w << 8 | u64::from(*byte));
+    bytes.chunks_exact(dtype.size()).map(|b| if big_endian { swapped(b) } else { word(b) }).collect()
+}
+
+fn bytes(dtype: DType, big_endian: bool, words: &[u64]) -> Vec<u8> {
+    let of = |w: &u64| {
+        let mut element = w.to_le_bytes()[..dtype.size()].to_vec();
+        if big_endian {
+            element.reverse();
+        }
+        element
+    };
+    words.iter().flat_map(of).collect()
+}
+
+/// Compresses and restores, and judges every element.
+fn judge(params: &Params, words_in: &[u64]) -> usize {
+    let (dtype, big_endian) = (params.dtype, params.big_endian);
+    let data = bytes(dtype, big_endian, words_in);
+    let stream = sleek::compress(params, &data).unwrap();
+    let back = words(dtype, big_endian, &sleek::decompress(&stream).unwrap());
+    let missing = params.missing.of_type(dtype).unwrap();
+    let number = |w: u64| dtype.number(w);
+    let equals_missing = |w: u64| missing.bits().iter().any(|m| *m == w || number(*m) == number(w));
+    let valid = words_in.iter().filter(|w| !equals_missing(**w)).map(|w| number(*w)).filter(|v| v.is_finite());
+    let (lo, hi) = valid.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    let range = if hi >= lo { sub_down(hi, lo) } else { 0.0 };
+    for (i, (v, r)) in words_in.iter().zip(&back).enumerate() {
+        let said = || format!("{params:?}: element {i}, {v:#x} ({}) came back as {r:#x} ({})", number(*v), number(*r));
+        if missing.bits().contains(v) {
+            assert_eq!(v, r, "{}", said());
+            continue;
+        }
+        assert!(equals_missing(*v) || !equals_missing(*r), "{}", said());
+        let (v, r) = (number(*v), number(*r));
+        if !v.is_finite() {
+            assert!(v == r || v.is_nan() && r.is_nan(), "{}", said());
+            continue;
+        }
+        // Differences of f32 and narrower are exact in f64; of f64 the values here are small whole numbers of 2^-20.
+        let error = (v - r).abs();
+        let allowed = match params.mode {
+            Mode::Lossless => 0.0,
+            Mode::Abs => params.bound,
+            Mode::Noa => params.bound * range,
+            Mode::Rel => params.bound * v.abs(),
+        };
+        assert!(error <= allowed, "{}: error {error:e}, {allowed:e} is allowed", said());
+    }
+    stream.len()
+}
+
+/// A smooth field with some noise; sometimes whole numbers, sometimes all the same.
+fn field(random: &mut Random, dtype: DType, kind: u64, n: usize) -> Vec<u64> {
+    let offset = [0.0, 280.0, -5.0][(kind % 3) as usize];
+    let value = |i: usize, noise: u64| match kind % 4 {
+        0 => offset + (i as f64 / 40.0).sin() * 3.0 + (noise % 64) as f64 / 1048576.0,
+        1 => ((noise % 7) as f64) + offset,
+        2 => offset,
+        _ => offset + ((noise % 2000) as f64 - 1000.0) / 64.0,
+    };
+    (0..n).map(|i| dtype.nearest(value(i, random.next()))).collect()
+}
+
+#[test]
+fn marks_of_every_kind_at_every_rate() {
+    let mut random = Random(27);
+    for dtype in FLOATS {
+        let quiet = dtype.nearest(f64::NAN);
+        let sets: [&[MissingValue]; 6] = [
+            &[MissingValue::Number(-9999.0)],
+            &[MissingValue::Number(0.0)],
+            &[MissingValue::Bits(quiet), MissingValue::Number(1e20)],
+            &[MissingValue::Number(281.0), MissingValue::Number(-5.0), MissingValue::Number(3.0)],
+            &[MissingValue::Bits(quiet | 1), MissingValue::Number(9.969_209_968_386_869e36)],
+            &[
+                MissingValue::Number(2.0),
+                MissingValue::Number(-2.0),
+                MissingValue::Number(1.0),
+                MissingValue::Number(-1.0),
+            ],
+        ];
+        for (k, set) in sets.into_iter().enumerate() {
+            for (rate, one_in) in [(0, 1), (1, 1_000_000), (1, 100), (1, 2), (1, 1)] {
+                for runs in [1, 97] {
+                    let n = 1 + random.below(9000) as usize;
+                    let kind = k as u64 + random.below(4);
+                    let mut elements = field(&mut random, dtype, kind, n);
+                    let marks: Vec<u64> = set.iter().map(|m| m.bits(dtype).unwrap()).collect();
+                    for run in elements.chunks_mut(runs) {
+                        if rate > 0 && random.below(one_in) == 0 {
+                            let mark = marks[random.below(marks.len() as u64) as usize];
+                            run.fill(mark);
+                        }
+                    }
+                    let (mode, bound) = MODES[random.below(MODES.len() as u64) as usize];
+                    for profile in [Profile::Adaptive, Profile::Fast] {
+                        let params = Params {
+                            missing: MissingValues::of(set).unwrap(),
+                            profile,
+                            big_endian: random.below(2) == 0,
+                            ..Params::new(dtype).with_bound(mode, bound)
+                        };
+                        judge(&params, &elements);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Values all around a mark, closer to it than the bound, in every mode.
+#[test]
+fn values_near_a_mark_stay_apart_from_it() {
+    let mut random = Random(9999);
+    for dtype in FLOATS {
+        for mark in [-9999.0, 0.0, 1.0, 1e20, 0.1, -0.5] {
+            let bits = dtype.nearest(mark);
+            for (mode, bound) in MODES {
+                for scale in [0.0, 1e-3, 1.0, 30.0] {
+                    let near = |r: &mut Random| {
+                        let x = dtype.number(bits) + scale * ((r.below(2001) as f64 - 1000.0) / 1024.0);
+                        dtype.nearest(x)
+                    };
+                    let elements: Vec<u64> =
+                        (0..5000).map(|i| if i % 11 == 3 { bits } else { near(&mut random) }).collect();
+                    for profile in [Profile::Adaptive, Profile::Fast] {
+                        let params = Params {
+                            missing: MissingValues::number(Some(mark)),
+                            profile,
+                            ..Params::new(dtype).with_bound(mode, bound)
+                        };
+                        judge(&params, &elements);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A chunk of nothing else costs as much as a constant one, and a field without any what it costs without a name.
+#[test]
+fn marks_that_are_not_there_cost_nothing() {
+    let mut random = Random(5);
+    let named = |params: &Params| Params { missing: MissingValues::number(Some(1e20)), ..params.clone() };
+    let params = Params::new(DType::F32).with_bound(Mode::Abs, 0.01);
+    let elements = field(&mut random, DType::F32, 0, 40_000);
+    let (without, with) = (judge(&params, &elements), judge(&named(&params), &elements));
+    assert_eq!(with, without + 32, "the header's extension");
+    let nothing = vec![u64::from(1e20f32.to_bits()); 40_000];
+    assert_eq!(judge(&named(&params), &nothing), judge(&params, &vec![0; 40_000]) + 32);
+}
+
+/// With a bound a stream is never longer than without one: whole numbers, halves, few distinct values.
+#[test]
+fn a_bound_never_makes_a_stream_longer() {
+    let mut random = Random(64);
+    for dtype in FLOATS {
+        for scale in [1.0, 0.5, 0.25, 1000.0, 0.1] {
+            for kinds in [2, 7, 100, 5000] {
+                let elements: Vec<u64> =
+                    (0..20_000).map(|_| dtype.nearest(scale * (random.below(kinds) as f64))).collect();
+                for profile in [Profile::Adaptive, Profile::Fast] {
+                    let of = |mode, bound| {
+                        judge(&Params { profile, ..Params::new(dtype).with_bound(mode, bound) }, &elements)
+                    };
+                    let lossless = of(Mode::Lossless, 0.0);
+                    for bound in [1e-5, 1e-3, 0.1] {
+                        let bounded = of(Mode::Abs, bound);
+                        assert!(
+                            bounded <= lossless,
+                            "{dtype:?} {profile:?}: whole numbers up to {kinds} times {scale} at {bound}: {bounded} > {lossless}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
