@@ -82,7 +82,8 @@ contains
         hdferr = set(dcpl, sleek_cd_values(SLEEK_H5_ABS, bound))
     end subroutine h5pset_sleek_abs_f
 
-    ! |value - restored| <= bound * range; without a range that of each chunk
+    ! |value - restored| <= bound * range; without a range that of each chunk, zeros and missing values not counted, and one to
+    ! two bits more for each value, so that chunks can be written again
     subroutine h5pset_sleek_noa_f(dcpl, bound, hdferr, range)
         integer(c_int64_t), intent(in) :: dcpl
         real(c_double), intent(in) :: bound

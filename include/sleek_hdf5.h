@@ -55,7 +55,8 @@ static inline herr_t sleek_h5_set(hid_t dcpl, unsigned mode, double bound, doubl
 /* |value - restored| <= bound */
 static inline herr_t H5Pset_sleek_abs(hid_t dcpl, double bound) { return sleek_h5_set(dcpl, SLEEK_H5_ABS, bound, 0, 0); }
 
-/* |value - restored| <= bound * range; a range of 0 takes largest - smallest value of each chunk. */
+/* |value - restored| <= bound * range; a range of 0 takes largest - smallest value of each chunk, zeros and missing values not
+ * counted, and one to two bits more for each value, so that chunks can be written again: give the range if it is known. */
 static inline herr_t H5Pset_sleek_noa(hid_t dcpl, double bound, double range)
 {
     return sleek_h5_set(dcpl, SLEEK_H5_NOA, bound, range, 0);
@@ -67,7 +68,7 @@ static inline herr_t H5Pset_sleek_rel(hid_t dcpl, double bound) { return sleek_h
 /* Every bit comes back; for elements of any type. */
 static inline herr_t H5Pset_sleek_lossless(hid_t dcpl) { return sleek_h5_set(dcpl, SLEEK_H5_LOSSLESS, 0, 0, 0); }
 
-/* A request in words: "abs=1e-3", "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless" (docs/hdf5.md). The filter
+/* A request in words: "abs=1e-3,fill=-9999", "noa=1e-4,range=50", "rel=1e-2,profile=fast", "lossless" (docs/hdf5.md). The filter
  * reads it when the dataset is created, so it is H5Dcreate that refuses a text that means nothing. */
 static inline herr_t H5Pset_sleek(hid_t dcpl, const char *request)
 {

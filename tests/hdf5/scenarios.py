@@ -37,7 +37,8 @@ def long(mode, bound, dtype, chunk, profile=0, value_range=None, named=(), fills
     """What set_local puts in their place, by the same table; the missing values as arrays of their bits in words."""
     code, big = DTYPES[dtype.lstrip("<>")], dtype[0] == ">"
     first = 3 | mode << 8 | profile << 12 | len(named) << 24 | len(fills) << 27 | (value_range is not None) << 30 | lossless << 31
-    cd = [first, code | big << 8 | len(chunk) << 9, *(words(bound) if mode else ())]
+    size = int(dtype[-1])
+    cd = [first, code | big << 8 | len(chunk) << 9 | size << 15, *(words(bound) if mode else ())]
     cd += [] if value_range is None else [int(np.float32(value_range).view("u4"))]
     kind = "<" + dtype.lstrip("<>")
     for value in (*named, *fills):

@@ -104,6 +104,8 @@ impl CdValues {
         let Some(element) = &self.element else { return 0..=u64::MAX };
         let times = |bytes: u64| element.chunk.iter().fold(bytes, |n, d| n.saturating_mul(*d));
         match (element.bytes, element.dtype) {
+            // The shape had no room.
+            _ if element.chunk.is_empty() => 0..=u64::MAX,
             // Behind another filter, where numbers are bytes, it may have any length.
             (0, DType::U8) => 0..=u64::MAX,
             (0, dtype) => times(dtype.size() as u64)..=u64::MAX,
@@ -484,6 +486,10 @@ mod tests {
         assert_eq!(with(DType::U8, (128 << 10) - 1), 200 * ((128 << 10) - 1)..=200 * ((128 << 10) - 1));
         assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
         assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
+        let chunk = vec![1 << 20, 1 << 40];
+        let element = Element { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
+        let beyond = CdValues { request: Params::new(DType::F32), element: Some(element) };
+        assert_eq!(CdValues::decode(&beyond.encode()).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
 
     #[test]
