@@ -4,6 +4,7 @@
 
 mod abi;
 mod analyze;
+mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod direct;

@@ -1,0 +1,73 @@
+"""Datasets of one codec, by its number: codecs.py make FILE CODEC RANK | check FILE CODEC | compare FILE OTHER.
+
+One dataset for every rank up to RANK, with partial chunks, and one of big-endian numbers with gaps.
+"""
+
+import struct
+import sys
+
+import h5py
+import numpy as np
+
+SLEEK, BOUND, GAP = 47474, 1e-3, -9999.0
+SHAPES = [((5000,), (1300,)), ((60, 70), (33, 35)), ((13, 14, 15), (5, 14, 9)), ((5, 6, 7, 8), (3, 6, 4, 8))]
+
+
+def words(codec):
+    return (1, 1, *struct.unpack("<2I", struct.pack("<d", BOUND)), int(codec) << 16)
+
+
+def field(shape):
+    values = (280 + 10 * np.sin(np.arange(np.prod(shape)) * 1e-2)).astype("f4").reshape(shape)
+    values.flat[::7] += np.float32(0.25)
+    return values
+
+
+def gaps(shape):
+    values = field(shape).astype(">f8")
+    values.flat[100:400] = GAP
+    values.flat[::31] = GAP
+    return values
+
+
+def dataset(f, name, values, chunk, codec, fill):
+    dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    dcpl.set_chunk(chunk)
+    if fill is not None:
+        dcpl.set_fill_value(np.array(fill, values.dtype))
+    dcpl.set_filter(SLEEK, 0, words(codec))
+    space = h5py.h5s.create_simple(values.shape)
+    d = h5py.Dataset(h5py.h5d.create(f.id, name.encode(), h5py.h5t.py_create(values.dtype), space, dcpl))
+    d[...] = values
+
+
+def make(name, codec, rank):
+    with h5py.File(name, "w") as f:
+        for shape, chunk in SHAPES[: int(rank)]:
+            dataset(f, f"rank{len(shape)}", field(shape), chunk, codec, None)
+        dataset(f, "gaps", gaps(SHAPES[0][0]), SHAPES[0][1], codec, GAP)
+
+
+def check(name, codec):
+    with h5py.File(name) as f:
+        for key, d in f.items():
+            values = d[...]
+            expected = gaps(d.shape) if key == "gaps" else field(d.shape)
+            assert np.abs(values.astype("f8") - expected.astype("f8")).max() <= BOUND, key
+            assert ((values == GAP) == (expected == GAP)).all(), key
+            assert values[tuple(n // 2 for n in d.shape)] == d[tuple(n // 2 for n in d.shape)]
+            for k in range(d.id.get_num_chunks()):
+                _, chunk = d.id.read_direct_chunk(d.id.get_chunk_info(k).chunk_offset)
+                assert chunk[:6] == b"\x89SLEEK" and chunk[8] == int(codec), f"{key}: codec {chunk[8]}"
+
+
+def compare(name, other):
+    with h5py.File(name) as a, h5py.File(other) as b:
+        assert list(a) == list(b) and len(a) > 1
+        for key in a:
+            # A second time nothing moves by more than the bound again.
+            assert np.abs(a[key][...].astype("f8") - b[key][...].astype("f8")).max() <= BOUND, key
+
+
+globals()[sys.argv[1]](*sys.argv[2:])
+print(sys.argv[1], "passed")
