@@ -174,69 +174,94 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
-/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have. The first subchunk of
-/// most data has an odd word, and a number that lies closer to its neighbours than a step: then nobody looks further.
-#[inline(always)]
-fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
-    let Some(q) = &plan.quantizer else { return false };
-    let Some(first) = whole(src, 0).filter(|_| !plan.big_endian) else { return looks_smaller::<E, S>(plan, q, src) };
-    let size = size_of::<E::Word>();
-    let (mut any, mut least) = (E::Word::ZERO, !E::Word::ZERO);
-    for word in first.chunks_exact(size) {
-        let word = E::Word::load(word);
-        any = any | word;
-        // Zeros, less one, are the largest.
-        least = least.min((word & !E::Word::SIGN).sub(E::Word::ONE));
-    }
-    let is_odd = any & E::Word::ONE != E::Word::ZERO;
-    (!is_odd || is_fine::<E>(plan, q, least)) && looks_smaller::<E, S>(plan, q, src)
+/// What the first subchunk says of the elements' bits.
+struct FirstWords<W> {
+    /// The OR of its words.
+    any: W,
+    /// The least magnitude but 0, less one; all bits set where there is none.
+    least: W,
+    largest: W,
 }
 
-/// Whether neighbours of the least number lie no closer than a step, where `less_one` is the least magnitude but 0, less one.
-#[inline(always)]
-fn is_fine<E: Element>(plan: &Plan, q: &Quantizer, less_one: E::Word) -> bool {
-    less_one != !E::Word::ZERO && spacing::<E>(plan, less_one.add(E::Word::ONE)) >= i32::from(q.step.j) + 2
+impl<W: Word> FirstWords<W> {
+    /// Whether neighbours of the least number lie no closer than a step.
+    #[inline(always)]
+    fn is_fine(&self, plan: &Plan, q: &Quantizer) -> bool {
+        self.least != !W::ZERO && spacing(plan, self.least.add(W::ONE)) >= i32::from(q.step.j) + 2
+    }
 }
 
 /// The exponent of the distance of neighbours of a number of this magnitude.
 #[inline(always)]
-fn spacing<E: Element>(plan: &Plan, magnitude: E::Word) -> i32 {
+fn spacing<W: Word>(plan: &Plan, magnitude: W) -> i32 {
     let (mantissa, bias) = mantissa_and_bias(plan.dtype);
     ((magnitude >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32
 }
 
-/// The same of data that are worth a closer look: in the first subchunk no number but 0 lies closer to its neighbours than a
-/// step; or all words are even, and the elements, as multiples of what all their bits have, lie no closer than a quarter of a
-/// step, or those of the first subchunk are all as far from each other.
+/// Whether words that have `any` bits, as multiples of what all of them have, lie no closer than a quarter of a step.
+#[inline(always)]
+fn is_coarse<W: Word>(plan: &Plan, q: &Quantizer, any: W, largest: W) -> bool {
+    any != W::ZERO && spacing(plan, largest) + any.trailing_zeros() as i32 >= i32::from(q.step.j)
+}
+
+/// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
+/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, and lie no closer than
+/// a quarter of a step, or are all as far from each other. The first subchunk of most data has an odd word, and a number that
+/// lies closer to its neighbours than a step: then nobody looks further.
+#[inline(always)]
+fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
+    let Some(q) = &plan.quantizer else { return false };
+    let size = size_of::<E::Word>();
+    let mut first = FirstWords { any: E::Word::ZERO, least: !E::Word::ZERO, largest: E::Word::ZERO };
+    let mut take = |word: E::Word| {
+        let magnitude = word & !E::Word::SIGN;
+        first.any = first.any | word;
+        first.least = first.least.min(magnitude.sub(E::Word::ONE));
+        first.largest = first.largest.max(magnitude);
+    };
+    match whole(src, 0).filter(|_| !plan.big_endian) {
+        Some(data) => (0..S).for_each(|i| take(E::Word::load(&data[i * size..][..size]))),
+        None => {
+            let mut words = [E::Word::ZERO; S];
+            load::<E::Word, S>(plan, src, 0, &mut words);
+            words.into_iter().for_each(take);
+        }
+    }
+    let is_even = first.any & E::Word::ONE == E::Word::ZERO;
+    first.is_fine(plan, q) || is_even && even_words_may_be_smaller::<E, S>(plan, q, &first, src)
+}
+
+/// The same where the words of the first subchunk are even. Where they are all 0 the others decide.
 #[cold]
 #[inline(never)]
-fn looks_smaller<E: Element, const S: usize>(plan: &Plan, q: &Quantizer, src: &[u8]) -> bool {
+fn even_words_may_be_smaller<E: Element, const S: usize>(
+    plan: &Plan,
+    q: &Quantizer,
+    first: &FirstWords<E::Word>,
+    src: &[u8],
+) -> bool {
     let mut words = [E::Word::ZERO; S];
-    let (mut any, mut largest, mut is_ramp) = (E::Word::ZERO, E::Word::ZERO, false);
-    for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
+    load::<E::Word, S>(plan, src, 0, &mut words);
+    let step = words[1].sub(words[0]);
+    let is_ramp = (1..S).all(|i| words[i].sub(words[i - 1]) == step);
+    if first.any != E::Word::ZERO && !is_ramp && !is_coarse(plan, q, first.any, first.largest) {
+        return false;
+    }
+    let (mut any, mut largest) = (first.any, first.largest);
+    for s in 1..src.len().div_ceil(SUBCHUNK_BYTES) {
         load::<E::Word, S>(plan, src, s, &mut words);
         any = words.iter().fold(any, |any, w| any | *w);
-        largest = words.iter().fold(largest, |m, w| m.max(*w & !E::Word::SIGN));
-        if s == 0 {
-            let less_one = |w: &E::Word| (*w & !E::Word::SIGN).sub(E::Word::ONE);
-            let least = words.iter().map(less_one).fold(!E::Word::ZERO, |a, b| a.min(b));
-            if is_fine::<E>(plan, q, least) {
-                return true;
-            }
-            let step = words[1].sub(words[0]);
-            is_ramp = (1..S).all(|i| words[i].sub(words[i - 1]) == step);
-        }
         if any & E::Word::ONE != E::Word::ZERO {
             return false;
         }
+        largest = words.iter().fold(largest, |m, w| m.max(*w & !E::Word::SIGN));
     }
-    let grid = spacing::<E>(plan, largest) + any.trailing_zeros() as i32;
-    any != E::Word::ZERO && (is_ramp || grid >= i32::from(q.step.j))
+    any != E::Word::ZERO && (is_ramp || is_coarse(plan, q, any, largest))
 }
 
-/// Whether an integer of the chunk is `x`, which stands for a missing value.
-#[inline(always)]
+/// Whether an integer of the chunk is `x`, which stands for a missing value. Few chunks are asked.
+#[cold]
+#[inline(never)]
 fn collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<W, S>) -> bool {
     let x = W::from_u64(x);
     // What is rounded (mode rel) is compared as an element, without the bits that all drop.
@@ -254,7 +279,8 @@ fn collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Int
 }
 
 /// The same of small integers, which are exact distances from the domain's reference.
-#[inline(always)]
+#[cold]
+#[inline(never)]
 fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Integers<u16, S>) -> bool {
     let distance = W::from_u64(x).sub(domain.reference);
     let small = distance.saturate16();
