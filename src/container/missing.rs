@@ -3,6 +3,9 @@
 use super::constants::ALIGN;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::primitives::changes;
 
 /// The most missing values that a stream can name.
 pub const MAX_MISSING: usize = 4;
@@ -128,8 +131,7 @@ pub fn max_plane_bytes(capacity: usize, values: usize) -> usize {
 }
 
 /// Where a mask changes: bit i is set where element i differs from the one before it, but not at the start of a block.
-fn changes(mask: &[u64], block: usize) -> impl Iterator<Item = u64> + '_ {
-    let words = block / 64;
+fn changes_of(mask: &[u64], words: usize) -> impl Iterator<Item = u64> + '_ {
     mask.iter().enumerate().map(move |(i, word)| {
         let before = if i % words == 0 { word & 1 } else { mask[i - 1] >> 63 };
         word ^ (word << 1 | before)
@@ -149,58 +151,71 @@ fn states(changes: &mut [u64], mut state: u64) {
     }
 }
 
-/// Bit j says whether byte j of the block's changes is other than 0.
-fn flags(block: &[u64]) -> impl Iterator<Item = u8> + '_ {
-    block.iter().map(|word| {
-        let bytes = word.to_le_bytes();
-        (0..8).fold(0, |f, j| f | u8::from(bytes[j] != 0) << j)
-    })
-}
-
-/// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`; `inner` is the number
-/// of the kind of the body that follows, `of_changes` is room for a mask. Returns its bytes, a multiple of `unit`.
-/// Behind the chunk's last element masks go on as there.
+/// Writes the plane that `masks` make, one for each value of the stream, to the start of `out`, which has room for the
+/// most that one takes; the kind of the body that follows is still to be told (`set_inner`). `of_changes` is room for a
+/// mask. Returns its bytes, a multiple of `unit`. Behind the chunk's last element masks go on as there.
 pub fn write_plane(
+    isa: Isa,
     masks: &[Mask],
     block: usize,
-    inner: u8,
     unit: usize,
     of_changes: &mut [u64],
     out: &mut [u8],
 ) -> usize {
-    let present = |k: usize| masks[k].iter().any(|word| *word != 0);
-    let which = (0..masks.len()).fold(0, |w, k| w | u8::from(present(k)) << k);
-    let words = block / 64;
     let mut at = PLANE_HEADER_BYTES;
-    let mut put = |bytes: &[u8]| {
-        out[at..at + bytes.len()].copy_from_slice(bytes);
-        at += bytes.len();
-    };
-    for mask in (0..masks.len()).filter(|k| present(*k)).map(|k| &masks[k]) {
-        of_changes.iter_mut().zip(changes(mask, block)).for_each(|(place, word)| *place = word);
-        let changes = &*of_changes;
-        let (mut first, mut mixed) = (0u32, 0u32);
-        for (b, block) in mask.chunks(words).enumerate() {
-            first |= (block[0] as u32 & 1) << b;
-        }
-        for (b, block) in changes.chunks(words).enumerate() {
-            mixed |= u32::from(block.iter().any(|word| *word != 0)) << b;
-        }
-        put(&first.to_le_bytes());
-        put(&mixed.to_le_bytes());
-        let of_mixed =
-            || changes.chunks(words).enumerate().filter(|(b, _)| mixed >> b & 1 == 1).map(|(_, block)| block);
-        of_mixed().for_each(|block| flags(block).for_each(|f| put(&[f])));
-        for block in of_mixed() {
-            block.iter().flat_map(|word| word.to_le_bytes()).filter(|byte| *byte != 0).for_each(|byte| put(&[byte]));
-        }
+    out[..at].fill(0);
+    for (k, mask) in masks.iter().enumerate().filter(|(_, mask)| mask.iter().any(|word| *word != 0)) {
+        out[0] |= 1 << k;
+        at += write_mask(isa, mask, block, of_changes, &mut out[at..]);
     }
     let end = at.next_multiple_of(unit);
     out[at..end].fill(0);
-    out[0] = which | inner << 6;
-    out[1] = 0;
     out[2..4].copy_from_slice(&((end / unit) as u16).to_le_bytes());
     end
+}
+
+/// Tells the plane at the start of `out` the number of the kind of the body behind it.
+pub fn set_inner(inner: u8, out: &mut [u8]) {
+    out[0] |= inner << 6;
+}
+
+fn write_mask(isa: Isa, mask: &[u64], block: usize, of_changes: &mut [u64], out: &mut [u8]) -> usize {
+    let words = block / 64;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(bytes) = changes::avx512::write(isa, mask, words, of_changes, out) {
+        return bytes;
+    }
+    let _ = isa;
+    let of_changes = &mut of_changes[..mask.len()];
+    let (mut first, mut mixed, mut at) = (0u32, 0u32, 8);
+    of_changes.iter_mut().zip(changes_of(mask, words)).for_each(|(place, word)| *place = word);
+    for (b, (mask, changes)) in mask.chunks(words).zip(of_changes.chunks(words)).enumerate() {
+        first |= (mask[0] as u32 & 1) << b;
+        if changes.iter().any(|word| *word != 0) {
+            mixed |= 1 << b;
+            for word in changes {
+                out[at] = flags(*word);
+                at += 1;
+            }
+        }
+    }
+    for byte in of_changes.iter().filter(|word| **word != 0).flat_map(|word| word.to_le_bytes()) {
+        if byte != 0 {
+            out[at] = byte;
+            at += 1;
+        }
+    }
+    out[..4].copy_from_slice(&first.to_le_bytes());
+    out[4..8].copy_from_slice(&mixed.to_le_bytes());
+    at
+}
+
+/// Bit j says whether byte j of `word` is other than 0.
+fn flags(word: u64) -> u8 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let tops = ((word & LOW) + LOW | word) & !LOW;
+    // Each factor brings the top bit of one byte to its place in the top byte.
+    ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 /// A plane that was read.
@@ -212,9 +227,8 @@ pub struct Plane {
 }
 
 /// Reads the plane at the start of a masked body into one mask for each of the stream's missing values, each of as many
-/// words as
-/// `capacity` elements take. Everything is checked.
-pub fn read_plane(body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask]) -> Result<Plane> {
+/// words as `capacity` elements take. Everything is checked.
+pub fn read_plane(isa: Isa, body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask]) -> Result<Plane> {
     let Some(head) = body.first_chunk::<PLANE_HEADER_BYTES>() else {
         return fail!(Corrupt, "a masked body of {} bytes", body.len());
     };
@@ -227,9 +241,10 @@ pub fn read_plane(body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask])
     let (words, blocks) = (block / 64, capacity.div_ceil(block));
     let mut rest = body.get(PLANE_HEADER_BYTES..bytes).unwrap_or_default();
     for (k, mask) in masks.iter_mut().enumerate() {
-        mask.fill(0);
         if which >> k & 1 == 1 {
-            read_mask(&mut rest, words, blocks, mask)?;
+            read_mask(isa, &mut rest, words, blocks, mask)?;
+        } else {
+            mask.fill(0);
         }
     }
     if rest.len() >= unit || rest.iter().any(|byte| *byte != 0) {
@@ -242,7 +257,14 @@ pub fn read_plane(body: &[u8], capacity: usize, unit: usize, masks: &mut [Mask])
     Ok(Plane { bytes, inner })
 }
 
-fn read_mask(rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) -> Result<()> {
+fn read_mask(isa: Isa, rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) -> Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(bytes) = changes::avx512::read(isa, rest, words, mask) {
+        *rest = &rest[bytes..];
+        return Ok(());
+    }
+    let _ = isa;
+    mask.fill(0);
     let short = |n: usize| -> Result<()> { fail!(Corrupt, "a plane ends {n} bytes early") };
     let mut take = |n: usize| -> Result<&[u8]> {
         match rest.split_at_checked(n) {
@@ -264,12 +286,12 @@ fn read_mask(rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) ->
     for (b, flags) in of_mixed().zip(flags.chunks(words)) {
         let block = &mut mask[b * words..(b + 1) * words];
         for (word, flags) in block.iter_mut().zip(flags) {
+            let mut bytes = take(flags.count_ones() as usize)?.iter();
             for j in (0..8).filter(|j| flags >> j & 1 == 1) {
-                let byte = take(1)?[0];
-                if byte == 0 {
-                    return fail!(Corrupt, "a mask byte without changes that is said to have some");
-                }
-                *word |= u64::from(byte) << (8 * j);
+                *word |= u64::from(*bytes.next().unwrap_or(&0)) << (8 * j);
+            }
+            if self::flags(*word) != *flags {
+                return fail!(Corrupt, "a mask byte without changes that is said to have some");
             }
         }
         if block[0] & 1 != 0 || block.iter().all(|word| *word == 0) {
@@ -285,6 +307,7 @@ fn read_mask(rest: &mut &[u8], words: usize, blocks: usize, mask: &mut [u64]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     fn masks_of(capacity: usize, values: usize, value: impl Fn(usize) -> usize) -> Vec<Mask> {
         let mut masks = vec![vec![0; capacity.div_ceil(64)]; values];
@@ -309,39 +332,66 @@ mod tests {
         cases
     }
 
+    fn levels() -> impl Iterator<Item = Isa> {
+        Level::ALL.into_iter().filter_map(Isa::of)
+    }
+
+    fn written(isa: Isa, capacity: usize, masks: &[Mask], unit: usize) -> Vec<u8> {
+        let mut out = vec![0xaa; max_plane_bytes(capacity, masks.len()) + 16];
+        let bytes = write_plane(isa, masks, block_elements(capacity), unit, &mut masks[0].clone(), &mut out);
+        set_inner(2, &mut out);
+        assert!(bytes <= max_plane_bytes(capacity, masks.len()) && bytes % unit == 0);
+        out.truncate(bytes);
+        out
+    }
+
     #[test]
-    fn planes_come_back() {
+    fn planes_come_back_and_are_the_same_at_every_level() {
         for (capacity, masks) in cases() {
             for unit in [16, 4] {
-                let block = block_elements(capacity);
-                let mut out = vec![0xaa; max_plane_bytes(capacity, masks.len()) + 16];
-                let bytes = write_plane(&masks, block, 2, unit, &mut masks[0].clone(), &mut out);
-                assert!(bytes <= max_plane_bytes(capacity, masks.len()) && bytes % unit == 0);
-                let mut back = vec![vec![!0; capacity / 64]; masks.len()];
-                let plane = read_plane(&out, capacity, unit, &mut back).unwrap();
-                assert_eq!((plane.bytes, plane.inner), (bytes, 2));
-                assert!(back == masks, "{capacity}");
+                let mut out = written(Isa::of(Level::Scalar).unwrap(), capacity, &masks, unit);
+                for isa in levels() {
+                    assert!(written(isa, capacity, &masks, unit) == out, "{isa:?}, {capacity}");
+                }
+                let bytes = out.len();
+                out.push(0);
+                for isa in levels() {
+                    let mut back = vec![vec![!0; capacity / 64]; masks.len()];
+                    let plane = read_plane(isa, &out, capacity, unit, &mut back).unwrap();
+                    assert_eq!((plane.bytes, plane.inner), (bytes, 2));
+                    assert!(back == masks, "{isa:?}, {capacity}");
+                }
             }
         }
     }
 
-    /// Every bit flip is refused, or gives other masks that are legal: never a panic, never a read beyond.
+    /// Every bit flip is refused, or gives other masks that are legal: never a panic, never a read beyond. All levels
+    /// judge alike.
     #[test]
     fn damaged_planes_do_no_harm() {
         for (capacity, masks) in cases() {
-            let mut out = vec![0; max_plane_bytes(capacity, masks.len()) + 16];
-            let bytes = write_plane(&masks, block_elements(capacity), 0, 16, &mut masks[0].clone(), &mut out);
-            let mut back = vec![vec![0; capacity / 64]; masks.len()];
+            let mut out = written(Isa::best(), capacity, &masks, 16);
+            let bytes = out.len();
+            out.extend([0; 16]);
+            let judge = |plane: &[u8]| {
+                let mut all = levels().map(|isa| {
+                    let mut back = vec![vec![!0; capacity / 64]; masks.len()];
+                    read_plane(isa, plane, capacity, 16, &mut back).map(|plane| (plane.bytes, back))
+                });
+                let first = all.next().unwrap();
+                assert!(all.all(|other| other == first), "levels judge differently, {capacity}");
+                first
+            };
             for bit in (0..8 * bytes).step_by(1 + bytes / 60) {
-                let mut damaged = out[..bytes + 16].to_vec();
+                let mut damaged = out.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                if read_plane(&damaged, capacity, 16, &mut back).is_ok() {
+                if let Ok((_, back)) = judge(&damaged) {
                     let legal = back.iter().flatten().any(|w| *w != 0);
                     assert!(legal && (back != masks || bit / 8 == 0), "{capacity}: bit {bit}");
                 }
             }
             for len in (0..bytes).step_by(1 + bytes / 40) {
-                assert!(read_plane(&out[..len], capacity, 16, &mut back).is_err());
+                assert!(judge(&out[..len]).is_err());
             }
         }
     }

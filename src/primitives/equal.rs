@@ -1,32 +1,59 @@
-//! Which elements of a run have given bits.
+//! Which elements of a run have given bits. Elements are words of 2, 4 or 8 bytes, as they lie in memory.
 
 use super::word::Word;
+use crate::exec::{Isa, Level};
 
-/// Sets bit i of `mask` if element i of `bytes` has the bits of `value`, and clears the bits behind the last element;
-/// whether any has. Elements are words of `size` bytes, as they lie in memory; `mask` has a bit for each of them at
-/// least.
-pub fn equal_mask(size: usize, bytes: &[u8], value: u64, mask: &mut [u64]) -> bool {
+/// Whether any element of `bytes`, words of `size` bytes, has the bits of `value`.
+#[inline]
+pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has it.
-            return unsafe { x86::equal_mask_avx512(size, bytes, value, mask) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            return unsafe { x86::equal_mask_avx2(size, bytes, value, mask) };
-        }
+    // SAFETY: the processor has the level, as the consent says.
+    match (isa.level(), size) {
+        (Level::Avx512, 2) => return unsafe { avx512::words16::contains(bytes, value) },
+        (Level::Avx512, 4) => return unsafe { avx512::words32::contains(bytes, value) },
+        (Level::Avx512, _) => return unsafe { avx512::words64::contains(bytes, value) },
+        (Level::Avx2, 2) => return unsafe { avx2::contains::<u16>(bytes, value) },
+        (Level::Avx2, 4) => return unsafe { avx2::contains::<u32>(bytes, value) },
+        (Level::Avx2, _) => return unsafe { avx2::contains::<u64>(bytes, value) },
+        _ => {}
     }
-    portable(size, bytes, value, mask)
+    match size {
+        2 => contains_word::<u16>(bytes, value),
+        4 => contains_word::<u32>(bytes, value),
+        _ => contains_word::<u64>(bytes, value),
+    }
 }
 
-fn portable(size: usize, bytes: &[u8], value: u64, mask: &mut [u64]) -> bool {
-    match size {
-        2 => by_words::<u16>(bytes, value as u16, mask, |block, value| of_block(block, value)),
-        4 => by_words::<u32>(bytes, value as u32, mask, |block, value| of_block(block, value)),
-        8 => by_words::<u64>(bytes, value, mask, |block, value| of_block(block, value)),
-        _ => by_words::<u8>(bytes, value as u8, mask, |block, value| of_block(block, value)),
+/// Sets bit i of `mask` if element i of `bytes`, words of `size` bytes, has the bits of `value`, and clears the bits
+/// behind the last element; `mask` has a bit for each element at least. The bytes are copied to `copy`, as many,
+/// meanwhile.
+#[inline]
+pub fn mark(isa: Isa, size: usize, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the processor has the level, as the consent says.
+    match (isa.level(), size) {
+        (Level::Avx512, 2) => return unsafe { avx512::words16::mark(bytes, value, mask, copy) },
+        (Level::Avx512, 4) => return unsafe { avx512::words32::mark(bytes, value, mask, copy) },
+        (Level::Avx512, _) => return unsafe { avx512::words64::mark(bytes, value, mask, copy) },
+        (Level::Avx2, 2) => return unsafe { avx2::mark16(bytes, value, mask, copy) },
+        (Level::Avx2, 4) => return unsafe { avx2::mark32(bytes, value, mask, copy) },
+        (Level::Avx2, _) => return unsafe { avx2::mark64(bytes, value, mask, copy) },
+        _ => {}
     }
+    copy.copy_from_slice(bytes);
+    match size {
+        2 => by_words::<u16>(bytes, value, mask, of_block),
+        4 => by_words::<u32>(bytes, value, mask, of_block),
+        _ => by_words::<u64>(bytes, value, mask, of_block),
+    }
+}
+
+/// As `contains`, piece by piece: within one there is no branch, so that a compiler may use vectors.
+#[inline(always)]
+fn contains_word<W: Word>(bytes: &[u8], value: u64) -> bool {
+    let value = W::from_u64(value);
+    let equal = |word: &[u8]| W::load(word) == value;
+    bytes.chunks(512).any(|piece| piece.chunks_exact(size_of::<W>()).fold(false, |any, word| any | equal(word)))
 }
 
 /// The mask of up to 64 elements.
@@ -38,99 +65,142 @@ fn of_block<W: Word>(block: &[u8], value: W) -> u64 {
 
 /// Fills `mask`; `whole` tells it for 64 elements.
 #[inline(always)]
-fn by_words<W: Word>(bytes: &[u8], value: W, mask: &mut [u64], whole: impl Fn(&[u8], W) -> u64) -> bool {
+fn by_words<W: Word>(bytes: &[u8], value: u64, mask: &mut [u64], whole: impl Fn(&[u8], W) -> u64) {
+    let value = W::from_u64(value);
     let blocks = bytes.chunks_exact(64 * size_of::<W>());
-    let rest = blocks.remainder();
-    let (mut any, mut at) = (0, 0);
+    let (rest, mut at) = (blocks.remainder(), 0);
     for block in blocks {
         mask[at] = whole(block, value);
-        any |= mask[at];
         at += 1;
     }
     if !rest.is_empty() {
         mask[at] = of_block(rest, value);
-        any |= mask[at];
         at += 1;
     }
     mask[at..].fill(0);
-    any != 0
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+mod avx512 {
     use std::arch::x86_64::*;
 
-    use super::by_words;
+    /// The two functions for one width of words.
+    macro_rules! words {
+        ($name:ident, $w:ty, $mask:ty, $set:ident, $eq:ident, $ne:ident) => {
+            pub mod $name {
+                use super::super::{contains_word, of_block};
+                use super::*;
 
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub fn equal_mask_avx512(size: usize, bytes: &[u8], value: u64, mask: &mut [u64]) -> bool {
-        /// The vector `$k` of a block.
-        macro_rules! load {
-            ($block:ident, $k:expr) => {
-                // SAFETY: a block holds 64 elements, and the slice is taken of them.
-                unsafe { _mm512_loadu_si512($block[64 * $k..64 * $k + 64].as_ptr().cast()) }
-            };
-        }
-        match size {
-            2 => by_words::<u16>(bytes, value as u16, mask, |block, value| {
-                let value = _mm512_set1_epi16(value as i16);
-                (0..2).fold(0, |m, k| m | u64::from(_mm512_cmpeq_epi16_mask(load!(block, k), value)) << (32 * k))
-            }),
-            4 => by_words::<u32>(bytes, value as u32, mask, |block, value| {
-                let value = _mm512_set1_epi32(value as i32);
-                (0..4).fold(0, |m, k| m | u64::from(_mm512_cmpeq_epi32_mask(load!(block, k), value)) << (16 * k))
-            }),
-            8 => by_words::<u64>(bytes, value, mask, |block, value| {
-                let value = _mm512_set1_epi64(value as i64);
-                (0..8).fold(0, |m, k| m | u64::from(_mm512_cmpeq_epi64_mask(load!(block, k), value)) << (8 * k))
-            }),
-            _ => by_words::<u8>(bytes, value as u8, mask, |block, value| {
-                _mm512_cmpeq_epi8_mask(load!(block, 0), _mm512_set1_epi8(value as i8))
-            }),
-        }
+                /// Vectors that are compared before one branch asks for the results.
+                const PIECE: usize = 16;
+                /// The vectors of 64 elements.
+                const BLOCK: usize = size_of::<$w>();
+
+                #[target_feature(enable = "avx512f,avx512bw")]
+                pub fn contains(bytes: &[u8], value: u64) -> bool {
+                    let wanted = $set(value as _);
+                    let (pieces, rest) = bytes.as_chunks::<{ 64 * PIECE }>();
+                    for piece in pieces {
+                        let mut others = [<$mask>::MAX; 4];
+                        for (k, vector) in piece.as_chunks::<64>().0.iter().enumerate() {
+                            // SAFETY: 64 bytes are a vector.
+                            let vector = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
+                            others[k % 4] = $ne(others[k % 4], vector, wanted);
+                        }
+                        if others[0] & others[1] & others[2] & others[3] != <$mask>::MAX {
+                            return true;
+                        }
+                    }
+                    contains_word::<$w>(rest, value)
+                }
+
+                #[target_feature(enable = "avx512f,avx512bw")]
+                pub fn mark(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+                    let wanted = $set(value as _);
+                    let (blocks, rest) = bytes.as_chunks::<{ 64 * BLOCK }>();
+                    let (copies, copy_of_rest) = copy.as_chunks_mut::<{ 64 * BLOCK }>();
+                    let (words, tail) = mask.split_at_mut(blocks.len());
+                    for ((block, copy), word) in blocks.iter().zip(copies).zip(words) {
+                        *word = 0;
+                        let vectors = block.as_chunks::<64>().0.iter().zip(copy.as_chunks_mut::<64>().0);
+                        for (k, (from, to)) in vectors.enumerate() {
+                            // SAFETY: 64 bytes are a vector.
+                            let vector = unsafe { _mm512_loadu_si512(from.as_ptr().cast()) };
+                            // SAFETY: as above.
+                            unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) };
+                            *word |= u64::from($eq(vector, wanted)) << (64 / BLOCK * k);
+                        }
+                    }
+                    copy_of_rest.copy_from_slice(rest);
+                    tail.fill(0);
+                    if !rest.is_empty() {
+                        tail[0] = of_block(rest, value as $w);
+                    }
+                }
+            }
+        };
+    }
+
+    words!(words16, u16, u32, _mm512_set1_epi16, _mm512_cmpeq_epi16_mask, _mm512_mask_cmpneq_epi16_mask);
+    words!(words32, u32, u16, _mm512_set1_epi32, _mm512_cmpeq_epi32_mask, _mm512_mask_cmpneq_epi32_mask);
+    words!(words64, u64, u8, _mm512_set1_epi64, _mm512_cmpeq_epi64_mask, _mm512_mask_cmpneq_epi64_mask);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::{Word, by_words, contains_word};
+
+    /// The vector `$k` of a block.
+    macro_rules! load {
+        ($block:ident, $k:expr) => {
+            // SAFETY: a block holds 64 elements, and the slice is taken of them.
+            unsafe { _mm256_loadu_si256($block[32 * $k..32 * $k + 32].as_ptr().cast()) }
+        };
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn equal_mask_avx2(size: usize, bytes: &[u8], value: u64, mask: &mut [u64]) -> bool {
-        /// The vector `$k` of a block.
-        macro_rules! load {
-            ($block:ident, $k:expr) => {
-                // SAFETY: a block holds 64 elements, and the slice is taken of them.
-                unsafe { _mm256_loadu_si256($block[32 * $k..32 * $k + 32].as_ptr().cast()) }
-            };
-        }
-        match size {
-            2 => by_words::<u16>(bytes, value as u16, mask, |block, value| {
-                let value = _mm256_set1_epi16(value as i16);
-                (0..2).fold(0, |m, k| {
-                    let (low, high) = (load!(block, 2 * k), load!(block, 2 * k + 1));
-                    let both = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, value), _mm256_cmpeq_epi16(high, value));
-                    let bits = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(both));
-                    m | u64::from(bits as u32) << (32 * k)
-                })
-            }),
-            4 => by_words::<u32>(bytes, value as u32, mask, |block, value| {
-                let value = _mm256_set1_epi32(value as i32);
-                (0..8).fold(0, |m, k| {
-                    let equal = _mm256_castsi256_ps(_mm256_cmpeq_epi32(load!(block, k), value));
-                    m | (_mm256_movemask_ps(equal) as u64) << (8 * k)
-                })
-            }),
-            8 => by_words::<u64>(bytes, value, mask, |block, value| {
-                let value = _mm256_set1_epi64x(value as i64);
-                (0..16).fold(0, |m, k| {
-                    let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(load!(block, k), value));
-                    m | (_mm256_movemask_pd(equal) as u64) << (4 * k)
-                })
-            }),
-            _ => by_words::<u8>(bytes, value as u8, mask, |block, value| {
-                let value = _mm256_set1_epi8(value as i8);
-                (0..2).fold(0, |m, k| {
-                    let bits = _mm256_movemask_epi8(_mm256_cmpeq_epi8(load!(block, k), value));
-                    m | u64::from(bits as u32) << (32 * k)
-                })
-            }),
-        }
+    pub fn contains<W: Word>(bytes: &[u8], value: u64) -> bool {
+        contains_word::<W>(bytes, value)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn mark16(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+        copy.copy_from_slice(bytes);
+        by_words::<u16>(bytes, value, mask, |block, value| {
+            let value = _mm256_set1_epi16(value as i16);
+            (0..2).fold(0, |m, k| {
+                let (low, high) = (load!(block, 2 * k), load!(block, 2 * k + 1));
+                let both = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, value), _mm256_cmpeq_epi16(high, value));
+                let bits = _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(both));
+                m | u64::from(bits as u32) << (32 * k)
+            })
+        });
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn mark32(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+        copy.copy_from_slice(bytes);
+        by_words::<u32>(bytes, value, mask, |block, value| {
+            let value = _mm256_set1_epi32(value as i32);
+            (0..8).fold(0, |m, k| {
+                let equal = _mm256_castsi256_ps(_mm256_cmpeq_epi32(load!(block, k), value));
+                m | (_mm256_movemask_ps(equal) as u64) << (8 * k)
+            })
+        });
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub fn mark64(bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
+        copy.copy_from_slice(bytes);
+        by_words::<u64>(bytes, value, mask, |block, value| {
+            let value = _mm256_set1_epi64x(value as i64);
+            (0..16).fold(0, |m, k| {
+                let equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(load!(block, k), value));
+                m | (_mm256_movemask_pd(equal) as u64) << (4 * k)
+            })
+        });
     }
 }
 
@@ -139,27 +209,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_size_and_instruction_set_agrees() {
-        for size in [1, 2, 4, 8] {
-            for n in (0..200).chain([1000]) {
-                for rare in [1, 2, 5, 90] {
-                    let word = |i: usize| {
-                        if i * 7 % 11 % rare == 0 { 0x0102_0304_0506_0708u64 } else { 0x0102_0304_0506_0700 }
-                    };
-                    let bytes: Vec<u8> = (0..n).flat_map(|i| word(i).to_le_bytes()[..size].to_vec()).collect();
-                    let mut expected = vec![0u64; n / 64 + 2];
-                    (0..n).filter(|i| word(*i) & 0xff == 8).for_each(|i| expected[i / 64] |= 1 << (i % 64));
-                    let mut mask = vec![!0; n / 64 + 2];
-                    assert_eq!(equal_mask(size, &bytes, word(0), &mut mask), n > 0, "{size} {n}");
-                    assert_eq!(mask, expected, "{size} {n}");
-                    mask.fill(!0);
-                    assert!(portable(size, &bytes, word(0), &mut mask) == (n > 0) && mask == expected, "{size} {n}");
-                    #[cfg(target_arch = "x86_64")]
-                    if is_x86_feature_detected!("avx2") {
-                        mask.fill(!0);
-                        // SAFETY: the processor has it.
-                        unsafe { x86::equal_mask_avx2(size, &bytes, word(0), &mut mask) };
-                        assert_eq!(mask, expected, "{size} {n}");
+    fn every_length_size_and_level_agrees() {
+        for isa in Level::ALL.into_iter().filter_map(Isa::of) {
+            for size in [2, 4, 8] {
+                for n in (0..200).chain([512, 1000, 4096]) {
+                    for rare in [1, 2, 5, 90, usize::MAX] {
+                        let equal = |i: usize| if rare == usize::MAX { i + 1 == n } else { i * 7 % 11 % rare == 0 };
+                        let word = |i| 0x0102_0304_0506_0700u64 + if equal(i) { 8 } else { 0 };
+                        let bytes: Vec<u8> = (0..n).flat_map(|i| word(i).to_le_bytes()[..size].to_vec()).collect();
+                        let mut expected = vec![0u64; n / 64 + 2];
+                        (0..n).filter(|i| equal(*i)).for_each(|i| expected[i / 64] |= 1 << (i % 64));
+                        let (mut mask, mut copy) = (vec![!0; n / 64 + 2], vec![0xaa; bytes.len()]);
+                        mark(isa, size, &bytes, 0x0102_0304_0506_0708, &mut mask, &mut copy);
+                        assert!(mask == expected && copy == bytes, "{isa:?} {size} {n}");
+                        assert_eq!(contains(isa, size, &bytes, 0x0102_0304_0506_0708), n > 0, "{isa:?} {size} {n}");
+                        assert!(!contains(isa, size, &bytes, 0x0202_0304_0606_0808), "{isa:?} {size} {n}");
                     }
                 }
             }

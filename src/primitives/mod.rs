@@ -1,6 +1,8 @@
 //! The transforms that codecs are made of, one file each. They know no codec, no thread and no device.
 
+pub mod changes;
 pub mod equal;
+pub mod gaps;
 pub mod quantize;
 pub mod range;
 pub mod round;

@@ -5,9 +5,10 @@ use super::{ChunkCodec, Data, SLACK};
 use crate::container::missing::{self, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
+use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::primitives::equal::equal_mask;
 use crate::primitives::stream::{self, StreamingStores};
+use crate::primitives::{equal, gaps};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
@@ -46,8 +47,10 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
             }
         };
         match &mut self.masker {
-            None => self.codec.encode(&mut self.encoder, data, stores, out),
-            Some(masker) => masker.encode(self.codec, &mut self.encoder, data, stores, out),
+            Some(masker) if masker.finds(data.bytes()) => {
+                masker.encode(self.codec, &mut self.encoder, data, stores, out)
+            }
+            _ => self.codec.encode(&mut self.encoder, data, stores, out),
         }
     }
 }
@@ -61,8 +64,12 @@ fn gather(layout: &Layout, c: usize, src: &[u8], tile: &mut [u8]) {
     }
 }
 
+/// Bytes before the elements that a codec is given, as if they were those of the chunk before: some look behind.
+const BEFORE: usize = 1024;
+
 /// Takes missing values out of chunks.
 struct Masker {
+    isa: Isa,
     size: usize,
     unit: usize,
     block: usize,
@@ -70,10 +77,11 @@ struct Masker {
     /// The values as little-endian words, and as words of the source.
     values: Vec<(u64, u64)>,
     masks: Vec<Mask>,
+    /// Their union, and a word more.
     any: Mask,
-    /// The data with others in the places of missing values.
+    /// The data with others in the places of missing values, behind `BEFORE` bytes.
     filled: Scratch,
-    /// The body of that.
+    /// A body where there is no room for it behind its plane.
     body: Scratch,
 }
 
@@ -88,18 +96,27 @@ impl Masker {
             masks.push(filled(capacity.div_ceil(64), 0)?);
         }
         Ok(Masker {
+            isa: Isa::best(),
             size,
             unit: layout.unit(),
             block: missing::block_elements(capacity),
             big_endian,
             values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_source(*bits))).collect(),
             masks,
-            any: filled(capacity.div_ceil(64), 0)?,
-            filled: Scratch::new(bytes)?,
+            any: filled(capacity.div_ceil(64) + 1, 0)?,
+            filled: Scratch::new(BEFORE + bytes)?,
             body: Scratch::new(bytes + SLACK)?,
         })
     }
 
+    /// Whether any of the values is among the elements `data`.
+    #[inline]
+    fn finds(&self, data: &[u8]) -> bool {
+        self.values.iter().any(|(_, value)| equal::contains(self.isa, self.size, data, *value))
+    }
+
+    /// Encodes a chunk that has missing values.
+    #[inline(never)]
     fn encode<C: ChunkCodec>(
         &mut self,
         codec: &C,
@@ -108,46 +125,43 @@ impl Masker {
         stores: StreamingStores,
         out: &mut [u8],
     ) -> (Kind, usize) {
-        if !self.find(data.bytes()) {
-            return codec.encode(encoder, data, stores, out);
-        }
-        let n = data.bytes().len() / self.size;
+        let (len, n) = (data.bytes().len(), data.bytes().len() / self.size);
+        self.mark(data.bytes());
         if let Some(k) = self.masks.iter().position(|mask| is_full(mask, n)) {
             let bytes = self.size.next_multiple_of(self.unit);
             out[..bytes].fill(0);
             out[..self.size].copy_from_slice(&self.values[k].0.to_le_bytes()[..self.size]);
             return (Kind::Constant, bytes);
         }
-        let filled = &mut self.filled[..data.bytes().len()];
-        filled.copy_from_slice(data.bytes());
-        fill(self.size, self.block, &self.any, filled);
+        let filled = &mut self.filled[..BEFORE + len];
+        gaps::fill(self.isa, self.size, self.block / 64, &mut self.any, data.bytes(), &mut filled[BEFORE..]);
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
-        let rest = Data::new(filled, data.chunk, 0, filled.len(), data.ahead);
-        let (kind, body_bytes) = codec.encode(encoder, rest, stores, &mut self.body);
-        let raw_bytes = data.bytes().len().next_multiple_of(self.unit);
-        if matches!(kind, Kind::Packed | Kind::Constant) && body_bytes + self.unit < raw_bytes {
-            let plane = missing::write_plane(&self.masks, self.block, kind as u8, self.unit, &mut self.any, out);
-            let bytes = plane + body_bytes;
-            if bytes < raw_bytes {
-                out[plane..bytes].copy_from_slice(&self.body[..body_bytes]);
-                return (Kind::Masked, bytes);
-            }
+        let rest = Data::new(filled, data.chunk, BEFORE, len, data.ahead);
+        let raw_bytes = len.next_multiple_of(self.unit);
+        let plane = missing::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
+        let behind = &mut out[plane..];
+        let apart = behind.len() < self.body.len();
+        let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });
+        let bytes = plane + body_bytes;
+        if !matches!(kind, Kind::Packed | Kind::Constant) || bytes >= raw_bytes {
+            raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);
+            return (Kind::Raw, raw_bytes);
         }
-        raw(self.size, self.big_endian, data.bytes(), &mut out[..raw_bytes]);
-        (Kind::Raw, raw_bytes)
+        missing::set_inner(kind as u8, out);
+        if apart {
+            out[plane..bytes].copy_from_slice(&self.body[..body_bytes]);
+        }
+        (Kind::Masked, bytes)
     }
 
-    /// Finds the missing values among the elements `data`; whether there are any.
-    fn find(&mut self, data: &[u8]) -> bool {
-        let mut found = false;
+    /// Marks the missing values among the elements `data`, and copies these to where they are to be filled.
+    fn mark(&mut self, data: &[u8]) {
+        let copy = &mut self.filled[BEFORE..BEFORE + data.len()];
+        self.any.fill(0);
         for (mask, (_, value)) in self.masks.iter_mut().zip(&self.values) {
-            found |= equal_mask(self.size, data, *value, mask);
+            equal::mark(self.isa, self.size, data, *value, mask, copy);
+            self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word);
         }
-        if found {
-            self.any.fill(0);
-            self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= word));
-        }
-        found
     }
 }
 
@@ -176,62 +190,11 @@ pub fn raw(size: usize, big_endian: bool, src: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Runs of set bits among bits `from..to` of a mask.
-fn runs(mask: &[u64], from: usize, to: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let next = move |at: usize, set: bool| {
-        let mut at = at;
-        while at < to {
-            let word = if set { mask[at / 64] } else { !mask[at / 64] } >> (at % 64);
-            if word != 0 {
-                return (at + word.trailing_zeros() as usize).min(to);
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        to
-    };
-    let mut at = from;
-    std::iter::from_fn(move || {
-        let start = next(at, true);
-        at = next(start, false);
-        (start < to).then_some((start, at))
-    })
-}
-
-/// Puts other elements into the places of missing ones, which `mask` tells: in each block the element before them, at
-/// its start the first that is there, and in a block of nothing else the first of the chunk (docs/codecs/README.md).
-fn fill(size: usize, block: usize, mask: &[u64], elements: &mut [u8]) {
-    match size {
-        2 => fill_words::<2>(block, mask, elements.as_chunks_mut().0),
-        4 => fill_words::<4>(block, mask, elements.as_chunks_mut().0),
-        _ => fill_words::<8>(block, mask, elements.as_chunks_mut().0),
-    }
-}
-
-fn fill_words<const SIZE: usize>(block: usize, mask: &[u64], elements: &mut [[u8; SIZE]]) {
-    let first_valid = |from: usize, to: usize| match runs(mask, from, to).next() {
-        Some((start, end)) if start == from => (end < to).then_some(end),
-        _ => Some(from),
-    };
-    let n = elements.len();
-    let Some(of_chunk) = first_valid(0, n).map(|i| elements[i]) else { return };
-    for from in (0..n).step_by(block) {
-        let to = (from + block).min(n);
-        let words = &mask[from / 64..to.div_ceil(64)];
-        if words.iter().all(|word| *word == 0) {
-            continue;
-        }
-        let first = first_valid(from, to).map_or(of_chunk, |i| elements[i]);
-        for (start, end) in runs(mask, from, to) {
-            let with = if start == from { first } else { elements[start - 1] };
-            elements[start..end].fill(with);
-        }
-    }
-}
-
 /// What a thread needs to decode chunks.
 pub struct ChunkDecoder<'a, C: ChunkCodec> {
     codec: &'a C,
     layout: &'a Layout,
+    isa: Isa,
     big_endian: bool,
     decoder: C::Decoder,
     /// The elements of a chunk that cannot be decoded where they belong; made when the first one comes.
@@ -247,7 +210,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         for _ in layout.shape.missing.bits() {
             masks.push(filled((layout.chunk_bytes() / layout.dtype.size()).div_ceil(64), 0)?);
         }
-        Ok(ChunkDecoder { codec, layout, big_endian, decoder: codec.decoder()?, apart: None, masks })
+        Ok(ChunkDecoder { codec, layout, isa: Isa::best(), big_endian, decoder: codec.decoder()?, apart: None, masks })
     }
 
     /// Decodes a verified body into `out`, the bytes of chunk `c`, as [`ChunkCodec::decode`] does.
@@ -306,7 +269,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8]) -> Result<()> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
-        let plane = missing::read_plane(body.bytes(), capacity, unit, &mut self.masks)?;
+        let plane = missing::read_plane(self.isa, body.bytes(), capacity, unit, &mut self.masks)?;
         let kind = Kind::of(plane.inner.into());
         let inner = body.behind(plane.bytes);
         let fits = kind == Kind::Packed || kind == Kind::Constant && inner.len == size.next_multiple_of(unit);
@@ -314,44 +277,10 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
             return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", inner.len);
         }
         self.codec.decode(&mut self.decoder, c, kind, inner, ahead, out, false)?;
-        let n = out.len() / size;
         for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
-            let mut element = bits.to_le_bytes();
-            if self.big_endian {
-                element[..size].reverse();
-            }
-            for (start, end) in runs(mask, 0, n) {
-                out[start * size..end * size].chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
-            }
+            let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
+            gaps::put(self.isa, size, mask, value, out);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_of_a_mask() {
-        let mask = [0b0110_0001u64, 0, !0, 1];
-        assert_eq!(runs(&mask, 0, 256).collect::<Vec<_>>(), [(0, 1), (5, 7), (128, 193)]);
-        assert_eq!(runs(&mask, 6, 190).collect::<Vec<_>>(), [(6, 7), (128, 190)]);
-        assert_eq!(runs(&mask, 64, 128).next(), None);
-    }
-
-    #[test]
-    fn missing_elements_become_those_before_them() {
-        let filled = |n: usize, missing: &dyn Fn(usize) -> bool| {
-            let mut elements: Vec<[u8; 2]> = (0..n).map(|i| (i as u16).to_le_bytes()).collect();
-            let mut mask = vec![0u64; n.div_ceil(64)];
-            (0..n).filter(|i| missing(*i)).for_each(|i| mask[i / 64] |= 1 << (i % 64));
-            fill_words(64, &mask, &mut elements);
-            elements.into_iter().map(u16::from_le_bytes).collect::<Vec<u16>>()
-        };
-        let some = filled(200, &|i| i < 3 || (10..80).contains(&i) || i >= 150);
-        assert_eq!(some[..4], [3, 3, 3, 3]);
-        assert_eq!((some[9], some[10], some[63], some[64], some[79], some[80]), (9, 9, 9, 80, 80, 80));
-        assert_eq!((some[149], some[150], some[191], some[192], some[199]), (149, 149, 149, 3, 3));
     }
 }

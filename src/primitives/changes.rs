@@ -1,0 +1,184 @@
+//! Masks by their changes, as planes hold them (docs/format.md §5): for each block its first bit and whether it changes,
+//! then flags and changes of the blocks that do. Here is what has instructions of its own; `container::missing` has
+//! the portable code, and says what is wrong where reading fails.
+
+#[cfg(target_arch = "x86_64")]
+pub mod avx512 {
+    use std::arch::x86_64::*;
+
+    use crate::exec::{Isa, Level};
+
+    /// How the 8 words of a vector make up blocks.
+    #[derive(Clone, Copy)]
+    struct Blocks {
+        words: u32,
+        /// The blocks of a vector.
+        count: u32,
+        /// The lanes that begin one.
+        starts: u8,
+        /// The lanes with 1, 2 and 4 others of their block before them.
+        behind: [u8; 3],
+    }
+
+    impl Blocks {
+        /// For masks of `len` words in blocks of so many; `None` if they are no whole vectors.
+        fn new(words: usize, len: usize) -> Option<Blocks> {
+            let (starts, behind) = match words {
+                1 => (0xff, [0, 0, 0]),
+                2 => (0x55, [0xaa, 0, 0]),
+                4 => (0x11, [0xee, 0xcc, 0]),
+                8 => (0x01, [0xfe, 0xfc, 0xf0]),
+                _ => return None,
+            };
+            let blocks = Blocks { words: words as u32, count: 8 / words as u32, starts, behind };
+            (len.is_multiple_of(8) && len / words <= 32).then_some(blocks)
+        }
+
+        /// The bits of the lanes that begin blocks.
+        #[inline]
+        #[target_feature(enable = "bmi2")]
+        fn of_starts(self, lanes: u8) -> u32 {
+            _pext_u32(lanes.into(), self.starts.into())
+        }
+
+        /// All lanes of the blocks whose bits are the lowest of `blocks`.
+        #[inline]
+        #[target_feature(enable = "bmi2")]
+        fn lanes(self, blocks: u32) -> u8 {
+            (_pdep_u32(blocks, self.starts.into()) * ((1 << self.words) - 1)) as u8
+        }
+
+        /// Each bit that begins a block becomes the union of those of the block.
+        #[inline]
+        fn any(self, lanes: u8) -> u8 {
+            let mut any = lanes;
+            for (k, behind) in self.behind.into_iter().enumerate() {
+                any |= (any & behind) >> (1 << k);
+            }
+            any
+        }
+    }
+
+    /// A byte of ones for each bit.
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn bytes(bits: u8) -> u64 {
+        _pdep_u64(bits.into(), 0x0101_0101_0101_0101) * 0xff
+    }
+
+    /// Writes `mask`, blocks of so many `words`, to the start of `out`; `room` is for as many words. Returns the bytes,
+    /// or `None` if this is not for this processor or these blocks.
+    pub fn write(isa: Isa, mask: &[u64], words: usize, room: &mut [u64], out: &mut [u8]) -> Option<usize> {
+        let blocks = Blocks::new(words, mask.len())?;
+        let enough = room.len() >= mask.len() && out.len() >= 8 + 9 * mask.len();
+        // SAFETY: the processor has the level, as the consent says.
+        (isa.level() == Level::Avx512 && enough).then(|| unsafe { write_mask(mask, blocks, room, out) })
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    fn write_mask(mask: &[u64], blocks: Blocks, room: &mut [u64], out: &mut [u8]) -> usize {
+        assert!(room.len() >= mask.len() && out.len() >= 8 + 9 * mask.len());
+        let one = _mm512_set1_epi64(1);
+        let (mut first, mut mixed, mut before) = (0, 0, _mm512_setzero_si512());
+        let vectors = mask.as_chunks::<8>().0.iter().zip(room.as_chunks_mut::<8>().0);
+        for (v, (words, place)) in vectors.enumerate() {
+            // SAFETY: 8 words are a vector.
+            let words = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+            let last_bits = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
+            let last_bits = _mm512_mask_and_epi64(last_bits, blocks.starts, words, one);
+            let changes = _mm512_xor_si512(words, _mm512_or_si512(_mm512_slli_epi64::<1>(words), last_bits));
+            // SAFETY: 8 words are a vector.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), changes) };
+            let shift = blocks.count * v as u32;
+            first |= blocks.of_starts(_mm512_test_epi64_mask(words, one)) << shift;
+            mixed |= blocks.of_starts(blocks.any(_mm512_test_epi64_mask(changes, changes))) << shift;
+            before = words;
+        }
+        out[..4].copy_from_slice(&first.to_le_bytes());
+        out[4..8].copy_from_slice(&mixed.to_le_bytes());
+        let mut flags_at = 8;
+        let mut at = flags_at + (mixed.count_ones() * blocks.words) as usize;
+        for (v, changes) in room[..mask.len()].as_chunks::<8>().0.iter().enumerate() {
+            // SAFETY: 8 words are a vector.
+            let changes = unsafe { _mm512_loadu_si512(changes.as_ptr().cast()) };
+            let flags = _mm512_test_epi8_mask(changes, changes);
+            let lanes = blocks.lanes(_bzhi_u32(mixed >> (blocks.count * v as u32), blocks.count));
+            let packed = _mm_cvtsi64_si128(_pext_u64(flags, bytes(lanes)) as i64);
+            // SAFETY: there is a byte of flags for each word of a mixed block at most, and 8 bytes of changes: `out` has
+            // room for those of all, and no more than the number of bytes is stored.
+            unsafe {
+                _mm_mask_storeu_epi8(out.as_mut_ptr().add(flags_at).cast(), (1 << lanes.count_ones()) - 1, packed);
+                let used = _bzhi_u64(!0, flags.count_ones());
+                let packed = _mm512_maskz_compress_epi8(flags, changes);
+                _mm512_mask_storeu_epi8(out.as_mut_ptr().add(at).cast(), used, packed);
+            }
+            flags_at += lanes.count_ones() as usize;
+            at += flags.count_ones() as usize;
+        }
+        at
+    }
+
+    /// Reads the mask at the start of `bytes`, whose blocks have so many `words`; returns the bytes that it takes, or
+    /// `None` if it is not legal, or this is not for this processor or these blocks.
+    pub fn read(isa: Isa, bytes: &[u8], words: usize, mask: &mut [u64]) -> Option<usize> {
+        let blocks = Blocks::new(words, mask.len())?;
+        if isa.level() != Level::Avx512 {
+            return None;
+        }
+        // SAFETY: the processor has the level, as the consent says.
+        unsafe { read_mask(bytes, blocks, mask) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+    fn read_mask(plane: &[u8], blocks: Blocks, mask: &mut [u64]) -> Option<usize> {
+        let head = u64::from_le_bytes(*plane.first_chunk()?);
+        let (first, mixed) = (head as u32, (head >> 32) as u32);
+        let beyond = u64::from(first | mixed) >> (mask.len() as u32 / blocks.words);
+        let mut flags_at = 8;
+        let mut at = flags_at + (mixed.count_ones() * blocks.words) as usize;
+        if beyond != 0 || head == 0 || plane.len() < at {
+            return None;
+        }
+        let one = _mm512_set1_epi64(1);
+        for (v, place) in mask.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let shift = blocks.count * v as u32;
+            let in_vector = _bzhi_u32(mixed >> shift, blocks.count);
+            let lanes = blocks.lanes(in_vector);
+            // SAFETY: the flags of all mixed blocks are within `plane`, and no others are loaded.
+            let packed =
+                unsafe { _mm_maskz_loadu_epi8((1 << lanes.count_ones()) - 1, plane.as_ptr().add(flags_at).cast()) };
+            let flags = _pdep_u64(_mm_cvtsi128_si64(packed) as u64, bytes(lanes));
+            let count = flags.count_ones();
+            if plane.len() - at < count as usize {
+                return None;
+            }
+            // SAFETY: so many bytes are left.
+            let packed = unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, count), plane.as_ptr().add(at).cast()) };
+            let changes = _mm512_maskz_expand_epi8(flags, packed);
+            let changed = blocks.of_starts(blocks.any(_mm512_test_epi64_mask(changes, changes)));
+            let at_starts = _mm512_test_epi64_mask(changes, one) & blocks.starts;
+            if _mm512_test_epi8_mask(changes, changes) != flags || changed != in_vector || at_starts != 0 {
+                return None;
+            }
+            // Each bit becomes the parity of all bits of its word up to it, then turns if the state before is set.
+            let mut states = changes;
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<1>(states));
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<2>(states));
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<4>(states));
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<8>(states));
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<16>(states));
+            states = _mm512_xor_si512(states, _mm512_slli_epi64::<32>(states));
+            let mut ends = _mm512_movepi64_mask(states);
+            for (k, behind) in blocks.behind.into_iter().enumerate() {
+                ends ^= (ends << (1 << k)) & behind;
+            }
+            let before = ((ends << 1) & !blocks.starts) ^ blocks.lanes(_bzhi_u32(first >> shift, blocks.count));
+            let states = _mm512_mask_xor_epi64(states, before, states, _mm512_set1_epi64(-1));
+            // SAFETY: 8 words are a vector.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), states) };
+            flags_at += lanes.count_ones() as usize;
+            at += count as usize;
+        }
+        Some(at)
+    }
+}
