@@ -2,14 +2,16 @@
 //! back.
 
 use super::Input;
-use sleek::container::missing::{Mask, block_elements, max_plane_bytes, read_plane, write_plane};
+use sleek::container::missing::{block_elements, max_plane_bytes, read_plane, write_plane, Mask};
+use sleek::exec::Isa;
 
 /// Elements of a chunk, as runs and tiles have them.
 const CAPACITIES: [usize; 8] = [256, 1024, 2048, 4096, 8192, 16384, 1, 60];
 
 fn written(masks: &[Mask], capacity: usize, inner: u8, unit: usize) -> Vec<u8> {
     let mut out = vec![0xa5; max_plane_bytes(capacity, masks.len())];
-    let bytes = write_plane(masks, block_elements(capacity), inner, unit, &mut masks[0].clone(), &mut out);
+    let bytes = write_plane(Isa::best(), masks, block_elements(capacity), unit, &mut masks[0].clone(), &mut out);
+    out[0] |= inner << 6;
     out.truncate(bytes);
     out
 }
@@ -24,7 +26,7 @@ pub fn run(bytes: &[u8]) {
     let none = vec![vec![0u64; capacity.div_ceil(64)]; values];
 
     let mut masks = none.clone();
-    if let Ok(plane) = read_plane(input.0, capacity, unit, &mut masks) {
+    if let Ok(plane) = read_plane(Isa::best(), input.0, capacity, unit, &mut masks) {
         assert!(plane.bytes < input.0.len() && plane.bytes % unit == 0);
         assert!(
             written(&masks, capacity, plane.inner, unit) == input.0[..plane.bytes],
@@ -49,7 +51,7 @@ pub fn run(bytes: &[u8]) {
         // A body follows.
         plane.push(0);
         let mut back = none;
-        let read = read_plane(&plane, capacity, unit, &mut back).unwrap();
+        let read = read_plane(Isa::best(), &plane, capacity, unit, &mut back).unwrap();
         assert!((read.bytes, read.inner) == (bytes, 2) && back == masks);
     }
 }
