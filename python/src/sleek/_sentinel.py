@@ -41,7 +41,8 @@ def undeclared(array: np.ndarray[Any, Any], declared: float | None) -> str | Non
 def _found(some: np.ndarray[Any, Any], declared: float | None, whole: bool) -> tuple[Any, int, Any, Any] | None:
     """The value, how often it is there, and the smallest and the largest of the others."""
     some = some.reshape(-1)
-    dtype = some.dtype.newbyteorder("=") if some.dtype.itemsize > 2 else np.dtype("f4")
+    stored = some.dtype.newbyteorder("=")
+    dtype = stored if stored.itemsize > 2 else np.dtype("f4")
     with np.errstate(invalid="ignore", over="ignore"):
         values = some.astype(dtype, copy=False)
         values = values[np.isfinite(values)]
@@ -55,7 +56,7 @@ def _found(some: np.ndarray[Any, Any], declared: float | None, whole: bool) -> t
             return None
         least, most = others.min(), others.max()
         span = float(most) - float(least)
-        rules = [_USUAL if _is_usual(end, dtype) else _ANY for end in ends]
+        rules = [_USUAL if _is_usual(end, stored) else _ANY for end in ends]
         apart = [
             float(least) - float(ends[0]) > rules[0][2] * span,
             float(ends[1]) - float(most) > rules[1][2] * span,
@@ -76,7 +77,7 @@ def _found(some: np.ndarray[Any, Any], declared: float | None, whole: bool) -> t
 
 
 def _is_usual(value: Any, dtype: np.dtype[Any]) -> bool:
-    return bool((_MARKS.astype(dtype) == abs(value)).any())
+    return bool((_MARKS.astype(dtype).astype("f8") == abs(float(value))).any())
 
 
 def _message(value: Any, count: int, least: Any, most: Any, size: int) -> str:

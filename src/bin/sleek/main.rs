@@ -35,6 +35,7 @@ struct Cli {
     command: Command,
 }
 
+#[allow(clippy::large_enum_variant)] // there is one
 #[derive(Subcommand)]
 enum Command {
     Compress(compress::Args),

@@ -23,6 +23,7 @@ const HEAD_BYTES: u64 = 16 << 20;
 const STEP: usize = 16;
 
 /// What a user wants of a dataset.
+#[allow(clippy::large_enum_variant)] // one for each dataset that is named
 #[derive(Clone)]
 pub enum Request {
     Keep,
@@ -75,6 +76,7 @@ impl Requests {
     }
 }
 
+#[allow(clippy::large_enum_variant)] // one for each dataset
 pub enum Decision {
     /// With the reason.
     Keep(String),
