@@ -154,7 +154,7 @@ pub unsafe fn decompress_box(
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            crate::runtime::cuda::decompress_box(src, src_bytes, start, lens, dst, capacity, ordinal, stream)
+            crate::runtime::cuda::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream)
         },
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),

@@ -411,8 +411,7 @@ unsafe fn decompress_on_host(
 pub unsafe fn decompress_box(
     src: *const u8,
     src_bytes: usize,
-    start: &[u64],
-    lens: &[u64],
+    (start, lens): (&[u64], &[u64]),
     dst: *mut u8,
     capacity: usize,
     ordinal: i32,
