@@ -4,6 +4,9 @@
 #[allow(dead_code)]
 mod vectors;
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
 use sleek::bound::sub_down;
 use sleek::{DType, MissingValue, MissingValues, Mode, Params, Profile};
 use vectors::Random;
@@ -193,4 +196,35 @@ fn a_bound_never_makes_a_stream_longer() {
             }
         }
     }
+}
+
+/// Streams of every element type, with marks at every rate: one by one, in runs, and several of them.
+#[test]
+fn marks_make_streams() {
+    let (mut random, mut hasher) = (Random(512), DefaultHasher::new());
+    let marks = [-9999.0, 1e20];
+    for dtype in FLOATS {
+        for (one_in, run) in [(100, 1), (2, 1), (2, 97), (3, 1000), (1, 1)] {
+            for n in [1000, 8191, 20_000] {
+                let mut elements = field(&mut random, dtype, one_in, n);
+                for run in elements.chunks_mut(run) {
+                    if random.below(one_in) == 0 {
+                        run.fill(dtype.nearest(marks[usize::from(random.below(5) == 0)]));
+                    }
+                }
+                for (mode, bound) in MODES {
+                    let missing = MissingValues::of(&marks.map(MissingValue::Number)).unwrap();
+                    let params = Params { missing, ..Params::new(dtype).with_bound(mode, bound) };
+                    judge(&params, &elements);
+                    sleek::compress(&params, &bytes(dtype, false, &elements)).unwrap().hash(&mut hasher);
+                }
+            }
+        }
+    }
+    println!("streams: {:016x}", hasher.finish());
+}
+
+#[test]
+fn every_simd_level_makes_the_same_streams() {
+    vectors::levels::alike_at_all_levels("marks_make_streams");
 }

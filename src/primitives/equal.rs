@@ -81,8 +81,19 @@ fn by_words<W: Word>(bytes: &[u8], value: u64, mask: &mut [u64], whole: impl Fn(
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx512 {
+pub(super) mod avx512 {
+    use std::arch::asm;
     use std::arch::x86_64::*;
+
+    /// The same vector, of which the compiler no longer knows where it comes from: what it is made of stays one load,
+    /// and a loop that copies it does not become two.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub fn opaque(mut v: __m512i) -> __m512i {
+        // SAFETY: there is no instruction in it.
+        unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+        v
+    }
 
     /// The two functions for one width of words.
     macro_rules! words {
@@ -121,15 +132,17 @@ mod avx512 {
                     let (copies, copy_of_rest) = copy.as_chunks_mut::<{ 64 * BLOCK }>();
                     let (words, tail) = mask.split_at_mut(blocks.len());
                     for ((block, copy), word) in blocks.iter().zip(copies).zip(words) {
-                        *word = 0;
                         let vectors = block.as_chunks::<64>().0.iter().zip(copy.as_chunks_mut::<64>().0);
-                        for (k, (from, to)) in vectors.enumerate() {
+                        let mut masks = [0; BLOCK];
+                        for ((from, to), mask) in vectors.zip(&mut masks) {
                             // SAFETY: 64 bytes are a vector.
-                            let vector = unsafe { _mm512_loadu_si512(from.as_ptr().cast()) };
+                            let vector = opaque(unsafe { _mm512_loadu_si512(from.as_ptr().cast()) });
                             // SAFETY: as above.
                             unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), vector) };
-                            *word |= u64::from($eq(vector, wanted)) << (64 / BLOCK * k);
+                            *mask = $eq(vector, wanted);
                         }
+                        // SAFETY: the masks of 64 elements are as many bits, the first of them the lowest.
+                        unsafe { std::ptr::from_mut(word).cast::<[$mask; BLOCK]>().write_unaligned(masks) };
                     }
                     copy_of_rest.copy_from_slice(rest);
                     tail.fill(0);
@@ -162,7 +175,30 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub fn contains<W: Word>(bytes: &[u8], value: u64) -> bool {
-        contains_word::<W>(bytes, value)
+        let wanted = match size_of::<W>() {
+            2 => _mm256_set1_epi16(value as i16),
+            4 => _mm256_set1_epi32(value as i32),
+            _ => _mm256_set1_epi64x(value as i64),
+        };
+        let (pieces, rest) = bytes.as_chunks::<512>();
+        for piece in pieces {
+            let mut found = [_mm256_setzero_si256(); 4];
+            for (k, vector) in piece.as_chunks::<32>().0.iter().enumerate() {
+                // SAFETY: 32 bytes are a vector.
+                let vector = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
+                let equal = match size_of::<W>() {
+                    2 => _mm256_cmpeq_epi16(vector, wanted),
+                    4 => _mm256_cmpeq_epi32(vector, wanted),
+                    _ => _mm256_cmpeq_epi64(vector, wanted),
+                };
+                found[k % 4] = _mm256_or_si256(found[k % 4], equal);
+            }
+            let found = _mm256_or_si256(_mm256_or_si256(found[0], found[1]), _mm256_or_si256(found[2], found[3]));
+            if _mm256_testz_si256(found, found) == 0 {
+                return true;
+            }
+        }
+        contains_word::<W>(rest, value)
     }
 
     #[target_feature(enable = "avx2")]

@@ -38,6 +38,11 @@ fn fill_words<W: Word>(isa: Isa, words: usize, mask: &mut [u64], src: &[u8], dst
         // SAFETY: the processor has the level, as the consent says.
         return unsafe { avx512::fill::<W>(&mut before, src, dst) };
     }
+    #[cfg(target_arch = "x86_64")]
+    if isa.level() == Level::Avx2 {
+        // SAFETY: as above.
+        return unsafe { avx2::fill::<W>(&mut before, src, dst) };
+    }
     let _ = isa;
     let missing = mask[..n.div_ceil(WORD)].iter().enumerate().filter(|(_, word)| **word != 0);
     for (i, word) in missing {
@@ -59,6 +64,18 @@ fn fill_word<W: Word>(word: u64, before: usize, i: usize, src: &[u8], dst: &mut 
     for (j, (element, source)) in elements.zip(src[from..to].chunks_exact(size)).enumerate() {
         last = select_unpredictable(word >> j & 1 == 1, last, W::load(source));
         last.store(element);
+    }
+}
+
+/// The elements behind the last whole word.
+#[cfg(target_arch = "x86_64")]
+#[cold]
+#[inline(never)]
+fn fill_rest<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
+    let i = src.len() / (WORD * size_of::<W>());
+    if !src.len().is_multiple_of(WORD * size_of::<W>()) && before.mask[i] != 0 {
+        let element = before.word(i);
+        fill_word::<W>(before.mask[i], element, i, src, dst);
     }
 }
 
@@ -149,7 +166,8 @@ fn put_bits<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
 mod avx512 {
     use std::arch::x86_64::*;
 
-    use super::{Before, WORD, Word, fill_word};
+    use super::{Before, WORD, Word, fill_rest};
+    use crate::primitives::equal::avx512::opaque;
 
     /// Bit i is set where word i of up to 64 is not zero.
     #[inline]
@@ -185,13 +203,10 @@ mod avx512 {
     pub fn fill<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
         let (mask, block) = (before.mask, WORD * size_of::<W>());
         let bits = mask.as_ptr().cast::<u8>();
-        let words = src.len().div_ceil(block);
-        assert!(mask.len() > words);
-        each_nonzero(&mask[..words], |i| {
+        let whole = src.len() / block;
+        assert!(mask.len() > whole && dst.len() == src.len());
+        each_nonzero(&mask[..whole], |i| {
             let element = before.word(i);
-            if (i + 1) * block > src.len() {
-                return fill_word::<W>(mask[i], element, i, src, dst);
-            }
             assert!((element + 1) * size_of::<W>() <= src.len());
             // SAFETY: the block's bytes are within both slices, which are of one length, and so is the element before
             // them; the mask has another word behind this one.
@@ -205,6 +220,7 @@ mod avx512 {
                 }
             }
         });
+        fill_rest::<W>(before, src, dst);
     }
 
     /// For each of N lanes of 32 bits the bits up to that of its element, the first of which is `first`, one every `step`.
@@ -235,7 +251,7 @@ mod avx512 {
             let up_to = _mm512_loadu_si512(UP_TO.as_ptr().cast());
             let mut before = _mm512_set1_epi32(element.cast::<i32>().read_unaligned());
             for k in 0..4 {
-                let missing = _mm512_set1_epi32(bits.add(2 * k).cast::<i32>().read_unaligned());
+                let missing = opaque(_mm512_set1_epi32(bits.add(2 * k).cast::<i32>().read_unaligned()));
                 let zeros = _mm512_lzcnt_epi32(_mm512_andnot_si512(missing, up_to));
                 let lanes = _mm512_xor_si512(zeros, _mm512_set1_epi32(31));
                 let vector = _mm512_loadu_si512(from.add(64 * k).cast());
@@ -257,7 +273,7 @@ mod avx512 {
             let up_to = _mm512_loadu_si512(UP_TO_WIDE.as_ptr().cast());
             let mut before = _mm512_set1_epi64(element.cast::<i64>().read_unaligned());
             for k in 0..8 {
-                let missing = _mm512_set1_epi64(bits.add(k).cast::<i64>().read_unaligned());
+                let missing = opaque(_mm512_set1_epi64(bits.add(k).cast::<i64>().read_unaligned()));
                 let zeros = _mm512_lzcnt_epi64(_mm512_andnot_si512(missing, up_to));
                 let lanes = _mm512_xor_si512(zeros, _mm512_set1_epi64(63));
                 let vector = _mm512_loadu_si512(from.add(64 * k).cast());
@@ -280,7 +296,7 @@ mod avx512 {
             let odd = _mm512_loadu_si512(UP_TO_ODD.as_ptr().cast());
             let mut before = _mm512_set1_epi16(element.cast::<i16>().read_unaligned());
             for k in 0..2 {
-                let missing = _mm512_set1_epi32(bits.add(4 * k).cast::<i32>().read_unaligned());
+                let missing = opaque(_mm512_set1_epi32(bits.add(4 * k).cast::<i32>().read_unaligned()));
                 let low = _mm512_lzcnt_epi32(_mm512_andnot_si512(missing, even));
                 let high = _mm512_lzcnt_epi32(_mm512_andnot_si512(missing, odd));
                 let zeros = _mm512_or_si512(low, _mm512_slli_epi32::<16>(high));
@@ -325,7 +341,105 @@ mod avx512 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{WORD, Word, put_bits};
+    use super::{Before, WORD, Word, fill_rest, put_bits};
+
+    /// No lane: twice it, as a byte, is as negative.
+    const NONE: u8 = 0xc0;
+
+    /// For every set of 8 lanes, which of them is the last one up to each lane.
+    static LAST: [[u8; 8]; 256] = {
+        let mut last = [[NONE; 8]; 256];
+        let mut i = 0;
+        while i < 8 * 256 {
+            let (set, lane) = (i / 8, i % 8);
+            if set >> lane & 1 == 1 {
+                last[set][lane] = lane as u8;
+            } else if lane > 0 {
+                last[set][lane] = last[set][lane - 1];
+            }
+            i += 1;
+        }
+        last
+    };
+
+    /// As `super::fill`.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+    pub fn fill<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
+        let (mask, block) = (before.mask, WORD * size_of::<W>());
+        let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block));
+        for (i, (from, to)) in blocks.enumerate().filter(|(i, _)| mask[*i] != 0) {
+            let element = W::load(&src[before.word(i) * size_of::<W>()..]).to_u64();
+            match size_of::<W>() {
+                2 => block16(!mask[i], element as i16, from, to),
+                4 => block32(!mask[i], element as i32, from, to),
+                _ => block64(!mask[i], element as i64, from, to),
+            }
+        }
+        fill_rest::<W>(before, src, dst);
+    }
+
+    /// The last lanes for the low 8 bits of `valid`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn last(valid: u64) -> __m128i {
+        // SAFETY: an entry has 8 bytes.
+        unsafe { _mm_loadl_epi64(LAST[(valid & 0xff) as usize].as_ptr().cast()) }
+    }
+
+    /// 64 elements; `valid` are those that are there.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn block32(valid: u64, element: i32, from: &[u8], to: &mut [u8]) {
+        let mut before = _mm256_set1_epi32(element);
+        for (k, (from, to)) in from.chunks_exact(32).zip(to.chunks_exact_mut(32)).enumerate() {
+            let lanes = _mm256_cvtepi8_epi32(last(valid >> (8 * k)));
+            // SAFETY: 32 bytes are a vector.
+            let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+            let vector = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(vector, lanes));
+            let both = _mm256_blendv_ps(vector, _mm256_castsi256_ps(before), _mm256_castsi256_ps(lanes));
+            before = _mm256_permutevar8x32_epi32(_mm256_castps_si256(both), _mm256_set1_epi32(7));
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_ps(to.as_mut_ptr().cast(), both) };
+        }
+    }
+
+    /// The same for elements of 64 bits: each lane is two of 32.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn block64(valid: u64, element: i64, from: &[u8], to: &mut [u8]) {
+        let mut before = _mm256_set1_epi64x(element);
+        for (k, (from, to)) in from.chunks_exact(32).zip(to.chunks_exact_mut(32)).enumerate() {
+            let lanes = _mm256_cvtepi8_epi64(last(valid >> (4 * k)));
+            let low = _mm256_add_epi64(lanes, lanes);
+            let high = _mm256_slli_epi64::<32>(_mm256_add_epi64(low, _mm256_set1_epi64x(1)));
+            let halves = _mm256_blend_epi32::<0b1010_1010>(low, high);
+            // SAFETY: 32 bytes are a vector.
+            let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
+            let vector = _mm256_castsi256_pd(_mm256_permutevar8x32_epi32(vector, halves));
+            let both = _mm256_blendv_pd(vector, _mm256_castsi256_pd(before), _mm256_castsi256_pd(lanes));
+            before = _mm256_permute4x64_epi64::<0b11_11_11_11>(_mm256_castpd_si256(both));
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_pd(to.as_mut_ptr().cast(), both) };
+        }
+    }
+
+    /// The same for elements of 16 bits, eight at a time: each is two bytes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn block16(valid: u64, element: i16, from: &[u8], to: &mut [u8]) {
+        let mut before = _mm_set1_epi16(element);
+        for (k, (from, to)) in from.chunks_exact(16).zip(to.chunks_exact_mut(16)).enumerate() {
+            let lanes = last(valid >> (8 * k));
+            let low = _mm_add_epi8(lanes, lanes);
+            let bytes = _mm_unpacklo_epi8(low, _mm_or_si128(low, _mm_set1_epi8(1)));
+            // SAFETY: 16 bytes are a vector.
+            let vector = unsafe { _mm_loadu_si128(from.as_ptr().cast()) };
+            let both = _mm_blendv_epi8(_mm_shuffle_epi8(vector, bytes), before, bytes);
+            before = _mm_shuffle_epi8(both, _mm_set1_epi16(0x0f0e));
+            // SAFETY: as above.
+            unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), both) };
+        }
+    }
 
     /// Words with fewer bits are gone through bit by bit.
     const MANY: u32 = 12;
