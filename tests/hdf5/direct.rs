@@ -38,7 +38,8 @@ fn arrays_in_gpu_memory() {
     // The driver holds every kernel, in the sources that kernels/modules.toml names.
     let kernels = common::root().join("kernels");
     let table = std::fs::read_to_string(kernels.join("modules.toml")).unwrap();
-    let sources: std::collections::BTreeSet<_> = modules::read(&table).iter().map(|m| kernels.join(&m.source)).collect();
+    let sources: std::collections::BTreeSet<_> =
+        modules::read(&table).iter().map(|m| kernels.join(&m.source)).collect();
     let includes: String = sources.iter().map(|s| format!("#include {s:?}\n")).collect();
     std::fs::write(place.path("kernel_sources.h"), includes).unwrap();
     let mut command = place.command("c++");

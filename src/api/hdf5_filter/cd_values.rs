@@ -487,8 +487,7 @@ mod tests {
         assert_eq!((with(DType::U8, 128 << 10), with(DType::F64, 0)), (0..=u64::MAX, 1600..=u64::MAX));
         assert_eq!(CdValues::decode(&[]).unwrap().chunk_bytes(), 0..=u64::MAX);
         let chunk = vec![1 << 20, 1 << 40];
-        let element =
-            Element { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
+        let element = Element { dtype: DType::F32, bytes: 4, big_endian: false, fills: vec![], lossless: false, chunk };
         let beyond = CdValues { request: Params::new(DType::F32), element: Some(element) };
         assert_eq!(CdValues::decode(&beyond.encode()).unwrap().chunk_bytes(), 0..=u64::MAX);
     }
