@@ -147,7 +147,7 @@ static int logged(const char *path)
     unsigned flags, config, cd[32];
     size_t n = 32;
     CHECK(H5Pget_filter_by_id2(dcpl, SLEEK_ID, &flags, &n, cd, 0, NULL, &config));
-    printf("mode %u, bound %s\n", cd[1], cd[3] == 0x3fe00000u ? "0.5" : "another");
+    printf("mode %u, bound %s\n", cd[0] >> 8 & 15, cd[3] == 0x3fe00000u ? "0.5" : "another");
     return 0;
 }
 
