@@ -111,6 +111,7 @@ static int get(hid_t d, hid_t type, const hsize_t *start, const hsize_t *count, 
 enum { MAX_RANK = 8 };
 typedef struct {
     int rank, partly, fill;
+    int by_host; /* the GPU's kernels measure no chunks and know no missing values */
     hsize_t dims[MAX_RANK], chunk[MAX_RANK], start[MAX_RANK], count[MAX_RANK];
     hid_t file_type, mem_type, space, dcpl;
     size_t size, bytes, all;
@@ -163,7 +164,8 @@ static Case make_case(unsigned i)
     c.space = H5Screate_simple(c.rank, c.dims, most);
     c.dcpl = H5Pcreate(H5P_DATASET_CREATE);
     CHECK(H5Pset_chunk(c.dcpl, c.rank, c.chunk));
-    switch (floats ? below(5) : 0) {
+    const unsigned mode = floats ? below(5) : 0;
+    switch (mode) {
     case 0: CHECK(H5Pset_sleek_lossless(c.dcpl)); break;
     case 1: CHECK(H5Pset_sleek_abs(c.dcpl, 1e-3)); break;
     case 2: CHECK(H5Pset_sleek_noa(c.dcpl, 1e-4, 0)); break;
@@ -175,6 +177,7 @@ static Case make_case(unsigned i)
     if (c.fill == 1 || c.fill == 2) CHECK(H5Pset_fill_value(c.dcpl, H5T_NATIVE_DOUBLE, &fill));
     if (c.fill == 2) CHECK(H5Pset_fill_time(c.dcpl, H5D_FILL_TIME_NEVER));
     if (c.fill == 3) CHECK(H5Pset_fill_value(c.dcpl, H5T_NATIVE_DOUBLE, NULL));
+    c.by_host = mode == 2 || (floats && (c.fill == 1 || c.fill == 2));
     return c;
 }
 
@@ -242,8 +245,8 @@ static void one_case(hid_t file, unsigned i)
     memcpy(copy, data, c.bytes);
     CHECK(H5Dwrite(d[0], c.mem_type, part, c.space, H5P_DEFAULT, copy));
     OK(put(d[1], c.mem_type, c.partly ? c.start : NULL, c.partly ? c.count : NULL, data, c.bytes));
-    expect(fast(), "chunks");
-    if (info.raw_bytes != c.bytes || info.staged || info.stored_bytes == 0) DIE("raw %llu", (unsigned long long)info.raw_bytes);
+    expect(c.by_host ? SLEEK_H5D_THREADS : fast(), "chunks");
+    if (info.raw_bytes != c.bytes || info.staged != (gpu && c.by_host) || info.stored_bytes == 0) DIE("raw %llu", (unsigned long long)info.raw_bytes);
     CHECK(H5Fflush(file, H5F_SCOPE_GLOBAL));
     same_chunks(&c, d[0], d[1]);
 
