@@ -2,7 +2,7 @@
 //! back.
 
 use super::Input;
-use sleek::container::missing::{block_elements, max_plane_bytes, read_plane, write_plane, Mask};
+use sleek::container::missing::{Mask, block_elements, max_plane_bytes, read_plane, write_plane};
 use sleek::exec::Isa;
 
 /// Elements of a chunk, as runs and tiles have them.

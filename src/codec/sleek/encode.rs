@@ -174,23 +174,6 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     }
 }
 
-/// What the first subchunk says of the elements' bits.
-struct FirstWords<W> {
-    /// The OR of its words.
-    any: W,
-    /// The least magnitude but 0, less one; all bits set where there is none.
-    least: W,
-    largest: W,
-}
-
-impl<W: Word> FirstWords<W> {
-    /// Whether neighbours of the least number lie no closer than a step.
-    #[inline(always)]
-    fn is_fine(&self, plan: &Plan, q: &Quantizer) -> bool {
-        self.least != !W::ZERO && spacing(plan, self.least.add(W::ONE)) >= i32::from(q.step.j) + 2
-    }
-}
-
 /// The exponent of the distance of neighbours of a number of this magnitude.
 #[inline(always)]
 fn spacing<W: Word>(plan: &Plan, magnitude: W) -> i32 {
@@ -201,62 +184,71 @@ fn spacing<W: Word>(plan: &Plan, magnitude: W) -> i32 {
 /// Whether words that have `any` bits, as multiples of what all of them have, lie no closer than a quarter of a step.
 #[inline(always)]
 fn is_coarse<W: Word>(plan: &Plan, q: &Quantizer, any: W, largest: W) -> bool {
-    any != W::ZERO && spacing(plan, largest) + any.trailing_zeros() as i32 >= i32::from(q.step.j)
+    spacing(plan, largest) + any.trailing_zeros() as i32 >= i32::from(q.step.j)
+}
+
+#[inline(always)]
+fn any_bits<W: Word, const S: usize>(words: &[W; S]) -> W {
+    words.iter().fold(W::ZERO, |any, w| any | *w)
+}
+
+#[inline(always)]
+fn largest_of<W: Word, const S: usize>(words: &[W; S]) -> W {
+    words.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN))
 }
 
 /// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
 /// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, and lie no closer than
 /// a quarter of a step, or are all as far from each other. The first subchunk of most data has an odd word, and a number that
-/// lies closer to its neighbours than a step: then nobody looks further.
+/// lies closer to its neighbours than a step: then nobody looks further. One of nothing but zeros has no say.
 #[inline(always)]
 fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
-    let size = size_of::<E::Word>();
-    let mut first = FirstWords { any: E::Word::ZERO, least: !E::Word::ZERO, largest: E::Word::ZERO };
-    let mut take = |word: E::Word| {
-        let magnitude = word & !E::Word::SIGN;
-        first.any = first.any | word;
-        first.least = first.least.min(magnitude.sub(E::Word::ONE));
-        first.largest = first.largest.max(magnitude);
-    };
-    match whole(src, 0).filter(|_| !plan.big_endian) {
-        Some(data) => (0..S).for_each(|i| take(E::Word::load(&data[i * size..][..size]))),
-        None => {
-            let mut words = [E::Word::ZERO; S];
-            load::<E::Word, S>(plan, src, 0, &mut words);
-            words.into_iter().for_each(take);
+    let mut words = [E::Word::ZERO; S];
+    let (mut s, mut any) = (0, E::Word::ZERO);
+    while any == E::Word::ZERO {
+        if s == src.len().div_ceil(SUBCHUNK_BYTES) {
+            return false;
         }
+        load::<E::Word, S>(plan, src, s, &mut words);
+        any = any_bits(&words);
+        s += 1;
     }
-    let is_even = first.any & E::Word::ONE == E::Word::ZERO;
-    first.is_fine(plan, q) || is_even && even_words_may_be_smaller::<E, S>(plan, q, &first, src)
+    // Zeros, less one, are the largest.
+    let less_one = |w: &E::Word| (*w & !E::Word::SIGN).sub(E::Word::ONE);
+    let least = words.iter().fold(!E::Word::ZERO, |m, w| m.min(less_one(w))).add(E::Word::ONE);
+    // Where there is nothing but zeros of both signs it is 0.
+    if least != E::Word::ZERO && spacing(plan, least) >= i32::from(q.step.j) + 2 {
+        return true;
+    }
+    any & E::Word::ONE == E::Word::ZERO && even_words_may_be_smaller::<E, S>(plan, q, &words, src)
 }
 
-/// The same where the words of the first subchunk are even. Where they are all 0 the others decide.
+/// The same where the words of that subchunk, the `first`, are even.
 #[cold]
 #[inline(never)]
 fn even_words_may_be_smaller<E: Element, const S: usize>(
     plan: &Plan,
     q: &Quantizer,
-    first: &FirstWords<E::Word>,
+    first: &[E::Word; S],
     src: &[u8],
 ) -> bool {
-    let mut words = [E::Word::ZERO; S];
-    load::<E::Word, S>(plan, src, 0, &mut words);
-    let step = words[1].sub(words[0]);
-    let is_ramp = (1..S).all(|i| words[i].sub(words[i - 1]) == step);
-    if first.any != E::Word::ZERO && !is_ramp && !is_coarse(plan, q, first.any, first.largest) {
+    let step = first[1].sub(first[0]);
+    let is_ramp = (1..S).all(|i| first[i].sub(first[i - 1]) == step);
+    let (mut any, mut largest) = (any_bits(first), largest_of(first));
+    if !is_ramp && !is_coarse(plan, q, any, largest) {
         return false;
     }
-    let (mut any, mut largest) = (first.any, first.largest);
-    for s in 1..src.len().div_ceil(SUBCHUNK_BYTES) {
+    let mut words = [E::Word::ZERO; S];
+    for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
         load::<E::Word, S>(plan, src, s, &mut words);
-        any = words.iter().fold(any, |any, w| any | *w);
+        any = any | any_bits(&words);
         if any & E::Word::ONE != E::Word::ZERO {
             return false;
         }
-        largest = words.iter().fold(largest, |m, w| m.max(*w & !E::Word::SIGN));
+        largest = largest.max(largest_of(&words));
     }
-    any != E::Word::ZERO && (is_ramp || is_coarse(plan, q, any, largest))
+    is_ramp || is_coarse(plan, q, any, largest)
 }
 
 /// Whether an integer of the chunk is `x`, which stands for a missing value. Few chunks are asked.
