@@ -32,11 +32,19 @@ test: ## every test that needs no GPU: Rust, C, Fortran, HDF5 tools, Python, MPI
 	bash tests/docs.sh
 	bash tests/packages.sh
 
-fmt: ## format the Rust sources
+# clang-format, if there is one; CUDA sources end their lines at 120 columns too.
+CLANG_FORMAT ?= clang-format
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
+
+fmt: ## format the Rust and CUDA sources
 	$(CARGO) fmt
+	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) -i $(CUDA_SOURCES); \
+	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were left as they are"; fi
 
 lint: ## what CI refuses: unformatted sources, warnings of clippy and rustdoc
 	$(CARGO) fmt --check
+	@if command -v $(CLANG_FORMAT) >/dev/null; then $(CLANG_FORMAT) --dry-run --Werror $(CUDA_SOURCES); \
+	else echo "clang-format is not installed (pip install clang-format==23.1.5): the CUDA sources were not looked at"; fi
 	$(CARGO) clippy --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --all-features
 

@@ -1,15 +1,14 @@
 //! Reads `modules.toml`, for the build script and the tests: TOML of one table, whose values are strings, numbers and arrays of strings.
 
 /// A module of kernels; `modules.toml` says what each field is.
+#[allow(dead_code)] // each of its readers needs some fields
 pub struct Row {
     pub folder: String,
     pub codec: u8,
     pub name: String,
     pub dtypes: Vec<String>,
     pub part: String,
-    #[allow(dead_code)] // the build script needs none
     pub source: String,
-    #[allow(dead_code)] // the build script needs none
     pub defines: Vec<String>,
     /// Role and kernel.
     pub entries: Vec<(String, String)>,

@@ -12,21 +12,24 @@ use std::path::{Path, PathBuf};
 
 use modules::Row;
 
+use sleek::bound::step_range;
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::container::Kind as ChunkKind;
 use sleek::container::constants::*;
+use sleek::primitives::quantize::mantissa_and_bias;
 use sleek::runtime::cuda::archive::{Archive, PTX};
-use sleek::{Kind, Mode};
+use sleek::runtime::cuda::launch::*;
+use sleek::{DType, Kind, Mode};
 
 fn kernels() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels")
 }
 
 /// `kernels/common/constants.h` as the constants of the crate make it.
-fn format_h() -> String {
+fn constants_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 41] = [
+    let numbers: [(&str, u64); 42] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),
@@ -43,22 +46,23 @@ fn format_h() -> String {
         ("KIND_PACKED", ChunkKind::Packed as u64),
         ("KIND_RAW", ChunkKind::Raw as u64),
         ("KIND_CONSTANT", ChunkKind::Constant as u64),
-        ("MODE_OFFSET", SubMode::Offset as u64),
-        ("MODE_ZIGZAG", SubMode::ZigZag as u64),
-        ("MODE_DELTA", SubMode::Delta as u64),
-        ("MODE_SPECIAL", SubMode::Special as u64),
+        ("SUBMODE_OFFSET", SubMode::Offset as u64),
+        ("SUBMODE_ZIGZAG", SubMode::ZigZag as u64),
+        ("SUBMODE_DELTA", SubMode::Delta as u64),
+        ("SUBMODE_SPECIAL", SubMode::Special as u64),
         ("SPECIAL_EXPONENT", Special::Exponent as u64),
         ("SPECIAL_DELTA2", Special::Delta2 as u64),
-        ("BOUND_LOSSLESS", Mode::Lossless as u64),
-        ("BOUND_ABS", Mode::Abs as u64),
-        ("BOUND_NOA", Mode::Noa as u64),
+        ("MODE_LOSSLESS", Mode::Lossless as u64),
+        ("MODE_ABS", Mode::Abs as u64),
+        ("MODE_NOA", Mode::Noa as u64),
+        ("MODE_REL", Mode::Rel as u64),
         ("CODEC_SLEEK", CODEC_SLEEK.into()),
         ("FLAG_BIG_ENDIAN", FLAG_BIG_ENDIAN.into()),
         ("FLAG_FAST", FLAG_FAST.into()),
         ("FLAG_MORE", FLAG_MORE.into()),
         ("KEY32", KEY32.into()),
         ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
-        ("QUARTER", WARP_TILE as u64),
+        ("WARP_TILE", WARP_TILE as u64),
         ("MODE_SAMPLE", MODE_SAMPLE as u64),
         ("SAMPLE", SAMPLE as u64),
         ("STATUS_INVALID_ARGUMENT", Kind::InvalidArgument.code() as u64),
@@ -70,23 +74,117 @@ fn format_h() -> String {
         ("STATUS_OUT_OF_RANGE", Kind::OutOfRange.code() as u64),
     ];
     let mut h = String::from(
-        "// Made from src/format/constants.rs by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+        "// Constants of the crate, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
     );
     for (name, value) in numbers {
         writeln!(h, "#define {name} {value:#x}u").unwrap();
     }
     writeln!(h, "#define KEY64 {KEY64:#x}ull\n#define MAGIC48 {magic:#x}ull").unwrap();
+    h + &dtypes()
+}
+
+/// A conditional expression of `dtype` that gives each type its value, of which the last one stands for all others.
+fn by_dtype<T: PartialEq + std::fmt::Display>(values: &[(DType, T)]) -> String {
+    let mut groups: Vec<(&T, Vec<String>)> = Vec::new();
+    for (dtype, value) in values {
+        let is = format!("(dtype) == DTYPE_{}", dtype.name().to_uppercase());
+        match groups.iter_mut().find(|(v, _)| *v == value) {
+            Some((_, types)) => types.push(is),
+            None => groups.push((value, vec![is])),
+        }
+    }
+    let (last, _) = groups.pop().unwrap();
+    let cases: String =
+        groups.iter().map(|(value, types)| format!("{} ? {value} : \\\n    ", types.join(" || "))).collect();
+    format!("({cases}{last})")
+}
+
+/// The element types: codes, sizes, which are floats, the parts of those, and the exponents of their steps.
+fn dtypes() -> String {
+    let mut h = String::from("\n");
+    for dtype in DType::ALL {
+        writeln!(h, "#define DTYPE_{} {}u", dtype.name().to_uppercase(), dtype as u32).unwrap();
+    }
+    let floats: Vec<DType> = DType::ALL.into_iter().filter(|t| t.is_float()).collect();
+    assert!(DType::ALL.iter().all(|t| t.is_float() == (*t as u32 <= DType::BF16 as u32)), "floats come first");
+    for dtype in &floats {
+        let (mantissa, bias) = mantissa_and_bias(*dtype);
+        let name = dtype.name().to_uppercase();
+        writeln!(h, "#define {name}_MANTISSA {mantissa}\n#define {name}_BIAS {bias}").unwrap();
+    }
+    let sized = [DType::F64, DType::I64, DType::U64, DType::F32, DType::I32, DType::U32, DType::I8, DType::U8];
+    let bytes = |t: &DType| (*t, format!("{}u", t.size()));
+    let mut sizes: Vec<(DType, String)> = sized.iter().map(bytes).collect();
+    sizes.extend(DType::ALL.iter().filter(|t| !sized.contains(t)).map(bytes));
+    let steps = [DType::F64, DType::F16, DType::F32, DType::BF16].map(|t| (t, step_range(t)));
+    let (least, most) = (steps.clone().map(|(t, r)| (t, *r.start())), steps.map(|(t, r)| (t, *r.end())));
+    writeln!(h, "#define DTYPE_IS_FLOAT(dtype) ((dtype) <= DTYPE_BF16)").unwrap();
+    writeln!(h, "#define DTYPE_BYTES(dtype) {}", by_dtype(&sizes)).unwrap();
+    writeln!(h, "// Exponents of the steps of a float type.\n#define STEP_MIN(dtype) {}", by_dtype(&least)).unwrap();
+    writeln!(h, "#define STEP_MAX(dtype) {}", by_dtype(&most)).unwrap();
+    h
+}
+
+/// A field of a struct as C declares it.
+fn declared(ty: &str, name: &str) -> String {
+    let c = |ty: &str| if ty == "f64" { "double".into() } else { ty.to_string() };
+    if let Some(to) = ty.strip_prefix("*const ") {
+        format!("const {}* {name}", c(to))
+    } else if let Some(to) = ty.strip_prefix("*mut ") {
+        format!("{}* {name}", c(to))
+    } else if let Some((of, n)) =
+        ty.strip_prefix('[').and_then(|t| t.strip_suffix(']')).and_then(|t| t.split_once("; "))
+    {
+        format!("{} {name}[{n}]", c(of))
+    } else {
+        format!("{} {name}", c(ty))
+    }
+}
+
+/// A doc comment as C has it, a line for each.
+fn comment(indent: &str, doc: &str) -> String {
+    doc.lines().map(|line| format!("{indent}//{line}\n")).collect()
+}
+
+/// A `launch.h`, of some structs of src/runtime/cuda/launch.rs and numbers that go with them.
+fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> String {
+    let mut h = String::from(
+        "// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+    );
+    writeln!(h, "{includes}").unwrap();
+    for (name, value) in numbers {
+        writeln!(h, "#define {name} {value}u").unwrap();
+    }
+    for Layout { name, doc, fields, size } in layouts {
+        writeln!(h, "\n{}struct {name} {{", comment("", doc)).unwrap();
+        for field in *fields {
+            writeln!(h, "{}    {};", comment("    ", field.doc), declared(field.ty, field.name)).unwrap();
+        }
+        writeln!(h, "}};\nstatic_assert(sizeof({name}) == {size}, \"{name}\");").unwrap();
+        for field in *fields {
+            let offset = format!("OFFSET_OF({name}, {})", field.name);
+            writeln!(h, "static_assert({offset} == {}, \"{name}.{}\");", field.offset, field.name).unwrap();
+        }
+    }
     h
 }
 
 #[test]
-fn format_h_is_fresh() {
-    let path = kernels().join("common/constants.h");
-    if std::env::var_os("SLEEK_UPDATE").is_some() {
-        std::fs::write(&path, format_h()).unwrap();
+fn headers_are_fresh() {
+    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES)];
+    let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
+    for (name, made) in [
+        ("common/constants.h", constants_h()),
+        ("common/launch.h", launch_h("#include \"platform.cuh\"\n", &common, COMMON)),
+        ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
+    ] {
+        let path = kernels().join(name);
+        if std::env::var_os("SLEEK_UPDATE").is_some() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap();
+        assert!(committed == made, "kernels/{name} is stale: SLEEK_UPDATE=1 cargo test --test kernels");
     }
-    let committed = std::fs::read_to_string(path).unwrap();
-    assert!(committed == format_h(), "kernels/common/constants.h is stale: SLEEK_UPDATE=1 cargo test --test kernels");
 }
 
 /// A source with every include put in its place once; what lies outside the folder is for tests.

@@ -52,7 +52,7 @@ DEV void cut(const u32 (&y)[5], u32 n, u32 (&v)[16]) {
     const u64 a = y[0] | (u64)y[1] << 32, b = y[2] | (u64)y[3] << 32;
 #pragma unroll
     for (int g = 0; g < 4; g++) {
-        const u32 at = g * quarter;     // at most 96
+        const u32 at = g * quarter;    // at most 96
         const u64 s = at < 64 ? (at ? a >> at | b << (64 - at) : a) : b >> (at - 64);
 #pragma unroll
         for (int i = 0; i < 4; i++) v[4 * g + i] = (u32)(s >> (i * n)) & mask;
@@ -93,9 +93,9 @@ template <class T> DEV void unpack(const u32* words, u32 n, u32 lane, typename T
     cut(y, n, v);
 }
 
-// Stores the words of a packed subchunk: bit `bits`·lane + i of them is bit i of this lane's string y of `bits` bits, which is zero
-// behind its end; WORDS whole ones fit into it. A lane stores the words that begin in its string; the rest of the last one it
-// gets from the lanes behind. `bits` is the same on all lanes.
+// Stores the words of a packed subchunk: bit `bits`·lane + i of them is bit i of this lane's string y of `bits` bits,
+// which is zero behind its end; WORDS whole ones fit into it. A lane stores the words that begin in its string; the
+// rest of the last one it gets from the lanes behind. `bits` is the same on all lanes.
 template <int WORDS> DEV void store_strings(u32* words, const u32 (&y)[4], const u32 bits, const u32 lane) {
     const u32 at = bits * lane, o = (0 - at) & 31;
     u32* w = words + ((at + 31) >> 5);
@@ -145,7 +145,10 @@ template <int WORDS> DEV void half(const u64 (&v)[2], int i, u32, u32& low, u32&
 template <class T, int WORDS> DEV void string_of(const typename T::Word (&v)[T::VALUES], u32 n, u32 (&y)[4]) {
     if (WORDS == 4) {
         const uint4 q = join(v);
-        y[0] = q.x; y[1] = q.y; y[2] = q.z; y[3] = q.w;
+        y[0] = q.x;
+        y[1] = q.y;
+        y[2] = q.z;
+        y[3] = q.w;
         return;
     }
     const u32 bits = T::VALUES * n / 2;
@@ -184,16 +187,22 @@ template <class T> DEV u32 short_string(const typename T::Word (&v)[T::VALUES], 
 // Packs a subchunk's codes, each below 2^n; n is the same on all lanes, and `uniform`. Of longer strings than that.
 template <class T> DEV void pack_long(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
     const u32 bits = T::VALUES * n;
-    if (bits < 64) pack_words<T, 1>(words, v, n, lane);
-    else if (bits < 96) pack_words<T, 2>(words, v, n, lane);
-    else if (bits < 128) pack_words<T, 3>(words, v, n, lane);
-    else pack_words<T, 4>(words, v, n, lane);
+    if (bits < 64)
+        pack_words<T, 1>(words, v, n, lane);
+    else if (bits < 96)
+        pack_words<T, 2>(words, v, n, lane);
+    else if (bits < 128)
+        pack_words<T, 3>(words, v, n, lane);
+    else
+        pack_words<T, 4>(words, v, n, lane);
 }
 // The same of any.
 template <class T> DEV void pack(u32* words, const typename T::Word (&v)[T::VALUES], u32 n, u32 lane) {
     n = uniform(n);
-    if (!is_short<T>(n)) pack_long<T>(words, v, n, lane);
-    else if (n) pack_words<T, 0>(words, v, n, lane);
+    if (!is_short<T>(n))
+        pack_long<T>(words, v, n, lane);
+    else if (n)
+        pack_words<T, 0>(words, v, n, lane);
 }
 
 // Packs one value of `bits` ≤ 64 a lane.
@@ -201,9 +210,12 @@ DEV void pack_one_each(u32* words, u64 value, u32 bits, u32 lane) {
     bits = uniform(bits);
     const u32 y[4] = {(u32)value, (u32)(value >> 32), 0, 0};
     if (bits == 0) return;
-    if (bits < 32) store_strings<0>(words, y, bits, lane);
-    else if (bits < 64) store_strings<1>(words, y, bits, lane);
-    else store_strings<2>(words, y, bits, lane);
+    if (bits < 32)
+        store_strings<0>(words, y, bits, lane);
+    else if (bits < 64)
+        store_strings<1>(words, y, bits, lane);
+    else
+        store_strings<2>(words, y, bits, lane);
 }
 
 // Strings of up to 32 bits one after the other: bit 0 of the first is bit `at` of `to`.
@@ -214,7 +226,7 @@ struct Appender {
     // Bits above `bits` are 0.
     DEV void add(u32 string, u32 bits) {
         word |= __funnelshift_l(0u, string, at);
-        const u32 end = settled(at + bits);
+        const u32 end = optimisation_barrier(at + bits);
         if ((at ^ end) & 32) {
             *to++ = word;
             word = __funnelshift_l(string, 0u, at);
@@ -223,15 +235,18 @@ struct Appender {
     }
     // The same of up to 64 bits.
     DEV void add(u64 string, u32 bits) {
-        const u32 low = (u32)string, high = (u32)(string >> 32), end = settled(at + bits), words = (end >> 5) - (at >> 5);
-        const u32 first = word | __funnelshift_l(0u, low, at), second = __funnelshift_l(low, high, at), third = __funnelshift_l(high, 0u, at);
+        const u32 low = (u32)string, high = (u32)(string >> 32), end = optimisation_barrier(at + bits),
+                  words = (end >> 5) - (at >> 5);
+        const u32 first = word | __funnelshift_l(0u, low, at), second = __funnelshift_l(low, high, at),
+                  third = __funnelshift_l(high, 0u, at);
         if (words) to[0] = first;
         if (words == 2) to[1] = second;
         word = words == 0 ? first : words == 1 ? second : third;
         to += words;
         at = end;
     }
-    // What is left in `word`, for a whole warp: two lanes may meet within a word, and what the second has of it is there by now.
+    // What is left in `word`, for a whole warp: two lanes may meet within a word, and what the second has of it is
+    // there by now.
     DEV void finish() const {
         __syncwarp();
         if (at & 31) *to |= word;
@@ -246,9 +261,10 @@ DEV uint4 closed_up(uint4 q, u32 n) {
     return make_uint4(without_gap(q.x, gap), without_gap(q.y, gap), without_gap(q.z, gap), without_gap(q.w, gap));
 }
 
-// A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits, 32 at most; one = 2^n, where two
-// fit.
-template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf<T>::Type codes, u32 n, u32 mask, u32 one) {
+// A vector of codes of n bits, so many of which as TOGETHER fit into 32 bits, or 0 if one may not. `mask` has n bits,
+// 32 at most; one = 2^n, where two fit.
+template <class T, int TOGETHER>
+DEV void append(Appender& to, typename VectorOf<T>::Type codes, u32 n, u32 mask, u32 one) {
     if constexpr (T::BITS == 16) {
         const u32 both = mask * 0x10001u;
         const uint4 v = closed_up(make_uint4(codes.x & both, codes.y & both, codes.z & both, codes.w & both), n);
@@ -273,13 +289,20 @@ template <class T, int TOGETHER> DEV void append(Appender& to, typename VectorOf
     }
 }
 
-// Short strings of a warp's subchunks, for lanes to pack a strip each, which takes a third of the instructions: an eighth of eight subchunks' strings, those of
-// consecutive lanes. Stored by subchunk and read by strip, both without two lanes at a bank.
+// Short strings of a warp's subchunks, for lanes to pack a strip each, which takes a third of the instructions: an
+// eighth of eight subchunks' strings, those of consecutive lanes. Stored by subchunk and read by strip, both without
+// two lanes at a bank.
 struct ShortStrings {
-    enum { STRIP = 8, OF_SUBCHUNK = 32 / STRIP, ROW = 32 + OF_SUBCHUNK };    // lanes of a strip, strips of a subchunk, and from one word of a strip to the next
+    enum {
+        STRIP = 8,
+        OF_SUBCHUNK = 32 / STRIP,
+        ROW = 32 + OF_SUBCHUNK
+    };    // lanes of a strip, strips of a subchunk, and from one word of a strip to the next
     u32 words[(STRIP - 1) * ROW + 32];
 
-    DEV void put(u32 string, u32 subchunk, u32 lane) { words[lane % STRIP * ROW + lane / STRIP + OF_SUBCHUNK * subchunk] = string; }
+    DEV void put(u32 string, u32 subchunk, u32 lane) {
+        words[lane % STRIP * ROW + lane / STRIP + OF_SUBCHUNK * subchunk] = string;
+    }
     // Word i of the lane's strip.
     DEV u32 of_strip(u32 i, u32 lane) const { return words[i * ROW + lane]; }
 };

@@ -3,40 +3,21 @@
 #include "batch.cuh"
 #include "checksum.cuh"
 
-#define LOOSE (1ull << 40)    // above the number of any chunk
-
-// Of an array, shared by the blocks of a launch; all zero before decompression. src/runtime/cuda/module.rs has the same layout.
-struct Control {
-    u64 ticket;          // compress: chunks handed out, and LOOSE times warps whose bins were too far apart for words of 16 bits; decompress: beside those that blocks begin with
-    u64 seat;            // compress, first array of a batch only: seats handed out
-    u64 end;             // compress: bytes of the stream
-    u64 disagreement;    // decompress: of bodies with the groups' checksums
-    u64 index_sum;       // keyed sum of the index; decompress: and of the header, its own checksum left out
-    u64 range[2];        // value range, all zero before it is measured: largest key, largest inverted key
-    u32 closed;          // compress: chunks that are done; decompress: blocks that are
-    u32 status;          // 0, or why it failed: the largest code that any block found
-};
-
-// What the host reads after a launch.
-struct Result {
-    u64 bytes;     // of the stream, or of the array; 0 after an error
-    u32 status;    // 0, or the C status code
-    u32 zero;
-};
+#define WIDE_WARP (1ull << 40)    // above the number of any chunk
 
 // `bytes` are those of a call that failed in nothing.
-DEV void report(Result* result, u64 bytes, u32 status) {
-    result->bytes = status ? 0 : bytes;
-    result->status = status;
-    result->zero = 0;
+DEV void report(Outcome* outcome, u64 bytes, u32 status) {
+    outcome->bytes = status ? 0 : bytes;
+    outcome->status = status;
+    outcome->zero = 0;
 }
 
 DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status); }
 
 // Of an element.
-DEV u32 bytes_of(u32 dtype) { return dtype == 2 || dtype == 8 || dtype == 12 ? 8 : dtype == 1 || dtype == 7 || dtype == 11 ? 4 : dtype == 5 || dtype == 9 ? 1 : 2; }
+DEV u32 bytes_of(u32 dtype) { return DTYPE_BYTES(dtype); }
 
-struct StreamHead {
+struct Header {
     u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
     u32 dtype, element_bytes, big_endian, is_float, step_w;
     i32 step_j;
@@ -45,7 +26,7 @@ struct StreamHead {
 
     DEV void layout() {
         element_bytes = bytes_of(dtype);
-        is_float = dtype <= 4;
+        is_float = DTYPE_IS_FLOAT(dtype);
         raw_bytes = count * element_bytes;
         chunks = (raw_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
         groups = (chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
@@ -67,7 +48,7 @@ struct StreamHead {
         step_w = (u32)(w1 >> 48) & 0xff;
         count = w[2];
         stream_bytes = w[3];
-        if (dtype < 1 || dtype > 12 || ((u32)(w1 >> 16) & 0xff) > 3) return STATUS_CORRUPT;
+        if (dtype < DTYPE_F32 || dtype > DTYPE_U64 || ((u32)(w1 >> 16) & 0xff) > MODE_REL) return STATUS_CORRUPT;
         if (count > (1ull << 58)) return STATUS_CORRUPT;
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
@@ -79,14 +60,14 @@ struct StreamHead {
     DEV bool step_is_valid() const {
         if (step_w == 0) return step_j == 0;
         if (step_w < 4 || step_w > 7 || !is_float) return false;
-        const i32 low = dtype == 2 ? -1022 : dtype == 3 ? -24 : -126, high = dtype == 2 ? 960 : dtype == 3 ? 5 : 100;
+        const i32 low = STEP_MIN(dtype), high = STEP_MAX(dtype);
         return step_j >= low && step_j <= high;
     }
 };
 
-// One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed sum
-// over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
-DEV bool check_index(const u8* src, const StreamHead& head, Control* control, u64 block, u64 blocks) {
+// One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed
+// sum over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
+DEV bool check_index(const u8* src, const Header& head, Control* control, u64 block, u64 blocks) {
     const u32 lane = threadIdx.x & 31;
     const u64 warps = blocks * (blockDim.x / 32), warp = block * (blockDim.x / 32) + threadIdx.x / 32;
     const u32* words = (const u32*)src;
@@ -112,7 +93,9 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control, u6
                 }
                 const u32 n = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
                 const u32 raw = (head.chunk_bytes(first + i) + ALIGN - 1) / ALIGN;
-                good &= !(entry & ENTRY_ZERO_MASK) && (kind == KIND_PACKED ? n >= 1 && n <= CHUNK_BYTES / ALIGN : kind == KIND_RAW ? n == raw : kind == KIND_CONSTANT && n == 1);
+                good &= !(entry & ENTRY_ZERO_MASK) && (kind == KIND_PACKED ? n >= 1 && n <= CHUNK_BYTES / ALIGN
+                                                       : kind == KIND_RAW  ? n == raw
+                                                                           : kind == KIND_CONSTANT && n == 1);
                 units += n;
             }
         }
@@ -129,12 +112,13 @@ DEV bool check_index(const u8* src, const StreamHead& head, Control* control, u6
 }
 
 // A block's last act in an array. The last of its blocks compares the checksums and leaves the result.
-DEV void close(Control* control, const u8* src, const StreamHead& head, u64 disagreement, Result* result, u64 blocks) {
+DEV void close(Control* control, const u8* src, const Header& head, u64 disagreement, Outcome* outcome, u64 blocks) {
     if (disagreement) add_relaxed(&control->disagreement, disagreement);
     if (count_in(&control->closed, 1) + 1 != (u32)blocks) return;
     const u64 sum = load_relaxed(&control->index_sum), differ = load_relaxed(&control->disagreement);
     const u64 stored = ((const u64*)src)[7];
     u32 status = load_relaxed(&control->status);
-    if (mix(sum + KEY64 * head.bodies_at) != stored || differ) status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
-    report(result, head.raw_bytes, status);
+    if (mix(sum + KEY64 * head.bodies_at) != stored || differ)
+        status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
+    report(outcome, head.raw_bytes, status);
 }

@@ -4,26 +4,75 @@
 #include "constants.h"
 
 // BITS: W of the format. VALUES: words in a lane's 16 bytes. A word of up to 32 bits lives zero-extended in a u32.
-struct F32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 4, EXPONENT = 8, MANTISSA = 23, BIAS = 127 }; };
-struct F64 { typedef u64 Word; typedef i64 Signed; typedef double Float; enum { BITS = 64, VALUES = 2, EXPONENT = 11, MANTISSA = 52, BIAS = 1023 }; };
+struct F32 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 32, VALUES = 4, EXPONENT = BITS - 1 - F32_MANTISSA, MANTISSA = F32_MANTISSA, BIAS = F32_BIAS };
+};
+struct F64 {
+    typedef u64 Word;
+    typedef i64 Signed;
+    typedef double Float;
+    enum { BITS = 64, VALUES = 2, EXPONENT = BITS - 1 - F64_MANTISSA, MANTISSA = F64_MANTISSA, BIAS = F64_BIAS };
+};
 // Words of F64 that are known to be small enough: a lane's two in 8 bytes.
-struct Small64 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
-// Words that take so few bits that differences of their differences, as codes, have no more than 15; a lane's in 8 bytes and in 4.
-struct Tight32 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 4, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
-struct Tight64 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
-struct F16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 5, MANTISSA = 10, BIAS = 15 }; };
-struct BF16 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 16, VALUES = 8, EXPONENT = 8, MANTISSA = 7, BIAS = 127 }; };
-struct B8 { typedef u32 Word; typedef i32 Signed; typedef float Float; enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 }; };
+struct Small64 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 32, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+};
+// Words that take so few bits that differences of their differences, as codes, have no more than 15; a lane's in 8
+// bytes and in 4.
+struct Narrow32 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 16, VALUES = 4, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+};
+struct Narrow64 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 16, VALUES = 2, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+};
+struct F16 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 16, VALUES = 8, EXPONENT = BITS - 1 - F16_MANTISSA, MANTISSA = F16_MANTISSA, BIAS = F16_BIAS };
+};
+struct BF16 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 16, VALUES = 8, EXPONENT = BITS - 1 - BF16_MANTISSA, MANTISSA = BF16_MANTISSA, BIAS = BF16_BIAS };
+};
+struct B8 {
+    typedef u32 Word;
+    typedef i32 Signed;
+    typedef float Float;
+    enum { BITS = 8, VALUES = 16, EXPONENT = 0, MANTISSA = 0, BIAS = 0 };
+};
 
 // Of a subchunk: how many times it has eight words, and the bytes that have a bit for each of these.
-#define EIGHTS(T) (4 * T::VALUES)
-#define FLAG_BYTES(T) (EIGHTS(T) / 8)
+#define MASK_BYTES(T) (4 * T::VALUES)
+#define MASK_FLAG_BYTES(T) (MASK_BYTES(T) / 8)
 
 // A lane's words of a subchunk.
-template <class T> struct VectorOf { typedef uint4 Type; };
-template <> struct VectorOf<Small64> { typedef uint2 Type; };
-template <> struct VectorOf<Tight32> { typedef uint2 Type; };
-template <> struct VectorOf<Tight64> { typedef u32 Type; };
+template <class T> struct VectorOf {
+    typedef uint4 Type;
+};
+template <> struct VectorOf<Small64> {
+    typedef uint2 Type;
+};
+template <> struct VectorOf<Narrow32> {
+    typedef uint2 Type;
+};
+template <> struct VectorOf<Narrow64> {
+    typedef u32 Type;
+};
 
 template <class T> DEV typename T::Word ones(u32 bits) {
     typedef typename T::Word Word;
@@ -31,18 +80,38 @@ template <class T> DEV typename T::Word ones(u32 bits) {
 }
 
 // A mask of up to all bits, without a comparison.
-template <class T> DEV typename T::Word low_bits(u32 bits) { return T::BITS == 64 ? ones<T>(bits) : (typename T::Word)~__funnelshift_lc(0u, ~0u, bits); }
+template <class T> DEV typename T::Word low_bits(u32 bits) {
+    return T::BITS == 64 ? ones<T>(bits) : (typename T::Word) ~__funnelshift_lc(0u, ~0u, bits);
+}
 
-template <class T> DEV typename T::Word wrap(typename T::Word x) { return T::BITS < 32 ? x & (((typename T::Word)1 << (T::BITS & 31)) - 1) : x; }
+template <class T> DEV typename T::Word wrap(typename T::Word x) {
+    return T::BITS < 32 ? x & (((typename T::Word)1 << (T::BITS & 31)) - 1) : x;
+}
 
 DEV void split(uint4 q, u64 (&v)[2]) {
     v[0] = q.x | (u64)q.y << 32;
     v[1] = q.z | (u64)q.w << 32;
 }
-DEV void split(uint2 q, u32 (&v)[2]) { v[0] = q.x; v[1] = q.y; }
-DEV void split(uint2 q, u32 (&v)[4]) { v[0] = q.x & 0xffff; v[1] = q.x >> 16; v[2] = q.y & 0xffff; v[3] = q.y >> 16; }
-DEV void split(u32 q, u32 (&v)[2]) { v[0] = q & 0xffff; v[1] = q >> 16; }
-DEV void split(uint4 q, u32 (&v)[4]) { v[0] = q.x; v[1] = q.y; v[2] = q.z; v[3] = q.w; }
+DEV void split(uint2 q, u32 (&v)[2]) {
+    v[0] = q.x;
+    v[1] = q.y;
+}
+DEV void split(uint2 q, u32 (&v)[4]) {
+    v[0] = q.x & 0xffff;
+    v[1] = q.x >> 16;
+    v[2] = q.y & 0xffff;
+    v[3] = q.y >> 16;
+}
+DEV void split(u32 q, u32 (&v)[2]) {
+    v[0] = q & 0xffff;
+    v[1] = q >> 16;
+}
+DEV void split(uint4 q, u32 (&v)[4]) {
+    v[0] = q.x;
+    v[1] = q.y;
+    v[2] = q.z;
+    v[3] = q.w;
+}
 DEV void split(uint4 q, u32 (&v)[8]) {
     const u32 w[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
@@ -59,21 +128,26 @@ DEV uint4 join(const u64 (&v)[2]) { return make_uint4((u32)v[0], (u32)(v[0] >> 3
 DEV uint2 join(const u32 (&v)[2]) { return make_uint2(v[0], v[1]); }
 DEV uint4 join(const u32 (&v)[4]) { return make_uint4(v[0], v[1], v[2], v[3]); }
 DEV uint4 join(const u32 (&v)[8]) {
-    return make_uint4(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410), __byte_perm(v[4], v[5], 0x5410), __byte_perm(v[6], v[7], 0x5410));
+    return make_uint4(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410), __byte_perm(v[4], v[5], 0x5410),
+                      __byte_perm(v[6], v[7], 0x5410));
 }
 DEV uint4 join(const u32 (&v)[16]) {
     u32 w[4];
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        w[i] = __byte_perm(__byte_perm(v[4 * i], v[4 * i + 1], 0x0040), __byte_perm(v[4 * i + 2], v[4 * i + 3], 0x0040), 0x5410);
+        w[i] = __byte_perm(__byte_perm(v[4 * i], v[4 * i + 1], 0x0040), __byte_perm(v[4 * i + 2], v[4 * i + 3], 0x0040),
+                           0x5410);
     return make_uint4(w[0], w[1], w[2], w[3]);
 }
 
 // Other byte order.
 template <class T> DEV uint4 swap_bytes(uint4 q) {
-    if (T::BITS == 16) return make_uint4(__byte_perm(q.x, 0, 0x2301), __byte_perm(q.y, 0, 0x2301), __byte_perm(q.z, 0, 0x2301), __byte_perm(q.w, 0, 0x2301));
+    if (T::BITS == 16)
+        return make_uint4(__byte_perm(q.x, 0, 0x2301), __byte_perm(q.y, 0, 0x2301), __byte_perm(q.z, 0, 0x2301),
+                          __byte_perm(q.w, 0, 0x2301));
     if (T::BITS == 8) return q;
-    const uint4 r = make_uint4(__byte_perm(q.x, 0, 0x0123), __byte_perm(q.y, 0, 0x0123), __byte_perm(q.z, 0, 0x0123), __byte_perm(q.w, 0, 0x0123));
+    const uint4 r = make_uint4(__byte_perm(q.x, 0, 0x0123), __byte_perm(q.y, 0, 0x0123), __byte_perm(q.z, 0, 0x0123),
+                               __byte_perm(q.w, 0, 0x0123));
     return T::BITS == 64 ? make_uint4(r.y, r.x, r.w, r.z) : r;
 }
 
@@ -86,20 +160,23 @@ template <class T> DEV typename T::Word from_zigzag(typename T::Word c) { return
 template <class T> DEV typename T::Word to_zigzag(typename T::Word x) {
     typedef typename T::Word Word;
     if constexpr (T::BITS == 64) {
-        const u32 signs = settled((u32)((i32)(x >> 32) >> 31));    // for both halves; ptxas would make it twice
+        const u32 signs =
+            optimisation_barrier((u32)((i32)(x >> 32) >> 31));    // for both halves; ptxas would make it twice
         return x << 1 ^ (signs | (u64)signs << 32);
     }
     return wrap<T>((x << 1) ^ ((Word)0 - (x >> (T::BITS - 1) & 1)));
 }
 
-// M and its inverse in the short form: rotated by one, words of exponent 1 to the middle count down through the odd codes.
+// M and its inverse in the short form: rotated by one, words of exponent 1 to the middle count down through the odd
+// codes.
 template <class T> DEV typename T::Word to_exponent_code(typename T::Word x) {
     typedef typename T::Word Word;
     const Word first = (Word)1 << (T::BITS - T::EXPONENT);
     const Word u = wrap<T>((x << 2) | (x >> (T::BITS - 1) << 1));
     return negative<T>(wrap<T>(2 * x - first)) ? u : wrap<T>(2 * first - 1 - u);
 }
-// Even codes count from zero on, and skip those words behind exponent 0; odd ones, all their bits flipped, from exponent 1 on.
+// Even codes count from zero on, and skip those words behind exponent 0; odd ones, all their bits flipped, from
+// exponent 1 on.
 template <class T> DEV typename T::Word from_exponent_code(typename T::Word c) {
     enum { TOP = T::BITS < 32 ? T::BITS : 32 };    // bits of the half that has the exponent, or of the word
     const u32 first = 1u << (TOP - T::EXPONENT), odd = spread_lowest((u32)c), high = (u32)(c >> (T::BITS - TOP)) ^ odd;

@@ -1,6 +1,6 @@
-// Where a chunk goes: the sum of the sizes of all chunks before it. The index entries of the output, zero before the launch and
-// never zero afterwards, are where blocks publish those sizes, and a group's record, where its first body is. A block adds the sizes since the
-// nearest chunk whose place is known.
+// Where a chunk goes: the sum of the sizes of all chunks before it. The index entries of the output, zero before the
+// launch and never zero afterwards, are where blocks publish those sizes, and a group's record, where its first body
+// is. A block adds the sizes since the nearest chunk whose place is known.
 #pragma once
 #include "platform.cuh"
 #include "constants.h"
@@ -9,37 +9,39 @@ DEV u32 at_least_0(i32 x) { return x > 0 ? x : 0; }
 
 // Top bits of both halves of a word.
 #define TOPS 0x80008000u
-// Eight entries: none of the top bits of its halves is set if all are there, as a 16-bit half is zero exactly where subtracting 1 borrows into its top bit.
+// Eight entries: none of the top bits of its halves is set if all are there, as a 16-bit half is zero exactly where
+// subtracting 1 borrows into its top bit.
 DEV u32 missing_sizes(const uint4& q) {
     const u32 one = 0x00010001u;
     return ((q.x - one) & ~q.x) | ((q.y - one) & ~q.y) | ((q.z - one) & ~q.z) | ((q.w - one) & ~q.w);
 }
 // Σ of their sizes, in two halves.
-DEV u32 pairs_of_sizes(const uint4& q) {
+DEV u32 swar16_of_sizes(const uint4& q) {
     const u32 size = ENTRY_SIZE_MASK * 0x00010001u;
     return (q.x & size) + (q.y & size) + (q.z & size) + (q.w & size);
 }
 
-// Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there` where one
-// of those is missing.
+// Σ of the sizes of the eight entries of q, the first of which is entry `at`, that lie in [first, last); clears `there`
+// where one of those is missing.
 DEV u32 sizes_of(uint4 q, u32 at, u32 first, u32 last, bool& there) {
     if (at < first || at + 8 > last) {
         // Entries outside count as there, with size 0: their bits 11 to 13 are zero in every entry.
         u32 w[4] = {q.x, q.y, q.z, q.w};
 #pragma unroll
         for (i32 j = 0; j < 4; j++) {
-            const u32 before = low_ones(16 * at_least_0((i32)(first - at) - 2 * j)), up_to = low_ones(16 * at_least_0((i32)(last - at) - 2 * j));
+            const u32 before = low_ones(16 * at_least_0((i32)(first - at) - 2 * j)),
+                      up_to = low_ones(16 * at_least_0((i32)(last - at) - 2 * j));
             w[j] = (w[j] & up_to & ~before) | (0x20002000u & ~(up_to & ~before));
         }
         q = make_uint4(w[0], w[1], w[2], w[3]);
     }
     there &= (missing_sizes(q) & TOPS) == 0;
-    const u32 pairs = pairs_of_sizes(q);
+    const u32 pairs = swar16_of_sizes(q);
     return (pairs & 0xffff) + (pairs >> 16);
 }
 
-// Units of the chunks begin … end − 1, or of those of every `warps`-th piece of 256 from the one numbered `warp` on, so that several warps have them all;
-// waits for those that are not published yet. For a whole warp.
+// Units of the chunks begin … end − 1, or of those of every `warps`-th piece of 256 from the one numbered `warp` on, so
+// that several warps have them all; waits for those that are not published yet. For a whole warp.
 DEV u64 units_between(const u16* entries, u64 begin, u64 end, u32 lane, u32 warp = 0, u32 warps = 1) {
     const u64 aligned = begin & ~7ull;
     const uint4* base = (const uint4*)(entries + aligned) + lane;
@@ -76,7 +78,8 @@ DEV u64 units_between_at_once(const u16* entries, u64 begin, u64 end, u32 lane) 
         do {
             YIELD();
             uint4 q[4];
-            u32 single = ENTRY_ZERO_MASK, pairs = 0, missing = 0;    // who has none counts as if it were there, of size 0
+            u32 single = ENTRY_ZERO_MASK, pairs = 0,
+                missing = 0;    // who has none counts as if it were there, of size 0
 #pragma unroll
             for (u32 j = 0; j < 4; j++) {
                 q[j] = make_uint4(0, 0, 0, 0);
@@ -87,7 +90,7 @@ DEV u64 units_between_at_once(const u16* entries, u64 begin, u64 end, u32 lane) 
             for (u32 j = 0; j < 4; j++)
                 if (at + 256 * j < to) {
                     missing |= missing_sizes(q[j]);
-                    pairs += pairs_of_sizes(q[j]);
+                    pairs += swar16_of_sizes(q[j]);
                 }
             there = (missing & TOPS) == 0 && single;
             sum = add_halves(pairs, single & ENTRY_SIZE_MASK);
@@ -100,12 +103,16 @@ DEV u64 units_between_at_once(const u16* entries, u64 begin, u64 end, u32 lane) 
 }
 
 // Where a chunk's body is, in units from the first one on.
-struct Mark { u64 chunk, units; };
+struct Mark {
+    u64 chunk, units;
+};
 
-// Units of all chunks before `chunk`, of which the mark `known` is one: counted from the nearest group whose record says where it begins, if one behind
-// `known` does. Records and the sizes of the last groups are asked for together. For a whole warp.
+// Units of all chunks before `chunk`, of which the mark `known` is one: counted from the nearest group whose record
+// says where it begins, if one behind `known` does. Records and the sizes of the last groups are asked for together.
+// For a whole warp.
 DEV u64 units_before(const uint4* records, const u16* entries, u64 bodies_at, Mark known, u64 chunk, u32 lane) {
-    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS, window = (group < 3 ? 0 : group - 3) * GROUP_CHUNKS;
+    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS,
+              window = (group < 3 ? 0 : group - 3) * GROUP_CHUNKS;
     const u32 at = 8 * lane, end = (u32)(chunk - window);
     u64 place = 0;
     uint4 sizes = make_uint4(0, 0, 0, 0);

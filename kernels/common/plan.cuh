@@ -1,50 +1,8 @@
-// What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header around it.
+// What a whole stream needs to be encoded, resolved on the device (src/bound.rs has the same rules), and the header
+// around it.
 #pragma once
 #include "container.cuh"
 #include "element.cuh"
-
-struct Plan {
-    u64 count, raw_bytes, chunks, groups, entries_at, bodies_at;
-    double abs_bound, range;
-    u32 step_w;
-    i32 step_j;
-    u32 big_endian, is_float, rounded, drop;    // drop: mantissa bits that mode rel rounds off
-};
-
-// What a launch keeps of each array.
-struct Slot {
-    Control control;
-    Plan plan;    // compress
-};
-
-// Which arrays a launch works on, and where it leaves what it knows of them.
-struct Batch {
-    Item only;            // the array, where there is one
-    const Item* items;    // else all of them
-    Slot* slots;
-    Result* results;
-    u64 seats;            // of all arrays
-    u32 count;            // arrays
-    u32 zero;
-
-    DEV Item item(u32 i) const { return items ? items[i] : only; }
-    DEV u32 item_at(u64 seat, u32 lane) const { return items ? item_of(items, count, seat, lane) : 0; }
-};
-
-struct CompressArgs {
-    Batch batch;
-    double bound, range, fill;
-    u32 dtype, mode, fast, big_endian;
-    u32 has_range, has_fill;    // has_range: `range` is given, else it was measured
-    u32 rounded, drop;
-};
-
-struct DecompressArgs {
-    Batch batch;
-    u64 first;    // the first element wanted; a batch wants whole arrays
-    u32 dtype;
-    u32 zero;
-};
 
 // A block's share of an array, in launches whose blocks are divided evenly among the arrays.
 struct Share {
@@ -85,7 +43,7 @@ DEV void choose_step(Plan& plan, u32 dtype, bool fast) {
         plan.abs_bound = 0.0;
         return;
     }
-    const i32 low = dtype == 2 ? -1022 : dtype == 3 ? -24 : -126, high = dtype == 2 ? 960 : dtype == 3 ? 5 : 100;
+    const i32 low = STEP_MIN(dtype), high = STEP_MAX(dtype);
     const u64 b = bits_of(plan.abs_bound);
     const i32 j = (i32)(b >> 52) - 1024;
     if (j < low) {
@@ -111,7 +69,7 @@ DEV double value_of_order(u64 key, bool is_double) {
 }
 
 DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
-    StreamHead head;
+    Header head;
     head.count = count;
     head.dtype = a.dtype;
     head.layout();
@@ -127,21 +85,24 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     plan.rounded = a.rounded;
     plan.drop = a.drop;
     plan.range = 0.0;
-    plan.abs_bound = a.mode == BOUND_ABS ? a.bound : 0.0;
-    if (a.mode == BOUND_NOA) {
-        const bool is_double = a.dtype == 2, measured = control.range[0] != 0;
+    plan.abs_bound = a.mode == MODE_ABS ? a.bound : 0.0;
+    if (a.mode == MODE_NOA) {
+        const bool is_double = a.dtype == DTYPE_F64, measured = control.range[0] != 0;
         const u64 all = is_double ? ~0ull : 0xffffffffull;
-        if (a.has_range) plan.range = a.range;
-        else if (measured) plan.range = sub_down(value_of_order(control.range[0], is_double), value_of_order(all - control.range[1], is_double));
+        if (a.has_range)
+            plan.range = a.range;
+        else if (measured)
+            plan.range = sub_down(value_of_order(control.range[0], is_double),
+                                  value_of_order(all - control.range[1], is_double));
         plan.abs_bound = mul_down(a.bound, plan.range);
     }
     choose_step(plan, a.dtype, a.fast);
     return plan;
 }
 
-// Length and checksum of a stream, whose index has the keyed sum `sum`, and the result; by one thread.
-DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Result* result) {
-    report(result, bytes, status);
+// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
+DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
+    report(outcome, bytes, status);
     if (status) return;
     u64* w = (u64*)dst;
     w[3] = bytes;
@@ -149,12 +110,13 @@ DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Result* re
     w[7] = mix(sum + KEY64 * bodies_at);
 }
 
-// Before the chunks: the plan, an empty index, the header but for its length and checksum. Leaves nothing to do in an array
-// that has no chunks, or no room for its index. Meanwhile what the next kernel loads first of an array alone comes to the second-level cache: a line for
-// each thread here.
+// Nothing is shared and there is no barrier: thread 0 of an array's first block writes plan and header, all the index.
+// Before the chunks: the plan, an empty index, the header but for its length and checksum. Leaves nothing to do in an
+// array that has no chunks, or no room for its index. Meanwhile what the next kernel loads first of an array alone
+// comes to the second-level cache: a line for each thread here.
 DEV void begin_compress(const CompressArgs& a) {
     const Share share(a.batch);
-    const Item item = a.batch.item(share.item);
+    const Item item = item_of(a.batch, share.item);
     const u64 ahead = ((u64)share.rank * blockDim.x + threadIdx.x) * LINE_BYTES;
     if (!a.batch.items && ahead < item.count * bytes_of(a.dtype)) prefetch(item.src + ahead);
     Slot& slot = a.batch.slots[share.item];
@@ -162,13 +124,14 @@ DEV void begin_compress(const CompressArgs& a) {
     const bool room = item.bytes >= plan.bodies_at;
     if (room) {
         uint4* head = (uint4*)item.dst;
-        for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16; i += (u64)share.of * blockDim.x)
+        for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16;
+             i += (u64)share.of * blockDim.x)
             head[i] = make_uint4(0, 0, 0, 0);
     }
     if (share.rank || threadIdx.x) return;
     if (!room) plan.chunks = 0;
     slot.plan = plan;
-    slot.control.ticket = slot.control.seat = 0;
+    slot.control.ticket = slot.control.slots = 0;
     slot.control.end = plan.bodies_at;
     slot.control.index_sum = 0;
     slot.control.closed = slot.control.status = 0;
@@ -176,13 +139,16 @@ DEV void begin_compress(const CompressArgs& a) {
         u64* w = (u64*)item.dst;
         const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
         w[0] = MAGIC48 | (u64)VERSION << 48;
-        w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 | (u64)plan.step_w << 48;
+        w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 |
+               (u64)plan.step_w << 48;
         w[2] = item.count;
         w[3] = 0;
-        w[4] = a.mode == BOUND_LOSSLESS ? 0 : bits_of(a.bound);
+        w[4] = a.mode == MODE_LOSSLESS ? 0 : bits_of(a.bound);
         w[5] = bits_of(plan.range);
         w[6] = bits_of(plan.abs_bound);
         w[7] = 0;
     }
-    if (plan.chunks == 0) seal(item.dst, plan.bodies_at, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.results + share.item);
+    if (plan.chunks == 0)
+        seal(item.dst, plan.bodies_at, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL,
+             a.batch.outcomes + share.item);
 }

@@ -1,4 +1,5 @@
-// What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is defined.
+// What the kernels need of the machine they run on: CUDA, or the fibers of tests/gpu/cpu_shim.h when SLEEK_CPU is
+// defined.
 #pragma once
 #ifdef SLEEK_CPU
 #include "../../tests/gpu/cpu_shim.h"
@@ -9,10 +10,13 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
+#define OFFSET_OF(type, field) __INTADDR__(&((type*)0)->field)
 #define DEV __device__ __forceinline__
-// A kernel of one argument struct, with the bounds of its launch: threads of a block, from which the host knows them, and blocks on a multiprocessor.
+// A kernel of one argument struct, with the bounds of its launch: threads of a block, from which the host knows them,
+// and blocks on a multiprocessor.
 #define KERNEL(name, Args, ...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const Args a)
-// The same where the work is divided by the number of blocks; blocks of the others take turns, so that any number of them does it all.
+// The same where the work is divided by the number of blocks; blocks of the others take turns, so that any number of
+// them does it all.
 #define GRID_KERNEL KERNEL
 #define SHARED __shared__
 #define YIELD()
@@ -20,11 +24,18 @@ typedef long long i64;
 DEV void hold_back() { asm volatile("nanosleep.u32 100;"); }
 
 // Relaxed accesses: value and "it is there" are one word, so no fence is needed.
-DEV void store_relaxed(u64* p, u64 v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
-DEV void store_relaxed(u16* p, u16 v) { asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory"); }
+DEV void store_relaxed(u64* p, u64 v) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+DEV void store_relaxed(u16* p, u16 v) {
+    asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
+}
 DEV uint4 load_relaxed(const uint4* p) {
     uint4 v;
-    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p) : "memory");
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p)
+                 : "memory");
     return v;
 }
 DEV u64 load_relaxed(const u64* p) {
@@ -43,20 +54,26 @@ DEV u32 load_relaxed(const u16* p) {
     return v;
 }
 // Sums in global memory that nobody waits for.
-DEV void add_relaxed(u64* p, u64 v) { asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
+DEV void add_relaxed(u64* p, u64 v) {
+    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
 // Adds to a counter in global memory, after what this thread did; what was there. Whoever sees the sum sees that too.
 DEV u32 count_in(u32* p, u32 v) {
     u32 before;
-    asm volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], %2;\n\tfence.acq_rel.gpu;" : "=r"(before) : "l"(p), "r"(v) : "memory");
+    asm volatile("fence.acq_rel.gpu;\n\tatom.relaxed.gpu.global.add.u32 %0, [%1], %2;\n\tfence.acq_rel.gpu;"
+                 : "=r"(before)
+                 : "l"(p), "r"(v)
+                 : "memory");
     return before;
 }
-// Adds 1 to a counter in global memory where `wanted`; what was there. No branch, so that nobody waits before this is used, and no constant, which ptxas
-// would add up over the lanes, to wait for the result and tell each its own.
+// Adds 1 to a counter in global memory where `wanted`; what was there. No branch, so that nobody waits before this is
+// used, and no constant, which ptxas would add up over the lanes, to wait for the result and tell each its own.
 DEV u64 count_if(bool wanted, u64* p) {
     u64 before = 0;
-    asm volatile(
-        "{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\t@p atom.relaxed.gpu.global.add.u64 %0, [%2], %3;\n\t}"
-        : "+l"(before) : "r"((u32)wanted), "l"(p), "l"((u64)wanted) : "memory");
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %1, 0;\n\t@p atom.relaxed.gpu.global.add.u64 %0, [%2], %3;\n\t}"
+                 : "+l"(before)
+                 : "r"((u32)wanted), "l"(p), "l"((u64)wanted)
+                 : "memory");
     return before;
 }
 // Data that is touched once: keep it from pushing out what is still needed.
@@ -64,7 +81,8 @@ DEV uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 DEV void store_streaming(uint4* p, uint4 v) { __stcs(p, v); }
 // From global to shared memory, past the registers; there once the thread that asked has waited.
 DEV void copy_async(uint4* to, const uint4* from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)
+                 : "memory");
 }
 DEV void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
@@ -83,33 +101,42 @@ DEV u32 top_bit(u64 x) {
 // All bits from the highest one down; none for 0.
 DEV u32 filled_up(u32 x) {
     u32 r;
-    asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u32 above, %1;\n\tshr.u32 %0, 0xffffffff, above;\n\t}" : "=r"(r) : "r"(x));
+    asm("{\n\t.reg .u32 above;\n\tbfind.shiftamt.u32 above, %1;\n\tshr.u32 %0, 0xffffffff, above;\n\t}"
+        : "=r"(r)
+        : "r"(x));
     return r;
 }
-// A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas (kernels/uniform.py). The CPU checks it.
+// A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas
+// (kernels/uniform.py). The CPU checks it.
 DEV u32 uniform(u32 x) {
     u32 r;
     asm("mov.b32 %0, %1; // uniform" : "=r"(r) : "r"(x));
     return r;
 }
-// The same number, computed here once: the compiler would rather compute it again wherever it is used.
-DEV u32 settled(u32 x) {
+// The same number, computed here once, as the optimiser must think it new: the compiler would rather compute it again
+// wherever it is used.
+DEV u32 optimisation_barrier(u32 x) {
     asm("" : "+r"(x));
     return x;
 }
-// Adds to a sum that of the lane `distance` below, if there is one among those LANES that belong together: the shuffle itself tells.
+// Adds to a sum that of the lane `distance` below, if there is one among those LANES that belong together: the shuffle
+// itself tells.
 template <u32 LANES = 32> DEV void add_from_below(u32& sum, u32 distance) {
     asm volatile(
         "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
         "shfl.sync.up.b32 r|p, %0, %1, %2, 0xffffffff;\n\t"
-        "@p add.u32 %0, %0, r;\n\t}" : "+r"(sum) : "r"(distance), "n"((32 - LANES) << 8));
+        "@p add.u32 %0, %0, r;\n\t}"
+        : "+r"(sum)
+        : "r"(distance), "n"((32 - LANES) << 8));
 }
 DEV void add_from_below(u64& sum, u32 distance) {
     u32 low = (u32)sum, high = (u32)(sum >> 32);
     asm volatile(
         "{\n\t.reg .pred p;\n\t.reg .b32 r, s;\n\t"
         "shfl.sync.up.b32 r|p, %0, %2, 0, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, 0, 0xffffffff;\n\t"
-        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}" : "+r"(low), "+r"(high) : "r"(distance));
+        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}"
+        : "+r"(low), "+r"(high)
+        : "r"(distance));
     sum = low | (u64)high << 32;
 }
 // Whether v + rest goes beyond the word, as another bit below those in `bits`.
@@ -133,15 +160,20 @@ DEV u32 sum_of_products(u32 a, u32 b, u32 sum) {
     asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(sum));
     return r;
 }
-// If `wanted` is not 0, adds to a sum the bits of `window` that are in `low`, times `factor`, and these h bits leave the window. No branches, as the compiler
-// would make them.
+// If `wanted` is not 0, adds to a sum the bits of `window` that are in `low`, times `factor`, and these h bits leave
+// the window. No branches, as the compiler would make them.
 DEV void add_next(u32& sum, u32& window, u32 wanted, u32 low, u32 factor, u32 h) {
-    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tand.b32 x, %1, %3;\n\t@p mad.lo.u32 %0, x, %4, %0;\n\t@p shr.u32 %1, %1, %5;\n\t}"
-        : "+r"(sum), "+r"(window) : "r"(wanted), "r"(low), "r"(factor), "r"(h));
+    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tand.b32 x, %1, %3;\n\t"
+        "@p mad.lo.u32 %0, x, %4, %0;\n\t@p shr.u32 %1, %1, %5;\n\t}"
+        : "+r"(sum), "+r"(window)
+        : "r"(wanted), "r"(low), "r"(factor), "r"(h));
 }
 DEV void add_next(u32& sum, u64& window, u32 wanted, u32 low, u32 factor, u32 h) {
-    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tcvt.u32.u64 x, %1;\n\tand.b32 x, x, %3;\n\t@p mad.lo.u32 %0, x, %4, %0;\n\t"
-        "@p shr.u64 %1, %1, %5;\n\t}" : "+r"(sum), "+l"(window) : "r"(wanted), "r"(low), "r"(factor), "r"(h));
+    asm("{\n\t.reg .pred p;\n\t.reg .u32 x;\n\tsetp.ne.u32 p, %2, 0;\n\tcvt.u32.u64 x, %1;\n\tand.b32 x, x, %3;\n\t"
+        "@p mad.lo.u32 %0, x, %4, %0;\n\t"
+        "@p shr.u64 %1, %1, %5;\n\t}"
+        : "+r"(sum), "+l"(window)
+        : "r"(wanted), "r"(low), "r"(factor), "r"(h));
 }
 template <class Window> DEV void add_next(u64& sum, Window& window, u32 wanted, u64 low, u64 factor, u32 h) {
     if (!wanted) return;
@@ -166,7 +198,8 @@ DEV u32 spread_highest(u32 x) {
     asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(r) : "r"(x));
     return r;
 }
-// Of each half the smaller and the larger number, below 0x7c00: those are in the order of the numbers of 16 bits that they are the bits of.
+// Of each half the smaller and the larger number, below 0x7c00: those are in the order of the numbers of 16 bits that
+// they are the bits of.
 DEV u32 least_halves(u32 a, u32 b) {
     u32 r;
     asm("min.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
@@ -199,7 +232,8 @@ DEV float float_of_half(u32 bits) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)bits));
     return r;
 }
-// How many times a number above 0 is within `all`, both small: half a unit more than that divided by it is never a whole number.
+// How many times a number above 0 is within `all`, both small: half a unit more than that divided by it is never a
+// whole number.
 DEV u32 times_within(u32 all, u32 number) {
     float quotient;
     u32 r;

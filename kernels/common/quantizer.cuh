@@ -1,18 +1,20 @@
-// The quantizer, docs/format.md §3.4. Every operation is one IEEE operation rounded to nearest: compile with -fmad=false.
+// The quantizer, docs/format.md §3.4. Every operation is one IEEE operation rounded to nearest: compile with
+// -fmad=false.
 #pragma once
 #include "element.cuh"
 
 template <class T> struct Quantizer {
     typedef typename T::Word Word;
     typedef typename T::Float Float;
-    u32 on;        // 0: values are integers
-    Word k;        // K: from here on words stand for bits
-    Word top;      // T: bits of the first number that is kept bit for bit
+    u32 on;      // 0: values are integers
+    Word k;      // K: from here on words stand for bits
+    Word top;    // T: bits of the first number that is kept bit for bit
     Float step;
-    Float shift_back;               // −step · MIDDLE, exactly
-    // For encoding: 1 / step, the bound rounded down, the first number that is kept bit for bit, and what plain_bin may be asked for.
+    Float shift_back;    // −step · MIDDLE, exactly
+    // For encoding: 1 / step, the bound rounded down, the first number that is kept bit for bit, and what plain_bin may
+    // be asked for.
     Float inverse, bound, far, limit;
-    u32 sure;      // bins below this need no check
+    u32 certain;    // bins below this need no check
 
     DEV void set(u32 step_w, i32 step_j) {
         on = step_w;
@@ -31,12 +33,12 @@ template <class T> struct Quantizer {
         // So far bins of F64 fit into a word of 32 bits, their second differences and the zigzag codes of these too.
         if (T::BITS == 64) limit = least_of(limit, power(28) * step);
     }
-    // The rounded quotient is the bin wherever it is below `sure`: see certain_bins in src/stage/quantize.rs.
-    DEV void set_sure(double abs_bound) {
+    // The rounded quotient is the bin wherever it is below `certain`: see certain_bins in src/primitives/quantize.rs.
+    DEV void set_certain(double abs_bound) {
         if (!on) return;
         const double most = T::BITS == 64 ? (double)(1 << 28) : (double)(1 << (PLAIN_WIDTH - 1 & 31));
         const double bins = (abs_bound / (double)step - 0.5) * (0.5 * (double)((u64)1 << T::MANTISSA)) - 2.0;
-        sure = (u32)(on == 4 || bins > most ? most : bins > 0.0 ? bins : 0.0);
+        certain = (u32)(on == 4 || bins > most ? most : bins > 0.0 ? bins : 0.0);
     }
     static DEV Float least_of(Float a, Float b) { return a < b ? a : b; }
     static DEV double rounded_down(double x, double) { return x; }
@@ -56,8 +58,9 @@ template <class T> struct Quantizer {
     static DEV float number(u32 x, float) { return float_of(x + 0x4B400000u) - 12582912.0f; }
     static DEV double number(u64 x, double) { return float_of(x + 0x4338000000000000ull) - 6755399441055744.0; }
 
-    // The bits of MIDDLE = 2^m + 2^(m−3), m the mantissa bits of Float: plus an integer x they are the bits of MIDDLE + x, if |x| ≤ 2^(m−3), and
-    // so far numbers are below T. One multiplication and addition makes of that x · step, exactly, since the product is one of Float's numbers.
+    // The bits of MIDDLE = 2^m + 2^(m−3), m the mantissa bits of Float: plus an integer x they are the bits of MIDDLE +
+    // x, if |x| ≤ 2^(m−3), and so far numbers are below T. One multiplication and addition makes of that x · step,
+    // exactly, since the product is one of Float's numbers.
     static DEV u32 middle(float) { return 0x4B100000u; }
     static DEV u64 middle(double) { return 0x4332000000000000ull; }
     DEV float from_middle_of(u32 bits, float) const { return fused(float_of(bits), step, shift_back); }
@@ -93,8 +96,8 @@ template <class T> struct Quantizer {
     }
     // How far a number is from a multiple of the step; the product is exact where this counts, that is below T.
     DEV Float error_of(Float v, Float multiple) const { return fused(-multiple, step, v); }
-    // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in `plain_range`, else if v is
-    // below `limit`.
+    // The rounded quotient, raised by RAISED; clears `plain` where it may not be the bin: of 32 bits, if all are in
+    // `plain_range`, else if v is below `limit`.
     enum { RAISED = T::BITS == 32 ? 0x4B400000 : T::BITS == 64 ? 1 << 30 : 0 };
     DEV Word plain_bin(Word bits, bool& plain) const {
         const Float v = number_of_element(bits);
@@ -111,24 +114,30 @@ template <class T> struct Quantizer {
         near &= fabs(error_of(v, biased - 6755399441055744.0)) <= bound;
         return bits_of(biased) - (0x4338000000000000ull - RAISED);
     }
-    // The same without a check, for bins below `sure`; of words of 64 bits the lower half, which is all if nothing is set in `beyond`.
+    // The same without a check, for bins below `certain`; of words of 64 bits the lower half, which is all if nothing
+    // is set in `beyond`.
     DEV u32 sure_bin(float v, u32&) const { return bits_of(v * inverse + 12582912.0f); }
     DEV u32 sure_bin(double v, u32& beyond) const {
         const u64 biased = bits_of(v * inverse + (6755399441055744.0 + (double)RAISED));
         beyond |= (u32)(biased >> 32) ^ 0x43380000u;
         return (u32)biased;
     }
-    // What to add to a quotient so that the result's bits, less those of WHOLE, are its bin counted from `origin`, an even number, `below` the bin of an element or less by one.
+    // What to add to a quotient so that the result's bits, less those of WHOLE, are its bin counted from `origin`, an
+    // even number, `below` the bin of an element or less by one.
     DEV float counted_from(u32 bits, u32 below, u32& origin) const {
         origin = (sure_bin(number_of_element(bits), origin) - (0x4B400000u + below)) & ~1u;
         return float_of(0x4B400000u - origin);
     }
     DEV double counted_from(u64 bits, u32 below, u64& origin) const {
-        origin = (bits_of(number_of_element(bits) * inverse + 6755399441055744.0) - (0x4338000000000000ull + below)) & ~1ull;
+        origin =
+            (bits_of(number_of_element(bits) * inverse + 6755399441055744.0) - (0x4338000000000000ull + below)) & ~1ull;
         return float_of(0x4338000000000000ull - origin);
     }
-    DEV bool sure_range(u32 least, u32 most) const { return (i32)(RAISED - sure) < (i32)least && (i32)most < (i32)(RAISED + sure); }
-    // The bin of any element, if the rounded quotient is the bin where there is one, that is if the largest error, `worst`, is within the bound.
+    DEV bool certain_range(u32 least, u32 most) const {
+        return (i32)(RAISED - certain) < (i32)least && (i32)most < (i32)(RAISED + certain);
+    }
+    // The bin of any element, if the rounded quotient is the bin where there is one, that is if the largest error,
+    // `worst`, is within the bound.
     DEV Word any_bin(Word bits, Float& worst) const {
         const Word magnitude = bits & ones<T>(T::BITS - 1), beyond = magnitude + (k - top);
         const bool close = magnitude < top;
@@ -149,7 +158,8 @@ template <class T> struct Quantizer {
     }
     static DEV float most_of(float a, float b) { return fmaxf(a, b); }
     static DEV double most_of(double a, double b) { return a < b ? b : a; }
-    // Whether numbers in these bins, which are raised, are below `limit`, and of 32 bits what plain_bin says of them holds.
+    // Whether numbers in these bins, which are raised, are below `limit`, and of 32 bits what plain_bin says of them
+    // holds.
     static DEV bool plain_range(Word least, Word most) {
         typedef typename T::Signed Signed;
         const Signed far = T::BITS == 64 ? 1 << 28 : 1 << (PLAIN_WIDTH - 1 & 31);
@@ -159,11 +169,11 @@ template <class T> struct Quantizer {
     // Codes of up to so many bits stand for numbers below T.
     enum { PLAIN_WIDTH = T::MANTISSA - 2 };
 
-    // Zigzag codes for profile `fast`, whose step is a power of two: dividing by it is exact and the quotient is rounded once, so the bin is the nearest
-    // one, half a step away at most. No bound is less, so nothing is checked.
+    // Zigzag codes for profile `fast`, whose step is a power of two: dividing by it is exact and the quotient is
+    // rounded once, so the bin is the nearest one, half a step away at most. No bound is less, so nothing is checked.
 
-    // The code of a number below T; of others one of more than PLAIN_WIDTH bits, or that of a number below T where the top bit comes to be set in `signs`,
-    // as the quotient is so far below zero.
+    // The code of a number below T; of others one of more than PLAIN_WIDTH bits, or that of a number below T where the
+    // top bit comes to be set in `signs`, as the quotient is so far below zero.
     DEV Word nearest_code(Word bits, Word& signs) const { return nearest_code_of(number_of_element(bits), signs); }
     DEV u32 nearest_code_of(float v, u32& signs) const {
         const u32 biased = bits_of(fused(v, inverse, 12582912.0f));

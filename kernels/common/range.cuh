@@ -1,12 +1,16 @@
-// The value range of an array: smallest and largest finite element other than the fill value. What takes time is to read the array, so several loads
-// of a thread are on their way at once, and an element takes four to six instructions. It is read from behind: whoever compresses it then finds its
-// beginning in the second-level cache.
+// The value range of an array: smallest and largest finite element other than the fill value. What takes time is to
+// read the array, so several loads of a thread are on their way at once, and an element takes four to six instructions.
+// It is read from behind: whoever compresses it then finds its beginning in the second-level cache.
+//
+// A block of 8 warps shares most[8] and least[8], the extremes of each warp.
+//
+//   barrier     each warp has written its own; then: thread 0 takes most, thread 1 least to the array's, by atomics
 #pragma once
 #include "plan.cuh"
 #include "quantizer.cuh"
 
 #define RANGE_THREADS 256
-#define RANGE_LOADS 4    // of a thread at once; a block's together are a piece, as src/runtime/cuda/mod.rs counts them
+#define RANGE_LOADS (PIECE_BYTES / 16 / RANGE_THREADS)    // of a thread at once; a block's together are a piece
 
 // Extremes of what a thread met, as floats.
 template <class T, bool FILL> struct Extremes {
@@ -46,10 +50,13 @@ template <class T> DEV uint4 repeated(const u8* p) {
 }
 
 // Looks at a block's share of an array.
-template <class T, bool FILL> DEV void look_at(Extremes<T, FILL>& extremes, const Item& item, const Share& share, bool big_endian) {
+template <class T, bool FILL>
+DEV void look_at(Extremes<T, FILL>& extremes, const Item& item, const Share& share, bool big_endian) {
     enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
-    const u32 off = 0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
-    const u64 before = off % SIZE ? item.count : min_of(item.count, (u64)(off / SIZE)), vectors = (item.count - before) / T::VALUES;
+    const u32 off =
+        0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
+    const u64 before = off % SIZE ? item.count : min_of(item.count, (u64)(off / SIZE)),
+              vectors = (item.count - before) / T::VALUES;
     const uint4* from = (const uint4*)(item.src + before * SIZE) + threadIdx.x;
     const u64 pieces = vectors / PIECE;
     for (u64 piece = share.rank; piece < pieces; piece += share.of) {
@@ -72,12 +79,14 @@ template <class T, bool FILL> DEV void look_at(Extremes<T, FILL>& extremes, cons
 
 DEV u64 warp_max(u64 x) { return ~warp_min(~x); }
 
-// The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one. −0 counts as 0.
+// The extremes of a block's threads to those of the array, which are keys: the largest, and the largest inverted one.
+// −0 counts as 0.
 template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
     SHARED u64 most[RANGE_THREADS / 32], least[RANGE_THREADS / 32];
     const u64 inverted = sizeof(Float) == 8 ? ~0ull : 0xffffffffull;
     const bool any = low <= high;
-    const u64 top = warp_max(any ? order_of(high + (Float)0) : 0), bottom = warp_max(any ? inverted - order_of(low + (Float)0) : 0);
+    const u64 top = warp_max(any ? order_of(high + (Float)0) : 0),
+              bottom = warp_max(any ? inverted - order_of(low + (Float)0) : 0);
     if (threadIdx.x % 32 == 0) {
         most[threadIdx.x / 32] = top;
         least[threadIdx.x / 32] = bottom;
@@ -93,7 +102,7 @@ template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
 template <class T> DEV void measure_range(const CompressArgs& a) {
     typedef typename T::Float Float;
     const Share share(a.batch);
-    const Item item = a.batch.item(share.item);
+    const Item item = item_of(a.batch, share.item);
     Extremes<T, false> all((Float)0);
     if (a.has_fill) {
         Extremes<T, true> others((Float)a.fill);

@@ -1,29 +1,17 @@
-// Boxes of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side by side.
+// Hyperslabs of an array of up to eight dimensions to and from the chunks of an HDF5 dataset, and finished streams side
+// by side.
+//
+// Nothing is shared and there is no barrier: a warp takes a piece of a row of a chunk, or a block part of a stream.
 #include "../common/platform.cuh"
+#include "launch.h"
 
-#define MAX_DIMS 8
-#define BOX_THREADS 256
-// Elements of a row that a warp copies in one go.
-#define PIECE_ELEMENTS 1024
-
-struct BoxArgs {
-    u8* array;
-    u8* chunks;             // gather: where chunk i of the launch goes, i times `stride` bytes on
-    const u64* sources;     // scatter: where chunk i of the launch lies; 0 leaves its elements alone
-    u64 stride;
-    u64 first, count;       // number of the first chunk, and how many
-    u64 rows, pieces;       // rows of a chunk, pieces of a row
-    u64 pad;                // an element of the rim, as in the file
-    u64 size[MAX_DIMS];     // of the array
-    u64 tile[MAX_DIMS];     // of a chunk
-    u32 rank;
-    u32 swap;               // turn the bytes of each element round
+#define SLAB_THREADS 256
+// A row of a chunk: where it begins in the array, in elements, and how many of them the array has.
+struct Run {
+    u64 at, inside;
 };
 
-// A row of a chunk: where it begins in the array, in elements, and how many of them the array has.
-struct Run { u64 at, inside; };
-
-DEV Run run_of(const BoxArgs& a, u64 chunk, u64 row) {
+DEV Run run_of(const SlabArgs& a, u64 chunk, u64 row) {
     u64 g = a.first + chunk, at = 0, scale = 1, inside = 0;
     bool there = true;
 #pragma unroll 1
@@ -52,7 +40,7 @@ template <class W> DEV W turned(W v, u32 swap) {
     return r;
 }
 
-template <class W, bool GATHER> DEV void move_boxes(const BoxArgs& a) {
+template <class W, bool GATHER> DEV void move_slab(const SlabArgs& a) {
     const u32 lane = threadIdx.x & 31, warps = blockDim.x >> 5;
     const u64 width = a.tile[a.rank - 1], units = a.count * a.rows * a.pieces;
     for (u64 u = (u64)blockIdx.x * warps + (threadIdx.x >> 5); u < units; u += (u64)gridDim.x * warps) {
@@ -64,24 +52,13 @@ template <class W, bool GATHER> DEV void move_boxes(const BoxArgs& a) {
         const u64 end = min_of(GATHER ? width : run.inside, (piece + 1) * PIECE_ELEMENTS);
 #pragma unroll 4
         for (u64 x = piece * PIECE_ELEMENTS + lane; x < end; x += 32) {
-            if (GATHER) outside[x] = x < run.inside ? turned(inside[x], a.swap) : (W)a.pad;
-            else inside[x] = turned(outside[x], a.swap);
+            if (GATHER)
+                outside[x] = x < run.inside ? turned(inside[x], a.swap) : (W)a.pad;
+            else
+                inside[x] = turned(outside[x], a.swap);
         }
     }
 }
-
-struct Outcome {
-    u64 bytes;
-    u32 status, zero;
-};
-
-struct PackArgs {
-    const u8* slots;    // stream i, i times `stride` bytes on
-    u64 stride;
-    const Outcome* outcomes;
-    u8* packed;         // receives the streams one behind the other, each at a multiple of 16
-    u32 count, parts;   // streams, and blocks for each
-};
 
 DEV u64 aligned(u64 bytes) { return (bytes + 15) / 16 * 16; }
 
@@ -91,18 +68,18 @@ DEV void pack_streams(const PackArgs& a) {
         u64 at = 0;
 #pragma unroll 1
         for (u32 before = 0; before < i; before++) at += aligned(a.outcomes[before].bytes);
-        const uint4* const from = (const uint4*)(a.slots + i * a.stride);
+        const uint4* const from = (const uint4*)(a.streams + i * a.stride);
         uint4* const to = (uint4*)(a.packed + at);
         const u64 n = aligned(a.outcomes[i].bytes) / 16;
         for (u64 x = (u64)part * blockDim.x + threadIdx.x; x < n; x += (u64)a.parts * blockDim.x) to[x] = from[x];
     }
 }
 
-#define BOXES(bytes, W) \
-    KERNEL(sleek_gather_##bytes, BoxArgs, BOX_THREADS) { move_boxes<W, true>(a); } \
-    KERNEL(sleek_scatter_##bytes, BoxArgs, BOX_THREADS) { move_boxes<W, false>(a); }
-BOXES(1, u8)
-BOXES(2, u16)
-BOXES(4, u32)
-BOXES(8, u64)
-KERNEL(sleek_pack, PackArgs, BOX_THREADS) { pack_streams(a); }
+#define SLABS(bytes, W)                                                             \
+    KERNEL(sleek_gather_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, true>(a); } \
+    KERNEL(sleek_scatter_##bytes, SlabArgs, SLAB_THREADS) { move_slab<W, false>(a); }
+SLABS(1, u8)
+SLABS(2, u16)
+SLABS(4, u32)
+SLABS(8, u64)
+KERNEL(sleek_pack, PackArgs, SLAB_THREADS) { pack_streams(a); }

@@ -1,5 +1,6 @@
-// The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a quarter of a chunk. What concerns all values of a
-// subchunk is done by the warp for one subchunk after the other; what then is left to decide, by the lanes for all of them at once.
+// The choice of mode and width, by the rules of src/codec/sleek/choose.rs. A warp has a tile of eight subchunks, a
+// quarter of a chunk. What concerns all values of a subchunk is done by the warp for one subchunk after the other; what
+// then is left to decide, by the lanes for all of them at once.
 #pragma once
 #include "swar16.cuh"
 
@@ -17,7 +18,9 @@ template <class T> struct Choice {
 };
 
 // Width of the high parts, flags, masks, high parts.
-template <class T> DEV u32 exception_bytes(u32 count, u32 eights, u32 high) { return 1 + FLAG_BYTES(T) + eights + (count * high + 7) / 8; }
+template <class T> DEV u32 exception_bytes(u32 count, u32 mask_bytes, u32 high) {
+    return 1 + MASK_FLAG_BYTES(T) + mask_bytes + (count * high + 7) / 8;
+}
 
 // What is known of a subchunk once its values were looked at; four lanes have that of a subchunk.
 template <class T> struct Survey {
@@ -31,10 +34,14 @@ template <class T> struct Survey {
 };
 
 // Distance from 0 as a signed number.
-template <class T> DEV typename T::Word magnitude(typename T::Word x) { return negative<T>(x) ? wrap<T>((typename T::Word)0 - x) : x; }
+template <class T> DEV typename T::Word magnitude(typename T::Word x) {
+    return negative<T>(x) ? wrap<T>((typename T::Word)0 - x) : x;
+}
 
 // Widths of two words in the halves of one; each is less by one.
-template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) { return top_bit(low) + (top_bit(high) << 16); }
+template <class T> DEV u32 widths_of(typename T::Word low, typename T::Word high) {
+    return top_bit(low) + (top_bit(high) << 16);
+}
 
 // Half of the exponent map's code; of words that are no numbers nobody asks for it.
 template <class T> DEV typename T::Word half_code(typename T::Word x) {
@@ -42,58 +49,69 @@ template <class T> DEV typename T::Word half_code(typename T::Word x) {
     return x;
 }
 
-// The codes of a warp's subchunks are on its stage in two orders: a lane writes a vector of each subchunk, and reads a strip, which is 8 vectors of
-// one. The first of all strips lie beside each other, then the second, and so on, and a gap behind each of these rows has neither order meet in one
-// bank.
-enum { STRIP_VECTORS = 8, STAGE_VECTORS = STRIP_VECTORS * (32 + 2) };
-template <class T> struct Stage {
+// The codes of a warp's subchunks are in its tile in two orders: a lane writes a vector of each subchunk, and reads a
+// strip, which is 8 vectors of one. The first of all strips lie beside each other, then the second, and so on, and a
+// gap behind each of these rows has neither order meet in one bank.
+enum { STRIP_VECTORS = 8, TILE_VECTORS = STRIP_VECTORS * (32 + 2) };
+template <class T> struct Tile {
     typedef typename VectorOf<T>::Type Vector;
     enum { ROW = 32 + 16 / sizeof(Vector), CODE_BYTES = sizeof(Vector) / T::VALUES };
-    static_assert(STRIP_VECTORS * ROW * sizeof(Vector) <= STAGE_VECTORS * sizeof(uint4), "fits");
+    static_assert(STRIP_VECTORS * ROW * sizeof(Vector) <= TILE_VECTORS * sizeof(uint4), "fits");
     Vector* vectors;
 
-    DEV explicit Stage(uint4* stage) : vectors((Vector*)stage) {}
+    DEV explicit Tile(uint4* tile) : vectors((Vector*)tile) {}
     // The vector of a lane in a subchunk.
-    DEV Vector& at(u32 subchunk, u32 lane) const { return vectors[lane % STRIP_VECTORS * ROW + lane / STRIP_VECTORS + 32 / STRIP_VECTORS * subchunk]; }
+    DEV Vector& at(u32 subchunk, u32 lane) const {
+        return vectors[lane % STRIP_VECTORS * ROW + lane / STRIP_VECTORS + 32 / STRIP_VECTORS * subchunk];
+    }
 };
 template <class T> struct Strip {
     enum { VECTORS = STRIP_VECTORS, OF_SUBCHUNK = 32 / VECTORS, CODES = VECTORS * T::VALUES };
-    enum { NEXT = Stage<T>::ROW, END = VECTORS * NEXT };    // from one vector to the next, and behind the last
-    typedef typename Stage<T>::Vector Vector;
+    enum { NEXT = Tile<T>::ROW, END = VECTORS * NEXT };    // from one vector to the next, and behind the last
+    typedef typename Tile<T>::Vector Vector;
     Vector* first;
     u32 lane;
 
-    DEV Strip(const Stage<T>& stage, u32 lane) : first(stage.vectors + lane), lane(lane) {}
+    DEV Strip(const Tile<T>& tile, u32 lane) : first(tile.vectors + lane), lane(lane) {}
     DEV Vector& operator[](u32 at) const { return first[at]; }
     // Whether the subchunk begins with it; if not, the last vector of the strip before it, else its own first one.
     DEV bool is_first() const { return lane % OF_SUBCHUNK == 0; }
     DEV Vector before() const { return first[is_first() ? 0 : END - NEXT - 1]; }
     DEV typename T::Word code(u32 i) const {
-        enum { BYTES = Stage<T>::CODE_BYTES, GAP = (NEXT - 1) * sizeof(Vector) };    // from a vector's end to the next
-        const u32 of_vector = settled(i & ~(T::VALUES - 1u));
+        enum { BYTES = Tile<T>::CODE_BYTES, GAP = (NEXT - 1) * sizeof(Vector) };    // from a vector's end to the next
+        const u32 of_vector = optimisation_barrier(i & ~(T::VALUES - 1u));
         const void* p = (const u8*)first + of_vector * (GAP / T::VALUES) + i * BYTES;
-        return BYTES == 8 ? (typename T::Word)*(const u64*)p : BYTES == 4 ? (typename T::Word)*(const u32*)p : (typename T::Word)*(const u16*)p;
+        return BYTES == 8   ? (typename T::Word) * (const u64*)p
+               : BYTES == 4 ? (typename T::Word) * (const u32*)p
+                            : (typename T::Word) * (const u16*)p;
     }
 };
 
-// Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words of 64 bits only half
-// of the lanes has one.
+// Where the samples of step 1 lie: each lane has COUNT, the last of each of its fours, of as many subchunks; of words
+// of 64 bits only half of the lanes has one.
 template <class T> struct ModeSample {
-    static_assert(QUARTER == SUBCHUNKS / 4 && MODE_SAMPLE == 4 * QUARTER, "a sample of one subchunk where the last has its four");
-    enum { COUNT = T::VALUES >= 4 ? T::VALUES / 4 : 1, LANES = MODE_SAMPLE / T::VALUES, ALL = QUARTER * SUBCHUNK_VALUES(T) / MODE_SAMPLE };
+    static_assert(WARP_TILE == SUBCHUNKS / 4 && MODE_SAMPLE == 4 * WARP_TILE,
+                  "a sample of one subchunk where the last has its four");
+    enum {
+        COUNT = T::VALUES >= 4 ? T::VALUES / 4 : 1,
+        LANES = MODE_SAMPLE / T::VALUES,
+        ALL = WARP_TILE * SUBCHUNK_VALUES(T) / MODE_SAMPLE
+    };
     u32 from, lane;    // the first of the subchunks, and on which lane its values are
     bool has;
 
     DEV explicit ModeSample(u32 self) {
         has = T::VALUES >= 4 || self < ALL;
-        from = T::VALUES >= 4 ? (LANES - 1 - self % LANES) * COUNT : self % QUARTER;
-        lane = T::VALUES >= 4 ? self : (self / QUARTER % 2 * LANES + LANES - 1 - 2 * from);
+        from = T::VALUES >= 4 ? (LANES - 1 - self % LANES) * COUNT : self % WARP_TILE;
+        lane = T::VALUES >= 4 ? self : (self / WARP_TILE % 2 * LANES + LANES - 1 - 2 * from);
     }
     static DEV int place(int j) { return T::VALUES - 1 - 4 * j; }
 };
 
-// Step 1 for the integers on the stage: the mode with the least total of widths over the samples. `first` and `least` are on the lanes of each subchunk.
-template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self, typename T::Word first, typename T::Word least) {
+// Step 1 for the integers in the tile: the mode with the least total of widths over the samples. `first` and `least`
+// are on the lanes of each subchunk.
+template <class T>
+DEV u32 mode_of(u32 special, const Tile<T>& tile, u32 self, typename T::Word first, typename T::Word least) {
     typedef typename T::Word Word;
     const ModeSample<T> sample(self);
     u32 offset_zigzag = 0, delta_special = 0;    // totals; each sample adds one too little
@@ -101,23 +119,27 @@ template <class T> DEV u32 mode_of(u32 special, const Stage<T>& stage, u32 self,
     for (int j = 0; j < ModeSample<T>::COUNT; j++) {
         const u32 s = sample.from + j;
         Word x[T::VALUES], before[T::VALUES];
-        split(stage.at(s, sample.lane), x);
+        split(tile.at(s, sample.lane), x);
         const int i = sample.place(j);
         // Where a lane has two words, the second one before its last is its neighbour's.
-        if (T::VALUES == 2) split(stage.at(s, sample.lane - 1), before);
+        if (T::VALUES == 2) split(tile.at(s, sample.lane - 1), before);
         const Word before2 = T::VALUES == 2 ? before[1] : x[i - 2 & T::VALUES - 1];
         const Word d = wrap<T>(x[i] - x[i - 1]);
-        const Word other = special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
-        offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, 4 * s)), magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, 4 * s))));
+        const Word other =
+            special == SPECIAL_EXPONENT ? half_code<T>(x[i]) : magnitude<T>(wrap<T>(d - (x[i - 1] - before2)));
+        offset_zigzag += widths_of<T>(wrap<T>(x[i] - __shfl_sync(FULL, least, 4 * s)),
+                                      magnitude<T>(wrap<T>(x[i] - __shfl_sync(FULL, first, 4 * s))));
         delta_special += widths_of<T>(magnitude<T>(d), other);
     }
     offset_zigzag = __reduce_add_sync(FULL, sample.has ? offset_zigzag : 0);
     delta_special = __reduce_add_sync(FULL, sample.has ? delta_special : 0);
     // The mode below its total: the least has the least total and, among these, is the first mode. Totals have 11 bits.
     const u32 short_by = 4 * ModeSample<T>::ALL * 0x10001u;
-    offset_zigzag = 4 * offset_zigzag + (short_by + (MODE_ZIGZAG << 16 | MODE_OFFSET));
-    delta_special = 4 * delta_special + (short_by + (MODE_SPECIAL << 16 | MODE_DELTA));
-    return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16), min_of(delta_special & 0xffff, delta_special >> 16)) & 3);
+    offset_zigzag = 4 * offset_zigzag + (short_by + (SUBMODE_ZIGZAG << 16 | SUBMODE_OFFSET));
+    delta_special = 4 * delta_special + (short_by + (SUBMODE_SPECIAL << 16 | SUBMODE_DELTA));
+    return uniform(min_of(min_of(offset_zigzag & 0xffff, offset_zigzag >> 16),
+                          min_of(delta_special & 0xffff, delta_special >> 16)) &
+                   3);
 }
 
 // Least and largest of the lanes' words, as signed numbers: the upper halves tell, and among equal ones the lower.
@@ -131,7 +153,8 @@ DEV u64 warp_most(u64 x) {
 }
 
 // Least and largest of a subchunk's words, as signed numbers.
-template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& least, typename T::Word& most) {
+template <class T>
+DEV void extremes(const typename T::Word (&x)[T::VALUES], typename T::Word& least, typename T::Word& most) {
     typedef typename T::Word Word;
     if (T::BITS == 32) {
         i32 low = (i32)x[0], high = low;
@@ -162,11 +185,15 @@ template <class T> DEV void extremes(const typename T::Word (&x)[T::VALUES], typ
     most = biased<T>(warp_min((Word)(all - high)) ^ all);
 }
 
-// Of some numbers how many have more than w bits, for all w at once: bit w of these words, the first of which counts 1, the next 2, and so on.
+// Of some numbers how many have more than w bits, for all w at once: bit w of these words, the first of which counts 1,
+// the next 2, and so on.
 template <class T> struct Wider {
     typedef typename T::Word Bits;
-    enum { SAMPLES = SUBCHUNK_VALUES(T) / SAMPLE, PAIRS = T::BITS == 16 };    // of a subchunk; whether halves of a word count different numbers
-    enum { OF_STRIP = SAMPLES / (PAIRS ? 8 : 4), PLANES = OF_STRIP == 8 ? 4 : 3, ALL = PLANES + 2 + PAIRS };
+    enum {
+        SAMPLES = SUBCHUNK_VALUES(T) / SAMPLE,
+        SWAR16 = T::BITS == 16
+    };    // of a subchunk; whether halves of a word count different numbers
+    enum { OF_STRIP = SAMPLES / (SWAR16 ? 8 : 4), PLANES = OF_STRIP == 8 ? 4 : 3, ALL = PLANES + 2 + SWAR16 };
     Bits plane[ALL];
 
     DEV Wider() {
@@ -201,7 +228,7 @@ template <class T> struct Wider {
     }
     // The sum over the four lanes of a subchunk.
     DEV void add_lanes(u32 lane) {
-        if (PAIRS) add<PLANES>([](Bits x) { return x >> 16; });
+        if (SWAR16) add<PLANES>([](Bits x) { return x >> 16; });
         add<ALL - 2>([&](Bits x) { return __shfl_sync(FULL, x, lane ^ 1); });
         add<ALL - 1>([&](Bits x) { return __shfl_sync(FULL, x, lane ^ 2); });
     }
@@ -225,7 +252,7 @@ template <class T> struct Wider {
 // Of words of 64 bits the widths themselves, until it is known which of all widths are to be told apart.
 struct Widths {
     enum { STEP = 28 };    // so that of 32 widths there are three beyond those from one step to the next
-    u32 four;    // a byte each
+    u32 four;              // a byte each
 
     DEV Widths() : four(0) {}
     DEV void count(u64 code) { four = four << 8 | width_of(code); }
@@ -234,7 +261,8 @@ struct Widths {
         u32 wider = more_than(STEP) | more_than(2 * STEP) << 16;
         wider += __shfl_sync(FULL, wider, lane ^ 1);
         wider += __shfl_sync(FULL, wider, lane ^ 2);
-        return ((wider & 0xffff) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0) + ((wider >> 16) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0);
+        return ((wider & 0xffff) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0) +
+               ((wider >> 16) > MAX_EXCEPTIONS / SAMPLE ? STEP : 0);
     }
     // How many of a lane's have more than w bits, w < 127.
     DEV u32 more_than(u32 w) const { return __popc((four + (127 - w) * 0x01010101u) & 0x80808080u); }
@@ -246,15 +274,21 @@ struct Widths {
         return wider;
     }
 };
-template <class T> struct Samples { typedef Wider<T> Type; };
-template <> struct Samples<F64> { typedef Widths Type; };
+template <class T> struct Samples {
+    typedef Wider<T> Type;
+};
+template <> struct Samples<F64> {
+    typedef Widths Type;
+};
 
-// The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes. `start`: what was before the strip's words, or
-// what these are counted from.
-template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples, Before<T>& start) {
+// The strip's integers to their codes in MODE, of which the sampled ones are counted. Returns the OR of the codes.
+// `start`: what was before the strip's words, or what these are counted from.
+template <class T, u32 MODE, u32 SPECIAL>
+DEV typename T::Word encode_strip(const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples,
+                                  Before<T>& start) {
     typedef typename T::Word Word;
     Before<T> before = {base, 0};
-    if (MODE == MODE_DELTA || (MODE == MODE_SPECIAL && SPECIAL == SPECIAL_DELTA2)) {
+    if (MODE == SUBMODE_DELTA || (MODE == SUBMODE_SPECIAL && SPECIAL == SPECIAL_DELTA2)) {
         typename T::Word x[T::VALUES];
         split(strip.before(), x);
         before.set(x, strip.is_first());
@@ -263,13 +297,14 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(cons
     start = before;
     Word all = 0;
 #pragma unroll 1
-    for (u32 at = 0; uniform(at) < Strip<T>::END; at = settled(at + 2 * Strip<T>::NEXT)) {
-        const typename Strip<T>::Vector row[2] = {strip[at], strip[at + Strip<T>::NEXT]};    // both, before anything is stored
+    for (u32 at = 0; uniform(at) < Strip<T>::END; at = optimisation_barrier(at + 2 * Strip<T>::NEXT)) {
+        const typename Strip<T>::Vector row[2] = {strip[at],
+                                                  strip[at + Strip<T>::NEXT]};    // both, before anything is stored
         Word sampled[2];
 #pragma unroll
         for (u32 j = 0; j < 2; j++) {
             if constexpr (T::BITS == 16) {
-                const uint4 codes = codes_of_pairs<T>(MODE, SPECIAL, base, before, row[j]);
+                const uint4 codes = codes_of_swar16<T>(MODE, SPECIAL, base, before, row[j]);
                 strip[at + j * Strip<T>::NEXT] = codes;
                 all |= codes.x | codes.y | codes.z | codes.w;
                 samples.count(filled_up(codes.y >> 16) | filled_up(codes.w >> 16) << 16);
@@ -281,56 +316,68 @@ template <class T, u32 MODE, u32 SPECIAL> DEV typename T::Word encode_strip(cons
             strip[at + j * Strip<T>::NEXT] = join(x);
 #pragma unroll
             for (int v = 0; v < T::VALUES; v++) all |= x[v];
-            if constexpr (T::BITS == 64) sampled[j] = x[T::VALUES - 1];
-            else sampled[j] = filled_up(x[T::VALUES - 1]);
+            if constexpr (T::BITS == 64)
+                sampled[j] = x[T::VALUES - 1];
+            else
+                sampled[j] = filled_up(x[T::VALUES - 1]);
         }
-        if constexpr (T::VALUES == SAMPLE) samples.count(sampled[0], sampled[1]);
-        else if constexpr (T::VALUES < SAMPLE) samples.count(sampled[1]);
+        if constexpr (T::VALUES == SAMPLE)
+            samples.count(sampled[0], sampled[1]);
+        else if constexpr (T::VALUES < SAMPLE)
+            samples.count(sampled[1]);
     }
     return all;
 }
 // Each mode has a loop of its own, so that none asks for it.
-template <class T> DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base, typename Samples<T>::Type& samples, Before<T>& start) {
-    if (mode == MODE_OFFSET) return encode_strip<T, MODE_OFFSET, SPECIAL_DELTA2>(strip, base, samples, start);
-    if (mode == MODE_ZIGZAG) return encode_strip<T, MODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, samples, start);
-    if (mode == MODE_DELTA) return encode_strip<T, MODE_DELTA, SPECIAL_DELTA2>(strip, base, samples, start);
+template <class T>
+DEV typename T::Word encode_as(u32 mode, u32 special, const Strip<T>& strip, typename T::Word base,
+                               typename Samples<T>::Type& samples, Before<T>& start) {
+    if (mode == SUBMODE_OFFSET) return encode_strip<T, SUBMODE_OFFSET, SPECIAL_DELTA2>(strip, base, samples, start);
+    if (mode == SUBMODE_ZIGZAG) return encode_strip<T, SUBMODE_ZIGZAG, SPECIAL_DELTA2>(strip, base, samples, start);
+    if (mode == SUBMODE_DELTA) return encode_strip<T, SUBMODE_DELTA, SPECIAL_DELTA2>(strip, base, samples, start);
     if constexpr (T::EXPONENT > 0)
-        if (special == SPECIAL_EXPONENT) return encode_strip<T, MODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, samples, start);
-    return encode_strip<T, MODE_SPECIAL, SPECIAL_DELTA2>(strip, base, samples, start);
+        if (special == SPECIAL_EXPONENT)
+            return encode_strip<T, SUBMODE_SPECIAL, SPECIAL_EXPONENT>(strip, base, samples, start);
+    return encode_strip<T, SUBMODE_SPECIAL, SPECIAL_DELTA2>(strip, base, samples, start);
 }
 
 // The strip's codes, of any mode but the exponents, to offsets from the word `least`, where they are `wanted`.
-template <class T> DEV void to_offsets(const Strip<T>& strip, u32 mode, Before<T> before, typename T::Word least, bool wanted) {
+template <class T>
+DEV void to_offsets(const Strip<T>& strip, u32 mode, Before<T> before, typename T::Word least, bool wanted) {
 #pragma unroll 1
-    for (u32 at = 0; uniform(at) < Strip<T>::END; at = settled(at + Strip<T>::NEXT)) {
+    for (u32 at = 0; uniform(at) < Strip<T>::END; at = optimisation_barrier(at + Strip<T>::NEXT)) {
         typename T::Word v[T::VALUES];
         split(strip[at], v);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) {
             v[i] = from_zigzag<T>(v[i]);
-            if (uniform(mode == MODE_SPECIAL)) v[i] = before.difference += v[i];
+            if (uniform(mode == SUBMODE_SPECIAL)) v[i] = before.difference += v[i];
             v[i] += before.word;
-            if (uniform(mode != MODE_ZIGZAG)) before.word = v[i];
+            if (uniform(mode != SUBMODE_ZIGZAG)) before.word = v[i];
             v[i] -= least;
         }
         if (wanted) strip[at] = join(v);
     }
 }
 
-// Of the widths that the lanes of a subchunk try, and of which `wider` samples have more bits, the one with the fewest bytes.
+// Of the widths that the lanes of a subchunk try, and of which `wider` samples have more bits, the one with the fewest
+// bytes.
 template <class T> DEV u32 best_width(u32 width, u32 wider, u32 full, u32 lane) {
     // The complement of the width below the bytes: the least has the fewest bytes and, among these, the largest width.
     u32 rank = BYTES_A_BIT(T) * full << 8 | (0xff - full);
-    const u32 count = wider * SAMPLE, bytes = BYTES_A_BIT(T) * width + exception_bytes<T>(count, min_of(count / 2, EIGHTS(T)), full - width);
+    const u32 count = wider * SAMPLE, bytes = BYTES_A_BIT(T) * width +
+                                              exception_bytes<T>(count, min_of(count / 2, MASK_BYTES(T)), full - width);
     rank = min_of(rank, width < full ? bytes << 8 | (0xff - width) : ~0u);
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 1));
     rank = min_of(rank, __shfl_sync(FULL, rank, lane ^ 2));
     return 0xff - (rank & 0xff);
 }
-// Step 2: the width that the sampled codes speak for. Four lanes have a subchunk, of whose words of BITS bits the largest code has `full`.
+// Step 2: the width that the sampled codes speak for. Four lanes have a subchunk, of whose words of BITS bits the
+// largest code has `full`.
 template <class T, u32 BITS> DEV u32 fitting_width(Wider<T>& wider, u32 full, u32 lane) {
     wider.add_lanes(lane);
-    // The smallest width that leaves few enough; the widest one if none does, which then never pays. From there on each lane tries another.
+    // The smallest width that leaves few enough; the widest one if none does, which then never pays. From there on each
+    // lane tries another.
     const typename T::Word many = wider.many() & ones<T>(BITS > T::BITS ? T::BITS : BITS - 1);
     const u32 width = width_of(many) + lane % 4;
     return best_width<T>(width, wider.more_than(width), full, lane);
@@ -345,10 +392,16 @@ template <class T, u32 BITS> DEV u32 fitting_width(const Widths& widths, u32 ful
 }
 
 // Which codes of a strip have more bits than a width: a bit for each, the lowest for the first.
-template <class T> struct Wide { typedef u32 Places; };
-template <> struct Wide<F16> { typedef u64 Places; };
-template <> struct Wide<BF16> { typedef u64 Places; };
-// How many there are, and from bit 9 on how many eights have some; of a subchunk they can be added up.
+template <class T> struct Wide {
+    typedef u32 Places;
+};
+template <> struct Wide<F16> {
+    typedef u64 Places;
+};
+template <> struct Wide<BF16> {
+    typedef u64 Places;
+};
+// How many there are, and from bit 9 on how many mask bytes have some; of a subchunk they can be added up.
 DEV u32 counts_of(u32 places) { return __popc(places) | __popc(used_bytes(places)) << 9; }
 DEV u32 counts_of(u64 places) { return counts_of((u32)places) + counts_of((u32)(places >> 32)); }
 
@@ -356,7 +409,7 @@ template <class T> DEV u32 wide_codes(const Strip<T>& strip, u32 width) {
     const typename T::Word rest = ~low_bits<T>(width);    // with it narrower codes stay within a word
     u32 places = 0;
 #pragma unroll 1
-    for (u32 at = Strip<T>::END; uniform(at) > 0; at = settled(at - 2 * Strip<T>::NEXT)) {
+    for (u32 at = Strip<T>::END; uniform(at) > 0; at = optimisation_barrier(at - 2 * Strip<T>::NEXT)) {
 #pragma unroll
         for (u32 i = 1; i <= 2; i++) {
             typename T::Word v[T::VALUES];
@@ -369,7 +422,7 @@ template <class T> DEV u32 wide_codes(const Strip<T>& strip, u32 width) {
 }
 
 // The same of words of 16 bits.
-template <class T> DEV u64 wide_pairs(const Strip<T>& strip, u32 width) {
+template <class T> DEV u64 wide_swar16(const Strip<T>& strip, u32 width) {
     const u32 mask = both(low_ones(width));
     u32 within[2] = {0, 0};
 #pragma unroll
@@ -382,11 +435,20 @@ template <class T> DEV u64 wide_pairs(const Strip<T>& strip, u32 width) {
 
 // The choice for a subchunk with codes of more than `width` bits, as many as `counts` says; step 3 with it.
 template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts) {
-    const u32 count = counts & 0x1ff, eights = counts >> 9;
+    const u32 count = counts & 0x1ff, mask_bytes = counts >> 9;
     const u32 full = s.full(), plain = s.plain();
-    const u32 full_bytes = BYTES_A_BIT(T) * full, with = BYTES_A_BIT(T) * width + exception_bytes<T>(count, eights, full - width);
+    const u32 full_bytes = BYTES_A_BIT(T) * full,
+              with = BYTES_A_BIT(T) * width + exception_bytes<T>(count, mask_bytes, full - width);
     const bool patched = width < full && count <= MAX_EXCEPTIONS && with < full_bytes;
-    if (mode != MODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes)) return {MODE_OFFSET, plain, 0, 0, 1, s.least};
-    const u32 based = mode != MODE_SPECIAL || special != SPECIAL_EXPONENT;
-    return {mode, patched ? width : full, patched ? full - width : 0, patched ? counts : 0, based, mode == MODE_OFFSET ? s.least : based ? s.first : 0};
+    if (mode != SUBMODE_OFFSET && BYTES_A_BIT(T) * plain <= (patched ? with : full_bytes))
+        return {SUBMODE_OFFSET, plain, 0, 0, 1, s.least};
+    const u32 based = mode != SUBMODE_SPECIAL || special != SPECIAL_EXPONENT;
+    return {mode,
+            patched ? width : full,
+            patched ? full - width : 0,
+            patched ? counts : 0,
+            based,
+            mode == SUBMODE_OFFSET ? s.least
+            : based                ? s.first
+                                   : 0};
 }

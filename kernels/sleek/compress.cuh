@@ -1,5 +1,6 @@
-// Array → stream. Blocks take chunks by ticket; encode_generic.cuh and encode_fast.cuh encode them in shared memory. A chunk's size is published
-// as soon as it is known, and its body goes to its place when the sizes of all chunks before it are.
+// Array → stream. Blocks take chunks by ticket; encode_generic.cuh and encode_fast.cuh encode them in shared memory. A
+// chunk's size is published as soon as it is known, and its body goes to its place when the sizes of all chunks before
+// it are.
 #pragma once
 #include "../common/bitpack.cuh"
 #include "../common/checksum.cuh"
@@ -15,7 +16,7 @@
 // A chunk of the source: whole and aligned, or with care.
 struct Source {
     const u8* start;
-    u32 bytes;      // of the chunk
+    u32 bytes;    // of the chunk
     bool whole;
 
     // 16 bytes from `at` on; beyond the end either zeros or the last element again.
@@ -38,7 +39,7 @@ struct Source {
 struct Job {
     Item item;
     Slot* slot;
-    Result* result;
+    Outcome* outcome;
     Plan plan;
     u64 whole;    // chunks that are whole, of an array that is aligned to 16
 
@@ -57,7 +58,8 @@ struct Job {
         return s;
     }
 
-    // Units of all chunks before chunk c, of which the mark `known` is one; if a group begins with it, its record says so at once. For a whole warp.
+    // Units of all chunks before chunk c, of which the mark `known` is one; if a group begins with it, its record says
+    // so at once. For a whole warp.
     DEV u64 find_place(u64 c, Mark known, u32 lane) const {
         const u64 units = units_before(records(), entries(), plan.bodies_at, known, c, lane);
         if (lane == 0 && c % GROUP_CHUNKS == 0) store_relaxed((u64*)(records() + c / GROUP_CHUNKS), place_of(units));
@@ -75,25 +77,25 @@ struct Job {
     }
 };
 
-// Once one warp for so many chunks of an array found its bins too far apart for words of 16 bits, nobody tries that again there: both ways together are more
-// than the caches for instructions hold.
-#define CHUNKS_A_LOOSE_WARP 32
+// Once one warp for so many chunks of an array found its bins too far apart for words of 16 bits, nobody tries that
+// again there: both ways together are more than the caches for instructions hold.
+#define CHUNKS_A_WIDE_WARP 32
 
 // What a block shares, whoever encodes.
-struct Desk {
+struct BlockState {
     Job job;
-    u64 chunk[2];                  // the block's, now and next
-    u64 sums[COMPRESS_WARPS];      // of each warp: its part of a body's checksum
-    u64 index_sum;                 // keyed sum of the entries that this block made in this array
-    u32 done;                      // and how many
-    u32 last;                      // whether this block closes the stream
-    u32 more;                      // whether there was a seat
-    u32 tight;                     // whether words of 16 bits are worth a try for the next one
+    u64 chunk[2];                // the block's, now and next
+    u64 sums[COMPRESS_WARPS];    // of each warp: its part of a body's checksum
+    u64 index_sum;               // keyed sum of the entries that this block made in this array
+    u32 done;                    // and how many
+    u32 last;                    // whether this block closes the stream
+    u32 more;                    // whether there was a work slot
+    u32 narrow16;                // whether words of 16 bits are worth a try for the next one
 
     // The block's next chunk, by what the counter says.
     DEV void take(u64 ticket, u32 i) {
-        chunk[i] = ticket % LOOSE;
-        tight = ticket / LOOSE <= job.plan.chunks / CHUNKS_A_LOOSE_WARP;
+        chunk[i] = ticket % WIDE_WARP;
+        narrow16 = ticket / WIDE_WARP <= job.plan.chunks / CHUNKS_A_WIDE_WARP;
     }
 };
 
@@ -113,14 +115,15 @@ DEV u32 place_of(u32 warp, u32 k, u32 lane) { return (warp * SUBCHUNKS_A_WARP + 
 // What every encoder does with its array.
 struct Compressor {
     const CompressArgs& a;
-    Desk& desk;
+    BlockState& state;
     u32 lane, warp;
 
-    DEV Compressor(const CompressArgs& a, Desk& desk) : a(a), desk(desk), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
-        if (threadIdx.x == 0) desk.index_sum = desk.done = desk.more = 0;
+    DEV Compressor(const CompressArgs& a, BlockState& state)
+        : a(a), state(state), lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)) {
+        if (threadIdx.x == 0) state.index_sum = state.done = state.more = 0;
     }
 
-    // Takes a seat at an array, and the first chunk there; false if none is left. For the whole block.
+    // Takes a work slot at an array, and the first chunk there; false if none is left. For the whole block.
     DEV bool enter() {
         __syncthreads();
         leave();
@@ -128,49 +131,51 @@ struct Compressor {
         if (warp == 0) {
             // Of one array alone a block asks for a chunk at once, and has had it where there was `more` before.
             const bool alone = !a.batch.items;
-            const u64 before = count_if(lane == 0, alone ? &a.batch.slots->control.ticket : &a.batch.slots->control.seat);
+            const u64 before =
+                count_if(lane == 0, alone ? &a.batch.slots->control.ticket : &a.batch.slots->control.slots);
             bool more;
             u32 i = 0;
             if (alone) {
-                more = !desk.more;
+                more = !state.more;
                 __syncwarp();    // all have read it
             } else {
-                const u64 seat = __shfl_sync(FULL, before, 0);
-                more = seat < a.batch.seats;
-                if (more) i = a.batch.item_at(seat, lane);
+                const u64 work_slot = __shfl_sync(FULL, before, 0);
+                more = work_slot < a.batch.work_slots;
+                if (more) i = array_of(a.batch, work_slot, lane);
             }
             if (lane == 0) {
-                desk.more = more;
+                state.more = more;
                 if (more) {
-                    desk.job = {a.batch.item(i), a.batch.slots + i, a.batch.results + i, a.batch.slots[i].plan, 0};
-                    if (((u64)desk.job.item.src & 15) == 0) desk.job.whole = desk.job.plan.raw_bytes / CHUNK_BYTES;
-                    desk.take(alone ? before : count_if(true, &desk.job.slot->control.ticket), 0);
+                    state.job = {item_of(a.batch, i), a.batch.slots + i, a.batch.outcomes + i, a.batch.slots[i].plan,
+                                 0};
+                    if (((u64)state.job.item.src & 15) == 0) state.job.whole = state.job.plan.raw_bytes / CHUNK_BYTES;
+                    state.take(alone ? before : count_if(true, &state.job.slot->control.ticket), 0);
                 }
             }
         }
         __syncthreads();
-        return uniform(desk.more);
+        return uniform(state.more);
     }
 
     // Hands in what this block did of its array; the last of the blocks closes the stream. For the whole block.
     DEV void leave() {
         if (threadIdx.x == COMPRESS_THREADS - 1) {
-            desk.last = false;
-            if (desk.done) {
-                Control& control = desk.job.slot->control;
-                add_relaxed(&control.index_sum, desk.index_sum);
-                desk.last = count_in(&control.closed, desk.done) + desk.done == (u32)desk.job.plan.chunks;
-                desk.index_sum = desk.done = 0;
+            state.last = false;
+            if (state.done) {
+                Control& control = state.job.slot->control;
+                add_relaxed(&control.index_sum, state.index_sum);
+                state.last = count_in(&control.closed, state.done) + state.done == (u32)state.job.plan.chunks;
+                state.index_sum = state.done = 0;
             }
         }
         __syncthreads();
-        if (uniform(desk.last)) close();
+        if (uniform(state.last)) close();
     }
 
     // All that is asked of other blocks' work is asked at once.
     DEV void close() {
         enum { TOGETHER = 4 };
-        const Job& job = desk.job;
+        const Job& job = state.job;
         Control& control = job.slot->control;
         const u64 others = load_relaxed(&control.index_sum), end = load_relaxed(&control.end);
         const u32 status = load_relaxed(&control.status);
@@ -179,32 +184,35 @@ struct Compressor {
         for (u64 g = threadIdx.x; g < job.plan.groups; g += TOGETHER * COMPRESS_THREADS) {
             uint4 q[TOGETHER];
 #pragma unroll
-            for (u32 j = 0; j < TOGETHER; j++) q[j] = load_relaxed(records + min_of(g + j * COMPRESS_THREADS, job.plan.groups - 1));
+            for (u32 j = 0; j < TOGETHER; j++)
+                q[j] = load_relaxed(records + min_of(g + j * COMPRESS_THREADS, job.plan.groups - 1));
 #pragma unroll
             for (u32 j = 0; j < TOGETHER; j++)
-                if (g + j * COMPRESS_THREADS < job.plan.groups) sum += keyed(q[j], key_of((u32)(HEADER_BYTES + (g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
+                if (g + j * COMPRESS_THREADS < job.plan.groups)
+                    sum += keyed(q[j], key_of((u32)(HEADER_BYTES + (g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
         }
         sum = warp_sum(sum);
-        if (lane == 0) desk.sums[warp] = sum;
+        if (lane == 0) state.sums[warp] = sum;
         __syncthreads();
         if (threadIdx.x) return;
-        for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
-        seal(job.item.dst, job.plan.bodies_at, end, sum + others, status, job.result);
+        for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += state.sums[w];
+        seal(job.item.dst, job.plan.bodies_at, end, sum + others, status, job.outcome);
     }
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.
     DEV void prefetch_ahead(u64 c) const {
         const u64 ahead = c + gridDim.x;
-        if (ahead < desk.job.whole) prefetch(desk.job.item.src + ahead * CHUNK_BYTES + threadIdx.x * LINE_BYTES);
+        if (ahead < state.job.whole) prefetch(state.job.item.src + ahead * CHUNK_BYTES + threadIdx.x * LINE_BYTES);
     }
 
-    // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For the warps of a block from FIRST on.
+    // Copies a body to its place in the stream, if it fits there, and where CLEAR sets it to zero. For the warps of a
+    // block from FIRST on.
     template <bool CLEAR = false, u32 FIRST = 0> DEV void place(uint4* body, const Packed& chunk) {
         const u32 threads = COMPRESS_THREADS - 32 * FIRST;
         const u32 units = chunk.units();
-        const u64 at = desk.job.place_of(chunk.before);
-        const bool fits = at + units * ALIGN <= desk.job.item.bytes;
-        uint4* to = (uint4*)(desk.job.item.dst + at);
+        const u64 at = state.job.place_of(chunk.before);
+        const bool fits = at + units * ALIGN <= state.job.item.bytes;
+        uint4* to = (uint4*)(state.job.item.dst + at);
         u64 sum = 0;
         u32 i = fits ? threadIdx.x - 32 * FIRST : units, key = key_of(4 * i);
 #pragma unroll 1
@@ -216,21 +224,21 @@ struct Compressor {
             key += 8 * threads * KEY32;
         }
         sum = warp_sum(sum);
-        if (lane == 0) desk.sums[warp] = sum;
+        if (lane == 0) state.sums[warp] = sum;
     }
 
     // Enters a chunk that was placed into its group's record and the sums of the array; by the last thread.
     DEV void record(const Packed& chunk) {
-        const Job& job = desk.job;
+        const Job& job = state.job;
         const u64 c = chunk.c, at = job.place_of(chunk.before), end = job.place_of(chunk.before + chunk.units());
         u64 sum = 0;
-        for (int w = 0; w < COMPRESS_WARPS; w++) sum += desk.sums[w];
+        for (int w = 0; w < COMPRESS_WARPS; w++) sum += state.sums[w];
         u64* group = (u64*)(job.records() + c / GROUP_CHUNKS);
         add_relaxed(&group[1], body_checksum(sum, (u32)(c % GROUP_CHUNKS)));
         if (c % GROUP_CHUNKS == 0) store_relaxed(&group[0], at);
         if (c + 1 == job.plan.chunks) job.slot->control.end = end;
         if (end > job.item.bytes) fail(&job.slot->control, STATUS_BUFFER_TOO_SMALL);
-        desk.index_sum += (u64)(chunk.entry << (16 * (c & 1))) * key_of((u32)(job.plan.entries_at / 4 + c / 2));
-        desk.done++;
+        state.index_sum += (u64)(chunk.entry << (16 * (c & 1))) * key_of((u32)(job.plan.entries_at / 4 + c / 2));
+        state.done++;
     }
 };

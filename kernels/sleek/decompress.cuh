@@ -1,6 +1,19 @@
-// Stream → array. Blocks take chunks by ticket, so that no block is behind, and what is read and written at one time lies together in memory:
-// body to shared memory with its checksum on the way, then each warp decodes subchunks in registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used;
-// checksums are compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
+// Stream → array. Blocks take chunks by ticket, so that no block is behind, and what is read and written at one time
+// lies together in memory: body to shared memory with its checksum on the way, then each warp decodes subchunks in
+// registers and stores 16 bytes a lane. Everything that steers an address is checked before it is used; checksums are
+// compared at the end, so a stream that fails them has been decoded to harmless nonsense by then.
+//
+// A block of 4 warps shares 16 KiB and a little more:
+//
+//   body        the packed chunk            all threads copy it in, every warp reads it
+//   part[4]     keyed sums of its words     each warp its own; thread 64 compares them with the group's checksum
+//   stream      what is known of the array  lane 0 of warp 0 at the start of an array; all read it
+//   parts       where its subchunks lie     warp 0 parses, all read
+//   place[2]    this chunk and the next     warp 3 looks up the next while this one is decoded
+//
+//   barrier 1   place[turn] is known and nobody reads the last body any longer; then: stream → body
+//   barrier 2   the body and its sums are there; then: warp 3 looks up place[turn ^ 1], thread 64 compares
+//   barrier 3   parts are there, where warp 0 has parsed for all; then: body → registers → array
 #pragma once
 #include "../common/bitpack.cuh"
 #include "modes.cuh"
@@ -11,8 +24,8 @@
 #define DECODE_THREADS 128
 #define DECODE_WARPS (DECODE_THREADS / 32)
 #define SUBCHUNKS_A_DECODER (SUBCHUNKS / DECODE_WARPS)
-// Behind the largest body lies room for what is read behind a string, and for a tail that is parsed before its length is known to fit: bases, descriptors, high
-// widths, flags and masks of all subchunks.
+// Behind the largest body lies room for what is read behind a string, and for a tail that is parsed before its length
+// is known to fit: bases, descriptors, high widths, flags and masks of all subchunks.
 #define BODY_ROOM (CHUNK_BYTES + 1536)
 
 // How much of a chunk is wanted: WHOLE if it can be stored by 16 bytes, too.
@@ -21,18 +34,19 @@ enum Extent { NOTHING, SOME, WHOLE };
 // Where the body of a chunk lies, found by a whole warp.
 struct Body {
     u64 chunk;
-    u64 at;            // offset in the stream
-    u32 units;         // of 16 bytes; 0: the index is not valid
+    u64 at;       // offset in the stream
+    u32 units;    // of 16 bytes; 0: the index is not valid
     u16 kind, extent;
 };
 
-DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
+DEV Body locate(const u8* src, const Header& head, u64 chunk, u32 lane) {
     const u64 group = chunk / GROUP_CHUNKS;
     const u32 k = (u32)(chunk % GROUP_CHUNKS);
     const u64 start = *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES);
     const u64 first = group * GROUP_CHUNKS + 2 * lane;
     const u32 pair = first < head.chunks ? *(const u32*)(src + head.entries_at + first * ENTRY_BYTES) : 0;
-    const u32 before = (2 * lane < k ? pair & ENTRY_SIZE_MASK : 0) + (2 * lane + 1 < k ? pair >> 16 & ENTRY_SIZE_MASK : 0);
+    const u32 before =
+        (2 * lane < k ? pair & ENTRY_SIZE_MASK : 0) + (2 * lane + 1 < k ? pair >> 16 & ENTRY_SIZE_MASK : 0);
     const u32 entry = __shfl_sync(FULL, pair, k >> 1) >> (16 * (k & 1)) & 0xffff;
     Body body;
     body.chunk = chunk;
@@ -41,7 +55,7 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
     const u32 raw_units = (head.chunk_bytes(chunk) + ALIGN - 1) / ALIGN;
     const bool fits = body.kind == KIND_PACKED ? body.units >= 1 && body.units <= CHUNK_BYTES / ALIGN
-                    : body.kind == KIND_RAW    ? body.units == raw_units
+                      : body.kind == KIND_RAW  ? body.units == raw_units
                                                : body.kind == KIND_CONSTANT && body.units == 1;
     if (!fits || entry & ENTRY_ZERO_MASK || start % ALIGN || start < head.bodies_at || start > head.stream_bytes ||
         body.at + body.units * ALIGN > head.stream_bytes)
@@ -52,7 +66,8 @@ DEV Body locate(const u8* src, const StreamHead& head, u64 chunk, u32 lane) {
 // What there is to know of a subchunk of a packed chunk.
 template <class T> struct alignas(2 * sizeof(typename T::Word)) Subchunk {
     typename T::Word base;    // for the quantizer, its offset added
-    u32 info;                 // bits 0–7 width n, 8–9 mode, 10 whether sums of codes fit into 32 bits, 11–17 bits of a high part, 18–31 place in the body, in 8 bytes
+    u32 info;    // bits 0–7 width n, 8–9 mode, 10 whether sums of codes fit into 32 bits, 11–17 bits of a high part,
+                 // 18–31 place in the body, in 8 bytes
 
     static DEV u32 mode(u32 info) { return info >> 8 & 3; }
     static DEV bool narrow(u32 info) { return info >> 10 & 1; }
@@ -61,7 +76,9 @@ template <class T> struct alignas(2 * sizeof(typename T::Word)) Subchunk {
 };
 
 // Which of 32 codes are exceptions, and where their high parts begin in the body, in bits.
-struct alignas(8) Patch { u32 places, high_parts; };
+struct alignas(8) Patch {
+    u32 places, high_parts;
+};
 
 // A packed chunk taken apart, by one warp for all.
 template <class T> struct Parts {
@@ -72,8 +89,8 @@ template <class T> struct Parts {
 
 // Whether codes of so many bits leave sums of 32 bits right, so that they may be decoded as such.
 template <class T> DEV bool is_narrow(u32 full, u32 mode, u32 special) {
-    if (T::BITS < 64 || (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT)) return false;
-    return full <= (mode == MODE_SPECIAL ? 20 : 25);
+    if (T::BITS < 64 || (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)) return false;
+    return full <= (mode == SUBMODE_SPECIAL ? 20 : 25);
 }
 
 // 32 bits from any byte on.
@@ -86,13 +103,16 @@ DEV u32 spread_by(u32 flags) {
 }
 
 // Parses header and tail of a packed chunk; false if it is not valid. `offset` is added to each base.
-template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& head, typename T::Word offset, u32 lane, Parts<T>& parts) {
+template <class T>
+DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word offset, u32 lane, Parts<T>& parts) {
     typedef typename T::Word Word;
     const u8* byte = (const u8*)body;
     const u32 active = body[0], patched = body[1], units = body[2] & 0xffff, base_width = body[2] >> 16 & 0xff;
     const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
-    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes || (head.step_w && shift)) return false;
+    if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes ||
+        (head.step_w && shift))
+        return false;
     if (T::BITS == 8 && patched) return false;
     Word ref = body[3];
     if (T::BITS < 32 && body[3] >> (T::BITS & 31)) return false;
@@ -112,14 +132,16 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
     at += __popc(active);
     const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
     bool good = n <= T::BITS;
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
+    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
+        good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
     const u32 rank = __popc(patched & below), patches = __popc(patched);
     const u32 h = patch ? byte[at + rank] : 0;
     at += patches;
-    const u32 flags = patch ? bits_at(body, at + FLAG_BYTES(T) * rank) & low_ones(EIGHTS(T)) : 0, eights = __popc(flags);
-    at += FLAG_BYTES(T) * patches;
+    const u32 flags = patch ? bits_at(body, at + MASK_FLAG_BYTES(T) * rank) & low_ones(MASK_BYTES(T)) : 0,
+              mask_bytes = __popc(flags);
+    at += MASK_FLAG_BYTES(T) * patches;
     // Two sums at once: of payloads, at most 2^14 together, and of masks.
-    const u32 length = n * (32 * T::VALUES / 64) | eights << 16;
+    const u32 length = n * (32 * T::VALUES / 64) | mask_bytes << 16;
     const u32 up_to = warp_running_sum(length), all = __shfl_sync(FULL, up_to, 31);
     if (T::BITS > 8 && patched) {
         u32 count = 0, used_masks = 0, mask = at + ((up_to - length) >> 16);
@@ -132,7 +154,7 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
             used_masks += __popc(used_bytes(places));
         }
         at += all >> 16;
-        if (patch) good &= flags && used_masks == eights && h >= 1 && h + n <= T::BITS;
+        if (patch) good &= flags && used_masks == mask_bytes && h >= 1 && h + n <= T::BITS;
         const u32 highs = good ? (count * h + 7) / 8 : 0, highs_up_to = warp_running_sum(highs);
         const u32 high_parts = 8 * (at + highs_up_to - highs), used = high_parts + count * h;
         at += __shfl_sync(FULL, highs_up_to, 31);
@@ -142,7 +164,8 @@ template <class T> DEV bool parse(const u32* body, u32 bytes, const StreamHead& 
         for (int i = 0; i < T::VALUES; i++) parts.patch[lane][i].high_parts += high_parts;
     }
     const u32 used = all & 0xffff;
-    sub.info = n | mode << 8 | (is_narrow<T>(n + h, mode, special) ? 1u << 10 : 0) | h << 11 | (CHUNK_HEADER_BYTES / 8 + ((up_to - length) & 0xffff)) << 18;
+    sub.info = n | mode << 8 | (is_narrow<T>(n + h, mode, special) ? 1u << 10 : 0) | h << 11 |
+               (CHUNK_HEADER_BYTES / 8 + ((up_to - length) & 0xffff)) << 18;
     parts.subchunk[lane] = sub;
     if (lane == 0) {
         parts.shift = shift;
@@ -168,7 +191,8 @@ template <class Word, int TOGETHER> struct Codes {
     DEV Codes behind(int n) const { return {words + n / TOGETHER, one}; }
 };
 // Adds to those of COUNT codes that `mask` has bits for, the first at the lowest, the next h bits of `window` each.
-template <int COUNT, class Window, class Word, int TOGETHER> DEV void add_each(Window window, u32 mask, u32 h, Codes<Word, TOGETHER> codes) {
+template <int COUNT, class Window, class Word, int TOGETHER>
+DEV void add_each(Window window, u32 mask, u32 h, Codes<Word, TOGETHER> codes) {
     const Word low = sizeof(Word) == 8 ? (Word)ones<F64>(h) : (Word)low_ones(h);
 #pragma unroll
     for (int i = 0; i < COUNT; i++) add_next(codes.word(i), window, mask & 1u << i, low, codes.factor(i), h);
@@ -180,7 +204,8 @@ template <int COUNT, class Codes> DEV void add_long(const u32* body, u32& bit, u
     bit += __popc(mask & low_ones(COUNT)) * h;
 }
 // The same of up to BITS bits.
-template <int COUNT, int BITS, class Codes> DEV void add_high_parts(const u32* body, u32& bit, u32 mask, u32 h, Codes codes) {
+template <int COUNT, int BITS, class Codes>
+DEV void add_high_parts(const u32* body, u32& bit, u32 mask, u32 h, Codes codes) {
     if (uniform(h <= 32 / COUNT)) {
         const u32* w = body + (bit >> 5);
         add_each<COUNT>(__funnelshift_r(w[0], w[1], bit), mask, h, codes);
@@ -195,7 +220,8 @@ template <int COUNT, int BITS, class Codes> DEV void add_high_parts(const u32* b
 
 // The exceptions of a lane's codes.
 template <class T> struct LaneExceptions {
-    u32 mask, bit, h, n;    // a bit for each code, the first at the lowest; the place of the first high part, in bits; bits of these, and of what is below them
+    u32 mask, bit, h, n;    // a bit for each code, the first at the lowest; the place of the first high part, in bits;
+                            // bits of these, and of what is below them
 
     DEV LaneExceptions(const Patch* patches, u32 info, u32 lane) {
         enum { LANES = 32 / T::VALUES };    // of a word of places
@@ -238,14 +264,17 @@ struct Target {
         }
     }
     DEV void store(u64 at, bool whole_chunk, uint4 q) const {
-        if (whole_chunk) store_streaming((uint4*)(origin + at), q);
-        else store_part(at, q);
+        if (whole_chunk)
+            store_streaming((uint4*)(origin + at), q);
+        else
+            store_part(at, q);
     }
 };
 
 // Words of a subchunk from its codes.
-template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 lane,
-                                                         typename T::Word (&v)[T::VALUES]) {
+template <class T, bool QUANTIZED>
+DEV void decode_words(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 lane,
+                      typename T::Word (&v)[T::VALUES]) {
     typedef Subchunk<T> S;
     const u32 n = sub.info & 0xff, mode = S::mode(sub.info);
     const u32* words = S::payload(body, sub.info);
@@ -266,21 +295,23 @@ template <class T, bool QUANTIZED> DEV void decode_words(const u32* body, const 
 }
 
 // The same for words of 16 bits, to their bytes: two at once.
-template <class T, bool QUANTIZED> DEV uint4 decode_pairs(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 shift, u32 lane,
-                                                          const PairQuantizer<T>& quantizer) {
+template <class T, bool QUANTIZED>
+DEV uint4 decode_swar16(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 shift, u32 lane,
+                        const Swar16Quantizer<T>& quantizer) {
     typedef Subchunk<T> S;
-    uint4 q = unpack_pairs(S::payload(body, sub.info), sub.info & 0xff, lane);
+    uint4 q = unpack_swar16(S::payload(body, sub.info), sub.info & 0xff, lane);
     if (uniform(S::high(sub.info) != 0)) LaneExceptions<T>(patches, sub.info, lane).add_to(q, body);
-    q = restore_pairs<T>(S::mode(sub.info), QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, q);
+    q = restore_swar16<T>(S::mode(sub.info), QUANTIZED ? SPECIAL_DELTA2 : special, sub.base, q);
     if (QUANTIZED) return quantizer.restore(q);
     return shift ? each(q, [&](u32 x) { return x << shift & both(0xffffu << shift & 0xffffu); }) : q;
 }
 
-template <class T, bool QUANTIZED> DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
-                                                          const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
+template <class T, bool QUANTIZED>
+DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
+                       const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
-    const PairQuantizer<T> pairs(quantizer);
+    const Swar16Quantizer<T> pairs(quantizer);
     const u32 shift = parts.shift, special = parts.special;
     u32 s = warp * SUBCHUNKS_A_DECODER;
     const u32 end = s + SUBCHUNKS_A_DECODER;
@@ -291,7 +322,7 @@ template <class T, bool QUANTIZED> DEV void decode_packed(const u32* body, const
     for (; s < end; s++) {
         uint4 q;
         if constexpr (T::BITS == 16) {
-            q = decode_pairs<T, QUANTIZED>(body, parts.subchunk[s], parts.patch[s], special, shift, lane, pairs);
+            q = decode_swar16<T, QUANTIZED>(body, parts.subchunk[s], parts.patch[s], special, shift, lane, pairs);
         } else {
             Word v[T::VALUES];
             decode_words<T, QUANTIZED>(body, parts.subchunk[s], parts.patch[s], special, lane, v);
@@ -314,23 +345,28 @@ template <class T, bool QUANTIZED> DEV void decode_packed(const u32* body, const
     }
 }
 
-// A chunk as profile `fast` writes it: no exceptions, no bases, one mode. Every warp looks at its tail itself, so that nobody waits.
+// A chunk as profile `fast` writes it: no exceptions, no bases, one mode. Every warp looks at its tail itself, so that
+// nobody waits.
 template <class T, bool QUANTIZED> struct Plain {
     u32 info;    // of subchunk `lane`: bits 0–7 width, from 8 on where its payload begins, in words
 
-    // Whether it is such a chunk, and valid; the same on every thread of the block. Where it is not, whoever takes others apart finds what is wrong.
+    // Whether it is such a chunk, and valid; the same on every thread of the block. Where it is not, whoever takes
+    // others apart finds what is wrong.
     DEV bool parse(const u32* body, u32 bytes, u32 lane) {
         const u8* byte = (const u8*)body;
         const uint4 header = *(const uint4*)body;
-        const u32 active = header.x, units = header.z & 0xffff, tail = CHUNK_HEADER_BYTES + units * ALIGN, at = tail + (T::BITS == 64 ? 4 : 0);
+        const u32 active = header.x, units = header.z & 0xffff, tail = CHUNK_HEADER_BYTES + units * ALIGN,
+                  at = tail + (T::BITS == 64 ? 4 : 0);
         // Neither patched, nor a base, nor a shift.
-        if (header.y | header.w | (header.z >> 16 ^ (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT) << 14)) return false;
+        if (header.y | header.w | (header.z >> 16 ^ (QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT) << 14))
+            return false;
         if (at > bytes) return false;
         const bool has = active >> lane & 1;
         const u32 descriptor = byte[at + __popc(active & ((1u << lane) - 1))], n = has ? (descriptor & 63) + 1 : 0;
-        const u32 length = n * (32 * T::VALUES / 64), up_to = warp_running_sum(length), used = __shfl_sync(FULL, up_to, 31), end = at + __popc(active);
+        const u32 length = n * (32 * T::VALUES / 64), up_to = warp_running_sum(length),
+                  used = __shfl_sync(FULL, up_to, 31), end = at + __popc(active);
         info = n | (CHUNK_HEADER_BYTES / 4 + 2 * (up_to - length)) << 8;
-        u32 bad = has ? descriptor >> 6 ^ (QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL) : 0;
+        u32 bad = has ? descriptor >> 6 ^ (QUANTIZED ? SUBMODE_ZIGZAG : SUBMODE_SPECIAL) : 0;
         bad |= ((used + 1) / 2 ^ units) | ((end + ALIGN - 1) / ALIGN * ALIGN ^ bytes);
         if (T::BITS < 64) bad |= n > T::BITS;
         if (T::BITS == 64) bad |= body[tail / 4];
@@ -342,7 +378,7 @@ template <class T, bool QUANTIZED> struct Plain {
 
     DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, u32 warp, u32 lane) const {
         const Quantizer<T> quantizer = shared_quantizer;    // in registers
-        const PairQuantizer<T> pair_quantizer(quantizer);
+        const Swar16Quantizer<T> swar16_quantizer(quantizer);
         to += warp * 32 + lane;
         u32 next = __shfl_sync(FULL, info, warp);
 #pragma unroll 2
@@ -351,7 +387,7 @@ template <class T, bool QUANTIZED> struct Plain {
             const u32* words = body + (next >> 8);
             next = __shfl_sync(FULL, info, s + DECODE_WARPS);    // asked for early; behind the last one any
             if constexpr (T::BITS == 16) {
-                store_streaming(to, pairs(unpack_pairs(words, n, lane), n, pair_quantizer));
+                store_streaming(to, pairs(unpack_swar16(words, n, lane), n, swar16_quantizer));
                 to += DECODE_WARPS * 32;
                 continue;
             }
@@ -372,26 +408,30 @@ template <class T, bool QUANTIZED> struct Plain {
         }
     }
     // Words of 16 bits from codes of n.
-    static DEV uint4 pairs(uint4 q, u32 n, const PairQuantizer<T>& quantizer) {
+    static DEV uint4 pairs(uint4 q, u32 n, const Swar16Quantizer<T>& quantizer) {
         if (!QUANTIZED) return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
         if (n <= Quantizer<T>::PLAIN_WIDTH) return each(q, [&](u32 c) { return quantizer.near_words(c); });
         return quantizer.words(q);
     }
 };
 
-template <class T, bool QUANTIZED> DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane) {
+template <class T, bool QUANTIZED>
+DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane) {
     Plain<T, QUANTIZED> plain;
     if (!plain.parse(body, bytes, lane)) return false;
     plain.decode(body, quantizer, (uint4*)to, warp, lane);
     return true;
 }
 
-template <class T> DEV bool decode_stored(const u32* body, u32 kind, const StreamHead& head, const Target& target, u64 at, bool whole, u64 chunk) {
+template <class T>
+DEV bool decode_stored(const u32* body, u32 kind, const Header& head, const Target& target, u64 at, bool whole,
+                       u64 chunk) {
     const u32 bytes = head.chunk_bytes(chunk);
     const u8* byte = (const u8*)body;
     bool good = true;
     if (kind == KIND_RAW) {
-        for (u32 i = bytes + threadIdx.x; i < (bytes + ALIGN - 1) / ALIGN * ALIGN; i += DECODE_THREADS) good &= byte[i] == 0;
+        for (u32 i = bytes + threadIdx.x; i < (bytes + ALIGN - 1) / ALIGN * ALIGN; i += DECODE_THREADS)
+            good &= byte[i] == 0;
     } else if (threadIdx.x < ALIGN && threadIdx.x >= T::BITS / 8) {
         good &= byte[threadIdx.x] == 0;
     }
@@ -408,7 +448,8 @@ template <class T> DEV bool decode_stored(const u32* body, u32 kind, const Strea
     return good;
 }
 
-// A body to shared memory; this thread's share of its keyed sum. A short one all at once; of a long one, of which registers hold four parts, that takes longer.
+// A body to shared memory; this thread's share of its keyed sum. A short one all at once; of a long one, of which
+// registers hold four parts, that takes longer.
 DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     u64 sum = 0;
     const uint4* from = (const uint4*)src;
@@ -416,11 +457,13 @@ DEV u64 fetch(const u8* src, u32 units, uint4* body) {
     if (uniform(units) <= 4 * DECODE_THREADS) {
 #pragma unroll
         for (u32 j = 0; j < 4; j++)
-            if (i + j * DECODE_THREADS < units) copy_async(body + i + j * DECODE_THREADS, from + i + j * DECODE_THREADS);
+            if (i + j * DECODE_THREADS < units)
+                copy_async(body + i + j * DECODE_THREADS, from + i + j * DECODE_THREADS);
         wait_for_copies();
 #pragma unroll
         for (u32 j = 0; j < 4; j++)
-            if (i + j * DECODE_THREADS < units) sum += keyed(body[i + j * DECODE_THREADS], key + j * (8 * DECODE_THREADS * KEY32));
+            if (i + j * DECODE_THREADS < units)
+                sum += keyed(body[i + j * DECODE_THREADS], key + j * (8 * DECODE_THREADS * KEY32));
         return sum;
     }
     for (; i + 3 * DECODE_THREADS < units; i += 4 * DECODE_THREADS) {
@@ -447,21 +490,21 @@ DEV u64 fetch(const u8* src, u32 units, uint4* body) {
 template <class T> struct Stream {
     const u8* src;
     Control* control;
-    Result* result;
-    u64 first, seats;    // of all arrays' seats, those of this one
-    StreamHead head;
+    Outcome* outcome;
+    u64 first, work_slots;    // of all arrays' work slots, those of this one
+    Header head;
     Quantizer<T> quantizer;
     Target target;
-    u64 begin, end;      // chunks whose groups are wanted
+    u64 begin, end;    // chunks whose groups are wanted
     u32 status;
 
     DEV void open(const DecompressArgs& a, u32 i) {
-        const Item item = a.batch.item(i);
+        const Item item = item_of(a.batch, i);
         src = item.src;
         control = &a.batch.slots[i].control;
-        result = a.batch.results + i;
+        outcome = a.batch.outcomes + i;
         first = item.first;
-        seats = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.seats) - first;
+        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first;
         status = head.read(src, item.bytes);
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (!status && (a.first > head.count || item.count > head.count - a.first)) status = STATUS_OUT_OF_RANGE;
@@ -489,7 +532,8 @@ DEV u64 compare(const u8* src, u64 c, const u64* part) {
 }
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
-template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c, u32 warp, u32 lane) {
+template <class T>
+DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c, u32 warp, u32 lane) {
     if (place.extent == NOTHING) return true;    // only its checksum was needed
     const u64 at = c * CHUNK_BYTES;
     const Target& target = stream.target;
@@ -503,13 +547,16 @@ template <class T> DEV bool decode(u32* body, const Body& place, const Stream<T>
             return true;
     }
     if (warp == 0) {
-        const bool good = parse<T>(body, place.units * ALIGN, stream.head, quantized ? PairQuantizer<T>::offset() : 0, lane, parts);
+        const bool good =
+            parse<T>(body, place.units * ALIGN, stream.head, quantized ? Swar16Quantizer<T>::offset() : 0, lane, parts);
         if (lane == 0) parts.good = good;
     }
     __syncthreads();
     if (!parts.good) return false;
-    if (quantized) decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
-    else decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    if (quantized)
+        decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+    else
+        decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
     return true;
 }
 
@@ -526,7 +573,7 @@ template <class T> DEV void look_up(const u8* src, const Stream<T>& stream, u64 
 }
 
 // A block's shared memory.
-template <class T> struct Workbench {
+template <class T> struct DecodeShared {
     alignas(16) u32 body[BODY_ROOM / 4];
     u64 part[DECODE_WARPS];
     Stream<T> stream;
@@ -534,50 +581,56 @@ template <class T> struct Workbench {
     Body place[2];    // of this chunk and the next
 };
 
-// Works from one of an array's seats. For a whole block.
-template <class T> DEV void decompress_one(Workbench<T>& bench, u64 seat) {
+// Works from one of an array's work slots. For a whole block.
+template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slot) {
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const Stream<T>& stream = bench.stream;
+    const Stream<T>& stream = shared.stream;
     const u8* src = stream.src;
     u64 disagreement = 0;    // of bodies with the groups' checksums: zero in a sound stream
     u32 turn = 0;
-    if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + seat, bench.place[0], lane);    // while the body is on its way, the index
-    bool good = check_index(src, stream.head, stream.control, seat, stream.seats) || lane;
+    if (warp == DECODE_WARPS - 1)
+        look_up(src, stream, stream.begin + work_slot, shared.place[0],
+                lane);    // while the body is on its way, the index
+    bool good = check_index(src, stream.head, stream.control, work_slot, stream.work_slots) || lane;
     for (;; turn ^= 1) {
         __syncthreads();    // the place is known, and everyone is done with the body before
-        const Body here = bench.place[turn];
+        const Body here = shared.place[turn];
         if (uniform(here.chunk >= stream.end)) break;
-        const u64 ticket = count_if(threadIdx.x == DECODE_THREADS - 32, &stream.control->ticket);    // nobody waits for it before the body is here
-        const u64 sum = warp_sum(fetch(src + here.at, here.units, (uint4*)bench.body));
-        if (lane == 0) bench.part[warp] = sum;
+        const u64 ticket = count_if(threadIdx.x == DECODE_THREADS - 32,
+                                    &stream.control->ticket);    // nobody waits for it before the body is here
+        const u64 sum = warp_sum(fetch(src + here.at, here.units, (uint4*)shared.body));
+        if (lane == 0) shared.part[warp] = sum;
         __syncthreads();
-        if (warp == DECODE_WARPS - 1) look_up(src, stream, stream.begin + stream.seats + __shfl_sync(FULL, ticket, 0), bench.place[turn ^ 1], lane);
+        if (warp == DECODE_WARPS - 1)
+            look_up(src, stream, stream.begin + stream.work_slots + __shfl_sync(FULL, ticket, 0),
+                    shared.place[turn ^ 1], lane);
         if (!here.units) {
             good = false;
             continue;    // the same on every thread of the block
         }
-        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, here.chunk, bench.part);
-        good &= decode<T>(bench.body, here, stream, bench.parts, here.chunk, warp, lane);
+        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, here.chunk, shared.part);
+        good &= decode<T>(shared.body, here, stream, shared.parts, here.chunk, warp, lane);
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();
-    if (threadIdx.x == DECODE_THREADS / 2) close(stream.control, src, stream.head, disagreement, stream.result, stream.seats);
+    if (threadIdx.x == DECODE_THREADS / 2)
+        close(stream.control, src, stream.head, disagreement, stream.outcome, stream.work_slots);
 }
 
 template <class T> DEV void decompress(const DecompressArgs& a) {
-    SHARED Workbench<T> bench;
+    SHARED DecodeShared<T> shared;
     const u32 lane = threadIdx.x & 31;
-    for (u64 seat = blockIdx.x; seat < a.batch.seats; seat += gridDim.x) {
+    for (u64 work_slot = blockIdx.x; work_slot < a.batch.work_slots; work_slot += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {
-            const u32 i = a.batch.item_at(seat, lane);
-            if (lane == 0) bench.stream.open(a, i);
+            const u32 i = array_of(a.batch, work_slot, lane);
+            if (lane == 0) shared.stream.open(a, i);
         }
         __syncthreads();
-        if (bench.stream.status == 0) {
-            decompress_one(bench, seat - bench.stream.first);
-        } else if (seat == bench.stream.first && threadIdx.x == 0) {
-            report(bench.stream.result, 0, bench.stream.status);
+        if (shared.stream.status == 0) {
+            decompress_one(shared, work_slot - shared.stream.first);
+        } else if (work_slot == shared.stream.first && threadIdx.x == 0) {
+            report(shared.stream.outcome, 0, shared.stream.status);
         }
     }
 }

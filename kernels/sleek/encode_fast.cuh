@@ -1,51 +1,77 @@
-// The encoder of profile `fast` for floats in the machine's byte order, aligned to 16: the paper's transform, and nothing else.
+// The encoder of profile `fast` for floats in the machine's byte order, aligned to 16: the paper's transform, and
+// nothing else.
 //
-// A block has three chunks on their way. One is loaded, transformed, published and packed; the one before it is packed and looks up where
-// it goes, which by then is known; the one before that goes there, while the first is still coming in. Hardly ever does a block wait for others.
+// A block has three chunks on their way. One is loaded, transformed, published and packed; the one before it is packed
+// and looks up where it goes, which by then is known; the one before that goes there, while the first is still coming
+// in. Hardly ever does a block wait for others.
+//
+// A block of 4 warps shares two bodies and what its warps tell each other:
+//
+//   body[2]             packed chunks, in turn         each warp builds its subchunks'; all place the older one
+//   packed[4]           number, size and place of the  thread 0 enters the last one; all read
+//                       chunks of the last rounds
+//   between[2]          sizes between two chunks       warp 1 (FINDER) adds them up
+//   width, one, code    of each subchunk and warp      each warp its own; all read them to lay the chunk out
+//   strings             short strings, not yet in the  each warp its own
+//                       body
+//   state, quantizer    of the array                   thread 0 at the start of an array
+//
+//   a round:    load and encode chunk r in registers; chunk r − 2 from its body to the stream
+//   barrier 1   widths are known, body[r & 1] is free; then: publish the size, build the body, warp 1 looks up
+//               where chunk r − 1 goes, the last thread records chunk r − 2
+//   barrier 2   the body, the next chunk's number and the place of chunk r − 1 are there
 #pragma once
 #include "compress.cuh"
 #include "swar16.cuh"
 
 // What a block shares.
-template <class T> struct Bench {
-    Desk desk;
+template <class T> struct FastShared {
+    BlockState state;
     uint4 body[2][BODY_VECTORS];
-    Packed packed[4];                            // of the last rounds
-    u64 between[2];                              // in even and odd rounds: units between two chunks of the block
+    Packed packed[4];    // of the last rounds
+    u64 between[2];      // in even and odd rounds: units between two chunks of the block
     ShortStrings strings[T::BITS > 16 ? COMPRESS_WARPS : 1];
     Quantizer<T> quantizer;
-    u32 far[COMPRESS_WARPS];                     // of each warp: whether its last words had numbers beyond T
-    uint4 one;                                   // of each warp: whether all its codes are one
-    typename T::Word code[COMPRESS_WARPS];       // of each warp: that one
+    u32 far[COMPRESS_WARPS];                  // of each warp: whether its last words had numbers beyond T
+    uint4 one;                                // of each warp: whether all its codes are one
+    typename T::Word code[COMPRESS_WARPS];    // of each warp: that one
     alignas(8) u8 width[SUBCHUNKS];
 };
-static_assert(6 * (sizeof(Bench<F64>) + 1024) <= 228 * 1024, "six blocks on a multiprocessor of compute capability 9.0");
+static_assert(6 * (sizeof(FastShared<F64>) + 1024) <= 228 * 1024,
+              "six blocks on a multiprocessor of compute capability 9.0");
 
 template <class T> struct FastEncoder {
     typedef typename T::Word Word;
-    enum { SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH, FINDER = 1, PER_WARP = SUBCHUNKS_A_WARP, BYTES_A_BIT = 4 * T::VALUES };    // bytes that a subchunk takes for each bit of its width
+    enum {
+        SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH,
+        FINDER = 1,
+        PER_WARP = SUBCHUNKS_A_WARP,
+        BYTES_A_BIT = 4 * T::VALUES
+    };    // bytes that a subchunk takes for each bit of its width
 
     Compressor block;
-    Desk& desk;
-    Bench<T>& shared;
+    BlockState& state;
+    FastShared<T>& shared;
     u32 lane, warp;
 
-    DEV FastEncoder(const CompressArgs& a, Bench<T>& shared)
-        : block(a, shared.desk), desk(shared.desk), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
+    DEV FastEncoder(const CompressArgs& a, FastShared<T>& shared)
+        : block(a, shared.state), state(shared.state), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
         while (block.enter()) {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
-                shared.quantizer.set(desk.job.plan.step_w, desk.job.plan.step_j);
-                shared.quantizer.set_bound(desk.job.plan.abs_bound);
+                shared.quantizer.set(state.job.plan.step_w, state.job.plan.step_j);
+                shared.quantizer.set_bound(state.job.plan.abs_bound);
             }
             __syncthreads();
             u32 round = 0;
-            for (; desk.chunk[round & 1] < desk.job.plan.chunks; round++) {
-                if (shared.quantizer.on) step<true>(round, desk.chunk[round & 1]);
-                else step<false>(round, desk.chunk[round & 1]);
+            for (; state.chunk[round & 1] < state.job.plan.chunks; round++) {
+                if (shared.quantizer.on)
+                    step<true>(round, state.chunk[round & 1]);
+                else
+                    step<false>(round, state.chunk[round & 1]);
             }
             drain(round);
         }
@@ -58,7 +84,7 @@ template <class T> struct FastEncoder {
     template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
-        const Source source = desk.job.source(c);
+        const Source source = state.job.source(c);
         uint4 q[PER_WARP];
         if (source.whole) {
             load(q, source.start);
@@ -74,14 +100,14 @@ template <class T> struct FastEncoder {
         __syncthreads();
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
-        const u32 entry = desk.job.publish(c, source.bytes, frame.constant, frame.bytes());
+        const u32 entry = state.job.publish(c, source.bytes, frame.constant, frame.bytes());
         if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         if (QUANTIZED && source.whole) block.prefetch_ahead(c);
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
-        const u64 following = count_if(threadIdx.x == 0, &desk.job.slot->control.ticket);
+        const u64 following = count_if(threadIdx.x == 0, &state.job.slot->control.ticket);
         find_place(round);
         if (threadIdx.x == 0) {
-            desk.chunk[i ^ 1] = following;
+            state.chunk[i ^ 1] = following;
             packed(round, 0) = {c, 0, entry, 1};
         }
         __syncthreads();
@@ -91,7 +117,8 @@ template <class T> struct FastEncoder {
     DEV void find_place(u32 round) const {
         const Packed &earlier = packed(round, 2), &last = packed(round, 1);
         if (warp == FINDER && uniform(last.there)) {
-            const u64 units = units_between_at_once(desk.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane);
+            const u64 units =
+                units_between_at_once(state.job.entries(), earlier.there ? earlier.c + 1 : 0, last.c, lane);
             if (lane == 0) shared.between[round & 1] = units;
         }
     }
@@ -115,10 +142,11 @@ template <class T> struct FastEncoder {
         }
     }
 
-    // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once, as fields have them in places.
+    // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once,
+    // as fields have them in places.
     template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
         if constexpr (T::BITS == 16) {
-            measure_pairs<QUANTIZED>(q, n);
+            measure_swar16<QUANTIZED>(q, n);
         } else {
             const bool near = !QUANTIZED || !uniform(shared.far[warp]);
             bool again = true;
@@ -147,7 +175,8 @@ template <class T> struct FastEncoder {
         one_by_one(q, [&](uint4, int k) { return source.load<T>(place_of(warp, k, lane), true); });
     }
 
-    // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most PLAIN_WIDTH.
+    // Codes of a subchunk's words, and their width. Quantized, these are the codes only if the width is at most
+    // PLAIN_WIDTH.
     template <bool QUANTIZED> DEV u32 to_codes(Word (&v)[T::VALUES]) const {
         Word any = 0, signs = 0;
 #pragma unroll
@@ -173,17 +202,19 @@ template <class T> struct FastEncoder {
         return again;
     }
     // The same for words of 16 bits, whatever numbers they are.
-    template <bool QUANTIZED> DEV void measure_pairs(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
-        const PairQuantizer<T> quantizer(shared.quantizer);
+    template <bool QUANTIZED> DEV void measure_swar16(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
+        const Swar16Quantizer<T> quantizer(shared.quantizer);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             q[k] = QUANTIZED ? quantizer.codes(q[k]) : each(q[k], [&](u32 x) { return to_exponent_codes<T>(x); });
-            n[k] = width_of_pairs(warp_or(q[k].x | q[k].y | q[k].z | q[k].w));
+            n[k] = width_of_swar16(warp_or(q[k].x | q[k].y | q[k].z | q[k].w));
         }
     }
     DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
-        if (source.whole) load(q, source.start);
-        else load_part(q, source);
+        if (source.whole)
+            load(q, source.start);
+        else
+            load_part(q, source);
     }
     // The same with numbers beyond T.
     DEV void measure_far(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP]) const {
@@ -209,11 +240,12 @@ template <class T> struct FastEncoder {
 
     // The layout of a packed chunk.
     struct Frame {
-        u32 active, payload, tail, used;    // subchunks of a width above 0; bytes of the payload; where the tail begins and ends
+        u32 active, payload, tail,
+            used;    // subchunks of a width above 0; bytes of the payload; where the tail begins and ends
         bool constant;
 
         // Returns where this warp's payload begins.
-        DEV u32 read(const Bench<T>& shared, u32 warp, u32 lane) {
+        DEV u32 read(const FastShared<T>& shared, u32 warp, u32 lane) {
             const u32 width = shared.width[lane];
             active = __ballot_sync(FULL, width);
             payload = __reduce_add_sync(FULL, width) * BYTES_A_BIT;
@@ -224,7 +256,7 @@ template <class T> struct FastEncoder {
             return CHUNK_HEADER_BYTES + __reduce_add_sync(FULL, lane < warp * PER_WARP ? width : 0) * BYTES_A_BIT;
         }
         DEV u32 bytes() const { return (used + ALIGN - 1) / ALIGN * ALIGN; }
-        static DEV bool one_code(const Bench<T>& shared) {
+        static DEV bool one_code(const FastShared<T>& shared) {
             bool one = true;
 #pragma unroll
             for (int w = 1; w < COMPRESS_WARPS; w++) one &= shared.code[w] == shared.code[0];
@@ -233,7 +265,9 @@ template <class T> struct FastEncoder {
     };
 
     // The body of a chunk.
-    template <bool QUANTIZED> DEV void build(uint4* body, const Source& source, const uint4 (&q)[PER_WARP], const Frame& frame, u32 begin, u32 kind) const {
+    template <bool QUANTIZED>
+    DEV void build(uint4* body, const Source& source, const uint4 (&q)[PER_WARP], const Frame& frame, u32 begin,
+                   u32 kind) const {
         if (kind == KIND_PACKED) {
             u32* const start = (u32*)body + begin / 4;
             u32* words = start;
@@ -242,12 +276,14 @@ template <class T> struct FastEncoder {
             for (int k = 0; k < PER_WARP; k++) {
                 const u32 n = uniform(byte_of(widths, k));
                 if constexpr (T::BITS == 16) {
-                    pack_pairs(words, q[k], n, lane);
+                    pack_swar16(words, q[k], n, lane);
                 } else {
                     Word v[T::VALUES];
                     split(q[k], v);
-                    if (is_short<T>(n)) shared.strings[warp].put(short_string<T>(v, n), k, lane);
-                    else pack_long<T>(words, v, n, lane);
+                    if (is_short<T>(n))
+                        shared.strings[warp].put(short_string<T>(v, n), k, lane);
+                    else
+                        pack_long<T>(words, v, n, lane);
                 }
                 words += n * (BYTES_A_BIT / 4);
             }
@@ -255,10 +291,12 @@ template <class T> struct FastEncoder {
             if (warp == COMPRESS_WARPS - 2) write_tail<QUANTIZED>(body, frame);
         } else if (kind == KIND_RAW) {
 #pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) body[place_of(warp, k, lane) / 16] = source.load<T>(place_of(warp, k, lane), false);
+            for (int k = 0; k < PER_WARP; k++)
+                body[place_of(warp, k, lane) / 16] = source.load<T>(place_of(warp, k, lane), false);
         } else if (threadIdx.x == 0) {
             const Word code = shared.code[0];
-            const u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
+            const u64 bits =
+                QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
@@ -328,13 +366,15 @@ template <class T> struct FastEncoder {
         if (payload_end < tail && lane < 2) words[payload_end / 4 + lane] = 0;
         if (tail + lane * 4 < frame.bytes()) words[tail / 4 + lane] = 0;
         __syncwarp();
-        const u32 width = shared.width[lane], mode = QUANTIZED ? MODE_ZIGZAG : MODE_SPECIAL;
-        if (width) ((u8*)body)[tail + (T::BITS == 64 ? 4 : 0) + __popc(frame.active & ((1u << lane) - 1))] = (u8)(mode << 6 | (width - 1));
+        const u32 width = shared.width[lane], mode = QUANTIZED ? SUBMODE_ZIGZAG : SUBMODE_SPECIAL;
+        if (width)
+            ((u8*)body)[tail + (T::BITS == 64 ? 4 : 0) + __popc(frame.active & ((1u << lane) - 1))] =
+                (u8)(mode << 6 | (width - 1));
     }
 };
 
 template <class T> DEV void compress_fast(const CompressArgs& a) {
-    SHARED Bench<T> shared;
+    SHARED FastShared<T> shared;
     FastEncoder<T> encoder(a, shared);
     encoder.run();
 }

@@ -1,16 +1,36 @@
-// The encoder for everything: both profiles, all element types, byte orders and alignments. And, of the same parts, one for the adaptive profile alone and words
-// in the machine's byte order, which has a loop for arrays that are quantized and one for the others: a loop longer than the caches for
-// instructions waits for them.
+// The encoder for everything: both profiles, all element types, byte orders and alignments. And, of the same parts, one
+// for the adaptive profile alone and words in the machine's byte order, which has a loop for arrays that are quantized
+// and one for the others: a loop longer than the caches for instructions waits for them.
 //
-// A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to its place, whose sizes before it
-// are known by now, and the other is packed where it lay. One warp, the clerk, lays that out while the others place.
+// A block has two chunks on their way: while the codes of one are chosen the one before lies packed. Then that goes to
+// its place, whose sizes before it are known by now, and the other is packed where it lay. One warp, the leader warp,
+// lays that out while the others place.
+//
+// A block of 4 warps shares:
+//
+//   tile[4]             codes of the chunk, a tile of  each warp its own
+//                       8 subchunks for each warp
+//   places, before      where a tile has exceptions    each warp its own, while it chooses
+//   told                the choice of each subchunk    each warp its own; warp 0 (leader) reads all
+//   laid                the layout of the chunk        warp 0 writes, all read
+//   body                the chunk before as packed,    all warps build their parts; warps 1 to 3 place it, and
+//                       then this one                  leave zeros
+//   packed[4]           number, size and place         warp 0 publishes; finders fill in the place
+//   zeros, inexact      votes                          all warps, with atomics and no barrier
+//   state, quantizer    of the array                   thread 0 at the start of an array
+//
+//   a round:    each warp chooses for its tile; the finders look up where the chunk before goes
+//   barrier 1   choices and the place are there; then: warp 0 lays out this chunk, publishes its size and takes the
+//               next ticket, the others move the chunk before from the body to the stream
+//   barrier 2   the layout is there and the body is zero; then: one thread records the chunk before, all pack this one
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
 #include "layout.cuh"
 #include "quantize_tile.cuh"
 
-// What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for most need not know what others say.
+// What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for
+// most need not know what others say.
 struct Vote {
     static_assert(COMPRESS_WARPS == 4, "a byte each");
     u32 said;
@@ -29,33 +49,35 @@ struct Vote {
     }
 };
 
-// What the clerk tells the warps.
-template <class T> struct Laid {
-    Header<T> header;
+// What the leader warp tells the warps.
+template <class T> struct ChunkLayout {
+    ChunkHeader<T> header;
     u32 payload[SUBCHUNKS];    // as in Layout
     Exceptions exceptions[SUBCHUNKS];
 };
 
 template <class T> struct Shared {
-    Desk desk;
-    u32 round[3];                              // rounds so far: for each of a round's three parts, between which are barriers
-    u32 arrived;                               // of all rounds: warps that have chosen
-    Packed packed[4];                          // of the last rounds
+    BlockState state;
+    u32 round[3];        // rounds so far: for each of a round's three parts, between which are barriers
+    u32 arrived;         // of all rounds: warps that have chosen
+    Packed packed[4];    // of the last rounds
     Told<T> told;
-    Laid<T> laid;
-    uint4 body[BODY_VECTORS];                  // as it is built
-    uint4 stage[COMPRESS_WARPS][STAGE_VECTORS];    // the codes of the chunk, at their slots
-    typename Wide<T>::Places places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];    // of each lane's strip: where there are exceptions, if its subchunk has any
-    u32 before[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];    // and what the subchunk's strips before it have of these, see counts_of
-    Vote zeros;                                // zeros that all words of a warp end in
-    u32 shift;                                 // so many zeros were dropped; of the first warp, which is the clerk
-    Vote inexact;                              // whether rounding would not be exact enough for a warp
+    ChunkLayout<T> laid;
+    uint4 body[BODY_VECTORS];                    // as it is built
+    uint4 tile[COMPRESS_WARPS][TILE_VECTORS];    // the codes of the chunk, at their slots
+    // Of each lane's strip: where there are exceptions, if its subchunk has any; and what the subchunk's strips before
+    // it have of these, see counts_of.
+    typename Wide<T>::Places places[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];
+    u32 before[COMPRESS_WARPS][T::BITS > 8 ? 32 : 1];
+    Vote zeros;      // zeros that all words of a warp end in
+    u32 shift;       // so many zeros were dropped; of the first warp, which is the leader warp
+    Vote inexact;    // whether rounding would not be exact enough for a warp
     Quantizer<T> quantizer;
-    u32 size[COMPRESS_WARPS];                  // of each warp: the words that its codes are
-    u32 bins[COMPRESS_WARPS];                  // of each warp: what its last numbers took
+    u32 size[COMPRESS_WARPS];    // of each warp: the words that its codes are
+    u32 bins[COMPRESS_WARPS];    // of each warp: what its last numbers took
 };
 
-// Rounds off mantissa bits (src/stage/round.rs); a chunk in which that would not be exact enough stays as it is.
+// Rounds off mantissa bits (src/primitives/round.rs); a chunk in which that would not be exact enough stays as it is.
 template <class T> struct Rounding {
     typedef typename T::Word Word;
     u32 drop;
@@ -73,7 +95,8 @@ template <class T> struct Rounding {
     DEV Word apply(Word v) const { return round(v) | (v & ((Word)1 << (T::BITS - 1))); }
 };
 
-// What an encoder is for: anything, or the adaptive profile of words in the machine's byte order, of which none or all are quantized.
+// What an encoder is for: anything, or the adaptive profile of words in the machine's byte order, of which none or all
+// are quantized.
 enum Use { ANYTHING, INTEGERS, BINS };
 
 // ADAPTIVE: whether it is in the kernel for that profile alone.
@@ -81,24 +104,32 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
-    typedef ::Integers<T> Integers;
+    typedef ::TileIntegers<T> TileIntegers;
     typedef typename Half<T>::Type H;
-    enum { CLERK = 0 };              // the warp that lays out and never places
-    enum { FINDERS = 2 };            // so many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone
+    enum { LEADER_WARP = 0 };    // the warp that lays out and never places
+    // So many warps look up where a chunk goes if no warp is so much earlier than others that it can do so alone.
+    enum { FINDERS = 2 };
     enum { LANES = Strip<T>::OF_SUBCHUNK };    // of a subchunk, each with a strip of it
 
     Compressor& block;
-    Desk& desk;
+    BlockState& state;
     Shared<T>& shared;
     const Plan& plan;
     uint4* body;
-    uint4* words;     // the warp's stage
+    uint4* words;    // the warp's tile
     u32 lane, warp, special;
     Quantizer<T>& quantizer;    // there is no register to keep it in
 
     DEV GeneralEncoder(Compressor& block, Shared<T>& shared)
-        : block(block), desk(shared.desk), shared(shared), plan(desk.job.plan), body(shared.body), words(shared.stage[uniform(threadIdx.x >> 5)]),
-          lane(threadIdx.x & 31), warp(uniform(threadIdx.x >> 5)), quantizer(shared.quantizer) {}
+        : block(block),
+          state(shared.state),
+          shared(shared),
+          plan(state.job.plan),
+          body(shared.body),
+          words(shared.tile[uniform(threadIdx.x >> 5)]),
+          lane(threadIdx.x & 31),
+          warp(uniform(threadIdx.x >> 5)),
+          quantizer(shared.quantizer) {}
 
     // Asked for only where it is not known.
     DEV bool fast() const { return USE == ANYTHING && block.a.fast; }
@@ -110,23 +141,23 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (threadIdx.x == 0) {
             quantizer.set(plan.step_w, plan.step_j);
             quantizer.set_bound(plan.abs_bound);
-            quantizer.set_sure(plan.abs_bound);
+            quantizer.set_certain(plan.abs_bound);
         }
         for (u32 i = threadIdx.x; i < BODY_VECTORS; i += COMPRESS_THREADS) body[i] = make_uint4(0, 0, 0, 0);
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
-        if (lane == 0) shared.bins[warp] = Integers::SURE;
-        if (threadIdx.x == 0) desk.sums[CLERK] = shared.zeros.said = shared.inexact.said = 0;
+        if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
+        if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = 0;
         __syncthreads();
     }
     // All chunks of an array that this block takes; the last one is not placed yet.
     DEV void run() {
-        while (uniform(desk.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
+        while (uniform(state.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
     }
     DEV void finish() {
         find_place();
         __syncthreads();
-        if (warp != CLERK) place();
+        if (warp != LEADER_WARP) place();
         if (threadIdx.x == 0) shared.round[PACK] = shared.round[PLACE];
         __syncthreads();
         record();
@@ -135,27 +166,30 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no register to keep it in.
+    // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no
+    // register to keep it in.
     DEV void step() {
         {
-            const u64 c = desk.chunk[shared.round[CHOOSE] & 1];
-            choose(c, desk.job.source(c));
+            const u64 c = state.chunk[shared.round[CHOOSE] & 1];
+            choose(c, state.job.source(c));
         }
         find_place();
         __syncthreads();
         Chosen choice = {0};
         Word base = 0;
-        if (warp == CLERK) enroll(choice, base);
-        else place();
+        if (warp == LEADER_WARP)
+            lay_out_chunk(choice, base);
+        else
+            place();
         __syncthreads();
         record();
         const Packed& packed = this->packed(shared.round[PACK], 0);
         pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
     }
-    // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late. What there is still to write of each
-    // subchunk comes back.
-    DEV void enroll(Chosen& choice, Word& base) {
-        const u64 following = count_if(lane == 0, &desk.job.slot->control.ticket);
+    // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late.
+    // What there is still to write of each subchunk comes back.
+    DEV void lay_out_chunk(Chosen& choice, Word& base) {
+        const u64 following = count_if(lane == 0, &state.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
         const u32 entry = publish(l);
         shared.laid.payload[lane] = l.payload;
@@ -164,10 +198,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             const u32 round = shared.round[PLACE];
             shared.laid.header = l.header;
             shared.zeros.said = shared.inexact.said = 0;
-            packed(round, 0) = {desk.chunk[round & 1], 0, entry, 1};
+            packed(round, 0) = {state.chunk[round & 1], 0, entry, 1};
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
-            desk.take(following, ~round & 1);
+            state.take(following, ~round & 1);
         }
         choice = l.choice;
         base = l.base;
@@ -177,32 +211,34 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         bool constant = told.same.x & told.same.y & told.same.z & told.same.w;
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
-        const u64 c = desk.chunk[shared.round[PLACE] & 1];
-        return desk.job.publish(c, desk.job.bytes_of(c), constant, l.bytes);
+        const u64 c = state.chunk[shared.round[PLACE] & 1];
+        return state.job.publish(c, state.job.bytes_of(c), constant, l.bytes);
     }
 
-    // The chunk of the round before, if there was one: finds out where it goes; all but the clerk place it; the second warp enters it. The adaptive choice takes so
-    // long that the warp that is here first is done before the others come; profile `fast` would wait for it, so there the last warps have a part each.
+    // The chunk of the round before, if there was one: finds out where it goes; all but the leader warp place it; the
+    // second warp enters it. The adaptive choice takes so long that the warp that is here first is done before the
+    // others come; profile `fast` would wait for it, so there the last warps have a part each.
     DEV void find_place() const {
         const u32 round = shared.round[CHOOSE];
         Packed& last = packed(round, 1);
         if (threadIdx.x == 0) shared.round[PLACE] = round;
         if constexpr (ADAPTIVE) {
-            const bool first = __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, settled(1)), 0) % WARPS == 0;
+            const bool first =
+                __shfl_sync(FULL, lane ? 0 : atomicAdd(&shared.arrived, optimisation_barrier(1)), 0) % WARPS == 0;
             if (uniform(first && last.there)) {
-                const u64 before = desk.job.find_place(last.c, packed(round, 2).end(), lane);
+                const u64 before = state.job.find_place(last.c, packed(round, 2).end(), lane);
                 if (lane == 0) last.before = before;
             }
         } else if (warp >= WARPS - FINDERS && uniform(last.there)) {
             const u32 part = warp - (WARPS - FINDERS);
             const Mark known = packed(round, 2).end();
-            const u64 units = units_between(desk.job.entries(), known.chunk, last.c, lane, part, FINDERS);
+            const u64 units = units_between(state.job.entries(), known.chunk, last.c, lane, part, FINDERS);
             if (lane == 0) atomicAdd(&last.before, part ? units : known.units + units);
         }
     }
     DEV void place() {
         const Packed& last = packed(shared.round[PLACE], 1);
-        if (uniform(last.there)) block.place<true, CLERK + 1>(body, last);
+        if (uniform(last.there)) block.place<true, LEADER_WARP + 1>(body, last);
     }
     DEV void record() {
         const Packed& last = packed(shared.round[PACK], 1);
@@ -229,8 +265,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
                 split(q[k], v);
 #pragma unroll
                 for (int i = 0; i < T::VALUES; i++) {
-                    if (pass == 0) inexact |= rounding.inexact(v[i]);
-                    else v[i] = rounding.apply(v[i]);
+                    if (pass == 0)
+                        inexact |= rounding.inexact(v[i]);
+                    else
+                        v[i] = rounding.apply(v[i]);
                 }
                 if (pass == 1) q[k] = join(v);
             }
@@ -245,7 +283,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV bool drop_common_zeros(uint4 (&q)[PER_WARP]) {
         uint4 any = q[0];
 #pragma unroll
-        for (int k = 1; k < PER_WARP; k++) any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
+        for (int k = 1; k < PER_WARP; k++)
+            any = make_uint4(any.x | q[k].x, any.y | q[k].y, any.z | q[k].z, any.w | q[k].w);
         Word v[T::VALUES], word = 0;
         split(any, v);
 #pragma unroll
@@ -278,7 +317,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // Bits of the element that integer x stands for.
     DEV Word element_of(Word x) const { return quantized() ? quantizer.restore_any(x) : wrap<T>(x << shared.shift); }
 
-    // The subchunk's choice as the others need it, by the lane that keeps it. `origin`: what the integers were counted from.
+    // The subchunk's choice as the others need it, by the lane that keeps it. `origin`: what the integers were counted
+    // from.
     DEV void tell(const Choice<T>& c, u32 s, Word origin) const {
         shared.told.choice[s] = Chosen::of(c);
         shared.told.base[s] = wrap<T>(c.base + origin);
@@ -290,94 +330,112 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         shared.told.first[warp] = first;
     }
 
-    // What words a warp's integers and codes are: as they are, of half the bits, or, where bins are close together, of 16 (encode_narrow16.cuh).
-    enum { WHOLE, SMALL, TIGHT };
-    template <class W> struct Words { typedef W Type; };
+    // What words a warp's integers and codes are: as they are, of half the bits, or, where bins are close together, of
+    // 16 (encode_narrow16.cuh).
+    enum { WHOLE, SMALL, NARROW };
+    template <class W> struct Words {
+        typedef W Type;
+    };
     // What `f` does with the words of this size; the compiler sees only those that there may be.
     template <class F> DEV void of_size(u32 size, const F& f) const {
         if constexpr (USE == BINS)
-            if (uniform(size) == TIGHT) return f(Words<typename TightOf<T>::Type>());
+            if (uniform(size) == NARROW) return f(Words<typename NarrowOf<T>::Type>());
         if constexpr (T::BITS == 64 && USE != INTEGERS)
             if (uniform(size) == SMALL) return f(Words<H>());
         f(Words<T>());
     }
-    template <class W> static constexpr bool is_tight() { return W::BITS == 16 && T::BITS > 16; }
+    template <class W> static constexpr bool is_narrow16() { return W::BITS == 16 && T::BITS > 16; }
     // The warp's integers, and their codes.
-    template <class W> DEV Stage<W> integers() const { return Stage<W>(words); }
+    template <class W> DEV Tile<W> integers() const { return Tile<W>(words); }
     template <class W> DEV Strip<W> codes() const {
-        if constexpr (is_tight<W>()) return Strip<W>(tight_codes<W>(words), lane);
-        return Strip<W>(Stage<W>(words), lane);
+        if constexpr (is_narrow16<W>()) return Strip<W>(narrow16_codes<W>(words), lane);
+        return Strip<W>(Tile<W>(words), lane);
     }
 
-    // Bins of the elements in q to the stage. What the words before took is tried first.
-    DEV void quantize(const Integers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s, Word& most, u32& size) const {
+    // Bins of the elements in q to the tile. What the words before took is tried first.
+    DEV void quantize(const TileIntegers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s,
+                      Word& most, u32& size) const {
         const u32 before = uniform(shared.bins[warp]);
         if constexpr (USE == BINS) {
-            if (before == Integers::SURE && uniform(desk.tight)) {
+            if (before == TileIntegers::SURE && uniform(state.narrow16)) {
                 u32 low, high;
-                const bool done = integers.tight_to_stage(q, low, high, s.origin);
-                size = TIGHT;
+                const bool done = integers.narrow16_to_tile(q, low, high, s.origin);
+                size = NARROW;
                 s.least = low;
                 most = high;
                 if (uniform(done)) return;
                 s.origin = 0 - raised();
                 __syncwarp();
                 load(q, source);    // again, or there would have to be registers for what is rarely asked for
-                if (lane == 0) add_relaxed(&desk.job.slot->control.ticket, LOOSE);
+                if (lane == 0) add_relaxed(&state.job.slot->control.ticket, WIDE_WARP);
             }
         }
-        if (before != Integers::ANY) {
+        if (before != TileIntegers::ANY) {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
             bool done;
-            if (before == Integers::SURE) done = integers.template to_stage<W, Integers::SURE>(q, low, high);
-            else if constexpr (T::BITS == 64) done = integers.template one_by_one<W>(q, low, high);
-            else done = integers.checked_bins(q, low, high);
+            if (before == TileIntegers::SURE)
+                done = integers.template to_tile<W, TileIntegers::SURE>(q, low, high);
+            else if constexpr (T::BITS == 64)
+                done = integers.template one_by_one<W>(q, low, high);
+            else
+                done = integers.checked_bins(q, low, high);
             size = T::BITS == 64 ? SMALL : WHOLE;
             s.least = extended(low);
             most = extended(high);
             if (uniform(done)) return;
         }
         __syncwarp();
-        if (before != Integers::ANY) load(q, source);
+        if (before != TileIntegers::ANY) load(q, source);
 #pragma unroll
-        for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = q[k];
-        const bool plain = integers.bins_to_stage(s.least, most);
+        for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
+        const bool plain = integers.bins_to_tile(s.least, most);
         size = WHOLE;
         __syncwarp();
-        // Where bins once were not sure, others will not be either.
-        if (lane == 0) shared.bins[warp] = plain ? Integers::CHECKED : Integers::ANY;
+        // Where bins once were not certain, others will not be either.
+        if (lane == 0) shared.bins[warp] = plain ? TileIntegers::CHECKED : TileIntegers::ANY;
     }
     static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
     // What can be said of the integers before there are codes.
     DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, u32& size) const {
-        const Integers integers = {words, quantizer, lane};
+        const TileIntegers integers = {words, quantizer, lane};
         Survey<T> s;
         Word most;
         size = WHOLE;
         s.origin = 0 - raised();
         if (T::EXPONENT > 0 && together(quantized())) {
-            if constexpr (T::BITS == 16) integers.pairs_to_stage(q, s.least, most);
-            else quantize(integers, q, source, s, most, size);
+            if constexpr (T::BITS == 16)
+                integers.swar16_to_tile(q, s.least, most);
+            else
+                quantize(integers, q, source, s, most, size);
         } else {
-            integers.template to_stage<T, Integers::NONE>(q, s.least, most);
+            integers.template to_tile<T, TileIntegers::NONE>(q, s.least, most);
         }
         s.spread = wrap<T>(most - s.least);
         return s;
     }
 
-    // What is known of a strip once it has codes: what was before it, or the codes themselves, where there are registers for these.
-    template <class W, bool IS_TIGHT> struct Kept { typedef Before<W> Type; };
-    template <class W> struct Kept<W, true> { typedef TightStrip<W> Type; };
-    template <class W> using KeptOf = typename Kept<W, is_tight<W>()>::Type;
+    // What is known of a strip once it has codes: what was before it, or the codes themselves, where there are
+    // registers for these.
+    template <class W, bool IS_TIGHT> struct Kept {
+        typedef Before<W> Type;
+    };
+    template <class W> struct Kept<W, true> {
+        typedef NarrowStrip<W> Type;
+    };
+    template <class W> using KeptOf = typename Kept<W, is_narrow16<W>()>::Type;
 
-    // The integers on the stage to their codes. The OR of a subchunk's codes, the width that they speak for, and what is kept of the strip.
-    template <class W> DEV typename W::Word encode(u32 mode, typename W::Word base, u32& fitting, KeptOf<W>& kept) const {
+    // The integers in the tile to their codes. The OR of a subchunk's codes, the width that they speak for, and what is
+    // kept of the strip.
+    template <class W>
+    DEV typename W::Word encode(u32 mode, typename W::Word base, u32& fitting, KeptOf<W>& kept) const {
         __syncwarp();    // everyone has seen the integers that others overwrite
         typename Samples<W>::Type samples;
         typename W::Word any;
-        if constexpr (is_tight<W>()) any = encode_tight_as<W>(mode, Strip<W>(integers<W>(), lane), codes<W>(), base, samples, kept);
-        else any = encode_as<W>(mode, special, codes<W>(), base, samples, kept);
+        if constexpr (is_narrow16<W>())
+            any = encode_narrow16_as<W>(mode, Strip<W>(integers<W>(), lane), codes<W>(), base, samples, kept);
+        else
+            any = encode_as<W>(mode, special, codes<W>(), base, samples, kept);
         any |= __shfl_sync(FULL, any, lane ^ 1);
         any |= __shfl_sync(FULL, any, lane ^ 2);
         if (W::BITS == 16) any = wrap<W>(any | any >> 16);
@@ -386,9 +444,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return any;
     }
 
-    // The integers of the chunk to codes on the stage, and what is chosen for them.
+    // The integers of the chunk to codes in the tile, and what is chosen for them.
     DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
-        static_assert(PER_WARP == QUARTER && PER_WARP * LANES == 32, "a warp has a quarter");
+        static_assert(PER_WARP == WARP_TILE && PER_WARP * LANES == 32, "a warp has a quarter");
         u32 size;
         Survey<T> s = survey(q, source, size);
         __syncwarp();
@@ -403,23 +461,31 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         KeptOf<W> kept;
         Choice<T> c;
         if (together(fast())) {
-            c = {quantized() ? MODE_ZIGZAG : special == SPECIAL_EXPONENT ? MODE_SPECIAL : MODE_OFFSET, 0, 0, 0, 0, quantized() ? raised() : s.least};
-            c.based = c.mode == MODE_OFFSET;
+            c = {quantized()                   ? SUBMODE_ZIGZAG
+                 : special == SPECIAL_EXPONENT ? SUBMODE_SPECIAL
+                                               : SUBMODE_OFFSET,
+                 0,
+                 0,
+                 0,
+                 0,
+                 quantized() ? raised() : s.least};
+            c.based = c.mode == SUBMODE_OFFSET;
             c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, fitting, kept));
         } else {
-            const u32 mode = uniform(::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
-            s.any = encode<W>(mode, (typename W::Word)(mode == MODE_OFFSET ? s.least : s.first), fitting, kept);
+            const u32 mode = uniform(
+                ::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
+            s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first), fitting, kept);
             c = choose_widths<W>(s, mode, fitting, kept);
         }
         if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES, s.origin);
     }
-    static DEV Word first_of(const Stage<Small64>& stage, u32 subchunk) { return extended(stage.at(subchunk, 0).x); }
-    template <class W> static DEV Word first_of(const Stage<W>& stage, u32 subchunk) {
+    static DEV Word first_of(const Tile<Small64>& tile, u32 subchunk) { return extended(tile.at(subchunk, 0).x); }
+    template <class W> static DEV Word first_of(const Tile<W>& tile, u32 subchunk) {
         typename W::Word x[W::VALUES];
-        split(stage.at(subchunk, 0), x);
+        split(tile.at(subchunk, 0), x);
         return x[0];
     }
-    DEV Stage<T> stage() const { return Stage<T>(words); }
+    DEV Tile<T> tile() const { return Tile<T>(words); }
 
     // Step 3, after codes of more than `fitting` bits were looked for.
     template <class W> DEV Choice<T> choose_widths(const Survey<T>& s, u32 mode, u32 fitting, const KeptOf<W>& kept) {
@@ -430,16 +496,18 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const bool other = c.mode != mode && full;
-        if constexpr (is_tight<W>()) {
-            if (uniform(__any_sync(FULL, other))) to_tight_offsets<W>(Strip<W>(integers<W>(), lane), codes<W>(), (u32)s.least, other);
+        if constexpr (is_narrow16<W>()) {
+            if (uniform(__any_sync(FULL, other)))
+                to_narrow16_offsets<W>(Strip<W>(integers<W>(), lane), codes<W>(), (u32)s.least, other);
             return c;
         }
         if constexpr (T::BITS == 64 && W::BITS == 32) {
-            if (uniform(__any_sync(FULL, other))) ::to_offsets<W>(codes<W>(), mode, kept, (typename W::Word)s.least, other);
+            if (uniform(__any_sync(FULL, other)))
+                ::to_offsets<W>(codes<W>(), mode, kept, (typename W::Word)s.least, other);
             return c;
         }
         // What the words are to be counted from.
-        const Word base = wrap<T>((mode == MODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
+        const Word base = wrap<T>((mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT ? 0 : s.first) - s.least);
         for (u32 left = __ballot_sync(FULL, other && lane % LANES == 0); uniform(left); left &= left - 1) {
             const u32 first = __ffs((i32)left) - 1;
             to_offsets(first / LANES, mode, __shfl_sync(FULL, base, first));
@@ -447,12 +515,16 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return c;
     }
 
-    // Finds the codes of more than `width` bits, each lane those of its strip; returns how many there are in the strip's subchunk.
+    // Finds the codes of more than `width` bits, each lane those of its strip; returns how many there are in the
+    // strip's subchunk.
     template <class W> DEV u32 find_wide(u32 width, const KeptOf<W>& kept) {
         typename Wide<W>::Places places;
-        if constexpr (is_tight<W>()) places = wide_tight<W>(kept, width);
-        else if constexpr (W::BITS == 16) places = wide_pairs(codes<W>(), width);
-        else places = wide_codes<W>(codes<W>(), width);
+        if constexpr (is_narrow16<W>())
+            places = wide_narrow16<W>(kept, width);
+        else if constexpr (W::BITS == 16)
+            places = wide_swar16(codes<W>(), width);
+        else
+            places = wide_codes<W>(codes<W>(), width);
         shared.places[warp][lane] = places;
         const u32 own = counts_of(places), up_to = running_sum<LANES>(own);
         shared.before[warp][lane] = up_to - own;
@@ -460,10 +532,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
     // A subchunk's codes to offsets from the least word, from which the mode's own base is `base` away.
     DEV void to_offsets(u32 k, u32 mode, Word base) const {
-        uint4& codes = stage().at(k, lane);
-        const bool exponents = mode == MODE_SPECIAL && special == SPECIAL_EXPONENT;
+        uint4& codes = tile().at(k, lane);
+        const bool exponents = mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT;
         if constexpr (T::BITS == 16) {
-            codes = restore_pairs<T>(mode, special, base, codes);
+            codes = restore_swar16<T>(mode, special, base, codes);
             if (exponents) codes = each(codes, [&](u32 x) { return sum_of(x, both(base)); });
             return;
         }
@@ -477,7 +549,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         codes = join(v);
     }
 
-    // The words of chunk c to codes on the stage, and what is chosen for them.
+    // The words of chunk c to codes in the tile, and what is chosen for them.
     DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         load(q, source);
@@ -491,11 +563,11 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 #pragma unroll
             for (int k = 0; k < PER_WARP; k++) q[k] = load_streaming(from + k * (SUBCHUNK_BYTES / 16));
         } else {
-            // By way of the stage, in a loop that is short in code.
+            // By way of the tile, in a loop that is short in code.
 #pragma unroll 1
-            for (int k = 0; k < PER_WARP; k++) stage().at(k, lane) = source.load<T>(place_of(k), true);
+            for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = source.load<T>(place_of(k), true);
 #pragma unroll
-            for (int k = 0; k < PER_WARP; k++) q[k] = stage().at(k, lane);
+            for (int k = 0; k < PER_WARP; k++) q[k] = tile().at(k, lane);
             __syncwarp();
         }
         if (USE == ANYTHING && uniform(plan.big_endian)) {
@@ -504,11 +576,11 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
     }
 
-    // The body of the chunk on the stage, where there are zeros.
+    // The body of the chunk in the tile, where there are zeros.
     DEV void pack_chunk(u64 c, u32 kind, Chosen choice, Word base) {
         if (kind == KIND_PACKED) {
-            if (warp == CLERK) {
-                const Header<T> header = shared.laid.header;
+            if (warp == LEADER_WARP) {
+                const ChunkHeader<T> header = shared.laid.header;
                 write_bases<T>((u8*)body, header, base, shared.shift, special, lane);
                 write_descriptors<T>((u8*)body, header, choice, lane);
             }
@@ -519,7 +591,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             });
             __syncwarp();
         } else if (kind == KIND_RAW) {
-            const Source source = desk.job.source(c);
+            const Source source = state.job.source(c);
 #pragma unroll 1
             for (int k = 0; k < PER_WARP; k++) {
                 uint4 r = source.load<T>(place_of(k), false);
@@ -536,11 +608,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
     template <class W> DEV void exceptions() const {
         const Exceptions e = shared.laid.exceptions[warp * PER_WARP + lane / LANES];
-        if (__any_sync(FULL, e.high())) write_exceptions<W>((u8*)body, e, shared.places[warp][lane], shared.before[warp][lane], codes<W>());
+        if (__any_sync(FULL, e.high()))
+            write_exceptions<W>((u8*)body, e, shared.places[warp][lane], shared.before[warp][lane], codes<W>());
     }
 
-    // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits: strips begin n words apart, so that those of
-    // more than two subchunks meet where n is a multiple of 8.
+    // Whether lanes hardly ever write to the same bank if each packs its strip, of n bits a code. Words of 32 bits:
+    // strips begin n words apart, so that those of more than two subchunks meet where n is a multiple of 8.
     static DEV bool by_strips(u32 n, u32 widest) {
         if (T::BITS == 64) return !__any_sync(FULL, n >= 32 && n % 16 == 0);
         if (T::BITS == 32) return __popc(__ballot_sync(FULL, n > 16 && n % 8 == 0)) <= 8;
@@ -554,13 +627,14 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             pack_strip<W>(payload, widest);
         } else {
 #pragma unroll 1
-            for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(payloads[k], stage().at(k, lane));
+            for (u32 k = 0; uniform(k) < PER_WARP; k++) pack_one(payloads[k], tile().at(k, lane));
         }
     }
     DEV void pack_one(u32 payload, uint4 codes) const {
         const u32 width = payload & 0xff;
         if constexpr (T::BITS == 16) {
-            pack_pairs((u32*)body + (payload >> 8) * 2, each(codes, [&](u32 c) { return c & both(low_bits<T>(width)); }), width, lane);
+            pack_swar16((u32*)body + (payload >> 8) * 2,
+                        each(codes, [&](u32 c) { return c & both(low_bits<T>(width)); }), width, lane);
             return;
         }
         Word v[T::VALUES];
@@ -573,19 +647,26 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         const u32 n = payload & 0xff, bit = lane % 4 * Strip<W>::CODES * n;
         Appender to = {(u32*)body + (payload >> 8) * 2 + bit / 32, bit % 32, 0};
         const Strip<W> strip = codes<W>();
-        if constexpr (is_tight<W>()) append_tight<W>(to, strip, n, widest);
-        else if constexpr (W::BITS == 64) append_strip<W, 0>(to, strip, n);
-        else if constexpr (W::BITS == 16) append_strip<W, 4>(to, strip, n);
-        else if (W::VALUES == 4 && widest <= 8) append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
-        else if (widest <= 16) append_strip<W, 2>(to, strip, n);
-        else append_strip<W, 1>(to, strip, n);
+        if constexpr (is_narrow16<W>())
+            append_narrow16<W>(to, strip, n, widest);
+        else if constexpr (W::BITS == 64)
+            append_strip<W, 0>(to, strip, n);
+        else if constexpr (W::BITS == 16)
+            append_strip<W, 4>(to, strip, n);
+        else if (W::VALUES == 4 && widest <= 8)
+            append_strip<W, W::VALUES == 4 ? 4 : 1>(to, strip, n);
+        else if (widest <= 16)
+            append_strip<W, 2>(to, strip, n);
+        else
+            append_strip<W, 1>(to, strip, n);
         if (W::VALUES == 2) to.finish();    // else strips are whole words
     }
     template <class W, int TOGETHER> DEV static void append_strip(Appender& to, const Strip<W>& strip, u32 n) {
-        const u32 mask = low_bits<F32>(n), one = settled(1u << (n & 31));
+        const u32 mask = low_bits<F32>(n), one = optimisation_barrier(1u << (n & 31));
 #pragma unroll 1
-        for (u32 at = 0; uniform(at) < Strip<W>::END; at = settled(at + 2 * Strip<W>::NEXT)) {
-            const typename Stage<W>::Vector codes = strip[at], next = strip[at + Strip<W>::NEXT];    // both, before anything is stored
+        for (u32 at = 0; uniform(at) < Strip<W>::END; at = optimisation_barrier(at + 2 * Strip<W>::NEXT)) {
+            const typename Tile<W>::Vector codes = strip[at],
+                                           next = strip[at + Strip<W>::NEXT];    // both, before anything is stored
             append<W, TOGETHER>(to, codes, n, mask, one);
             append<W, TOGETHER>(to, next, n, mask, one);
         }
@@ -594,13 +675,16 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
 template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T> shared;
-    Compressor block(a, shared.desk);
+    Compressor block(a, shared.state);
     GeneralEncoder<T, ANYTHING, ADAPTIVE> encoder(block, shared);
     while (block.enter()) {
         encoder.begin();
-        if constexpr (!ADAPTIVE) encoder.run();
-        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) GeneralEncoder<T, BINS, ADAPTIVE>(block, shared).run();
-        else GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
+        if constexpr (!ADAPTIVE)
+            encoder.run();
+        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on))
+            GeneralEncoder<T, BINS, ADAPTIVE>(block, shared).run();
+        else
+            GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
         encoder.finish();
     }
 }

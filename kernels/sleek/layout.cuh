@@ -1,23 +1,26 @@
-// A packed chunk (docs/format.md §3): where its parts lie, and its header, bases, descriptors and exceptions as they are written.
+// A packed chunk (docs/format.md §3): where its parts lie, and its header, bases, descriptors and exceptions as they
+// are written.
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
 
-// A subchunk's choice but for its base: from bit 0 on the width, 7 the mode, 9 whether it is based, 10 how many exceptions, 19 in how many eights, 25 bits of a
-// high part.
+// A subchunk's choice but for its base: from bit 0 on the width, 7 the mode, 9 whether it is based, 10 how many
+// exceptions, 19 in how many mask bytes, 25 bits of a high part.
 struct Chosen {
     u32 bits;
 
-    template <class T> static DEV Chosen of(const Choice<T>& c) { return {c.width | c.mode << 7 | c.based << 9 | c.counts << 10 | c.high << 25}; }
+    template <class T> static DEV Chosen of(const Choice<T>& c) {
+        return {c.width | c.mode << 7 | c.based << 9 | c.counts << 10 | c.high << 25};
+    }
     DEV u32 width() const { return bits & 0x7f; }
     DEV u32 mode() const { return bits >> 7 & 3; }
     DEV bool based() const { return bits >> 9 & 1; }
     DEV u32 count() const { return bits >> 10 & 0x1ff; }
-    DEV u32 eights() const { return bits >> 19 & 0x3f; }
+    DEV u32 mask_bytes() const { return bits >> 19 & 0x3f; }
     DEV u32 high() const { return bits >> 25; }
 };
 
-// What the warps of a block tell the clerk of a chunk.
+// What the warps of a block tell the leader warp of a chunk.
 template <class T> struct Told {
     typename T::Word base[SUBCHUNKS];
     Chosen choice[SUBCHUNKS];
@@ -26,7 +29,7 @@ template <class T> struct Told {
 };
 
 // What a packed chunk begins with, and where its parts are.
-template <class T> struct Header {
+template <class T> struct ChunkHeader {
     u32 active, patched, payload_units, base_width;
     typename T::Word ref;
 
@@ -35,13 +38,14 @@ template <class T> struct Header {
     DEV u32 widths() const { return bases() + 4 * base_width; }
     DEV u32 high_widths() const { return widths() + __popc(active); }
     DEV u32 flags() const { return high_widths() + __popc(patched); }
-    DEV u32 masks() const { return flags() + FLAG_BYTES(T) * __popc(patched); }
+    DEV u32 masks() const { return flags() + MASK_FLAG_BYTES(T) * __popc(patched); }
 };
 
 // Where in the body the flags, masks and high parts of a subchunk's exceptions begin.
 struct alignas(16) Exceptions {
     u32 flags, masks, highs;
-    u32 info;    // bits 0–7 width, 8–15 bits of a high part, 0 where there are no exceptions, from 16 on how many of these fit into 64 bits
+    u32 info;    // bits 0–7 width, 8–15 bits of a high part, 0 where there are no exceptions, from 16 on how many of
+                 // these fit into 64 bits
 
     DEV u32 width() const { return info & 0xff; }
     DEV u32 high() const { return info >> 8 & 0xff; }
@@ -50,10 +54,10 @@ struct alignas(16) Exceptions {
 
 // The layout of a packed chunk, on lane s for subchunk s.
 template <class T> struct Layout {
-    Header<T> header;
+    ChunkHeader<T> header;
     Chosen choice;
     u32 bytes;
-    u32 payload;       // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
+    u32 payload;    // of this subchunk: its width, and from bit 8 on where its payload begins in the body, in 8 bytes
     Exceptions exceptions;
     typename T::Word base;
 };
@@ -63,11 +67,11 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     l.choice = told.choice[lane];
     const u32 width = l.choice.width(), count = l.choice.count(), high = l.choice.high();
     const bool based = l.choice.based();
-    Header<T>& header = l.header;
+    ChunkHeader<T>& header = l.header;
     header.active = __ballot_sync(FULL, width || count);
     header.patched = __ballot_sync(FULL, count != 0);
     // Two sums at once: of payloads, at most 2^14 together, and of masks, at most 32 · 32.
-    const u32 length = width * BYTES_A_BIT(T) | l.choice.eights() << 16;
+    const u32 length = width * BYTES_A_BIT(T) | l.choice.mask_bytes() << 16;
     const u32 up_to = warp_running_sum(length), before = up_to - length, all = __shfl_sync(FULL, up_to, 31);
     l.payload = (CHUNK_HEADER_BYTES + (before & 0xffff)) / 8 << 8 | width;
     header.payload_units = ((all & 0xffff) + ALIGN - 1) / ALIGN;
@@ -82,7 +86,7 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
     u32 end = header.high_widths();
     if (uniform(header.patched)) {
         const u32 highs = (count * high + 7) / 8, highs_up_to = warp_running_sum(highs), masks = header.masks();
-        l.exceptions.flags = header.flags() + FLAG_BYTES(T) * __popc(header.patched & low_ones(lane));
+        l.exceptions.flags = header.flags() + MASK_FLAG_BYTES(T) * __popc(header.patched & low_ones(lane));
         l.exceptions.masks = masks + (before >> 16);
         l.exceptions.highs = masks + (all >> 16) + highs_up_to - highs;
         end = masks + (all >> 16) + __shfl_sync(FULL, highs_up_to, 31);
@@ -113,7 +117,8 @@ DEV void or_bits(u32* words, u32 at, u64 value) {
 }
 
 // Header and bases of a packed chunk; by one warp. What is zero is there.
-template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
+template <class T>
+DEV void write_bases(u8* body, const ChunkHeader<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
     u32* words = (u32*)body;
     if (lane == 0) {
         words[0] = h.active;
@@ -125,10 +130,12 @@ template <class T> DEV void write_bases(u8* body, const Header<T>& h, typename T
     pack_one_each(words + h.bases() / 4, base, h.base_width, lane);
 }
 // Modes and widths, and those of high parts.
-template <class T> DEV void write_descriptors(u8* body, const Header<T>& h, Chosen choice, u32 lane) {
+template <class T> DEV void write_descriptors(u8* body, const ChunkHeader<T>& h, Chosen choice, u32 lane) {
     const u32 below = (1u << lane) - 1;
     const bool patched = choice.count();
-    if (h.active >> lane & 1) or_within((u32*)body, 8 * (h.widths() + __popc(h.active & below)), choice.mode() << 6 | (choice.width() - !patched));
+    if (h.active >> lane & 1)
+        or_within((u32*)body, 8 * (h.widths() + __popc(h.active & below)),
+                  choice.mode() << 6 | (choice.width() - !patched));
     if (patched) or_within((u32*)body, 8 * (h.high_widths() + __popc(h.patched & below)), choice.high());
 }
 
@@ -138,16 +145,17 @@ DEV u32 squeezed(u32 x) {
     if (!(x & 0xff00)) x = __byte_perm(x, 0, 0x4320);
     return x & 0xff ? x : x >> 8;
 }
-// The exceptions of four eights, a bit of `places` each: masks from bit `at` on, which moves on; returns the flags.
+// The exceptions of four mask bytes, a bit of `places` each: masks from bit `at` on, which moves on; returns the flags.
 DEV u32 write_masks(u32* words, u32 places, u32& at) {
     const u32 used = used_bytes(places) >> 7;
     if (places) or_bits(words, at, squeezed(places));
     at += 8 * __popc(used);
     return sum_of_products(used, 0x08040201u, 0);
 }
-// What the codes at `places`, from number `first` of the strip on, hold above their width, up to bit `end`, which moves to where they begin: from the last one
-// on, as many at once as fit into 64 bits.
-template <class T> DEV void write_highs(u32* words, const Strip<T>& strip, u32 places, u32 first, const Exceptions& e, u32& end) {
+// What the codes at `places`, from number `first` of the strip on, hold above their width, up to bit `end`, which moves
+// to where they begin: from the last one on, as many at once as fit into 64 bits.
+template <class T>
+DEV void write_highs(u32* words, const Strip<T>& strip, u32 places, u32 first, const Exceptions& e, u32& end) {
     const u32 high = e.high(), width = e.width();
     while (places) {
         const u32 together = min_of(__popc(places), e.together());
@@ -192,7 +200,9 @@ DEV void write_highs(u32* words, const Strip<F64>& strip, u32 places, const Exce
     if (to.word) atomicOr(to.to, to.word);
 }
 // The exceptions of each lane's strip; `before`: what the subchunk's strips before it have, see counts_of.
-template <class T> DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, u32 before, const Strip<T>& strip) {
+template <class T>
+DEV void write_exceptions(u8* body, const Exceptions& e, typename Wide<T>::Places places, u32 before,
+                          const Strip<T>& strip) {
     enum { LANES = Strip<T>::OF_SUBCHUNK, FLAGS = Strip<T>::CODES / 8 };
     if (e.high() == 0 || !places) return;
     u32* words = (u32*)body;

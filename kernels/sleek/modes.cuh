@@ -23,19 +23,20 @@ template <class T> struct Before {
 };
 
 // The codes of a mode.
-template <class T> DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& before, typename T::Word (&x)[T::VALUES]) {
-    if (mode == MODE_OFFSET) {
+template <class T>
+DEV void codes_of(u32 mode, u32 special, typename T::Word base, Before<T>& before, typename T::Word (&x)[T::VALUES]) {
+    if (mode == SUBMODE_OFFSET) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = wrap<T>(x[i] - base);
-    } else if (mode == MODE_ZIGZAG) {
+    } else if (mode == SUBMODE_ZIGZAG) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(wrap<T>(x[i] - base));
-    } else if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
+    } else if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = to_exponent_code<T>(x[i]);
     } else {
         differences<T>(x, before.word);
-        if (mode == MODE_SPECIAL) differences<T>(x, before.difference);
+        if (mode == SUBMODE_SPECIAL) differences<T>(x, before.difference);
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) x[i] = to_zigzag<T>(x[i]);
     }
@@ -52,26 +53,27 @@ template <class T> DEV void prefix_sum(typename T::Word (&v)[T::VALUES], typenam
 }
 
 // Codes → words x, docs/format.md §3.2.
-template <class T> DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T::Word (&v)[T::VALUES]) {
+template <class T>
+DEV void restore_words(u32 mode, u32 special, typename T::Word base, typename T::Word (&v)[T::VALUES]) {
     mode = uniform(mode);
     special = uniform(special);
-    if (mode == MODE_OFFSET) {
+    if (mode == SUBMODE_OFFSET) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
         return;
     }
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) {
+    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
         return;
     }
 #pragma unroll
     for (int i = 0; i < T::VALUES; i++) v[i] = from_zigzag<T>(v[i]);
-    if (mode == MODE_ZIGZAG) {
+    if (mode == SUBMODE_ZIGZAG) {
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = wrap<T>(v[i] + base);
         return;
     }
-    if (mode == MODE_SPECIAL) prefix_sum<T>(v, 0);
+    if (mode == SUBMODE_SPECIAL) prefix_sum<T>(v, 0);
     prefix_sum<T>(v, base);
 }

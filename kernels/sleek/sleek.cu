@@ -1,5 +1,5 @@
-// Every kernel of the library. `kernels/build.py` makes PTX files for each element type of it, one of them for each of the long encoders, so that a
-// program pays for compiling only what it uses.
+// Every kernel of the library. `kernels/modules.toml` says which modules are made of it for each element type: the long
+// encoders are modules of their own, so that a program loads only what it uses.
 #include "decompress.cuh"
 #include "encode_fast.cuh"
 #include "encode_generic.cuh"
@@ -13,8 +13,8 @@
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
     KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
-#define FLOAT_KERNELS(name, type) \
-    KERNELS(name, type) \
+#define FLOAT_KERNELS(name, type)                                                                     \
+    KERNELS(name, type)                                                                               \
     KERNEL(sleek_compress_fast_##name, CompressArgs, COMPRESS_THREADS, 6) { compress_fast<type>(a); } \
     GRID_KERNEL(sleek_range_##name, CompressArgs, RANGE_THREADS) { measure_range<type>(a); }
 GRID_KERNEL(sleek_begin_compress, CompressArgs, BEGIN_THREADS) { begin_compress(a); }

@@ -1,17 +1,19 @@
-// Two 16-bit words in a register, the first in its lower half: what F16 and BF16 do to both at once. No half lets a carry into the other.
+// Two 16-bit words in a register, the first in its lower half: what F16 and BF16 do to both at once. No half lets a
+// carry into the other.
 #pragma once
 #include "../common/bitpack.cuh"
 #include "modes.cuh"
 #include "../common/quantizer.cuh"
 
-#define LOWEST 0x00010001u    // of each half: the lowest bit
-#define HIGHEST 0x80008000u   // and the highest
+#define LOWEST 0x00010001u     // of each half: the lowest bit
+#define HIGHEST 0x80008000u    // and the highest
 
 DEV u32 both(u32 half) { return half * LOWEST; }
 DEV u32 doubled(u32 x) { return x << 1 & ~LOWEST; }
 DEV u32 halved(u32 x) { return x >> 1 & ~HIGHEST; }
 DEV u32 chosen(u32 mask, u32 a, u32 b) { return (a & mask) | (b & ~mask); }
-// Halves of a less those of b: `low` and `high` are b as it counts for the one and for the other, `high` with nothing in its lower half.
+// Halves of a less those of b: `low` and `high` are b as it counts for the one and for the other, `high` with nothing
+// in its lower half.
 DEV u32 less(u32 a, u32 low, u32 high) { return __byte_perm(a - low, a - high, 0x7610); }
 // Of each half, all bits as its lowest one.
 DEV u32 spread_lowest_ones(u32 x) { return spread_highest(x << 15); }
@@ -22,7 +24,8 @@ template <class F> DEV uint4 each(uint4 q, F f) { return make_uint4(f(q.x), f(q.
 // M and its inverse, see to_exponent_code: rotated by one, a word of exponent 1 to the middle counts from `first` on.
 template <class T> DEV u32 to_exponent_codes(u32 x) {
     const u32 first = both(1u << (16 - T::EXPONENT));
-    const u32 rotated = chosen(LOWEST, x >> 15, x << 1), lowered = (rotated | HIGHEST) - first, middle = spread_highest(rotated ^ lowered);
+    const u32 rotated = chosen(LOWEST, x >> 15, x << 1), lowered = (rotated | HIGHEST) - first,
+              middle = spread_highest(rotated ^ lowered);
     return doubled(chosen(middle, lowered, rotated)) ^ middle;
 }
 template <class T> DEV u32 from_exponent_codes(u32 c) {
@@ -33,19 +36,25 @@ template <class T> DEV u32 from_exponent_codes(u32 c) {
 }
 
 // Words of other sizes have none.
-template <class T, int BITS = T::BITS> struct PairQuantizer {
-    DEV explicit PairQuantizer(const Quantizer<T>&) {}
+template <class T, int BITS = T::BITS> struct Swar16Quantizer {
+    DEV explicit Swar16Quantizer(const Quantizer<T>&) {}
     static DEV typename T::Word offset() { return Quantizer<T>::offset(); }
 };
 // The quantizer for pairs: the same results as Quantizer's any_code, bin_of, restore_code and restore_any.
-template <class T> struct PairQuantizer<T, 16> {
+template <class T> struct Swar16Quantizer<T, 16> {
     float inverse, step, shift_back, far;    // shift_back: −step · (MIDDLE − 2^15); far: above all that is below T
-    u32 top, below_far, raise, far_code;     // of each half: T, T − K, what makes the highest bit of numbers from T on, and the first of their codes
+    u32 top, below_far, raise, far_code;     // of each half: T, T − K, what makes the highest bit of numbers from T on,
+                                             // and the first of their codes
 
-    DEV explicit PairQuantizer(const Quantizer<T>& quantizer)
-        : inverse(quantizer.inverse), step(quantizer.step), shift_back(fused(32768.0f, quantizer.step, quantizer.shift_back)),
-          far(((float)quantizer.k - 0.5f) * quantizer.step), top(settled(both(quantizer.top))), below_far(settled(both(quantizer.top - quantizer.k))),
-          raise(settled(HIGHEST - top)), far_code(settled(both(2 * quantizer.k - 1))) {}
+    DEV explicit Swar16Quantizer(const Quantizer<T>& quantizer)
+        : inverse(quantizer.inverse),
+          step(quantizer.step),
+          shift_back(fused(32768.0f, quantizer.step, quantizer.shift_back)),
+          far(((float)quantizer.k - 0.5f) * quantizer.step),
+          top(optimisation_barrier(both(quantizer.top))),
+          below_far(optimisation_barrier(both(quantizer.top - quantizer.k))),
+          raise(optimisation_barrier(HIGHEST - top)),
+          far_code(optimisation_barrier(both(2 * quantizer.k - 1))) {}
 
     // Adding 1.5·2^23 + 2^15 rounds to a whole number, which is then in the lower half, its sign inverted.
     DEV u32 bin(u32 word) const { return bits_of(fused(Quantizer<T>::number_of_element(word), inverse, 12615680.0f)); }
@@ -81,8 +90,9 @@ template <class T> struct PairQuantizer<T, 16> {
             },
             [&](u32 distance, u32, u32 sign) { return doubled(distance) | sign; });
     }
-    // Integers. The quotient is not exact, but rounded it is the bin, whatever the step: a number of 16 bits that is not midway between two multiples of the step
-    // is further from there, by 2^-12 of itself at least, than the quotient is off; and one midway is half a step from both, as far as any bound allows.
+    // Integers. The quotient is not exact, but rounded it is the bin, whatever the step: a number of 16 bits that is
+    // not midway between two multiples of the step is further from there, by 2^-12 of itself at least, than the
+    // quotient is off; and one midway is half a step from both, as far as any bound allows.
     DEV uint4 integers(uint4 q) const {
         return by_size(
             q, [&](u32 x) { return __byte_perm(rounded(x & 0xffff), rounded(x >> 16), 0x5410); },
@@ -90,9 +100,14 @@ template <class T> struct PairQuantizer<T, 16> {
     }
     DEV u32 rounded(u32 word) const { return bits_of(Quantizer<T>::number_of_element(word) * inverse + 12582912.0f); }
 
-    // Integers, their signs inverted, times the step: the bits of MIDDLE − 2^16 and the half are those of MIDDLE − 2^15 and the integer.
-    DEV float low(u32 raised) const { return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7610)), step, shift_back); }
-    DEV float high(u32 raised) const { return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7632)), step, shift_back); }
+    // Integers, their signs inverted, times the step: the bits of MIDDLE − 2^16 and the half are those of MIDDLE − 2^15
+    // and the integer.
+    DEV float low(u32 raised) const {
+        return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7610)), step, shift_back);
+    }
+    DEV float high(u32 raised) const {
+        return fused(float_of(__byte_perm(raised, 0x4B0F0000u, 0x7632)), step, shift_back);
+    }
 
     // Words of codes that stand for numbers below T.
     DEV u32 near_words(u32 c) const {
@@ -114,7 +129,9 @@ template <class T> struct PairQuantizer<T, 16> {
         }
         return join(x);
     }
-    DEV u32 with_far(u32 far, u32 signs, u32 near) const { return chosen(spread_highest(far + raise), far | (signs & HIGHEST), near); }
+    DEV u32 with_far(u32 far, u32 signs, u32 near) const {
+        return chosen(spread_highest(far + raise), far | (signs & HIGHEST), near);
+    }
     static DEV u32 words_of(float low, float high);
 
     // What is added to the words of a lane before `restore` gets them: it inverts their signs.
@@ -144,18 +161,20 @@ template <class T> struct PairQuantizer<T, 16> {
     }
 };
 
-template <> DEV u32 PairQuantizer<F16, 16>::words_of(float low, float high) { return halves_of(low, high); }
-template <> DEV u32 PairQuantizer<BF16, 16>::words_of(float low, float high) { return __byte_perm(bits_of(low), bits_of(high), 0x7632); }
+template <> DEV u32 Swar16Quantizer<F16, 16>::words_of(float low, float high) { return halves_of(low, high); }
+template <> DEV u32 Swar16Quantizer<BF16, 16>::words_of(float low, float high) {
+    return __byte_perm(bits_of(low), bits_of(high), 0x7632);
+}
 
-DEV u32 width_of_pairs(u32 x) { return width_of((x | x >> 16) & 0xffff); }
+DEV u32 width_of_swar16(u32 x) { return width_of((x | x >> 16) & 0xffff); }
 
 // A lane's eight codes of n bits are four of 2n bits: a register's half above the other.
-DEV void pack_pairs(u32* words, uint4 q, u32 n, u32 lane) {
+DEV void pack_swar16(u32* words, uint4 q, u32 n, u32 lane) {
     u32 v[4];
     split(closed_up(q, n), v);
     pack<F32>(words, v, 2 * n, lane);
 }
-DEV uint4 unpack_pairs(const u32* words, u32 n, u32 lane) {
+DEV uint4 unpack_swar16(const u32* words, u32 n, u32 lane) {
     u32 v[4];
     unpack<F32>(words, 2 * n, lane, v);
     const u32 gap = 0x10000u - (1u << n);
@@ -168,21 +187,27 @@ DEV u32 sum_of(u32 a, u32 b) { return ((a & ~HIGHEST) + (b & ~HIGHEST)) ^ ((a ^ 
 DEV uint4 differences(uint4 q, u32& before) {
     const u32 first = before;
     before = q.w >> 16;
-    return make_uint4(less(q.x, first, q.x << 16), less(q.y, q.x >> 16, q.y << 16), less(q.z, q.y >> 16, q.z << 16), less(q.w, q.z >> 16, q.w << 16));
+    return make_uint4(less(q.x, first, q.x << 16), less(q.y, q.x >> 16, q.y << 16), less(q.z, q.y >> 16, q.z << 16),
+                      less(q.w, q.z >> 16, q.w << 16));
 }
 
 // Words → codes, see codes_of.
-template <class T> DEV uint4 codes_of_pairs(u32 mode, u32 special, u32 base, Before<T>& before, uint4 q) {
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) return each(q, [&](u32 x) { return to_exponent_codes<T>(x); });
-    if (mode <= MODE_ZIGZAG) q = each(q, [&](u32 x) { return less(x, base, base << 16); });
-    else q = differences(q, before.word);
-    if (mode == MODE_SPECIAL) q = differences(q, before.difference);
-    return mode == MODE_OFFSET ? q : each(q, [&](u32 x) { return doubled(x) ^ spread_highest(x); });
+template <class T> DEV uint4 codes_of_swar16(u32 mode, u32 special, u32 base, Before<T>& before, uint4 q) {
+    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
+        return each(q, [&](u32 x) { return to_exponent_codes<T>(x); });
+    if (mode <= SUBMODE_ZIGZAG)
+        q = each(q, [&](u32 x) { return less(x, base, base << 16); });
+    else
+        q = differences(q, before.word);
+    if (mode == SUBMODE_SPECIAL) q = differences(q, before.difference);
+    return mode == SUBMODE_OFFSET ? q : each(q, [&](u32 x) { return doubled(x) ^ spread_highest(x); });
 }
 
-// Least and largest of a subchunk's words, as signed numbers: the upper one of two tells by itself, the other where that was.
-DEV void extremes_of_pairs(uint4 q, u32& least, u32& most) {
-    const i32 x[8] = {(i32)q.x, (i32)q.y, (i32)q.z, (i32)q.w, (i32)(q.x << 16), (i32)(q.y << 16), (i32)(q.z << 16), (i32)(q.w << 16)};
+// Least and largest of a subchunk's words, as signed numbers: the upper one of two tells by itself, the other where
+// that was.
+DEV void extremes_of_swar16(uint4 q, u32& least, u32& most) {
+    const i32 x[8] = {(i32)q.x,         (i32)q.y,         (i32)q.z,         (i32)q.w,
+                      (i32)(q.x << 16), (i32)(q.y << 16), (i32)(q.z << 16), (i32)(q.w << 16)};
     i32 low = x[0], high = low;
 #pragma unroll
     for (int i = 1; i < 8; i++) {
@@ -193,29 +218,34 @@ DEV void extremes_of_pairs(uint4 q, u32& least, u32& most) {
     most = (u32)__reduce_max_sync(FULL, high) >> 16;
 }
 
-// Which of a lane's codes have no bits outside of `mask`, some lowest bits of each half but the highest: the first tells by the lowest of 8 bits. 2^7 of that.
+// Which of a lane's codes have no bits outside of `mask`, some lowest bits of each half but the highest: the first
+// tells by the lowest of 8 bits. 2^7 of that.
 DEV u32 codes_within(uint4 q, u32 mask) {
     const uint4 fits = each(q, [&](u32 c) { return ((mask | HIGHEST) - (c & ~HIGHEST)) & ~c & HIGHEST; });
-    return sum_of_products(__byte_perm(fits.x, fits.y, 0x7531), 0x08040201u, sum_of_products(__byte_perm(fits.z, fits.w, 0x7531), 0x80402010u, 0u));
+    return sum_of_products(__byte_perm(fits.x, fits.y, 0x7531), 0x08040201u,
+                           sum_of_products(__byte_perm(fits.z, fits.w, 0x7531), 0x80402010u, 0u));
 }
 
 // Running sums of a subchunk's words, from `base` on.
 DEV uint4 running_sums(uint4 q, u32 base) {
-    const u32 one = add_halves(q.x, 0), two = add_halves(q.y, one), three = add_halves(q.z, two), all = add_halves(q.w, three);
+    const u32 one = add_halves(q.x, 0), two = add_halves(q.y, one), three = add_halves(q.z, two),
+              all = add_halves(q.w, three);
     const u32 start = base + warp_running_sum(all) - all;
-    return make_uint4(__byte_perm(start + q.x, start + one, 0x5410), __byte_perm(start + one + q.y, start + two, 0x5410),
-                      __byte_perm(start + two + q.z, start + three, 0x5410), __byte_perm(start + three + q.w, start + all, 0x5410));
+    return make_uint4(
+        __byte_perm(start + q.x, start + one, 0x5410), __byte_perm(start + one + q.y, start + two, 0x5410),
+        __byte_perm(start + two + q.z, start + three, 0x5410), __byte_perm(start + three + q.w, start + all, 0x5410));
 }
 
 // Codes → words, see restore_words.
-template <class T> DEV uint4 restore_pairs(u32 mode, u32 special, u32 base, uint4 q) {
+template <class T> DEV uint4 restore_swar16(u32 mode, u32 special, u32 base, uint4 q) {
     mode = uniform(mode);
     special = uniform(special);
     const u32 bases = both(base);
-    if (mode == MODE_OFFSET) return each(q, [&](u32 c) { return sum_of(c, bases); });
-    if (mode == MODE_SPECIAL && special == SPECIAL_EXPONENT) return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
+    if (mode == SUBMODE_OFFSET) return each(q, [&](u32 c) { return sum_of(c, bases); });
+    if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
+        return each(q, [&](u32 c) { return from_exponent_codes<T>(c); });
     q = each(q, [&](u32 c) { return halved(c) ^ spread_lowest_ones(c); });
-    if (mode == MODE_ZIGZAG) return each(q, [&](u32 x) { return sum_of(x, bases); });
-    if (mode == MODE_SPECIAL) q = running_sums(q, 0);
+    if (mode == SUBMODE_ZIGZAG) return each(q, [&](u32 x) { return sum_of(x, bases); });
+    if (mode == SUBMODE_SPECIAL) q = running_sums(q, 0);
     return running_sums(q, base);
 }

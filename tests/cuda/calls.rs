@@ -11,6 +11,30 @@ use crate::inputs::{KINDS, Random, data};
 use crate::shim::{Memory, Shim};
 
 #[test]
+fn code_is_loaded_as_it_is_and_ptx_where_the_driver_refuses_it() {
+    let (shim, _turn) = Shim::get();
+    let bytes = data("smooth", DType::BF16, 3000, &mut Random(5));
+    let p = Params { profile: Profile::Fast, ..Params::new(DType::BF16) };
+    let (expected, room) = (sleek::compress(&p, &bytes).unwrap(), sleek::compress_bound(&p, 3000).unwrap());
+    // Device 1, where no other test has these kernels: those of the base module, then the general encoder.
+    let (src, dst) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
+    let compress = |p: &Params| {
+        let loaded = || [shim.number("shim_cubins"), shim.number("shim_ptx_texts")];
+        let before = loaded();
+        unsafe { route::compress(p, src.at(0), 3000, dst.at(0), room, std::ptr::null_mut()) }.unwrap();
+        let after = loaded();
+        [after[0] - before[0], after[1] - before[1]]
+    };
+    assert_eq!(compress(&p), [1, 0]);
+    assert_eq!(dst.read(0, expected.len()), expected);
+    shim.refuse_cubins(true);
+    let general = compress(&Params { profile: Profile::Adaptive, ..p.clone() });
+    shim.refuse_cubins(false);
+    assert_eq!(general, [0, 1]);
+    assert_eq!(compress(&p), [0, 0], "what is loaded stays");
+}
+
+#[test]
 fn pointers_of_every_kind_mix() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(3);

@@ -39,6 +39,7 @@ nvcomp() {
     "$gpu" sizes
     "$gpu" batches
     "$gpu" calls
+    "$gpu" first
     several
     echo
     nvcomp

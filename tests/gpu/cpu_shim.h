@@ -1,6 +1,6 @@
-// Runs a CUDA kernel source on the CPU: a fiber for each CUDA thread, an operating-system thread for each resident block, so that
-// blocks really do wait for each other. The order of the fibers can be shuffled by a seed. It shows no weak-memory and no
-// divergence bugs; compute-sanitizer on a GPU does (tests/gpu/check.sh).
+// Runs a CUDA kernel source on the CPU: a fiber for each CUDA thread, an operating-system thread for each resident
+// block, so that blocks really do wait for each other. The order of the fibers can be shuffled by a seed. It shows no
+// weak-memory and no divergence bugs; compute-sanitizer on a GPU does (tests/gpu/check.sh).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -21,15 +21,21 @@ typedef uint32_t u32;
 typedef unsigned long long u64;
 typedef int32_t i32;
 typedef long long i64;
-struct alignas(16) uint4 { u32 x, y, z, w; };
-struct alignas(8) uint2 { u32 x, y; };
+struct alignas(16) uint4 {
+    u32 x, y, z, w;
+};
+struct alignas(8) uint2 {
+    u32 x, y;
+};
 static inline uint2 make_uint2(u32 x, u32 y) { return uint2{x, y}; }
 static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, z, w}; }
 
+#define OFFSET_OF(type, field) __builtin_offsetof(type, field)
 #define DEV inline
-// Kernels enter themselves into a list, which the stand-in driver looks them up in. `turns`: any number of blocks does the work.
-#define SHIM_KERNEL(turns, name, Args, threads, ...)                                                                   \
-    static void name(const Args a);                                                                                    \
+// Kernels enter themselves into a list, which the stand-in driver looks them up in. `turns`: any number of blocks does
+// the work.
+#define SHIM_KERNEL(turns, name, Args, threads, ...)                                                                  \
+    static void name(const Args a);                                                                                   \
     static const shim::Registered registered_##name({#name, threads, [](void* a) { name(*(const Args*)a); }, turns}); \
     static void name(const Args a)
 #define KERNEL(...) SHIM_KERNEL(true, __VA_ARGS__, )
@@ -37,12 +43,19 @@ static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, 
 #define SHARED static thread_local
 
 namespace shim {
-struct Kernel { const char* name; int threads; void (*run)(void*); bool turns; };
+struct Kernel {
+    const char* name;
+    int threads;
+    void (*run)(void*);
+    bool turns;
+};
 inline std::vector<Kernel>& kernels() {
     static std::vector<Kernel> all;
     return all;
 }
-struct Registered { Registered(Kernel k) { kernels().push_back(k); } };
+struct Registered {
+    Registered(Kernel k) { kernels().push_back(k); }
+};
 
 struct Fiber {
 #if defined(__x86_64__)
@@ -55,7 +68,10 @@ struct Fiber {
     bool done;
     std::vector<std::pair<uint4*, const uint4*>> copies;    // that nobody has waited for yet
 };
-struct Warp { u32 arrived = 0, generation = 0; u64 slot[32]; };
+struct Warp {
+    u32 arrived = 0, generation = 0;
+    u64 slot[32];
+};
 struct Block {
     u32 index, grid, threads, live, arrived = 0, generation = 0, any = 0, any_result = 0;
     std::vector<Fiber> fibers;
@@ -99,7 +115,12 @@ inline void to_main() { swapcontext(&fiber->context, &block->main); }
 inline void to_fiber(Fiber& f) { swapcontext(&block->main, &f.context); }
 #endif
 
-inline void release_block() { block->arrived = 0; block->any_result = block->any; block->any = 0; block->generation++; }
+inline void release_block() {
+    block->arrived = 0;
+    block->any_result = block->any;
+    block->any = 0;
+    block->generation++;
+}
 inline void entry() {
     block->body();
     fiber->done = true;
@@ -110,15 +131,20 @@ inline void entry() {
 }
 inline void block_sync() {
     const u32 g = block->generation;
-    if (++block->arrived == block->live) release_block();
-    else while (block->generation == g) to_main();
+    if (++block->arrived == block->live)
+        release_block();
+    else
+        while (block->generation == g) to_main();
 }
 inline Warp& warp() { return block->warps[fiber->thread >> 5]; }
 inline void warp_sync() {
     Warp& w = warp();
     const u32 g = w.generation;
-    if (++w.arrived == 32) { w.arrived = 0; w.generation++; }
-    else while (w.generation == g) to_main();
+    if (++w.arrived == 32) {
+        w.arrived = 0;
+        w.generation++;
+    } else
+        while (w.generation == g) to_main();
 }
 template <class T> inline T shuffle(T v, u32 from) {
     Warp& w = warp();
@@ -196,7 +222,9 @@ inline void launch(u32 grid, u32 at_once, u32 threads, const std::function<void(
         for (auto& b : blocks) b.join();
     }
 }
-struct Index { u32 x; };
+struct Index {
+    u32 x;
+};
 }
 
 #define threadIdx (shim::Index{shim::fiber->thread})
@@ -214,19 +242,43 @@ inline int __syncthreads_or(int p) {
 inline void __syncwarp(u32 = ~0u) { shim::warp_sync(); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 template <class T> T __shfl_sync(u32, T v, u32 from) { return shim::shuffle(v, from); }
-template <class T> T __shfl_down_sync(u32, T v, u32 d) { const u32 l = shim::fiber->thread & 31; return shim::shuffle(v, l + d < 32 ? l + d : l); }
-template <class T> T __shfl_up_sync(u32, T v, u32 d) { const u32 l = shim::fiber->thread & 31; return shim::shuffle(v, l >= d ? l - d : l); }
-inline u32 __reduce_or_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a | b; }); }
-inline u32 __reduce_add_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a + b; }); }
-inline u32 __reduce_min_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a < b ? a : b; }); }
-inline u32 __reduce_max_sync(u32, u32 v) { return shim::reduce(v, [](u32 a, u32 b) { return a > b ? a : b; }); }
-inline i32 __reduce_min_sync(u32, i32 v) { return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a < (i32)b ? a : b; }); }
-inline i32 __reduce_max_sync(u32, i32 v) { return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a > (i32)b ? a : b; }); }
+template <class T> T __shfl_down_sync(u32, T v, u32 d) {
+    const u32 l = shim::fiber->thread & 31;
+    return shim::shuffle(v, l + d < 32 ? l + d : l);
+}
+template <class T> T __shfl_up_sync(u32, T v, u32 d) {
+    const u32 l = shim::fiber->thread & 31;
+    return shim::shuffle(v, l >= d ? l - d : l);
+}
+inline u32 __reduce_or_sync(u32, u32 v) {
+    return shim::reduce(v, [](u32 a, u32 b) { return a | b; });
+}
+inline u32 __reduce_add_sync(u32, u32 v) {
+    return shim::reduce(v, [](u32 a, u32 b) { return a + b; });
+}
+inline u32 __reduce_min_sync(u32, u32 v) {
+    return shim::reduce(v, [](u32 a, u32 b) { return a < b ? a : b; });
+}
+inline u32 __reduce_max_sync(u32, u32 v) {
+    return shim::reduce(v, [](u32 a, u32 b) { return a > b ? a : b; });
+}
+inline i32 __reduce_min_sync(u32, i32 v) {
+    return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a < (i32)b ? a : b; });
+}
+inline i32 __reduce_max_sync(u32, i32 v) {
+    return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a > (i32)b ? a : b; });
+}
 inline u32 __ballot_sync(u32 m, bool p) { return __reduce_or_sync(m, p ? 1u << (shim::fiber->thread & 31) : 0); }
 inline int __any_sync(u32 m, bool p) { return __ballot_sync(m, p) != 0; }
 inline int __all_sync(u32 m, bool p) { return __ballot_sync(m, p) == ~0u; }
-inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) { s &= 31; return s ? hi << s | lo >> (32 - s) : hi; }
-inline u32 __funnelshift_r(u32 lo, u32 hi, u32 s) { s &= 31; return s ? lo >> s | hi << (32 - s) : lo; }
+inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) {
+    s &= 31;
+    return s ? hi << s | lo >> (32 - s) : hi;
+}
+inline u32 __funnelshift_r(u32 lo, u32 hi, u32 s) {
+    s &= 31;
+    return s ? lo >> s | hi << (32 - s) : lo;
+}
 inline u32 __funnelshift_rc(u32 lo, u32 hi, u32 s) { return s >= 32 ? hi : __funnelshift_r(lo, hi, s); }
 inline u32 __funnelshift_lc(u32 lo, u32 hi, u32 s) { return s >= 32 ? lo : __funnelshift_l(lo, hi, s); }
 inline u32 __byte_perm(u32 a, u32 b, u32 s) {
@@ -246,7 +298,7 @@ inline u32 uniform(u32 x) {
     }
     return x;
 }
-inline u32 settled(u32 x) { return x; }
+inline u32 optimisation_barrier(u32 x) { return x; }
 template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % LANES >= distance) sum += below;
@@ -262,8 +314,12 @@ inline u32 spread_lowest(u32 x) { return 0 - (x & 1); }
 inline u32 add_halves(u32 x, u32 sum) { return (x & 0xffffu) + (x >> 16) + sum; }
 inline u32 spread_highest(u32 x) { return (x >> 15 & 0x00010001u) * 0xffffu; }
 inline u32 times_within(u32 all, u32 number) { return number ? all / number : ~0u; }
-inline u32 least_halves(u32 a, u32 b) { return ((a & 0xffffu) < (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 < b >> 16 ? a : b) & ~0xffffu; }
-inline u32 most_halves(u32 a, u32 b) { return ((a & 0xffffu) > (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 > b >> 16 ? a : b) & ~0xffffu; }
+inline u32 least_halves(u32 a, u32 b) {
+    return ((a & 0xffffu) < (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 < b >> 16 ? a : b) & ~0xffffu;
+}
+inline u32 most_halves(u32 a, u32 b) {
+    return ((a & 0xffffu) > (b & 0xffffu) ? a : b) & 0xffffu | (a >> 16 > b >> 16 ? a : b) & ~0xffffu;
+}
 inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
@@ -303,10 +359,26 @@ inline void wait_for_copies() {
 inline void prefetch(const u8*) {}
 inline void hold_back() {}
 
-inline float float_of(u32 b) { float f; memcpy(&f, &b, 4); return f; }
-inline double float_of(u64 b) { double f; memcpy(&f, &b, 8); return f; }
-inline u32 bits_of(float f) { u32 b; memcpy(&b, &f, 4); return b; }
-inline u64 bits_of(double f) { u64 b; memcpy(&b, &f, 8); return b; }
+inline float float_of(u32 b) {
+    float f;
+    memcpy(&f, &b, 4);
+    return f;
+}
+inline double float_of(u64 b) {
+    double f;
+    memcpy(&f, &b, 8);
+    return f;
+}
+inline u32 bits_of(float f) {
+    u32 b;
+    memcpy(&b, &f, 4);
+    return b;
+}
+inline u64 bits_of(double f) {
+    u64 b;
+    memcpy(&b, &f, 8);
+    return b;
+}
 // Exact for the numbers that the quantizer makes: those that binary16 has.
 inline u32 halves_of(float lo, float hi) {
     auto half = [](float x) {

@@ -1,6 +1,6 @@
-// A libcuda.so.1 for tests: a driver of two small devices whose kernels are the library's own sources, run on the CPU by the shim.
-// Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also counts what the library
-// must leave balanced; tests set how many blocks run at once and the order of the fibers.
+// A libcuda.so.1 for tests: a driver of two small devices whose kernels are the library's own sources, run on the CPU
+// by the shim. Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also
+// counts what the library must leave balanced; tests set how many blocks run at once and the order of the fibers.
 #define SLEEK_CPU
 #include "kernel_sources.h"    // those of kernels/modules.toml; shim.rs makes it
 #include <map>
@@ -11,7 +11,11 @@ typedef int Status;
 enum { SUCCESS = 0, INVALID_VALUE = 1, INVALID_DEVICE = 101, NOT_FOUND = 500 };
 const int DEVICES = 2;
 
-struct Memory { size_t bytes; int device; bool managed; };
+struct Memory {
+    size_t bytes;
+    int device;
+    bool managed;
+};
 std::mutex lock;
 std::map<uintptr_t, Memory> memory;
 thread_local void* current;
@@ -21,7 +25,7 @@ void* last_stream;
 
 u32 blocks_at_once = 4, fiber_seed = 0;
 bool refuses_cubins;
-int cubins;
+int cubins, ptx_texts;
 
 void* context_of(int device) { return (void*)(uintptr_t)(0x1000 + device); }
 int device_of(void* context) { return (int)(uintptr_t)context - 0x1000; }
@@ -60,29 +64,72 @@ Status copy(void* to, const void* from, size_t n) {
 }
 
 extern "C" {
-Status cuInit(unsigned) { initialised++; return SUCCESS; }
-Status cuDriverGetVersion(int* v) { *v = 12000; return SUCCESS; }
-Status cuDeviceGetCount(int* n) { *n = DEVICES; return SUCCESS; }
-Status cuDeviceGet(int* d, int ordinal) { if (ordinal < 0 || ordinal >= DEVICES) return INVALID_DEVICE; *d = ordinal; return SUCCESS; }
-Status cuDeviceGetName(char* name, int bytes, int) { snprintf(name, bytes, "shim"); return SUCCESS; }
+Status cuInit(unsigned) {
+    initialised++;
+    return SUCCESS;
+}
+Status cuDriverGetVersion(int* v) {
+    *v = 12000;
+    return SUCCESS;
+}
+Status cuDeviceGetCount(int* n) {
+    *n = DEVICES;
+    return SUCCESS;
+}
+Status cuDeviceGet(int* d, int ordinal) {
+    if (ordinal < 0 || ordinal >= DEVICES) return INVALID_DEVICE;
+    *d = ordinal;
+    return SUCCESS;
+}
+Status cuDeviceGetName(char* name, int bytes, int) {
+    snprintf(name, bytes, "shim");
+    return SUCCESS;
+}
 Status cuDeviceGetAttribute(int* v, int attribute, int) {
     *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : 1;
     return SUCCESS;
 }
-Status cuDevicePrimaryCtxRetain(void** c, int d) { retained[d]++; *c = context_of(d); return SUCCESS; }
-Status cuDevicePrimaryCtxRelease_v2(int d) { retained[d]--; return SUCCESS; }
-Status cuDevicePrimaryCtxGetState(int d, unsigned* flags, int* active) { *flags = 0; *active = retained[d] > 0; return SUCCESS; }
-Status cuCtxGetCurrent(void** c) { *c = current; return SUCCESS; }
-Status cuCtxSetCurrent(void* c) { current = c; return SUCCESS; }
-Status cuCtxGetDevice(int* d) { if (!current) return 201; *d = device_of(current); return SUCCESS; }
+Status cuDevicePrimaryCtxRetain(void** c, int d) {
+    retained[d]++;
+    *c = context_of(d);
+    return SUCCESS;
+}
+Status cuDevicePrimaryCtxRelease_v2(int d) {
+    retained[d]--;
+    return SUCCESS;
+}
+Status cuDevicePrimaryCtxGetState(int d, unsigned* flags, int* active) {
+    *flags = 0;
+    *active = retained[d] > 0;
+    return SUCCESS;
+}
+Status cuCtxGetCurrent(void** c) {
+    *c = current;
+    return SUCCESS;
+}
+Status cuCtxSetCurrent(void* c) {
+    current = c;
+    return SUCCESS;
+}
+Status cuCtxGetDevice(int* d) {
+    if (!current) return 201;
+    *d = device_of(current);
+    return SUCCESS;
+}
 Status cuPointerGetAttribute(void* out, int attribute, u64 p) {
     std::lock_guard<std::mutex> g(lock);
     const Memory* m = find((uintptr_t)p);
     if (!m) return INVALID_VALUE;
     switch (attribute) {
-        case 2: *(unsigned*)out = 2; return SUCCESS;
-        case 8: *(unsigned*)out = m->managed; return SUCCESS;
-        case 9: *(int*)out = m->device; return SUCCESS;
+        case 2:
+            *(unsigned*)out = 2;
+            return SUCCESS;
+        case 8:
+            *(unsigned*)out = m->managed;
+            return SUCCESS;
+        case 9:
+            *(int*)out = m->device;
+            return SUCCESS;
     }
     return INVALID_VALUE;
 }
@@ -91,26 +138,45 @@ Status cuMemAllocManaged(u64* p, size_t n, unsigned) { return allocate(p, n, tru
 Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); }
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
-Status cuMemHostAlloc(void** p, size_t n, unsigned) { *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096); return *p ? SUCCESS : 2; }
-Status cuMemFreeHost(void* p) { free(p); return SUCCESS; }
+Status cuMemHostAlloc(void** p, size_t n, unsigned) {
+    *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096);
+    return *p ? SUCCESS : 2;
+}
+Status cuMemFreeHost(void* p) {
+    free(p);
+    return SUCCESS;
+}
 Status cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n, void*) { return copy(to, (void*)from, n); }
 Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { return copy((void*)to, from, n); }
 Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
 Status cuMemcpyAsync(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
-Status cuMemsetD8Async(u64 p, unsigned char v, size_t n, void*) { memset((void*)p, v, n); return SUCCESS; }
-Status cuStreamSynchronize(void*) { synchronised++; return SUCCESS; }
-// A cubin or PTX is looked at, but not run. As a driver that is too old for the code that it is given, one may refuse cubins.
+Status cuMemsetD8Async(u64 p, unsigned char v, size_t n, void*) {
+    memset((void*)p, v, n);
+    return SUCCESS;
+}
+Status cuStreamSynchronize(void*) {
+    synchronised++;
+    return SUCCESS;
+}
+// A cubin or PTX is looked at, but not run. As a driver that is too old for the code that it is given, one may refuse
+// cubins.
 Status cuModuleLoadData(void** m, const void* image) {
-    const bool is_cubin = !memcmp(image, "\x7f" "ELF", 4);
+    const bool is_cubin = !memcmp(image,
+                                  "\x7f"
+                                  "ELF",
+                                  4);
     if (is_cubin ? refuses_cubins : !strstr((const char*)image, ".target sm_80")) return 209;
-    cubins += is_cubin;
+    ++(is_cubin ? cubins : ptx_texts);
     *m = (void*)1;
     return SUCCESS;
 }
 Status cuModuleUnload(void*) { return SUCCESS; }
 Status cuModuleGetFunction(void** f, void*, const char* name) {
     for (const shim::Kernel& k : shim::kernels())
-        if (!strcmp(k.name, name)) { *f = (void*)&k; return SUCCESS; }
+        if (!strcmp(k.name, name)) {
+            *f = (void*)&k;
+            return SUCCESS;
+        }
     return NOT_FOUND;
 }
 Status cuFuncGetAttribute(int* v, int attribute, void* f) {
@@ -119,23 +185,43 @@ Status cuFuncGetAttribute(int* v, int attribute, void* f) {
     return SUCCESS;
 }
 Status cuFuncSetAttribute(void*, int, int) { return SUCCESS; }
-Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) { *n = 2; return SUCCESS; }
-Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned, void* stream, void** args, void**) {
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) {
+    *n = 2;
+    return SUCCESS;
+}
+Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
+                      void* stream, void** args, void**) {
     const shim::Kernel& k = *(const shim::Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx != k.threads) return INVALID_VALUE;
     launches++;
     last_stream = stream;
     void* a = args[0];
-    shim::launch(k.turns && gx > blocks_at_once ? blocks_at_once : gx, blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
+    shim::launch(
+        k.turns && gx > blocks_at_once ? blocks_at_once : gx, blocks_at_once, bx, [=] { k.run(a); }, fiber_seed);
     return SUCCESS;
 }
-Status cuCtxGetId(void* c, u64* id) { *id = (u64)c; return SUCCESS; }
-Status cuStreamGetCtx(void* stream, void** c) { *c = context_of((int)((uintptr_t)stream >> 8 & 1)); return SUCCESS; }
-Status cuGetErrorName(int, const char** s) { *s = "SHIM"; return SUCCESS; }
-Status cuGetErrorString(int, const char** s) { *s = "an error of the shim"; return SUCCESS; }
+Status cuCtxGetId(void* c, u64* id) {
+    *id = (u64)c;
+    return SUCCESS;
+}
+Status cuStreamGetCtx(void* stream, void** c) {
+    *c = context_of((int)((uintptr_t)stream >> 8 & 1));
+    return SUCCESS;
+}
+Status cuGetErrorName(int, const char** s) {
+    *s = "SHIM";
+    return SUCCESS;
+}
+Status cuGetErrorString(int, const char** s) {
+    *s = "an error of the shim";
+    return SUCCESS;
+}
 
 // What tests set and ask. A stream is any number above 2; its bit 8 is its device.
-void shim_set(u32 blocks, u32 seed) { blocks_at_once = blocks; fiber_seed = seed; }
+void shim_set(u32 blocks, u32 seed) {
+    blocks_at_once = blocks;
+    fiber_seed = seed;
+}
 // What a warp finds to lie between two chunks, of an index of sizes.
 u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
     u64 units = 0;
@@ -143,6 +229,7 @@ u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
     return units;
 }
 void shim_refuse_cubins(u32 yes) { refuses_cubins = yes; }
+int shim_ptx_texts() { return ptx_texts; }
 int shim_cubins() { return cubins; }    // loaded
 int shim_waits() { return synchronised; }
 int shim_copied() { return (int)copied; }    // bytes
@@ -150,5 +237,8 @@ int shim_launches() { return launches; }
 int shim_initialised() { return initialised; }
 int shim_retained(int d) { return retained[d]; }
 void* shim_last_stream() { return last_stream; }
-int shim_live_allocations() { std::lock_guard<std::mutex> g(lock); return (int)memory.size(); }
+int shim_live_allocations() {
+    std::lock_guard<std::mutex> g(lock);
+    return (int)memory.size();
+}
 }

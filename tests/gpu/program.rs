@@ -573,16 +573,97 @@ fn call(name: &str, p: &Params, data: &[u8], reps: usize) {
     ok(unsafe { sys::cuMemFreeHost(pinned) });
 }
 
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
+/// A smooth array of about 1 MiB.
+fn smooth(dtype: DType) -> Vec<u8> {
+    let wave = (0..(1usize << 20) / dtype.size()).map(|i| (i as f64 * 1e-3).sin());
+    match dtype {
+        DType::F32 => wave.flat_map(|v| (v as f32).to_le_bytes()).collect(),
+        DType::F64 => wave.flat_map(f64::to_le_bytes).collect(),
+        // The upper half of an f32 is a bf16; with the exponent of 1, ten bits of mantissa make an f16.
+        DType::BF16 => wave.flat_map(|v| ((v as f32).to_bits() >> 16).to_le_bytes()[..2].to_vec()).collect(),
+        DType::F16 => wave.flat_map(|v| (0x3c00 | (500.0 + 500.0 * v) as u16).to_le_bytes()).collect(),
+        _ => wave.flat_map(|v| ((100.0 * v) as i64).to_le_bytes()[..dtype.size()].to_vec()).collect(),
+    }
+}
+
+/// What a first call takes above later ones, in new processes whose driver keeps nothing of what it compiled.
+fn first() {
+    println!("\n| type | profile | first compress ms | above a later one | first decompress ms | above a later one |");
+    println!("|---|---|---|---|---|---|");
+    let mut most = 0f64;
+    for dtype in DType::ALL {
+        for profile in ["fast", "adaptive"] {
+            let of = |call: &str| {
+                let told = std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["first-call", dtype.name(), profile, call])
+                    .env("CUDA_CACHE_DISABLE", "1")
+                    .output()
+                    .unwrap();
+                assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+                let text = String::from_utf8(told.stdout).unwrap();
+                let (first, later) = text.trim().split_once(' ').unwrap();
+                let (first, later) = (first.parse::<f64>().unwrap(), later.parse::<f64>().unwrap());
+                (first, first - later)
+            };
+            let ((c, c_above), (d, d_above)) = (of("compress"), of("decompress"));
+            most = most.max(c_above).max(d_above);
+            println!("| {} | {profile} | {c:.1} | {c_above:.1} | {d:.1} | {d_above:.1} |", dtype.name());
+        }
+    }
+    println!("\nA first call takes at most {most:.1} ms above later ones; 100 are allowed.");
+}
+
+/// Milliseconds of the first call of this process, and the median of later ones.
+fn first_call(dtype: &str, profile: &str, call: &str) {
+    let dtype = DType::from_name(dtype).unwrap();
+    let profile = if profile == "fast" { Profile::Fast } else { Profile::Adaptive };
+    let plain = Params { profile, ..Params::new(dtype) };
+    let p = if dtype.is_float() { plain.with_bound(Mode::Noa, 1e-3) } else { plain };
+    let data = smooth(dtype);
+    let count = data.len() / dtype.size();
+    let room = sleek::compress_bound(&p, count).unwrap();
+    // By the CPU, so that no kernel is there yet.
+    let stream = sleek::compress(&p, &data).unwrap();
+    let (src, from, to) = (Memory::of(&data), Memory::of(&stream), Memory::new(room.max(data.len())));
+    let run = || match call {
+        "compress" => {
+            unsafe { route::compress(&p, src.at(0), count, to.at(0), room, null_mut()) }.unwrap();
+        }
+        _ => {
+            unsafe {
+                route::decompress(Device::Auto, from.at(0), stream.len(), None, to.at(0), data.len(), null_mut())
+            }
+            .unwrap();
+        }
+    };
+    let start = std::time::Instant::now();
+    run();
+    let first = start.elapsed().as_secs_f64() * 1e3;
+    let wanted: &[u8] = if call == "compress" { &stream } else { &sleek::decompress(&stream).unwrap() };
+    assert!(to.read(0, wanted.len()) == wanted, "the bytes are not those of the CPU");
+    println!("{first} {}", clock(11, run) / 1e3);
+}
+
+/// Makes the first device's context the current one.
+fn enter() {
     cuda::usable().unwrap_or_else(|e| panic!("{e}"));
-    cuda::prepare(DType::F32, 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
     let (mut dev, mut context) = (0, null_mut());
     unsafe {
         ok(sys::cuDeviceGet(&mut dev, 0));
         ok(sys::cuDevicePrimaryCtxRetain(&mut context, dev));
         ok(sys::cuCtxSetCurrent(context));
     }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    enter();
+    if let [_, what, dtype, profile, call] = args.as_slice()
+        && what == "first-call"
+    {
+        return first_call(dtype, profile, call);
+    }
+    cuda::prepare(DType::F32, 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
     let (name, major, minor) = cuda::describe(0).unwrap_or_else(|e| panic!("{e}"));
     println!("{name}, compute capability {major}.{minor}");
     let number = |i: usize, otherwise: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(otherwise);
@@ -593,8 +674,9 @@ fn main() {
         Some("quick") => bench(number(2, 512), number(3, 7), &[1e-1, 1e-3]),
         Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
+        Some("first") => first(),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first"
         ),
     }
 }

@@ -75,6 +75,12 @@ impl Shim {
         f(blocks, seed);
     }
 
+    /// Whether cubins are refused, as by a driver that is too old for them.
+    pub fn refuse_cubins(&self, yes: bool) {
+        let f: extern "C" fn(u32) = unsafe { std::mem::transmute(self.symbol("shim_refuse_cubins")) };
+        f(yes.into());
+    }
+
     /// What a warp finds to lie between two chunks of an index.
     pub fn units_between(&self, entries: *const u16, begin: u64, end: u64) -> u64 {
         let f: extern "C" fn(*const u16, u64, u64) -> u64 =

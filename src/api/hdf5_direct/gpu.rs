@@ -15,9 +15,9 @@ use crate::container::constants::ALIGN;
 use crate::error::Result;
 use crate::host::memory::reserve;
 use crate::runtime::cuda::batch::{self, Item};
-use crate::runtime::cuda::boxes::{BoxArgs, Boxes, MAX_DIMS};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
-use crate::runtime::cuda::module::Outcome;
+use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
+use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
 
 /// Data of a batch; enough to fill a GPU, and little enough to keep two of them in pinned memory.
 const BATCH_BYTES: usize = 128 << 20;
@@ -51,9 +51,9 @@ impl Drop for Settled<'_> {
 /// What a transfer has on the GPU.
 struct Work<'a> {
     session: &'a Session,
-    kernels: Boxes,
+    kernels: Hyperslabs,
     direct: &'a Direct,
-    args: BoxArgs,
+    args: SlabArgs,
     /// Chunks of a batch.
     batch: usize,
     /// Bytes from one chunk or stream to the next.
@@ -74,9 +74,9 @@ impl<'a> Work<'a> {
         pad[..boxes.element].copy_from_slice(&direct.pad);
         Ok(Work {
             session,
-            kernels: Boxes::load(session, boxes.element)?,
+            kernels: Hyperslabs::load(session, boxes.element)?,
             direct,
-            args: BoxArgs::new(array, &boxes.array, &boxes.tile, u64::from_le_bytes(pad), direct.swap > 1),
+            args: SlabArgs::new(array, &boxes.array, &boxes.tile, u64::from_le_bytes(pad), direct.swap > 1),
             batch,
             stride,
             chunks: session.allocate(batch * stride)?,
@@ -118,7 +118,7 @@ impl<'a> Work<'a> {
         let (members, stride) = (self.members(b), self.stride as u64);
         let n = members.len();
         let args =
-            BoxArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
+            SlabArgs { chunks: self.chunks.start(), stride, first: members.start as u64, count: n as u64, ..self.args };
         let slot = |i: usize| slots.start().wrapping_add(i * self.stride);
         let items: Vec<Item> = (0..n).map(|i| Item::new(self.chunk(i), slot(i), self.elements(), stride)).collect();
         let left = self.outcomes.start();
@@ -360,7 +360,7 @@ impl Fetched {
             to.copy_from_slice(&place.to_ne_bytes());
         }
         outcomes.reserve(items.len() * size_of::<Outcome>())?;
-        let args = BoxArgs {
+        let args = SlabArgs {
             sources: packed.cast(),
             first: self.members.start as u64,
             count: self.members.len() as u64,

@@ -1,4 +1,4 @@
-//! Many arrays in one launch: each has seats in proportion to its size, blocks take the seats.
+//! Many arrays in one launch: each has work slots in proportion to its size, blocks take the slots.
 //!
 //! The host's description of the arrays travels in the arguments of small launches that write it to a table in the
 //! workspace: nothing of the host has to outlive the call, and nothing is copied from memory that a driver would have
@@ -7,7 +7,8 @@
 use std::ffi::c_void;
 
 use super::driver::Session;
-use super::module::{Batch, LISTED, ListArgs, Module, Slot};
+use super::launch::{Batch, LISTED, ListArgs, Slot};
+use super::module::Module;
 use super::{
     Layout, async_ordinal, compressor, demand_kernels, enqueue_compress, enqueue_decompress, is_aligned, module,
 };
@@ -19,7 +20,7 @@ use crate::error::{Result, fail};
 use crate::host::memory::reserve;
 use crate::params::Params;
 
-pub use super::module::Item;
+pub use super::launch::Item;
 
 /// Bytes of GPU memory, aligned to 16, that a call for so many arrays needs besides its data.
 pub fn workspace_bytes(arrays: usize) -> usize {
@@ -71,7 +72,7 @@ pub unsafe fn compress_async(
     unsafe {
         let kernels = module::load(&session, CODEC_SLEEK, params.dtype)?;
         let kernel = compressor(&session, &kernels, params, items.iter().all(|i| is_aligned(i.src)))?;
-        let batch = list(&session, &kernels, items, kernel.seats(&chunks), outcomes, workspace)?;
+        let batch = list(&session, &kernels, items, kernel.work_slots(&chunks), outcomes, workspace)?;
         enqueue_compress(&session, params, batch, &largest, &kernels, kernel)
     }
 }
@@ -107,7 +108,7 @@ pub unsafe fn decompress_async(
     // SAFETY: the contract.
     unsafe {
         let kernels = module::load(&session, CODEC_SLEEK, dtype)?;
-        let batch = list(&session, &kernels, items, kernels.decompress.seats(&chunks), outcomes, workspace)?;
+        let batch = list(&session, &kernels, items, kernels.decompress.work_slots(&chunks), outcomes, workspace)?;
         enqueue_decompress(&session, dtype, batch, 0, &kernels)
     }
 }
@@ -119,7 +120,7 @@ fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
     fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")
 }
 
-/// Writes the table of the items, which have so many `seats` each, into the workspace.
+/// Writes the table of the items, which have so many `work_slots` each, into the workspace.
 ///
 /// # Safety
 /// The workspace holds [`workspace_bytes`] of device memory.
@@ -127,7 +128,7 @@ unsafe fn list(
     session: &Session,
     kernels: &Module,
     items: &[Item],
-    seats: impl Iterator<Item = u64>,
+    work_slots: impl Iterator<Item = u64>,
     outcomes: *mut u8,
     workspace: *mut u8,
 ) -> Result<Batch> {
@@ -136,9 +137,9 @@ unsafe fn list(
     };
     let table = workspace.cast::<Item>();
     let mut total = 0;
-    let mut numbered = items.iter().zip(seats).map(|(item, seats)| {
+    let mut numbered = items.iter().zip(work_slots).map(|(item, slots)| {
         let first = total;
-        total += seats;
+        total += slots;
         item.behind(first)
     });
     for at in (0..items.len()).step_by(LISTED) {
@@ -151,5 +152,5 @@ unsafe fn list(
     }
     drop(numbered);
     let slots = table.wrapping_add(items.len()).cast::<Slot>();
-    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), seats: total, count, zero: 0 })
+    Ok(Batch { only: items[0], items: table, slots, outcomes: outcomes.cast(), work_slots: total, count, zero: 0 })
 }

@@ -5,8 +5,9 @@
 
 pub mod archive;
 pub mod batch;
-pub(crate) mod boxes;
 pub(crate) mod driver;
+pub(crate) mod hyperslab;
+pub mod launch;
 pub(crate) mod module;
 
 use std::ffi::c_void;
@@ -23,15 +24,13 @@ use crate::host::memory::filled;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::mantissa_and_bias;
 use driver::{Buffer, Scratch, Session};
-use module::{Batch, CompressArgs, DecompressArgs, Item, Kernel, Module, Outcome, Slot};
+use launch::{Batch, CompressArgs, DecompressArgs, Item, Outcome, PIECE_BYTES, Slot};
+use module::{Kernel, Module};
 
 pub use driver::{default_ordinal, describe, place, usable};
 
 pub use crate::route::WORKSPACE_BYTES;
 const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTES);
-
-/// Blocks that zero the index and measure the range take pieces of this many bytes.
-const PIECE: u64 = 16384;
 
 /// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the
 /// second-level cache: 4 MiB. With more, compression waits for them.
@@ -50,8 +49,8 @@ pub fn prepare(dtype: DType, ordinal: i32, stream: *mut c_void) -> Result<()> {
 fn alone(item: Item, chunks: u64, kernel: Kernel, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Batch {
     let slots = workspace.cast::<Slot>();
     let outcomes = outcome.unwrap_or(outcome_in(workspace));
-    let seats = kernel.seats_alone(chunks);
-    Batch { only: item, items: std::ptr::null(), slots, outcomes, seats, count: 1, zero: 0 }
+    let work_slots = kernel.work_slots_alone(chunks);
+    Batch { only: item, items: std::ptr::null(), slots, outcomes, work_slots, count: 1, zero: 0 }
 }
 
 fn is_aligned(pointer: *const u8) -> bool {
@@ -115,16 +114,16 @@ unsafe fn enqueue_compress(
     unsafe {
         if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, kernels.range) {
             session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
-            let pieces = layout.raw_bytes.div_ceil(PIECE);
+            let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
             range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
         }
         let begin = kernels.begin_compress;
-        let index = (layout.bodies_at() as u64).div_ceil(PIECE);
-        let ahead = layout.raw_bytes.div_ceil(PIECE).min(AHEAD_BLOCKS);
+        let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
+        let ahead = layout.raw_bytes.div_ceil(PIECE_BYTES).min(AHEAD_BLOCKS);
         let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
         begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
-        if batch.seats > 0 {
-            compress.launch(session, compress.blocks(batch.seats), &args)?;
+        if batch.work_slots > 0 {
+            compress.launch(session, compress.blocks(batch.work_slots), &args)?;
         }
         Ok(())
     }
@@ -146,7 +145,7 @@ unsafe fn enqueue_decompress(
     // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
     unsafe {
         session.clear(batch.slots.cast(), batch.count as usize * size_of::<Slot>())?;
-        kernels.decompress.launch(session, kernels.decompress.blocks(batch.seats), &args)
+        kernels.decompress.launch(session, kernels.decompress.blocks(batch.work_slots), &args)
     }
 }
 
@@ -184,7 +183,7 @@ impl Operand {
 
 /// The device's result of a call, after everything before it.
 fn outcome(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
-    let mut result = Outcome::default();
+    let mut result = Outcome { bytes: 0, status: 0, zero: 0 };
     let at = outcome_in(workspace.start());
     // SAFETY: the workspace is alive, the local too until the wait is over.
     unsafe { session.copy((&raw mut result).cast(), at.cast(), size_of::<Outcome>()) }?;

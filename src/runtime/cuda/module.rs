@@ -1,4 +1,4 @@
-//! The kernels: their arguments, and the loaded modules of each context, by codec, element type and part.
+//! The kernels: the loaded modules of each context, by codec, element type and part.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
@@ -11,117 +11,6 @@ use super::archive::{self, Archive, PTX};
 use super::driver::{Session, check, describe};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-
-/// `Control` of kernels/common/container.cuh.
-#[repr(C)]
-pub struct Control {
-    _ticket_seat_end_disagreement_sum: [u64; 5],
-    _range: [u64; 2],
-    _closed_status: [u32; 2],
-}
-
-/// `Result` of kernels/common/container.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct Outcome {
-    /// Bytes of the stream or of the array.
-    pub bytes: u64,
-    /// 0 or a status code.
-    pub status: u32,
-    _zero: u32,
-}
-
-/// `Plan` of kernels/common/plan.cuh, which only kernels read.
-#[repr(C)]
-pub struct Plan {
-    _opaque: [u64; 11],
-}
-
-/// `Slot` of kernels/common/plan.cuh: what a launch keeps of each array; all zero before the first kernel.
-#[repr(C)]
-pub struct Slot {
-    _control: Control,
-    _plan: Plan,
-}
-
-/// `Item` of kernels/common/batch.cuh: an array to be compressed, or a stream to be restored.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Item {
-    /// Elements, or the stream, which is aligned to 16.
-    pub src: *const u8,
-    /// Where the stream goes, aligned to 16, or the elements.
-    pub dst: *mut u8,
-    /// Elements of the array.
-    pub count: u64,
-    /// Bytes that a stream may take at `dst`, or that are there at `src`.
-    pub bytes: u64,
-    first: u64,
-}
-
-impl Item {
-    /// An array of its own, or part of a batch, which numbers it.
-    pub fn new(src: *const u8, dst: *mut u8, count: u64, bytes: u64) -> Item {
-        Item { src, dst, count, bytes, first: 0 }
-    }
-
-    /// The same, behind arrays of `first` seats.
-    pub fn behind(self, first: u64) -> Item {
-        Item { first, ..self }
-    }
-}
-
-/// Items that travel in the arguments of one launch.
-pub const LISTED: usize = 96;
-
-/// `ListArgs` of kernels/common/batch.cuh.
-#[repr(C)]
-pub struct ListArgs {
-    pub table: *mut Item,
-    pub count: u64,
-    pub items: [Item; LISTED],
-}
-
-/// `Batch` of kernels/common/plan.cuh.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Batch {
-    /// The array, where `items` is null.
-    pub only: Item,
-    pub items: *const Item,
-    pub slots: *mut Slot,
-    pub outcomes: *mut Outcome,
-    /// Seats of all arrays.
-    pub seats: u64,
-    pub count: u32,
-    pub zero: u32,
-}
-
-/// `CompressArgs` of kernels/common/plan.cuh.
-#[repr(C)]
-pub struct CompressArgs {
-    pub batch: Batch,
-    pub bound: f64,
-    pub range: f64,
-    pub fill: f64,
-    pub dtype: u32,
-    pub mode: u32,
-    pub fast: u32,
-    pub big_endian: u32,
-    pub has_range: u32,
-    pub has_fill: u32,
-    pub rounded: u32,
-    pub drop: u32,
-}
-
-/// `DecompressArgs` of kernels/common/plan.cuh.
-#[repr(C)]
-pub struct DecompressArgs {
-    pub batch: Batch,
-    pub first: u64,
-    pub dtype: u32,
-    pub zero: u32,
-}
 
 /// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at
 /// one time lies further apart in memory.
@@ -143,18 +32,18 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    /// Blocks for so many seats: no more than the device holds at once.
-    pub fn blocks(&self, seats: u64) -> u32 {
-        seats.clamp(1, self.resident.into()) as u32
+    /// Blocks for so many work slots: no more than the device holds at once.
+    pub fn blocks(&self, work_slots: u64) -> u32 {
+        work_slots.clamp(1, self.resident.into()) as u32
     }
 
-    /// Seats for one array of `chunks`.
-    pub fn seats_alone(&self, chunks: u64) -> u64 {
+    /// Work slots for one array of `chunks`.
+    pub fn work_slots_alone(&self, chunks: u64) -> u64 {
         chunks.min(self.alone.into())
     }
 
-    /// Seats for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for each.
-    pub fn seats<'a>(&self, chunks: &'a [u64]) -> impl Iterator<Item = u64> + use<'a> {
+    /// Work slots for each of some arrays of `chunks`: as many as the device holds blocks, in proportion, but one for each.
+    pub fn work_slots<'a>(&self, chunks: &'a [u64]) -> impl Iterator<Item = u64> + use<'a> {
         let (all, resident) = (chunks.iter().sum::<u64>().max(1), u64::from(self.resident));
         chunks.iter().map(move |n| (n.saturating_mul(resident) / all).clamp(1, (*n).max(1)).min(*n))
     }
@@ -403,4 +292,26 @@ fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
         resident: blocks * processors,
         alone: blocks.min(at_most) * processors,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn modules_are_found_by_codec_type_and_part() {
+        for dtype in DType::ALL {
+            let base = need(1, dtype, "base").unwrap();
+            assert!(base.entries.iter().any(|(role, _)| *role == "decompress"), "{dtype:?}");
+            assert_eq!(base.entries.iter().any(|(role, _)| *role == "range"), dtype.size() > 1, "{dtype:?}");
+            let general = need(1, dtype, "general").unwrap();
+            assert!(general.entries.iter().any(|(role, _)| *role == "compress"), "{dtype:?}");
+            assert_eq!(find(1, dtype, "adaptive").is_some(), dtype.size() > 2, "{dtype:?}");
+        }
+        let unknown = need(200, DType::F32, "base").err().unwrap();
+        assert_eq!(unknown.kind, Kind::UnsupportedFormat);
+        assert!(unknown.to_string().contains("codec 200 has no base kernels for f32"), "{unknown}");
+        assert!(shared("hyperslab").is_ok() && shared("nothing").is_err());
+    }
 }

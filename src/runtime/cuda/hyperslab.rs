@@ -1,46 +1,26 @@
-//! The kernels of `kernels/hyperslab`: boxes of an array to and from chunks, and streams side by side.
+//! The kernels of `kernels/hyperslab`: hyperslabs of an array to and from chunks, and streams side by side.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::driver::{Pinned, Session};
-use super::module::{Kernel, Outcome, open, shared};
+use super::launch::{Outcome, PIECE_ELEMENTS, PackArgs};
+use super::module::{Kernel, open, shared};
 use crate::error::Result;
 
-/// Dimensions that the kernels take.
-pub const MAX_DIMS: usize = 8;
-/// Elements of a row that a warp copies in one go.
-const PIECE_ELEMENTS: u64 = 1024;
+pub use super::launch::SlabArgs;
+
 /// Warps of a block.
 const WARPS: u64 = 8;
 /// Blocks that copy one stream.
 const PARTS: u32 = 8;
 
-/// `BoxArgs` of kernels/hyperslab/hyperslab.cu.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct BoxArgs {
-    pub array: *mut u8,
-    pub chunks: *mut u8,
-    pub sources: *const u64,
-    pub stride: u64,
-    pub first: u64,
-    pub count: u64,
-    pub rows: u64,
-    pub pieces: u64,
-    pub pad: u64,
-    pub size: [u64; MAX_DIMS],
-    pub tile: [u64; MAX_DIMS],
-    pub rank: u32,
-    pub swap: u32,
-}
-
-impl BoxArgs {
-    /// For an array of `size` elements in chunks of `tile`, at most [`MAX_DIMS`] dimensions each.
-    pub fn new(array: *mut u8, size: &[u64], tile: &[u64], pad: u64, swap: bool) -> BoxArgs {
+impl SlabArgs {
+    /// For an array of `size` elements in chunks of `tile`, at most [`MAX_DIMS`](super::launch::MAX_DIMS) dimensions each.
+    pub fn new(array: *mut u8, size: &[u64], tile: &[u64], pad: u64, swap: bool) -> SlabArgs {
         let dims = |of: &[u64]| std::array::from_fn(|d| of.get(d).copied().unwrap_or(1));
         let last = tile.len() - 1;
-        BoxArgs {
+        SlabArgs {
             array,
             chunks: std::ptr::null_mut(),
             sources: std::ptr::null(),
@@ -62,17 +42,6 @@ impl BoxArgs {
     }
 }
 
-/// `PackArgs` of kernels/hyperslab/hyperslab.cu.
-#[repr(C)]
-struct PackArgs {
-    slots: *const u8,
-    stride: u64,
-    outcomes: *const Outcome,
-    packed: *mut u8,
-    count: u32,
-    parts: u32,
-}
-
 impl Pinned {
     /// The first `n` outcomes in it.
     pub fn outcomes(&self, n: usize) -> &[Outcome] {
@@ -87,36 +56,36 @@ impl Pinned {
 
 /// The kernels in a context.
 #[derive(Clone, Copy)]
-pub struct Boxes {
+pub struct Hyperslabs {
     gather: Kernel,
     scatter: Kernel,
     pack: Kernel,
 }
 
-impl Boxes {
+impl Hyperslabs {
     /// Those for elements of 1, 2, 4 or 8 bytes in the session's context.
-    pub fn load(session: &Session, element: usize) -> Result<Boxes> {
-        static LOADED: Mutex<Option<HashMap<(u64, usize), Boxes>>> = Mutex::new(None);
+    pub fn load(session: &Session, element: usize) -> Result<Hyperslabs> {
+        static LOADED: Mutex<Option<HashMap<(u64, usize), Hyperslabs>>> = Mutex::new(None);
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let modules = loaded.get_or_insert_default();
-        if let Some(boxes) = modules.get(&(session.context_id, element)) {
-            return Ok(*boxes);
+        if let Some(kernels) = modules.get(&(session.context_id, element)) {
+            return Ok(*kernels);
         }
         let module = open(session, shared("hyperslab")?)?;
-        let boxes = Boxes {
+        let kernels = Hyperslabs {
             gather: module.kernel(&format!("gather_{element}"))?,
             scatter: module.kernel(&format!("scatter_{element}"))?,
             pack: module.kernel("pack")?,
         };
-        modules.insert((session.context_id, element), boxes);
-        Ok(boxes)
+        modules.insert((session.context_id, element), kernels);
+        Ok(kernels)
     }
 
     /// Enqueues copying chunks out of the array.
     ///
     /// # Safety
     /// `args.array` holds the array, `args.chunks` room for `args.count` chunks at `args.stride`, until the stream has passed.
-    pub unsafe fn gather(&self, session: &Session, args: &BoxArgs) -> Result<()> {
+    pub unsafe fn gather(&self, session: &Session, args: &SlabArgs) -> Result<()> {
         // SAFETY: the contract.
         unsafe { self.gather.launch(session, self.gather.blocks(args.turns()), args) }
     }
@@ -126,26 +95,26 @@ impl Boxes {
     /// # Safety
     /// `args.array` has room for the array, and `args.sources` lists `args.count` addresses of whole chunks or 0, until the stream
     /// has passed.
-    pub unsafe fn scatter(&self, session: &Session, args: &BoxArgs) -> Result<()> {
+    pub unsafe fn scatter(&self, session: &Session, args: &SlabArgs) -> Result<()> {
         // SAFETY: the contract.
         unsafe { self.scatter.launch(session, self.scatter.blocks(args.turns()), args) }
     }
 
-    /// Enqueues copying `count` streams, as long as `outcomes` say, from `slots` at every `stride` to `packed`, one
+    /// Enqueues copying `count` streams, as long as `outcomes` say, from `streams` at every `stride` to `packed`, one
     /// behind the other, each at a multiple of 16.
     ///
     /// # Safety
-    /// All of it is there until the stream has passed; slots and `packed` are aligned to 16 and do not overlap.
+    /// All of it is there until the stream has passed; `streams` and `packed` are aligned to 16 and do not overlap.
     pub unsafe fn pack(
         &self,
         session: &Session,
-        slots: *const u8,
+        streams: *const u8,
         stride: usize,
         outcomes: *const Outcome,
         packed: *mut u8,
         count: usize,
     ) -> Result<()> {
-        let args = PackArgs { slots, stride: stride as u64, outcomes, packed, count: count as u32, parts: PARTS };
+        let args = PackArgs { streams, stride: stride as u64, outcomes, packed, count: count as u32, parts: PARTS };
         // SAFETY: the contract.
         unsafe { self.pack.launch(session, self.pack.blocks(count as u64 * u64::from(PARTS)), &args) }
     }

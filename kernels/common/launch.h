@@ -1,0 +1,226 @@
+// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
+#pragma once
+#include "platform.cuh"
+
+#define LISTED 96u
+#define PIECE_BYTES 16384u
+
+// One array to be compressed, or one stream to be restored.
+struct Item {
+    // Elements, or the stream, which is aligned to 16.
+    const u8* src;
+    // Where the stream goes, aligned to 16, or the elements.
+    u8* dst;
+    // Elements of the array.
+    u64 count;
+    // Bytes that a stream may take at `dst`, or that are there at `src`.
+    u64 bytes;
+    // Work slots of the arrays before it.
+    u64 first;
+};
+static_assert(sizeof(Item) == 40, "Item");
+static_assert(OFFSET_OF(Item, src) == 0, "Item.src");
+static_assert(OFFSET_OF(Item, dst) == 8, "Item.dst");
+static_assert(OFFSET_OF(Item, count) == 16, "Item.count");
+static_assert(OFFSET_OF(Item, bytes) == 24, "Item.bytes");
+static_assert(OFFSET_OF(Item, first) == 32, "Item.first");
+
+// A part of the table of a batch: it travels in the arguments of a launch, so that the host may forget it at once.
+struct ListArgs {
+    // Where it goes.
+    Item* table;
+    // How many of the items are some.
+    u64 count;
+    // The part.
+    Item items[LISTED];
+};
+static_assert(sizeof(ListArgs) == 3856, "ListArgs");
+static_assert(OFFSET_OF(ListArgs, table) == 0, "ListArgs.table");
+static_assert(OFFSET_OF(ListArgs, count) == 8, "ListArgs.count");
+static_assert(OFFSET_OF(ListArgs, items) == 16, "ListArgs.items");
+
+// Of an array, shared by the blocks of a launch; all zero before decompression.
+struct Control {
+    // Chunks handed out, to decompress beside those that blocks begin with. Compress: and WIDE_WARP times warps whose
+    // bins were too far apart for words of 16 bits.
+    u64 ticket;
+    // Compress, first array of a batch only: work slots handed out.
+    u64 slots;
+    // Compress: bytes of the stream.
+    u64 end;
+    // Decompress: of bodies with the groups' checksums.
+    u64 disagreement;
+    // Keyed sum of the index; decompress: and of the header, its own checksum left out.
+    u64 index_sum;
+    // Value range, all zero before it is measured: largest key, largest inverted key.
+    u64 range[2];
+    // Compress: chunks that are done; decompress: blocks that are.
+    u32 closed;
+    // 0, or why it failed: the largest code that any block found.
+    u32 status;
+};
+static_assert(sizeof(Control) == 64, "Control");
+static_assert(OFFSET_OF(Control, ticket) == 0, "Control.ticket");
+static_assert(OFFSET_OF(Control, slots) == 8, "Control.slots");
+static_assert(OFFSET_OF(Control, end) == 16, "Control.end");
+static_assert(OFFSET_OF(Control, disagreement) == 24, "Control.disagreement");
+static_assert(OFFSET_OF(Control, index_sum) == 32, "Control.index_sum");
+static_assert(OFFSET_OF(Control, range) == 40, "Control.range");
+static_assert(OFFSET_OF(Control, closed) == 56, "Control.closed");
+static_assert(OFFSET_OF(Control, status) == 60, "Control.status");
+
+// What the host reads after a launch.
+struct Outcome {
+    // Of the stream, or of the array; 0 after an error.
+    u64 bytes;
+    // 0, or the C status code.
+    u32 status;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(Outcome) == 16, "Outcome");
+static_assert(OFFSET_OF(Outcome, bytes) == 0, "Outcome.bytes");
+static_assert(OFFSET_OF(Outcome, status) == 8, "Outcome.status");
+static_assert(OFFSET_OF(Outcome, zero) == 12, "Outcome.zero");
+
+// What a whole stream needs to be encoded; only kernels read it.
+struct Plan {
+    // Elements.
+    u64 count;
+    // Bytes of the array.
+    u64 raw_bytes;
+    // Chunks of the array.
+    u64 chunks;
+    // Groups of chunks.
+    u64 groups;
+    // Where the index has its entries.
+    u64 entries_at;
+    // Where the first chunk's payload is.
+    u64 bodies_at;
+    // The absolute bound; 0 without one.
+    double abs_bound;
+    // The value range that the bound was taken of.
+    double range;
+    // The step's factor; 0 where nothing is quantized.
+    u32 step_w;
+    // Its exponent.
+    i32 step_j;
+    // Whether elements are to be turned round.
+    u32 big_endian;
+    // Whether they are floats.
+    u32 is_float;
+    // Whether mode rel is.
+    u32 rounded;
+    // Mantissa bits that mode rel rounds off.
+    u32 drop;
+};
+static_assert(sizeof(Plan) == 88, "Plan");
+static_assert(OFFSET_OF(Plan, count) == 0, "Plan.count");
+static_assert(OFFSET_OF(Plan, raw_bytes) == 8, "Plan.raw_bytes");
+static_assert(OFFSET_OF(Plan, chunks) == 16, "Plan.chunks");
+static_assert(OFFSET_OF(Plan, groups) == 24, "Plan.groups");
+static_assert(OFFSET_OF(Plan, entries_at) == 32, "Plan.entries_at");
+static_assert(OFFSET_OF(Plan, bodies_at) == 40, "Plan.bodies_at");
+static_assert(OFFSET_OF(Plan, abs_bound) == 48, "Plan.abs_bound");
+static_assert(OFFSET_OF(Plan, range) == 56, "Plan.range");
+static_assert(OFFSET_OF(Plan, step_w) == 64, "Plan.step_w");
+static_assert(OFFSET_OF(Plan, step_j) == 68, "Plan.step_j");
+static_assert(OFFSET_OF(Plan, big_endian) == 72, "Plan.big_endian");
+static_assert(OFFSET_OF(Plan, is_float) == 76, "Plan.is_float");
+static_assert(OFFSET_OF(Plan, rounded) == 80, "Plan.rounded");
+static_assert(OFFSET_OF(Plan, drop) == 84, "Plan.drop");
+
+// What a launch keeps of each array; all zero before the first kernel.
+struct Slot {
+    // What its blocks share.
+    Control control;
+    // Compress.
+    Plan plan;
+};
+static_assert(sizeof(Slot) == 152, "Slot");
+static_assert(OFFSET_OF(Slot, control) == 0, "Slot.control");
+static_assert(OFFSET_OF(Slot, plan) == 64, "Slot.plan");
+
+// Which arrays a launch works on, and where it leaves what it knows of them.
+struct Batch {
+    // The array, where `items` is null.
+    Item only;
+    // Else all of them.
+    const Item* items;
+    // One for each array.
+    Slot* slots;
+    // One for each array.
+    Outcome* outcomes;
+    // Work slots of all arrays.
+    u64 work_slots;
+    // Arrays.
+    u32 count;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(Batch) == 80, "Batch");
+static_assert(OFFSET_OF(Batch, only) == 0, "Batch.only");
+static_assert(OFFSET_OF(Batch, items) == 40, "Batch.items");
+static_assert(OFFSET_OF(Batch, slots) == 48, "Batch.slots");
+static_assert(OFFSET_OF(Batch, outcomes) == 56, "Batch.outcomes");
+static_assert(OFFSET_OF(Batch, work_slots) == 64, "Batch.work_slots");
+static_assert(OFFSET_OF(Batch, count) == 72, "Batch.count");
+static_assert(OFFSET_OF(Batch, zero) == 76, "Batch.zero");
+
+// Of the kernels that compress.
+struct CompressArgs {
+    // The arrays.
+    Batch batch;
+    // As the user gave it.
+    double bound;
+    // Where there is one.
+    double range;
+    // Where there is one: what does not count for a range.
+    double fill;
+    // The element type's code.
+    u32 dtype;
+    // What the bound means.
+    u32 mode;
+    // Whether the profile is `fast`.
+    u32 fast;
+    // Whether elements are to be turned round.
+    u32 big_endian;
+    // Whether `range` is given; else it was measured.
+    u32 has_range;
+    // Whether `fill` is.
+    u32 has_fill;
+    // Whether mode rel rounds off bits.
+    u32 rounded;
+    // Mantissa bits that it does.
+    u32 drop;
+};
+static_assert(sizeof(CompressArgs) == 136, "CompressArgs");
+static_assert(OFFSET_OF(CompressArgs, batch) == 0, "CompressArgs.batch");
+static_assert(OFFSET_OF(CompressArgs, bound) == 80, "CompressArgs.bound");
+static_assert(OFFSET_OF(CompressArgs, range) == 88, "CompressArgs.range");
+static_assert(OFFSET_OF(CompressArgs, fill) == 96, "CompressArgs.fill");
+static_assert(OFFSET_OF(CompressArgs, dtype) == 104, "CompressArgs.dtype");
+static_assert(OFFSET_OF(CompressArgs, mode) == 108, "CompressArgs.mode");
+static_assert(OFFSET_OF(CompressArgs, fast) == 112, "CompressArgs.fast");
+static_assert(OFFSET_OF(CompressArgs, big_endian) == 116, "CompressArgs.big_endian");
+static_assert(OFFSET_OF(CompressArgs, has_range) == 120, "CompressArgs.has_range");
+static_assert(OFFSET_OF(CompressArgs, has_fill) == 124, "CompressArgs.has_fill");
+static_assert(OFFSET_OF(CompressArgs, rounded) == 128, "CompressArgs.rounded");
+static_assert(OFFSET_OF(CompressArgs, drop) == 132, "CompressArgs.drop");
+
+// Of the kernel that decompresses.
+struct DecompressArgs {
+    // The streams.
+    Batch batch;
+    // The first element wanted; a batch wants whole arrays.
+    u64 first;
+    // The element type's code.
+    u32 dtype;
+    // 0.
+    u32 zero;
+};
+static_assert(sizeof(DecompressArgs) == 96, "DecompressArgs");
+static_assert(OFFSET_OF(DecompressArgs, batch) == 0, "DecompressArgs.batch");
+static_assert(OFFSET_OF(DecompressArgs, first) == 80, "DecompressArgs.first");
+static_assert(OFFSET_OF(DecompressArgs, dtype) == 88, "DecompressArgs.dtype");
+static_assert(OFFSET_OF(DecompressArgs, zero) == 92, "DecompressArgs.zero");

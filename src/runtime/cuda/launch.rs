@@ -1,0 +1,285 @@
+//! What launches and kernels tell each other: structs whose CUDA form a test makes from this file (`kernels/common/launch.h`,
+//! `kernels/hyperslab/launch.h`), with their sizes and offsets asserted there.
+
+/// Arrays that travel in the arguments of one launch.
+pub const LISTED: usize = 96;
+/// Bytes of a piece of work of the kernels that zero the index and measure the range.
+pub const PIECE_BYTES: u64 = 16384;
+
+/// Dimensions that the hyperslab kernels take.
+pub const MAX_DIMS: usize = 8;
+/// Elements of a row that a warp copies in one go.
+pub const PIECE_ELEMENTS: u64 = 1024;
+
+/// A struct as the CUDA sources get it.
+pub struct Layout {
+    /// Its name there and here.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// In their order.
+    pub fields: &'static [Field],
+    /// Bytes.
+    pub size: usize,
+}
+
+/// A field of a struct.
+pub struct Field {
+    /// Its name there and here.
+    pub name: &'static str,
+    /// Its type in Rust.
+    pub ty: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// Bytes before it.
+    pub offset: usize,
+}
+
+macro_rules! launch_structs {
+    ($(#[$about:meta])* $layouts:ident: $(
+        $(#[doc = $doc:literal])*
+        struct $name:ident { $( $(#[doc = $field_doc:literal])* $field:ident: $ty:ty, )* }
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            pub struct $name { $( $(#[doc = $field_doc])* pub $field: $ty, )* }
+            // No gaps, of which the two compilers might think differently.
+            const _: () = assert!(size_of::<$name>() == 0 $( + size_of::<$ty>() )*);
+        )*
+        $(#[$about])*
+        pub const $layouts: &[Layout] = &[$( Layout {
+            name: stringify!($name),
+            doc: concat!($($doc, "\n"),*),
+            fields: &[$( Field {
+                name: stringify!($field),
+                ty: stringify!($ty),
+                doc: concat!($($field_doc, "\n"),*),
+                offset: std::mem::offset_of!($name, $field),
+            } ),*],
+            size: size_of::<$name>(),
+        } ),*];
+    };
+}
+
+launch_structs! {
+    /// Of the kernels of every codec.
+    COMMON:
+
+    /// One array to be compressed, or one stream to be restored.
+    struct Item {
+        /// Elements, or the stream, which is aligned to 16.
+        src: *const u8,
+        /// Where the stream goes, aligned to 16, or the elements.
+        dst: *mut u8,
+        /// Elements of the array.
+        count: u64,
+        /// Bytes that a stream may take at `dst`, or that are there at `src`.
+        bytes: u64,
+        /// Work slots of the arrays before it.
+        first: u64,
+    }
+
+    /// A part of the table of a batch: it travels in the arguments of a launch, so that the host may forget it at once.
+    struct ListArgs {
+        /// Where it goes.
+        table: *mut Item,
+        /// How many of the items are some.
+        count: u64,
+        /// The part.
+        items: [Item; LISTED],
+    }
+
+    /// Of an array, shared by the blocks of a launch; all zero before decompression.
+    struct Control {
+        /// Chunks handed out, to decompress beside those that blocks begin with. Compress: and WIDE_WARP times warps whose
+        /// bins were too far apart for words of 16 bits.
+        ticket: u64,
+        /// Compress, first array of a batch only: work slots handed out.
+        slots: u64,
+        /// Compress: bytes of the stream.
+        end: u64,
+        /// Decompress: of bodies with the groups' checksums.
+        disagreement: u64,
+        /// Keyed sum of the index; decompress: and of the header, its own checksum left out.
+        index_sum: u64,
+        /// Value range, all zero before it is measured: largest key, largest inverted key.
+        range: [u64; 2],
+        /// Compress: chunks that are done; decompress: blocks that are.
+        closed: u32,
+        /// 0, or why it failed: the largest code that any block found.
+        status: u32,
+    }
+
+    /// What the host reads after a launch.
+    struct Outcome {
+        /// Of the stream, or of the array; 0 after an error.
+        bytes: u64,
+        /// 0, or the C status code.
+        status: u32,
+        /// 0.
+        zero: u32,
+    }
+
+    /// What a whole stream needs to be encoded; only kernels read it.
+    struct Plan {
+        /// Elements.
+        count: u64,
+        /// Bytes of the array.
+        raw_bytes: u64,
+        /// Chunks of the array.
+        chunks: u64,
+        /// Groups of chunks.
+        groups: u64,
+        /// Where the index has its entries.
+        entries_at: u64,
+        /// Where the first chunk's payload is.
+        bodies_at: u64,
+        /// The absolute bound; 0 without one.
+        abs_bound: f64,
+        /// The value range that the bound was taken of.
+        range: f64,
+        /// The step's factor; 0 where nothing is quantized.
+        step_w: u32,
+        /// Its exponent.
+        step_j: i32,
+        /// Whether elements are to be turned round.
+        big_endian: u32,
+        /// Whether they are floats.
+        is_float: u32,
+        /// Whether mode rel is.
+        rounded: u32,
+        /// Mantissa bits that mode rel rounds off.
+        drop: u32,
+    }
+
+    /// What a launch keeps of each array; all zero before the first kernel.
+    struct Slot {
+        /// What its blocks share.
+        control: Control,
+        /// Compress.
+        plan: Plan,
+    }
+
+    /// Which arrays a launch works on, and where it leaves what it knows of them.
+    struct Batch {
+        /// The array, where `items` is null.
+        only: Item,
+        /// Else all of them.
+        items: *const Item,
+        /// One for each array.
+        slots: *mut Slot,
+        /// One for each array.
+        outcomes: *mut Outcome,
+        /// Work slots of all arrays.
+        work_slots: u64,
+        /// Arrays.
+        count: u32,
+        /// 0.
+        zero: u32,
+    }
+
+    /// Of the kernels that compress.
+    struct CompressArgs {
+        /// The arrays.
+        batch: Batch,
+        /// As the user gave it.
+        bound: f64,
+        /// Where there is one.
+        range: f64,
+        /// Where there is one: what does not count for a range.
+        fill: f64,
+        /// The element type's code.
+        dtype: u32,
+        /// What the bound means.
+        mode: u32,
+        /// Whether the profile is `fast`.
+        fast: u32,
+        /// Whether elements are to be turned round.
+        big_endian: u32,
+        /// Whether `range` is given; else it was measured.
+        has_range: u32,
+        /// Whether `fill` is.
+        has_fill: u32,
+        /// Whether mode rel rounds off bits.
+        rounded: u32,
+        /// Mantissa bits that it does.
+        drop: u32,
+    }
+
+    /// Of the kernel that decompresses.
+    struct DecompressArgs {
+        /// The streams.
+        batch: Batch,
+        /// The first element wanted; a batch wants whole arrays.
+        first: u64,
+        /// The element type's code.
+        dtype: u32,
+        /// 0.
+        zero: u32,
+    }
+}
+
+launch_structs! {
+    /// Of the kernels that copy hyperslabs.
+    HYPERSLAB:
+
+    /// Chunks of a dataset that go to or come from an array.
+    struct SlabArgs {
+        /// The array.
+        array: *mut u8,
+        /// Gather: where chunk i of the launch goes, i times `stride` bytes on.
+        chunks: *mut u8,
+        /// Scatter: where chunk i of the launch lies; 0 leaves its elements alone.
+        sources: *const u64,
+        /// Bytes from one chunk to the next.
+        stride: u64,
+        /// Number of the first chunk.
+        first: u64,
+        /// How many.
+        count: u64,
+        /// Rows of a chunk.
+        rows: u64,
+        /// Pieces of a row.
+        pieces: u64,
+        /// An element of the rim, as in the file.
+        pad: u64,
+        /// Of the array.
+        size: [u64; MAX_DIMS],
+        /// Of a chunk.
+        tile: [u64; MAX_DIMS],
+        /// Dimensions.
+        rank: u32,
+        /// Turn the bytes of each element round.
+        swap: u32,
+    }
+
+    /// Streams that are to lie side by side.
+    struct PackArgs {
+        /// Stream i lies i times `stride` bytes on.
+        streams: *const u8,
+        /// Bytes from one stream to the next.
+        stride: u64,
+        /// How long they are.
+        outcomes: *const Outcome,
+        /// Receives the streams one behind the other, each at a multiple of 16.
+        packed: *mut u8,
+        /// Streams.
+        count: u32,
+        /// Blocks for each.
+        parts: u32,
+    }
+}
+
+impl Item {
+    /// An array of its own, or part of a batch, which numbers it.
+    pub fn new(src: *const u8, dst: *mut u8, count: u64, bytes: u64) -> Item {
+        Item { src, dst, count, bytes, first: 0 }
+    }
+
+    /// The same, behind arrays of `first` work slots.
+    pub fn behind(self, first: u64) -> Item {
+        Item { first, ..self }
+    }
+}
