@@ -7,5 +7,6 @@ mod bytes;
 mod calls;
 mod capi;
 mod inputs;
+mod missing;
 #[path = "../gpu/shim.rs"]
 mod shim;
