@@ -431,17 +431,16 @@ fn bits_or_bins(dtype: DType, count: usize, r: &mut Random) -> Vec<(&'static str
 fn bits_where_bins_take_more() {
     let (shim, _turn) = Shim::get();
     let mut r = Random(8675309);
-    let mut exact = 0;
+    let mut round = 0;
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
         let count = 2 * 16384 / dtype.size() + 700;
         for (name, bytes) in bits_or_bins(dtype, count, &mut r) {
-            for bound in [1e-6, 1e-4, 1e-3, 0.01, 0.12, 0.25, 0.4, 2.0] {
+            for bound in [1e-6, 1e-3, 0.12, 0.4] {
                 for profile in [Profile::Fast, Profile::Adaptive] {
                     let p = Params { profile, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
-                    shim.set(1 + exact % 4, exact % 5);
-                    compare(shim, &p, &bytes, 0, name);
-                    compare(shim, &p, &bytes, dtype.size(), name);
-                    exact += 1;
+                    shim.set(1 + round % 4, round % 5);
+                    compare(shim, &p, &bytes, [0, 0, dtype.size()][round as usize % 3], name);
+                    round += 1;
                 }
             }
         }
