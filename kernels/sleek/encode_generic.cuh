@@ -178,30 +178,29 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no
     // register to keep it in.
     DEV bool step() {
-        Chosen choice = {0};
-        Word base = 0;
-        bool chosen = false;
+        Chosen choice;
+        Word base;
         do {
-            const bool first = uniform(shared.attempt == BY_PLAN) && !chosen;
-            if (!chosen) {
+            if (uniform(shared.attempt != KEPT)) {
                 const u64 c = state.chunk[shared.round[CHOOSE] & 1];
                 choose(c, state.job.source(c));
             }
+            const bool first = uniform(shared.attempt == BY_PLAN);
             if (first) find_place();
             __syncthreads();
+            choice = {0};
+            base = 0;
             if (warp == LEADER_WARP)
                 lay_out_chunk(choice, base, first);
             else if (first)
                 place();
             __syncthreads();
-            if (USE == INTEGERS || T::EXPONENT == 0 || !uniform(shared.asked)) break;
-            chosen = !is_to_be_tried_again();
-        } while (USE == ANYTHING || chosen);
+        } while (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.asked) && is_to_be_tried_again());
         if (USE == BINS && uniform(shared.attempt == BY_BITS)) return false;
         record();
         const Packed& packed = this->packed(shared.round[PACK], 0);
         pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
-        if (USE == ANYTHING && uniform(shared.attempt != BY_PLAN)) {
+        if (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.attempt != BY_PLAN)) {
             __syncthreads();
             set_attempt(BY_PLAN);
         }
@@ -216,10 +215,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
         __syncthreads();
     }
-    // Whether the chunk, of which it is asked, is to be tried by its elements' bits, or by bins again; if not, it stays
-    // as it was chosen.
+    // What is to be done about the chunk, of which it is asked: it stays as it was chosen, or is tried by its elements'
+    // bits, or by bins again. Whether here: what knows nothing but bins leaves bits to others.
     DEV bool is_to_be_tried_again() {
-        if (uniform(shared.attempt == BY_BITS)) {
+        if (USE == ANYTHING && uniform(shared.attempt == BY_BITS)) {
             __syncthreads();
             set_attempt(BY_PLAN_AGAIN);
             return true;
@@ -227,8 +226,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
         const auto words = [&](u32 k) { return word_vector(source, k); };
         const bool may = may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
-        set_attempt(may ? BY_BITS : BY_PLAN);
-        return may;
+        set_attempt(may ? BY_BITS : KEPT);
+        return USE == ANYTHING || !may;
     }
     // The elements of the warp's subchunk k.
     DEV uint4 word_vector(const Source& source, u32 k) const {

@@ -4,9 +4,9 @@
 #pragma once
 #include "compress.cuh"
 
-// What a block tries at a chunk: what the plan says; elements' bits, where these may take less; what the plan says
-// again, where they do not.
-enum Attempt { BY_PLAN, BY_BITS, BY_PLAN_AGAIN };
+// What a block tries at a chunk: what the plan says, which is kept where nothing else can take less; elements' bits,
+// where these may; what the plan says again, where they do not.
+enum Attempt { BY_PLAN, KEPT, BY_BITS, BY_PLAN_AGAIN };
 
 // What the warps of a block say of a chunk's words.
 template <class T> struct WordSurvey {

@@ -1,6 +1,6 @@
 //! Streams with an extension: dimensions, and missing values.
 
-use sleek::{DType, Device, Mode, MissingValue, MissingValues, Params, Profile};
+use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile};
 
 use crate::bytes::compare;
 use crate::inputs::{Random, data, element, swap};
