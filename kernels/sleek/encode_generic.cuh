@@ -757,7 +757,7 @@ template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a
             encoder.run();
         else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) {
             GeneralEncoder<T, BINS, ADAPTIVE> bins(block, shared);
-            while (!bins.run()) encoder.step();
+            while (!bins.run()) GeneralEncoder<T, ANYTHING, ADAPTIVE>(block, shared).step();
         } else
             GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
         encoder.finish();
