@@ -1,5 +1,6 @@
 //! Streams with an extension: dimensions, and missing values.
 
+use sleek::container::checksum;
 use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile};
 
 use crate::bytes::compare;
@@ -94,4 +95,49 @@ fn masked_streams_come_back() {
         });
         assert!(masked > 20, "{masked}");
     }
+}
+
+/// Makes the checksums of a stream of one group fit, as a hostile writer would.
+fn reseal(stream: &mut [u8]) {
+    let layout = sleek::container::Header::peek(stream, stream.len() as u64).unwrap().layout;
+    let (mut at, mut sum) = (layout.bodies_at(), 0u64);
+    for c in 0..layout.chunks {
+        let entry = layout.entries_at() + 2 * c;
+        let bytes = (usize::from(u16::from_le_bytes([stream[entry], stream[entry + 1]])) & 0x3fff) * 16;
+        sum = sum.wrapping_add(checksum::of_chunk(&stream[at..at + bytes], c));
+        at += bytes;
+    }
+    stream[layout.header_bytes + 8..layout.header_bytes + 16].copy_from_slice(&sum.to_le_bytes());
+    let sum = checksum::of_index(&stream[..layout.bodies_at()]);
+    stream[56..64].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Planes that were changed, in streams whose checksums fit, get the verdict of the CPU.
+#[test]
+fn hostile_planes_are_refused_as_on_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(424242);
+    let mut refused = 0;
+    for (i, dtype) in FLOATS.into_iter().enumerate() {
+        let values = [-999.0, 7.0];
+        let count = 16384 / dtype.size() + 300;
+        let bytes = with_missing(dtype, count, &values, 10, [1, 30, 5, 60][i], &mut r);
+        let missing = MissingValues::of(&values.map(MissingValue::Number)).unwrap();
+        let sound = sleek::compress(&Params { missing, ..Params::new(dtype) }.with_bound(Mode::Abs, 0.5), &bytes);
+        let sound = sound.unwrap();
+        let layout = sleek::container::Header::read(&sound).unwrap().layout;
+        assert_eq!(sound[layout.entries_at() + 1] >> 6, 3, "the first chunk is masked");
+        let bodies_at = layout.bodies_at();
+        let plane = usize::from(u16::from_le_bytes([sound[bodies_at + 2], sound[bodies_at + 3]])) * 16;
+        for round in 0..120 {
+            let mut stream = sound.clone();
+            for _ in 0..=round % 2 {
+                let within = if round % 5 == 0 { 16 } else { plane + 16 };
+                stream[bodies_at + r.next() as usize % within] ^= 1 << (r.next() % 8);
+            }
+            reseal(&mut stream);
+            refused += u32::from(!restore(shim, &stream, bytes.len(), 0, &format!("{dtype:?} round {round}")));
+        }
+    }
+    assert!((50..450).contains(&refused), "{refused}");
 }
