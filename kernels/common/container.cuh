@@ -59,7 +59,8 @@ struct Header {
         layout();
         if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
         if (stream_bytes < bodies_at) return STATUS_CORRUPT;
-        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED) || w1 >> 56) return STATUS_UNSUPPORTED_FORMAT;
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED) || w1 >> 56)
+            return STATUS_UNSUPPORTED_FORMAT;
         return step_is_valid() ? 0 : STATUS_CORRUPT;
     }
 

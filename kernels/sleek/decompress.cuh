@@ -53,8 +53,8 @@ DEV Body locate(const u8* src, const Header& head, u64 chunk, u32 lane) {
     body.units = entry & ENTRY_SIZE_MASK;
     body.kind = (u16)(entry >> ENTRY_KIND_SHIFT);
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
-    if (!head.fits(chunk, body.kind, body.units) || entry & ENTRY_ZERO_MASK || start % ALIGN || start < head.bodies_at || start > head.stream_bytes ||
-        body.at + body.units * ALIGN > head.stream_bytes)
+    if (!head.fits(chunk, body.kind, body.units) || entry & ENTRY_ZERO_MASK || start % ALIGN ||
+        start < head.bodies_at || start > head.stream_bytes || body.at + body.units * ALIGN > head.stream_bytes)
         body.units = 0;
     return body;
 }
@@ -650,7 +650,8 @@ template <class T> DEV bool read_mask(const u32* plane, u32 bytes, u32& at, Mask
 }
 
 // Stores a missing value wherever a chunk has it.
-template <class T> DEV void put_value(const Masks<T>& masks, u64 bits, const Body& place, const Stream<T>& stream, u32 warp, u32 lane) {
+template <class T>
+DEV void put_value(const Masks<T>& masks, u64 bits, const Body& place, const Stream<T>& stream, u32 warp, u32 lane) {
     enum { SIZE = T::BITS / 8, ALL = (1u << T::VALUES) - 1 };
     const Target& target = stream.target;
     typename T::Word v[T::VALUES];

@@ -247,7 +247,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (USE != INTEGERS && T::EXPONENT > 0) {
             const bool by_bits = USE == ANYTHING && uniform(shared.attempt == BY_BITS);
             const bool ask = by_bits ? units >= shared.units
-                                     : first && quantized() && shared.candidate && entry >> ENTRY_KIND_SHIFT != KIND_CONSTANT;
+                                     : first && quantized() && shared.candidate &&
+                                           entry >> ENTRY_KIND_SHIFT != KIND_CONSTANT;
             if (uniform(ask)) {
                 __syncwarp();
                 if (lane == 0) {

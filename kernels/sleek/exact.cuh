@@ -40,7 +40,8 @@ template <class T> DEV bool is_candidate(uint4 q, i32 step_j) {
 
 // Whether the words of a subchunk are all as far from each other. For a whole warp.
 template <class T> DEV bool is_ramp(const typename T::Word (&v)[T::VALUES], u32 lane) {
-    const typename T::Word step = wrap<T>(v[1] - v[0]), before = __shfl_sync(FULL, v[T::VALUES - 1], lane ? lane - 1 : 0);
+    const typename T::Word step = wrap<T>(v[1] - v[0]),
+                           before = __shfl_sync(FULL, v[T::VALUES - 1], lane ? lane - 1 : 0);
     const typename T::Word all = __shfl_sync(FULL, step, 0);
     bool ramp = lane == 0 || wrap<T>(v[0] - before) == all;
 #pragma unroll
