@@ -16,7 +16,9 @@ use sleek::bound::step_range;
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::container::Kind as ChunkKind;
+use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
+use sleek::container::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
@@ -29,7 +31,7 @@ fn kernels() -> PathBuf {
 /// `kernels/common/constants.h` as the constants of the crate make it.
 fn constants_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 42] = [
+    let numbers: [(&str, u64); 48] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),
@@ -46,6 +48,7 @@ fn constants_h() -> String {
         ("KIND_PACKED", ChunkKind::Packed as u64),
         ("KIND_RAW", ChunkKind::Raw as u64),
         ("KIND_CONSTANT", ChunkKind::Constant as u64),
+        ("KIND_MASKED", ChunkKind::Masked as u64),
         ("SUBMODE_OFFSET", SubMode::Offset as u64),
         ("SUBMODE_ZIGZAG", SubMode::ZigZag as u64),
         ("SUBMODE_DELTA", SubMode::Delta as u64),
@@ -60,6 +63,11 @@ fn constants_h() -> String {
         ("FLAG_BIG_ENDIAN", FLAG_BIG_ENDIAN.into()),
         ("FLAG_FAST", FLAG_FAST.into()),
         ("FLAG_MORE", FLAG_MORE.into()),
+        ("FLAG_EXTENDED", FLAG_EXTENDED.into()),
+        ("EXTENSION_BYTES", EXTENSION_BYTES as u64),
+        ("MAX_EXTENSION_BYTES", MAX_EXTENSION_BYTES as u64),
+        ("MAX_RANK", MAX_RANK as u64),
+        ("MAX_MISSING", MAX_MISSING as u64),
         ("KEY32", KEY32.into()),
         ("MAX_EXCEPTIONS", MAX_EXCEPTIONS as u64),
         ("WARP_TILE", WARP_TILE as u64),

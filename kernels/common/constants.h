@@ -16,6 +16,7 @@
 #define KIND_PACKED 0x0u
 #define KIND_RAW 0x1u
 #define KIND_CONSTANT 0x2u
+#define KIND_MASKED 0x3u
 #define SUBMODE_OFFSET 0x0u
 #define SUBMODE_ZIGZAG 0x1u
 #define SUBMODE_DELTA 0x2u
@@ -30,6 +31,11 @@
 #define FLAG_BIG_ENDIAN 0x1u
 #define FLAG_FAST 0x2u
 #define FLAG_MORE 0x4u
+#define FLAG_EXTENDED 0x8u
+#define EXTENSION_BYTES 0x10u
+#define MAX_EXTENSION_BYTES 0x100000u
+#define MAX_RANK 0x20u
+#define MAX_MISSING 0x4u
 #define KEY32 0x9e3779b1u
 #define MAX_EXCEPTIONS 0x20u
 #define WARP_TILE 0x8u

@@ -72,6 +72,7 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     Header head;
     head.count = count;
     head.dtype = a.dtype;
+    head.bytes = HEADER_BYTES;
     head.layout();
     Plan plan;
     plan.count = count;

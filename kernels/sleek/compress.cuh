@@ -66,14 +66,16 @@ struct Job {
         return units;
     }
 
-    // What the index says of a chunk whose packed body would take `bytes`; made known to the other blocks.
-    DEV u32 publish(u64 c, u32 raw_bytes, bool constant, u32 bytes) const {
+    // What the index says of a chunk whose packed body would take `bytes`.
+    static DEV u32 entry_of(u32 raw_bytes, bool constant, u32 bytes) {
         const u32 raw_units = (raw_bytes + ALIGN - 1) / ALIGN;
         const u32 units = constant ? 1 : min_of(bytes / ALIGN, raw_units);
         const u32 kind = constant ? KIND_CONSTANT : units < raw_units ? KIND_PACKED : KIND_RAW;
-        const u32 entry = units | kind << ENTRY_KIND_SHIFT;
+        return units | kind << ENTRY_KIND_SHIFT;
+    }
+    // Makes it known to the other blocks.
+    DEV void publish(u64 c, u32 entry) const {
         if (threadIdx.x == 0) store_relaxed(entries() + c, (u16)entry);
-        return entry;
     }
 };
 

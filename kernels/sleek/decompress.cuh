@@ -42,7 +42,7 @@ struct Body {
 DEV Body locate(const u8* src, const Header& head, u64 chunk, u32 lane) {
     const u64 group = chunk / GROUP_CHUNKS;
     const u32 k = (u32)(chunk % GROUP_CHUNKS);
-    const u64 start = *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES);
+    const u64 start = *(const u64*)(src + head.bytes + group * GROUP_BYTES);
     const u64 first = group * GROUP_CHUNKS + 2 * lane;
     const u32 pair = first < head.chunks ? *(const u32*)(src + head.entries_at + first * ENTRY_BYTES) : 0;
     const u32 before =
@@ -53,12 +53,8 @@ DEV Body locate(const u8* src, const Header& head, u64 chunk, u32 lane) {
     body.units = entry & ENTRY_SIZE_MASK;
     body.kind = (u16)(entry >> ENTRY_KIND_SHIFT);
     body.at = start + (u64)ALIGN * __reduce_add_sync(FULL, before);
-    const u32 raw_units = (head.chunk_bytes(chunk) + ALIGN - 1) / ALIGN;
-    const bool fits = body.kind == KIND_PACKED ? body.units >= 1 && body.units <= CHUNK_BYTES / ALIGN
-                      : body.kind == KIND_RAW  ? body.units == raw_units
-                                               : body.kind == KIND_CONSTANT && body.units == 1;
-    if (!fits || entry & ENTRY_ZERO_MASK || start % ALIGN || start < head.bodies_at || start > head.stream_bytes ||
-        body.at + body.units * ALIGN > head.stream_bytes)
+    if (!head.fits(chunk, body.kind, body.units) || entry & ENTRY_ZERO_MASK || start % ALIGN ||
+        start < head.bodies_at || start > head.stream_bytes || body.at + body.units * ALIGN > head.stream_bytes)
         body.units = 0;
     return body;
 }
@@ -84,7 +80,7 @@ struct alignas(8) Patch {
 template <class T> struct Parts {
     Subchunk<T> subchunk[SUBCHUNKS];
     Patch patch[SUBCHUNKS][T::BITS > 8 ? T::VALUES : 1];    // if any has exceptions
-    u32 shift, special, good;
+    u32 shift, special, quantized, good;
 };
 
 // Whether codes of so many bits leave sums of 32 bits right, so that they may be decoded as such.
@@ -102,16 +98,17 @@ DEV u32 spread_by(u32 flags) {
     return (before & each * 3) | (0x4444 - each * 4);
 }
 
-// Parses header and tail of a packed chunk; false if it is not valid. `offset` is added to each base.
+// Parses header and tail of a packed chunk; false if it is not valid. `offset` is added to each base that is a bin.
 template <class T>
 DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word offset, u32 lane, Parts<T>& parts) {
     typedef typename T::Word Word;
     const u8* byte = (const u8*)body;
-    const u32 active = body[0], patched = body[1], units = body[2] & 0xffff, base_width = body[2] >> 16 & 0xff;
-    const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30;
+    const u32 active = body[0], patched = body[1], units = body[2] & 0xffff, base_width = body[2] >> 16 & 0x7f;
+    const u32 shift = body[2] >> 24 & 63, special = body[2] >> 30, exact = body[2] >> 23 & 1;
+    const bool quantized = head.step_w && !exact;
     u32 at = CHUNK_HEADER_BYTES + units * ALIGN;
     if (patched & ~active || base_width > T::BITS || shift >= T::BITS || special > 1 || at > bytes ||
-        (head.step_w && shift))
+        (quantized && shift) || (exact && !head.step_w))
         return false;
     if (T::BITS == 8 && patched) return false;
     Word ref = body[3];
@@ -124,7 +121,7 @@ DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word 
     const u32* w = body + (at >> 2) + (bit >> 5);
     const u64 low = __funnelshift_r(w[0], w[1], bit), high = __funnelshift_r(w[1], w[2], bit);
     Subchunk<T> sub;
-    sub.base = wrap<T>(ref + ((Word)(low | high << 32) & ones<T>(base_width)) + offset);
+    sub.base = wrap<T>(ref + ((Word)(low | high << 32) & ones<T>(base_width)) + (quantized ? offset : 0));
     at += 4 * base_width;
     const u32 below = (1u << lane) - 1;
     const bool has = active >> lane & 1, patch = patched >> lane & 1;
@@ -133,7 +130,7 @@ DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word 
     const u32 mode = descriptor >> 6, n = has ? (descriptor & 63) + (patch ? 0 : 1) : 0;
     bool good = n <= T::BITS;
     if (mode == SUBMODE_SPECIAL && special == SPECIAL_EXPONENT)
-        good &= T::EXPONENT > 0 && head.is_float && !head.step_w && !shift;
+        good &= T::EXPONENT > 0 && head.is_float && !quantized && !shift;
     const u32 rank = __popc(patched & below), patches = __popc(patched);
     const u32 h = patch ? byte[at + rank] : 0;
     at += patches;
@@ -170,6 +167,7 @@ DEV bool parse(const u32* body, u32 bytes, const Header& head, typename T::Word 
     if (lane == 0) {
         parts.shift = shift;
         parts.special = special;
+        parts.quantized = quantized;
     }
     good &= (used + 1) / 2 == units && (at + ALIGN - 1) / ALIGN * ALIGN == bytes;
     if (!__all_sync(FULL, good)) return false;
@@ -262,6 +260,11 @@ struct Target {
             lo = lo >> 8 | hi << 56;
             hi >>= 8;
         }
+    }
+    DEV void store_element(u64 at, u32 size, u64 bits) const {
+#pragma unroll 1
+        for (u32 i = 0; i < size; i++, bits >>= 8)
+            if (at + i >= begin && at + i < end) origin[at + i] = (u8)bits;
     }
     DEV void store(u64 at, bool whole_chunk, uint4 q) const {
         if (whole_chunk)
@@ -521,14 +524,14 @@ template <class T> struct Stream {
 };
 
 // What a chunk adds to the sum of all disagreements; `part` holds the warps' shares of its keyed sum.
-DEV u64 compare(const u8* src, u64 c, const u64* part) {
+DEV u64 compare(const u8* src, const Header& head, u64 c, const u64* part) {
     u64 keyed_sum = 0;
 #pragma unroll
     for (u32 w = 0; w < DECODE_WARPS; w++) keyed_sum += part[w];
     const u32 k = (u32)(c % GROUP_CHUNKS);
     const u64 group = c / GROUP_CHUNKS, weight = mix(group + 1) | 1;
     const u64 sum = body_checksum(keyed_sum, k);
-    return weight * (k == 0 ? sum - *(const u64*)(src + HEADER_BYTES + group * GROUP_BYTES + 8) : sum);
+    return weight * (k == 0 ? sum - *(const u64*)(src + head.bytes + group * GROUP_BYTES + 8) : sum);
 }
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
@@ -553,7 +556,7 @@ DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>&
     }
     __syncthreads();
     if (!parts.good) return false;
-    if (quantized)
+    if (quantized && parts.quantized)
         decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
     else
         decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
@@ -580,6 +583,125 @@ template <class T> struct DecodeShared {
     Parts<T> parts;
     Body place[2];    // of this chunk and the next
 };
+
+// A masked body (docs/format.md §4): what lies behind its plane takes its place in shared memory, from where it is
+// decoded as others are; then the plane comes back, and missing values go over what was decoded. It takes longer, but
+// costs chunks without missing values nothing. For a whole block; no units where it is not valid.
+template <class T> DEV Body behind_plane(const u8* src, const Body& place, DecodeShared<T>& shared) {
+    const u32 head = shared.body[0], kind = head >> 6 & 3, plane = head >> 16;
+    Body within = place;
+    within.kind = (u16)kind;
+    within.units = plane < place.units ? place.units - plane : 0;
+    if ((head & 15) == 0 || (head & 15) >> shared.stream.head.values || head & 0xff30 || plane == 0) within.units = 0;
+    if (kind != KIND_PACKED && (kind != KIND_CONSTANT || within.units != 1)) within.units = 0;
+    __syncthreads();    // all have read it
+    const uint4* from = (const uint4*)(src + place.at) + plane;
+    for (u32 i = threadIdx.x; i < within.units; i += DECODE_THREADS) ((uint4*)shared.body)[i] = from[i];
+    __syncthreads();
+    return within;
+}
+
+// Which elements of a chunk have a missing value, a bit for each, by subchunks; and which any of those before it had.
+// They lie where the exceptions of the chunk were.
+template <class T> struct Masks {
+    enum { WORDS = SUBCHUNKS * T::VALUES };
+    u32 of_value[WORDS], of_any[WORDS];
+};
+
+// Reads the mask at byte `at` of a plane, which moves on; false if it is not valid. Lane s has subchunk s, which is
+// block s of the plane. For a whole warp.
+template <class T> DEV bool read_mask(const u32* plane, u32 bytes, u32& at, Masks<T>& masks, u32 lane) {
+    enum { FLAGS = T::VALUES / 2, FLAG_BITS = 8 * FLAGS };    // bytes of a block's flags
+    const u8* byte = (const u8*)plane;
+    if (at + 8 > bytes) return false;
+    const u32 first = bits_at(plane, at), mixed = bits_at(plane, at + 4);
+    at += 8;
+    if ((first | mixed) == 0 || at + FLAGS * __popc(mixed) > bytes) return false;
+    const bool is_mixed = mixed >> lane & 1;
+    u32 flags = is_mixed ? bits_at(plane, at + FLAGS * __popc(mixed & low_ones(lane))) & low_ones(FLAG_BITS) : 0;
+    at += FLAGS * __popc(mixed);
+    const u32 own = __popc(flags), up_to = warp_running_sum(own), all = __shfl_sync(FULL, up_to, 31);
+    u32 from = at + up_to - own;
+    at += all;
+    if (at > bytes) return false;
+    bool good = !is_mixed || flags;
+    u32 state = first >> lane & 1 ? ~0u : 0;
+#pragma unroll 1
+    for (int i = 0; i < T::VALUES; i++) {
+        u32 word = 0;
+#pragma unroll 1
+        for (u32 j = 0; j < 32; j += 8, flags >>= 1)
+            if (flags & 1) {
+                const u32 changes = byte[from++];
+                good &= changes != 0;
+                word |= changes << j;
+            }
+        good &= i > 0 || !(word & 1);
+        // Each bit becomes the parity of all up to it.
+#pragma unroll
+        for (u32 j = 1; j < 32; j *= 2) word ^= word << j;
+        word ^= state;
+        state = word >> 31 ? ~0u : 0;
+        good &= !(word & masks.of_any[lane * T::VALUES + i]);    // no element has two values
+        masks.of_any[lane * T::VALUES + i] |= word;
+        masks.of_value[lane * T::VALUES + i] = word;
+    }
+    return __all_sync(FULL, good);
+}
+
+// Stores a missing value wherever a chunk has it.
+template <class T>
+DEV void put_value(const Masks<T>& masks, u64 bits, const Body& place, const Stream<T>& stream, u32 warp, u32 lane) {
+    enum { SIZE = T::BITS / 8, ALL = (1u << T::VALUES) - 1 };
+    const Target& target = stream.target;
+    typename T::Word v[T::VALUES];
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) v[i] = (typename T::Word)bits;
+    uint4 q = join(v);
+    if (stream.head.big_endian) q = swap_bytes<T>(q);
+    const u64 element = stream.head.big_endian ? q.x | (u64)q.y << 32 : bits;
+    const u32 bytes = stream.head.chunk_bytes(place.chunk);
+#pragma unroll 1
+    for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+        const u32 bit = lane * T::VALUES, some = masks.of_value[s * T::VALUES + bit / 32] >> (bit % 32) & ALL;
+        const u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
+        const u64 at = place.chunk * CHUNK_BYTES + in_chunk;
+        if (some == ALL && in_chunk + 16 <= bytes) {
+            target.store(at, place.extent == WHOLE, q);
+            continue;
+        }
+#pragma unroll 1
+        for (u32 i = 0; i < T::VALUES; i++)
+            if (some >> i & 1 && in_chunk + i * SIZE < bytes) target.store_element(at + i * SIZE, SIZE, element);
+    }
+}
+
+// The missing values of a chunk whose other elements are there; false if its plane is not valid. For a whole block.
+template <class T> DEV bool put_missing(const u8* src, const Body& place, DecodeShared<T>& shared, u32 warp, u32 lane) {
+    Masks<T>& masks = *(Masks<T>*)shared.parts.patch;
+    static_assert(sizeof(masks) <= sizeof(shared.parts.patch), "in the place of the exceptions");
+    const u32* from = (const u32*)(src + place.at);
+    const u32 which = from[0] & 15, bytes = (from[0] >> 16) * ALIGN;
+    __syncthreads();    // everyone is done with the body and its parts
+    for (u32 i = threadIdx.x; i < bytes / 16; i += DECODE_THREADS) ((uint4*)shared.body)[i] = ((const uint4*)from)[i];
+    for (u32 i = threadIdx.x; i < Masks<T>::WORDS; i += DECODE_THREADS) masks.of_any[i] = 0;
+    u32 at = 4;
+#pragma unroll 1
+    for (u32 k = 0; uniform(k) < MAX_MISSING; k++) {
+        if (!uniform(which >> k & 1)) continue;
+        __syncthreads();    // the plane is there, and everyone is done with the value before
+        if (warp == 0) {
+            const bool good = read_mask<T>(shared.body, bytes, at, masks, lane);
+            if (lane == 0) shared.parts.good = good;
+        }
+        __syncthreads();
+        if (!shared.parts.good) return false;
+        put_value<T>(masks, shared.stream.head.missing[k], place, shared.stream, warp, lane);
+    }
+    // Fewer zero bytes than a unit follow.
+    if (warp) return true;
+    return bytes - at < ALIGN && (at + lane >= bytes || ((const u8*)shared.body)[at + lane] == 0);
+}
 
 // Works from one of an array's work slots. For a whole block.
 template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slot) {
@@ -608,8 +730,17 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
             good = false;
             continue;    // the same on every thread of the block
         }
-        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, here.chunk, shared.part);
-        good &= decode<T>(shared.body, here, stream, shared.parts, here.chunk, warp, lane);
+        if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, stream.head, here.chunk, shared.part);
+        Body within = here;
+        const bool masked = T::EXPONENT > 0 && uniform(here.kind == KIND_MASKED && here.extent != NOTHING);
+        if (masked) within = behind_plane<T>(src, here, shared);
+        if (masked && !within.units) {
+            good = false;
+            continue;    // the same on every thread of the block
+        }
+        good &= decode<T>(shared.body, within, stream, shared.parts, here.chunk, warp, lane);
+        if constexpr (T::EXPONENT > 0)
+            if (masked) good &= put_missing<T>(src, here, shared, warp, lane);
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();

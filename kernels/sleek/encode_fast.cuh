@@ -22,6 +22,7 @@
 //   barrier 2   the body, the next chunk's number and the place of chunk r − 1 are there
 #pragma once
 #include "compress.cuh"
+#include "exact.cuh"
 #include "swar16.cuh"
 
 // What a block shares.
@@ -35,6 +36,9 @@ template <class T> struct FastShared {
     u32 far[COMPRESS_WARPS];                  // of each warp: whether its last words had numbers beyond T
     uint4 one;                                // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];    // of each warp: that one
+    u32 attempt;      // at the next chunk
+    u32 candidate;    // whether elements' bits may take fewer bytes than bins
+    u32 units;        // of its bins
     alignas(8) u8 width[SUBCHUNKS];
 };
 static_assert(6 * (sizeof(FastShared<F64>) + 1024) <= 228 * 1024,
@@ -62,16 +66,17 @@ template <class T> struct FastEncoder {
             if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
             if (lane == 0) shared.far[warp] = 0;
             if (threadIdx.x == 0) {
+                shared.attempt = BY_PLAN;
                 shared.quantizer.set(state.job.plan.step_w, state.job.plan.step_j);
                 shared.quantizer.set_bound(state.job.plan.abs_bound);
             }
             __syncthreads();
             u32 round = 0;
-            for (; state.chunk[round & 1] < state.job.plan.chunks; round++) {
-                if (shared.quantizer.on)
-                    step<true>(round, state.chunk[round & 1]);
-                else
-                    step<false>(round, state.chunk[round & 1]);
+            while (state.chunk[round & 1] < state.job.plan.chunks) {
+                const u64 c = state.chunk[round & 1];
+                const u32 attempt = uniform(shared.attempt);
+                round += shared.quantizer.on && attempt != BY_BITS ? step<true>(round, c, attempt)
+                                                                   : step<false>(round, c, attempt);
             }
             drain(round);
         }
@@ -80,8 +85,8 @@ template <class T> struct FastEncoder {
     // The chunk of so many rounds before.
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
-    // One chunk in, one out.
-    template <bool QUANTIZED> DEV void step(u32 round, u64 c) {
+    // One chunk in, one out; false where the chunk is to be tried again in another way.
+    template <bool QUANTIZED> DEV bool step(u32 round, u64 c, u32 attempt) {
         const u32 i = round & 1;
         uint4* body = shared.body[i];
         const Source source = state.job.source(c);
@@ -93,15 +98,23 @@ template <class T> struct FastEncoder {
         } else {
             load_part(q, source);
         }
-        if (packed(round, 2).there) place(round);
+        const bool first = attempt == BY_PLAN;
+        if (first && packed(round, 2).there) place(round);
+        if (QUANTIZED && warp == 0) {
+            const bool candidate = first && is_candidate<T>(q[0], state.job.plan.step_j);
+            if (lane == 0) shared.candidate = candidate;
+        }
         u32 n[PER_WARP];
         encode<QUANTIZED>(q, n, source);
         tell(q, n);
         __syncthreads();
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
-        const u32 entry = state.job.publish(c, source.bytes, frame.constant, frame.bytes());
-        if (threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
+        const u32 entry = Job::entry_of(source.bytes, frame.constant, frame.bytes());
+        if (first && threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
+        if (uniform(QUANTIZED ? shared.candidate && !frame.constant : attempt == BY_BITS))
+            if (is_to_be_tried_again<QUANTIZED>(source, entry & ENTRY_SIZE_MASK)) return false;
+        state.job.publish(c, entry);
         if (QUANTIZED && source.whole) block.prefetch_ahead(c);
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
         const u64 following = count_if(threadIdx.x == 0, &state.job.slot->control.ticket);
@@ -109,8 +122,32 @@ template <class T> struct FastEncoder {
         if (threadIdx.x == 0) {
             state.chunk[i ^ 1] = following;
             packed(round, 0) = {c, 0, entry, 1};
+            shared.attempt = BY_PLAN;
         }
         __syncthreads();
+        return true;
+    }
+
+    // Whether a chunk whose body would take so many units is to be tried by its elements' bits, or by bins again, of
+    // which it takes fewer.
+    template <bool QUANTIZED> DEV bool is_to_be_tried_again(const Source& source, u32 units) {
+        bool again;
+        if (QUANTIZED) {
+            // No string is there yet.
+            WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
+            const auto words = [&](u32 k) { return source.load<T>(place_of(warp, k, lane), true); };
+            again = may_be_smaller<T>(survey, words, state.job.plan.step_j, warp, lane);
+        } else {
+            again = units >= shared.units;
+        }
+        if (!again) return false;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            shared.attempt = QUANTIZED ? BY_BITS : BY_PLAN_AGAIN;
+            shared.units = units;
+        }
+        __syncthreads();
+        return true;
     }
 
     // Where the chunk of the round before goes: one warp adds up what is before it.
@@ -360,7 +397,9 @@ template <class T> struct FastEncoder {
         const u32 payload_end = CHUNK_HEADER_BYTES + frame.payload, tail = frame.tail;
         if (lane == 0) {
             const u32 special = QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT;
-            body[0] = make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | special << 30, 0);
+            const u32 exact = !QUANTIZED && state.job.plan.step_w;
+            body[0] =
+                make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | exact << 23 | special << 30, 0);
         }
         // Payload and tail are multiples of 8 bytes and 16.
         if (payload_end < tail && lane < 2) words[payload_end / 4 + lane] = 0;

@@ -26,6 +26,7 @@
 #pragma once
 #include "choose.cuh"
 #include "compress.cuh"
+#include "exact.cuh"
 #include "layout.cuh"
 #include "quantize_tile.cuh"
 
@@ -75,6 +76,11 @@ template <class T> struct Shared {
     Quantizer<T> quantizer;
     u32 size[COMPRESS_WARPS];    // of each warp: the words that its codes are
     u32 bins[COMPRESS_WARPS];    // of each warp: what its last numbers took
+    u32 attempt;                 // at the next chunk
+    u32 candidate;               // whether elements' bits may take fewer bytes than bins
+    u32 asked;                   // whether that is to be found out, or it was found that they do not
+    u32 units;                   // of its bins
+    WordSurvey<T> survey;
 };
 
 // Rounds off mantissa bits (src/primitives/round.rs); a chunk in which that would not be exact enough stays as it is.
@@ -147,12 +153,15 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
-        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = 0;
+        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.asked = 0;
         __syncthreads();
     }
-    // All chunks of an array that this block takes; the last one is not placed yet.
-    DEV void run() {
-        while (uniform(state.chunk[shared.round[CHOOSE] & 1] < plan.chunks)) step();
+    // All chunks of an array that this block takes; the last one is not placed yet. False where one is left to be tried
+    // by its elements' bits.
+    DEV bool run() {
+        while (uniform(state.chunk[shared.round[CHOOSE] & 1] < plan.chunks))
+            if (!step()) return false;
+        return true;
     }
     DEV void finish() {
         find_place();
@@ -168,30 +177,89 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
     // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no
     // register to keep it in.
-    DEV void step() {
-        {
-            const u64 c = state.chunk[shared.round[CHOOSE] & 1];
-            choose(c, state.job.source(c));
-        }
-        find_place();
-        __syncthreads();
-        Chosen choice = {0};
-        Word base = 0;
-        if (warp == LEADER_WARP)
-            lay_out_chunk(choice, base);
-        else
-            place();
-        __syncthreads();
+    DEV bool step() {
+        Chosen choice;
+        Word base;
+        do {
+            if (uniform(shared.attempt != KEPT)) {
+                const u64 c = state.chunk[shared.round[CHOOSE] & 1];
+                choose(c, state.job.source(c));
+            }
+            const bool first = uniform(shared.attempt == BY_PLAN);
+            if (first) find_place();
+            __syncthreads();
+            choice = {0};
+            base = 0;
+            if (warp == LEADER_WARP)
+                lay_out_chunk(choice, base, first);
+            else if (first)
+                place();
+            __syncthreads();
+        } while (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.asked) && is_to_be_tried_again());
+        if (USE == BINS && uniform(shared.attempt == BY_BITS)) return false;
         record();
         const Packed& packed = this->packed(shared.round[PACK], 0);
         pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
+        if (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.attempt != BY_PLAN)) {
+            __syncthreads();
+            set_attempt(BY_PLAN);
+        }
+        return true;
+    }
+    // For the whole block.
+    DEV void set_attempt(u32 attempt) {
+        if (threadIdx.x == 0) {
+            shared.attempt = attempt;
+            shared.asked = 0;
+            quantizer.on = attempt == BY_BITS ? 0 : plan.step_w;
+        }
+        __syncthreads();
+    }
+    // What is to be done about the chunk, of which it is asked: it stays as it was chosen, or is tried by its elements'
+    // bits, or by bins again. Whether here: what knows nothing but bins leaves bits to others.
+    DEV bool is_to_be_tried_again() {
+        if (USE == ANYTHING && uniform(shared.attempt == BY_BITS)) {
+            __syncthreads();
+            set_attempt(BY_PLAN_AGAIN);
+            return true;
+        }
+        const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
+        const auto words = [&](u32 k) { return word_vector(source, k); };
+        const bool may = may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
+        set_attempt(may ? BY_BITS : KEPT);
+        return USE == ANYTHING || !may;
+    }
+    // The elements of the warp's subchunk k.
+    DEV uint4 word_vector(const Source& source, u32 k) const {
+        const uint4 q = source.load<T>(place_of(k), true);
+        return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
     }
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late.
     // What there is still to write of each subchunk comes back.
-    DEV void lay_out_chunk(Chosen& choice, Word& base) {
-        const u64 following = count_if(lane == 0, &state.job.slot->control.ticket);
+    // `first`: whether it is the first time for this chunk. Where elements' bits may take fewer bytes than what was
+    // chosen, or were chosen and do not, it asks.
+    DEV void lay_out_chunk(Chosen& choice, Word& base, bool first) {
+        u64 following = 0;
+        if (USE == INTEGERS || first) following = count_if(lane == 0, &state.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
-        const u32 entry = publish(l);
+        const u32 entry = entry_of(l), units = entry & ENTRY_SIZE_MASK;
+        if (USE != INTEGERS && first && lane == 0) state.take(following, ~shared.round[PLACE] & 1);
+        if (USE != INTEGERS && T::EXPONENT > 0) {
+            const bool by_bits = USE == ANYTHING && uniform(shared.attempt == BY_BITS);
+            const bool ask = by_bits ? units >= shared.units
+                                     : first && quantized() && shared.candidate &&
+                                           entry >> ENTRY_KIND_SHIFT != KIND_CONSTANT;
+            if (uniform(ask)) {
+                __syncwarp();
+                if (lane == 0) {
+                    shared.asked = 1;
+                    shared.units = units;
+                    shared.zeros.said = shared.inexact.said = 0;
+                }
+                return;
+            }
+        }
+        state.job.publish(state.chunk[shared.round[PLACE] & 1], entry);
         shared.laid.payload[lane] = l.payload;
         if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions;
         if (lane == 0) {
@@ -201,18 +269,18 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             packed(round, 0) = {state.chunk[round & 1], 0, entry, 1};
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
-            state.take(following, ~round & 1);
+            if (USE == INTEGERS) state.take(following, ~round & 1);
         }
         choice = l.choice;
         base = l.base;
     }
-    DEV u32 publish(const Layout<T>& l) const {
+    DEV u32 entry_of(const Layout<T>& l) const {
         const Told<T>& told = shared.told;
         bool constant = told.same.x & told.same.y & told.same.z & told.same.w;
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
         const u64 c = state.chunk[shared.round[PLACE] & 1];
-        return state.job.publish(c, state.job.bytes_of(c), constant, l.bytes);
+        return Job::entry_of(state.job.bytes_of(c), constant, l.bytes);
     }
 
     // The chunk of the round before, if there was one: finds out where it goes; all but the leader warp place it; the
@@ -553,6 +621,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         load(q, source);
+        if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
+            const bool candidate = is_candidate<T>(q[0], plan.step_j);
+            if (lane == 0) shared.candidate = candidate;
+        }
         to_integers(q);
         choose_for(q, source);
         if (source.whole) block.prefetch_ahead(c);
@@ -581,7 +653,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (kind == KIND_PACKED) {
             if (warp == LEADER_WARP) {
                 const ChunkHeader<T> header = shared.laid.header;
-                write_bases<T>((u8*)body, header, base, shared.shift, special, lane);
+                write_bases<T>((u8*)body, header, base, exact(), shared.shift, special, lane);
                 write_descriptors<T>((u8*)body, header, choice, lane);
             }
             of_size(shared.size[warp], [&](auto words) {
@@ -603,6 +675,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
+
+    // Whether the words are elements' bits in a stream of bins.
+    DEV u32 exact() const { return T::EXPONENT > 0 && USE == ANYTHING && plan.step_w && !quantized(); }
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
@@ -681,9 +756,10 @@ template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a
         encoder.begin();
         if constexpr (!ADAPTIVE)
             encoder.run();
-        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on))
-            GeneralEncoder<T, BINS, ADAPTIVE>(block, shared).run();
-        else
+        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) {
+            GeneralEncoder<T, BINS, ADAPTIVE> bins(block, shared);
+            while (!bins.run()) GeneralEncoder<T, ANYTHING, ADAPTIVE>(block, shared).step();
+        } else
             GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
         encoder.finish();
     }

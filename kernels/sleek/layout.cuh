@@ -118,12 +118,13 @@ DEV void or_bits(u32* words, u32 at, u64 value) {
 
 // Header and bases of a packed chunk; by one warp. What is zero is there.
 template <class T>
-DEV void write_bases(u8* body, const ChunkHeader<T>& h, typename T::Word base, u32 shift, u32 special, u32 lane) {
+DEV void write_bases(u8* body, const ChunkHeader<T>& h, typename T::Word base, u32 exact, u32 shift, u32 special,
+                     u32 lane) {
     u32* words = (u32*)body;
     if (lane == 0) {
         words[0] = h.active;
         words[1] = h.patched;
-        words[2] = h.payload_units | h.base_width << 16 | (shift | special << 6) << 24;
+        words[2] = h.payload_units | h.base_width << 16 | exact << 23 | (shift | special << 6) << 24;
         words[3] = (u32)h.ref;
         if (T::BITS == 64) words[h.tail() / 4] = (u32)((u64)h.ref >> 32);
     }

@@ -414,3 +414,46 @@ fn bins_close_together_and_far_apart() {
         }
     }
 }
+
+/// Whole numbers under bounds finer than half their distance, and numbers whose neighbours are further apart than a
+/// step: chunks for which elements' bits may take fewer bytes than bins.
+fn bits_or_bins(dtype: DType, count: usize, r: &mut Random) -> Vec<(&'static str, Vec<u8>)> {
+    let of = |number: &mut dyn FnMut(usize) -> f64| (0..count).flat_map(|i| element(dtype, number(i))).collect();
+    let mut walk = 1000.0;
+    vec![
+        ("ramp", of(&mut |i| i as f64 % 2000.0)),
+        ("whole", of(&mut |_| (r.next() % 2000) as f64)),
+        ("near", of(&mut |_| 1000.0 + (r.next() % 8) as f64)),
+        (
+            "walk",
+            of(&mut |_| {
+                walk += (r.next() % 5) as f64 - 2.0;
+                walk
+            }),
+        ),
+        ("even", of(&mut |i| if i % 4096 < 600 { 4.0 } else { 0.1 * r.unit() })),
+        ("zeros", of(&mut |i| if i % 3000 < 700 { 0.0 } else { (r.next() % 300) as f64 })),
+        ("eighths", of(&mut |_| (r.next() % 64) as f64 / 8.0)),
+        ("far", of(&mut |_| 1e4 * (1.0 + r.unit()))),
+    ]
+}
+
+#[test]
+fn bits_where_bins_take_more() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(8675309);
+    let mut round = 0;
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let count = 16384 / dtype.size() + 700;
+        for (name, bytes) in bits_or_bins(dtype, count, &mut r) {
+            for bound in [1e-6, 1e-3, 0.12] {
+                for profile in [Profile::Fast, Profile::Adaptive] {
+                    let p = Params { profile, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
+                    shim.set(1 + round % 4, round % 5);
+                    compare(shim, &p, &bytes, [0, 0, dtype.size()][round as usize % 3], name);
+                    round += 1;
+                }
+            }
+        }
+    }
+}

@@ -9,5 +9,6 @@ mod capi;
 #[path = "../common/mod.rs"]
 mod common;
 mod inputs;
+mod missing;
 #[path = "../gpu/shim.rs"]
 mod shim;

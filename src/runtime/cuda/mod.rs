@@ -16,7 +16,7 @@ use crate::bound;
 use crate::codec;
 use crate::codec::sleek::constants::CODEC_SLEEK;
 use crate::container::constants::*;
-use crate::container::{Header, Layout, Region};
+use crate::container::{Header, Layout, Region, Shape};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
 use crate::exec::MemorySpace;
@@ -280,7 +280,7 @@ pub unsafe fn decompress(
     // SAFETY: the contract of this function; copies and workspace live until the wait in `outcome` is over.
     unsafe {
         let layout = read_layout(&session, src, src_bytes)?;
-        if !has_kernels(&layout) {
+        if !has_decoder(&layout) {
             return decompress_on_host(&session, src, src_bytes, range, dst, capacity);
         }
         let size = layout.dtype.size();
@@ -335,7 +335,13 @@ unsafe fn read_layout(session: &Session, src: *const u8, bytes: usize) -> Result
     Ok(header.layout)
 }
 
-/// Whether the kernels work on streams of `layout`.
+/// Whether the kernels restore streams of `layout`: whatever the dimensions and missing values.
+fn has_decoder(layout: &Layout) -> bool {
+    let line = Shape::line(layout.count);
+    layout.shape == Shape { dims: layout.shape.dims, missing: layout.shape.missing, ..line }
+}
+
+/// Whether the kernels make streams of `layout`.
 fn has_kernels(layout: &Layout) -> bool {
     layout.shape.is_plain()
 }
