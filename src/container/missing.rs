@@ -213,7 +213,7 @@ fn write_mask(isa: Isa, mask: &[u64], block: usize, of_changes: &mut [u64], out:
 /// Bit j says whether byte j of `word` is other than 0.
 fn flags(word: u64) -> u8 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let tops = ((word & LOW) + LOW | word) & !LOW;
+    let tops = (((word & LOW) + LOW) | word) & !LOW;
     // Each factor brings the top bit of one byte to its place in the top byte.
     ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }

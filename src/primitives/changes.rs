@@ -139,11 +139,11 @@ pub mod avx512 {
         if beyond != 0 || head == 0 || plane.len() < at {
             return None;
         }
-        let one = _mm512_set1_epi64(1);
+        let at_starts = _mm512_maskz_set1_epi64(blocks.starts, 1);
+        let mut wrong = 0;
         for (v, place) in mask.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let shift = blocks.count * v as u32;
-            let in_vector = _bzhi_u32(mixed >> shift, blocks.count);
-            let lanes = blocks.lanes(in_vector);
+            let lanes = blocks.lanes(_bzhi_u32(mixed >> shift, blocks.count));
             // SAFETY: the flags of all mixed blocks are within `plane`, and no others are loaded.
             let packed =
                 unsafe { _mm_maskz_loadu_epi8((1 << lanes.count_ones()) - 1, plane.as_ptr().add(flags_at).cast()) };
@@ -155,11 +155,10 @@ pub mod avx512 {
             // SAFETY: so many bytes are left.
             let packed = unsafe { _mm512_maskz_loadu_epi8(_bzhi_u64(!0, count), plane.as_ptr().add(at).cast()) };
             let changes = _mm512_maskz_expand_epi8(flags, packed);
-            let changed = blocks.of_starts(blocks.any(_mm512_test_epi64_mask(changes, changes)));
-            let at_starts = _mm512_test_epi64_mask(changes, one) & blocks.starts;
-            if _mm512_test_epi8_mask(changes, changes) != flags || changed != in_vector || at_starts != 0 {
-                return None;
-            }
+            let changed = blocks.any(_mm512_test_epi64_mask(changes, changes)) & blocks.starts;
+            let mixed_starts = lanes & blocks.starts;
+            let zeros = _mm512_mask_testn_epi8_mask(flags, changes, changes);
+            wrong |= zeros | u64::from(changed ^ mixed_starts) | u64::from(_mm512_test_epi64_mask(changes, at_starts));
             // Each bit becomes the parity of all bits of its word up to it, then turns if the state before is set.
             let mut states = changes;
             states = _mm512_xor_si512(states, _mm512_slli_epi64::<1>(states));
@@ -179,6 +178,6 @@ pub mod avx512 {
             flags_at += lanes.count_ones() as usize;
             at += count as usize;
         }
-        Some(at)
+        (wrong == 0).then_some(at)
     }
 }

@@ -7,13 +7,18 @@ use crate::exec::{Isa, Level};
 #[inline]
 pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the processor has the level, as the consent says.
     match (isa.level(), size) {
+        // SAFETY: the processor has the level, as the consent says.
         (Level::Avx512, 2) => return unsafe { avx512::words16::contains(bytes, value) },
+        // SAFETY: as above.
         (Level::Avx512, 4) => return unsafe { avx512::words32::contains(bytes, value) },
+        // SAFETY: as above.
         (Level::Avx512, _) => return unsafe { avx512::words64::contains(bytes, value) },
+        // SAFETY: as above.
         (Level::Avx2, 2) => return unsafe { avx2::contains::<u16>(bytes, value) },
+        // SAFETY: as above.
         (Level::Avx2, 4) => return unsafe { avx2::contains::<u32>(bytes, value) },
+        // SAFETY: as above.
         (Level::Avx2, _) => return unsafe { avx2::contains::<u64>(bytes, value) },
         _ => {}
     }
@@ -30,13 +35,18 @@ pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
 #[inline]
 pub fn mark(isa: Isa, size: usize, bytes: &[u8], value: u64, mask: &mut [u64], copy: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the processor has the level, as the consent says.
     match (isa.level(), size) {
+        // SAFETY: the processor has the level, as the consent says.
         (Level::Avx512, 2) => return unsafe { avx512::words16::mark(bytes, value, mask, copy) },
+        // SAFETY: as above.
         (Level::Avx512, 4) => return unsafe { avx512::words32::mark(bytes, value, mask, copy) },
+        // SAFETY: as above.
         (Level::Avx512, _) => return unsafe { avx512::words64::mark(bytes, value, mask, copy) },
+        // SAFETY: as above.
         (Level::Avx2, 2) => return unsafe { avx2::mark16(bytes, value, mask, copy) },
+        // SAFETY: as above.
         (Level::Avx2, 4) => return unsafe { avx2::mark32(bytes, value, mask, copy) },
+        // SAFETY: as above.
         (Level::Avx2, _) => return unsafe { avx2::mark64(bytes, value, mask, copy) },
         _ => {}
     }

@@ -363,19 +363,35 @@ mod avx2 {
     };
 
     /// As `super::fill`.
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     pub fn fill<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
         let (mask, block) = (before.mask, WORD * size_of::<W>());
         let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block));
         for (i, (from, to)) in blocks.enumerate().filter(|(i, _)| mask[*i] != 0) {
-            let element = W::load(&src[before.word(i) * size_of::<W>()..]).to_u64();
+            let element = W::load(&src[before.word(i) * size_of::<W>()..]);
+            let bits = element.to_u64();
             match size_of::<W>() {
-                2 => block16(!mask[i], element as i16, from, to),
-                4 => block32(!mask[i], element as i32, from, to),
-                _ => block64(!mask[i], element as i64, from, to),
+                _ if mask[i] == !0 => to.chunks_exact_mut(size_of::<W>()).for_each(|place| element.store(place)),
+                _ if mask[i].count_ones() < MANY => fill_bits(mask[i], element, to),
+                2 => block16(!mask[i], bits as i16, from, to),
+                4 => block32(!mask[i], bits as i32, from, to),
+                _ => block64(!mask[i], bits as i64, from, to),
             }
         }
         fill_rest::<W>(before, src, dst);
+    }
+
+    /// The elements of a word, `bits`, of which few are missing.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2")]
+    fn fill_bits<W: Word>(mut bits: u64, element: W, to: &mut [u8]) {
+        let size = size_of::<W>();
+        while bits != 0 {
+            let i = bits.trailing_zeros() as usize;
+            let before = if i == 0 { element } else { W::load(&to[(i - 1) * size..]) };
+            before.store(&mut to[i * size..][..size]);
+            bits &= bits - 1;
+        }
     }
 
     /// The last lanes for the low 8 bits of `valid`.

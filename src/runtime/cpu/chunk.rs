@@ -175,7 +175,7 @@ fn is_full(mask: &[u64], n: usize) -> bool {
 fn extend(mask: &mut [u64], n: usize) {
     let last = mask[(n - 1) / 64] >> ((n - 1) % 64) & 1;
     let state = 0u64.wrapping_sub(last);
-    if n % 64 != 0 {
+    if !n.is_multiple_of(64) {
         mask[n / 64] |= state << (n % 64);
     }
     mask[n.div_ceil(64)..].fill(state);
