@@ -1,8 +1,10 @@
 //! The transforms that codecs are made of, one file each. They know no codec, no thread and no device.
 
 pub mod equal;
+pub mod lorenzo;
 pub mod quantize;
 pub mod range;
+pub mod rans;
 pub mod round;
 pub mod stream;
 pub mod word;

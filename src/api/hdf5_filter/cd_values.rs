@@ -6,6 +6,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::codec;
+use crate::container::Dims;
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::params::{MissingValues, Mode, Params, Profile};
@@ -98,7 +100,7 @@ impl CdValues {
     /// What the codec is to do; `None` if nobody said what the elements are.
     pub fn params(&self) -> Option<Params> {
         let element = self.element.as_ref()?;
-        Some(Params {
+        let params = Params {
             dtype: element.dtype,
             big_endian: element.big_endian,
             missing: if self.request.missing.is_empty() {
@@ -107,7 +109,9 @@ impl CdValues {
                 self.request.missing
             },
             ..self.request.clone()
-        })
+        };
+        let dims = element.dims().filter(|_| codec::uses_dims(&params)).unwrap_or(params.dims);
+        Some(Params { dims, ..params })
     }
 }
 
@@ -126,6 +130,12 @@ pub fn cd_values_of(params: &Params) -> Vec<u32> {
 }
 
 impl Element {
+    /// The dimensions of a chunk, if its elements are numbers of the element type and nothing more.
+    fn dims(&self) -> Option<Dims> {
+        let is_number = self.bytes as usize == self.dtype.size();
+        is_number.then(|| Dims::new(&self.chunk).ok()).flatten()
+    }
+
     fn append(&self, words: &mut Vec<u32>) {
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
         words.push(
