@@ -105,7 +105,10 @@ pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
     Profile::ALL.into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
-        Error::new(Kind::InvalidArgument, format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=ratio"))
+        Error::new(
+            Kind::InvalidArgument,
+            format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=ratio"),
+        )
     })
 }
 

@@ -112,10 +112,12 @@ mod tests {
     use super::*;
 
     fn boxes() -> impl Iterator<Item = ([usize; AXES], Vec<u32>)> {
-        [[1, 1, 1], [7, 1, 1], [1, 5, 1], [1, 1, 6], [4, 3, 1], [4, 1, 3], [1, 4, 3], [5, 4, 3]].into_iter().map(|lens| {
-            let n = lens.iter().product::<usize>() as u32;
-            (lens, (0..n).map(|i| (i + 1).wrapping_mul(0x9e37_79b1)).collect())
-        })
+        [[1, 1, 1], [7, 1, 1], [1, 5, 1], [1, 1, 6], [4, 3, 1], [4, 1, 3], [1, 4, 3], [5, 4, 3]].into_iter().map(
+            |lens| {
+                let n = lens.iter().product::<usize>() as u32;
+                (lens, (0..n).map(|i| (i + 1).wrapping_mul(0x9e37_79b1)).collect())
+            },
+        )
     }
 
     #[test]

@@ -202,9 +202,6 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
         let c = [p % big[0], p / big[0] % big[1], p / big[0] / big[1]];
         p < capacity && (0..3).all(|a| c[a] < own[a])
     };
-    if switch == 0 {
-        coder.change()?;
-    }
     let mut class = vec![0; groups as usize];
     for step in 0..4 {
         for l in (0..32).filter(|l| 4 * l + step < groups) {
@@ -217,7 +214,7 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
     (1..groups as usize).for_each(|g| class[g] = (class[g] + class[g - 1]) % 16);
     let mut codes = vec![0; 16384];
     for g in 0..groups {
-        if g == switch && g > 0 {
+        if g == switch {
             coder.change()?;
         }
         if class[g as usize] > 0 {

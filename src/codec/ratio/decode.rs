@@ -191,17 +191,14 @@ impl<W: Word> Prefix<'_, W> {
         let switch = self.head.switch;
         let mut lanes = self.lanes;
         let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
-        if switch == 0 {
-            change(&mut lanes, &mut source)?;
-        }
         let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
         for g in 0..groups {
-            if g > 0 && g == switch {
+            if g == switch {
                 change(&mut lanes, &mut source)?;
             }
             group::<W, WHOLE>(g, classes[g].into(), present, &mut lanes, &mut source, places);
         }
-        if switch == groups && groups > 0 {
+        if switch == groups {
             change(&mut lanes, &mut source)?;
         }
         if lanes != [1; LANES] {
