@@ -30,7 +30,7 @@ impl Symbol {
             return Symbol { frequency, start, reciprocal: 0, shift: 0 };
         }
         let shift = 32 - (frequency - 1).leading_zeros();
-        let reciprocal = ((1u64 << (31 + shift)) + frequency as u64 - 1) / frequency as u64;
+        let reciprocal = (1u64 << (31 + shift)).div_ceil(frequency as u64);
         Symbol { frequency, start, reciprocal: reciprocal as u32, shift }
     }
 }
@@ -67,7 +67,7 @@ impl<'a> Words<'a> {
         if *state >= symbol.frequency << (28 - TABLE_BITS) {
             self.put(state);
         }
-        let quotient = (u64::from(*state) * u64::from(symbol.reciprocal) >> (31 + symbol.shift)) as u32;
+        let quotient = ((u64::from(*state) * u64::from(symbol.reciprocal)) >> (31 + symbol.shift)) as u32;
         *state += quotient * ((1 << TABLE_BITS) - symbol.frequency) + symbol.start;
     }
 
@@ -142,7 +142,7 @@ mod tests {
         for frequency in 1..1024u32 {
             let symbol = Symbol::new(0, frequency);
             for state in (0..2000).chain((0..TOP).step_by(99_991)).chain(TOP - 2000..TOP) {
-                let quotient = u64::from(state) * u64::from(symbol.reciprocal) >> (31 + symbol.shift);
+                let quotient = (u64::from(state) * u64::from(symbol.reciprocal)) >> (31 + symbol.shift);
                 assert_eq!(quotient as u32, state / frequency, "{state} / {frequency}");
             }
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use sleek::container::Header;
 use sleek::primitives::range::value_range;
-use sleek::{DType, Mode, Params};
+use sleek::{DType, Dims, Mode, Params};
 
 use crate::args::{self, Quality, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
@@ -24,8 +24,8 @@ pub struct Args {
     /// The elements are big-endian, and come back so
     #[arg(long)]
     big_endian: bool,
-    /// Lengths of the array, as 64,64,128 or 64x64x128: refuses input of another size. Changes nothing else, and is not
-    /// stored
+    /// Lengths of the array, as 64,64,128 or 64x64x128: refuses input of another size. The profile ratio predicts
+    /// along them; with others they change nothing and are not stored
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<std::vec::Vec<u64>>,
     #[command(flatten)]
@@ -69,6 +69,27 @@ fn check_frame(args: &Args) -> Result<(), String> {
         return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
     }
     Ok(())
+}
+
+/// Bytes of what is behind each other along all dimensions but the first, where the codec makes use of dimensions.
+fn slab_bytes(args: &Args, params: &Params) -> Option<usize> {
+    let dims = args.dims.as_ref().filter(|_| sleek::codec::uses_dims(params))?;
+    let slab = dims[1..].iter().product::<u64>() as usize * args.dtype.size();
+    (slab > 0).then_some(slab)
+}
+
+/// Bytes of data per stream: whole slabs, if it has room for one.
+fn frame_bytes(args: &Args, params: &Params) -> usize {
+    let slab = slab_bytes(args, params).filter(|slab| *slab <= args.frame_bytes).unwrap_or(1);
+    args.frame_bytes / slab * slab
+}
+
+/// The dimensions of a frame of `bytes`, if it is whole slabs.
+fn frame_dims(args: &Args, params: &Params, bytes: usize) -> Dims {
+    let (Some(slab), Some(dims)) = (slab_bytes(args, params), &args.dims) else { return Dims::NONE };
+    let mut lens = dims.clone();
+    lens[0] = (bytes / slab) as u64;
+    Dims::new(&lens).ok().filter(|_| bytes.is_multiple_of(slab)).unwrap_or(Dims::NONE)
 }
 
 /// Refuses an input of `n` bytes that is not the array it is said to be.
@@ -121,10 +142,11 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);
+    let frame = frame_bytes(args, params);
     let mut started = false;
     pipeline::run(
         |block| {
-            let n = input.fill(block, args.frame_bytes)?;
+            let n = input.fill(block, frame)?;
             block.more = input.more()?;
             // An empty input still makes one stream, of an empty array.
             let first = !std::mem::replace(&mut started, true);
@@ -132,7 +154,8 @@ fn compress(args: &Args, params: &Params, mut input: Input) -> Result<(), String
         },
         |block, outlet| {
             let mut packed = outlet.block()?;
-            compress_frame(params, block, &mut packed).map_err(|e| format!("{from}: {e}"))?;
+            let params = Params { dims: frame_dims(args, params, block.data().len()), ..params.clone() };
+            compress_frame(&params, block, &mut packed).map_err(|e| format!("{from}: {e}"))?;
             bytes_in += block.data().len() as u64;
             bytes_out += packed.data().len() as u64;
             progress.add(block.data().len() as u64);

@@ -150,7 +150,7 @@ impl<'a, W: Word> Prefix<'a, W> {
         let base = u64::from_le_bytes(high) << BASE_BITS | u64::from(head.base);
         let base = W::from_u64(((base << unused) as i64 >> unused) as u64);
         let lanes = read_states(&head, rest)?;
-        Ok(Prefix { head, quantizer, shift, base, lanes, words: *rest })
+        Ok(Prefix { head, quantizer, shift, base, lanes, words: rest })
     }
 }
 
@@ -192,11 +192,11 @@ impl<W: Word> Prefix<'_, W> {
         let mut lanes = self.lanes;
         let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
         let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
-        for g in 0..groups {
+        for (g, class) in classes[..groups].iter().enumerate() {
             if g == switch {
                 change(&mut lanes, &mut source)?;
             }
-            group::<W, WHOLE>(g, classes[g].into(), present, &mut lanes, &mut source, places);
+            group::<W, WHOLE>(g, (*class).into(), present, &mut lanes, &mut source, places);
         }
         if switch == groups {
             change(&mut lanes, &mut source)?;
@@ -270,11 +270,11 @@ fn group<W: Word, const WHOLE: bool>(
     if class > 0 {
         let slots = &SLOTS_OF[class];
         for j in 0..QUAD {
-            for (lane, state) in lanes.iter_mut().enumerate() {
+            for ((lane, state), tokens) in lanes.iter_mut().enumerate().zip(&mut tokens) {
                 if WHOLE || has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1 {
                     let entry = slots[Source::slot(*state)];
                     source.pass(state, entry >> 10 & 1023, entry & 1023);
-                    tokens[lane][j] = (entry >> 20) as u8;
+                    tokens[j] = (entry >> 20) as u8;
                     most = most.max(entry >> 20);
                 }
             }

@@ -481,3 +481,21 @@ impl Group {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state so large that it could not be made larger any more has to be so already, though no word was needed.
+    #[test]
+    fn states_change_before_it_is_too_late() {
+        let mut buffer = [0; 8];
+        for (reached, switch) in [(TOP - LOW - 1, NEVER), (TOP - LOW, 7), (TOP - 1, 7)] {
+            let mut words = Words::new(&mut buffer);
+            let mut state = State { lanes: [1; LANES], switch: NEVER };
+            state.step(&mut words, 7, |lanes, _| lanes[3] = reached);
+            assert_eq!(state.switch, switch, "{reached}");
+            assert_eq!(state.lanes[0], if switch == NEVER { 1 } else { 1 + LOW });
+        }
+    }
+}
