@@ -197,7 +197,7 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
     let mut coder = Coder { x, words: &body[at as usize..], threshold: if switch == 255 { 0 } else { 4096 } };
 
     // Places, and which of them have an element.
-    let place = |g: u64, l: u64, j: u64| 512 * (g / 4) + 128 * (l / 8) + 32 * (g % 4) + 4 * (l % 8) + j;
+    let place = |g: u64, l: u64, j: u64| 128 * g + 4 * l + j;
     let has = |p: u64| {
         let c = [p % big[0], p / big[0] % big[1], p / big[0] / big[1]];
         p < capacity && (0..3).all(|a| c[a] < own[a])

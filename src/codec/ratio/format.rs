@@ -13,7 +13,7 @@ pub const TILE_LOG2: u32 = 14;
 pub const GROUP: usize = QUAD * LANES;
 /// Neighbours that a lane has of a group.
 pub const QUAD: usize = 4;
-/// Groups of a batch, which share 512 places.
+/// Groups of a batch, of which a lane decodes the classes.
 pub const BATCH_GROUPS: usize = 4;
 /// Places of a batch.
 pub const BATCH: usize = BATCH_GROUPS * GROUP;
@@ -52,10 +52,10 @@ pub const fn code(token: u32) -> (u32, u64) {
     (raw, (2 + (token as u64 & 1)) << raw)
 }
 
-/// Where run `r` of group `g` lies.
+/// Where run `r` of group `g` lies: groups and runs follow each other.
 #[inline(always)]
 pub fn place(g: usize, r: usize) -> usize {
-    g / BATCH_GROUPS * BATCH + r * GROUP + g % BATCH_GROUPS * RUN
+    g * GROUP + r * RUN
 }
 
 /// The tiles of a stream, as boxes of up to three axes.
