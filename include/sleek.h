@@ -6,7 +6,7 @@
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
-// a child after fork().
+// a child after fork(). No function takes more than 16 KiB of its caller's stack.
 //
 // This file is written by cbindgen from src/api; do not edit it.
 
@@ -22,6 +22,9 @@
 
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
+
+// `H5Z_FILTER_SHUFFLE`.
+#define SHUFFLE 2
 
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
@@ -110,12 +113,13 @@ typedef enum sleek_codec {
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
 typedef enum sleek_profile {
-    // A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used in full.
+    // A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
+    // in full.
     SLEEK_ADAPTIVE = 0,
     // The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,
-    // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and the bound
-    // used in full.
+    // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
+    // the bound used in full.
     SLEEK_RATIO = 2,
 } sleek_profile;
 
@@ -159,7 +163,7 @@ typedef struct sleek_params {
     double bound;
     // SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
     double range;
-    // SLEEK_NOA: with has_fill_value, a value that does not count for the range.
+    // With has_fill_value a missing value: the element of dtype nearest to this number. See missing.
     double fill_value;
     // 1 if fill_value is set, 0 (default) if not.
     int32_t has_fill_value;
@@ -170,8 +174,19 @@ typedef struct sleek_params {
     // Threads to use at most; 0 (default) for the environment variable SLEEK_NUM_THREADS, else one under MPI, else one
     // for each core. Small arrays use fewer.
     int32_t threads;
+    // The lengths of the array's dimensions, slowest first, whose product is the number of elements; NULL (default)
+    // with rank 0 for one dimension. Read during the call only.
+    const uint64_t *dims;
+    // How many dims there are, at most 32; 0 (default) for one dimension.
+    int32_t rank;
+    // How many of missing are set, at most 4 together with fill_value.
+    int32_t missing_count;
+    // Bits of elements that are no data, in the low bits: NaN, or a mark such as -9999. Each such element comes back
+    // bit for bit, no other element comes back equal to one, and none counts for the range of SLEEK_NOA.
+    // Floating-point types only; integers all come back anyway.
+    uint64_t missing[4];
     // Zero.
-    uint64_t reserved[8];
+    uint64_t reserved[2];
 } sleek_params;
 
 // What a stream holds, as sleek_inspect() tells it.
@@ -192,8 +207,8 @@ typedef struct sleek_info {
     int32_t profile;
     // 1 if the restored elements are big-endian.
     int32_t big_endian;
-    // Zero.
-    int32_t reserved0;
+    // How many dimensions the array has; sleek_inspect_dims() tells them.
+    int32_t rank;
     // Elements of the array.
     uint64_t count;
     // Bytes of the array: what sleek_decompress() writes.
@@ -212,8 +227,12 @@ typedef struct sleek_info {
     uint64_t chunks_raw;
     // Chunks of one repeated value.
     uint64_t chunks_constant;
-    // Zero.
-    uint64_t reserved[6];
+    // Chunks with missing values and other ones.
+    uint64_t chunks_masked;
+    // How many missing values the stream names.
+    uint64_t missing_count;
+    // Their bits.
+    uint64_t missing[4];
 } sleek_info;
 
 // What an asynchronous call leaves in GPU memory when the stream has passed it.
@@ -263,15 +282,14 @@ const void *sleek_h5_class(void);
 int32_t sleek_params_init(struct sleek_params *params);
 
 // Sets mode, bound, range, fill value and profile of params to what a text asks for: "abs=1e-3", "noa=1e-4",
-// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the default; all other
-// fields stay as they are. Numbers have a decimal point whatever the locale.
+// "noa=1e-4,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless". What the text does not name becomes the
+// default; all other fields stay as they are. Numbers have a decimal point whatever the locale.
 //
 // - params: set up by sleek_params_init(); unchanged after an error.
 // - text: ends with 0. Exactly one of abs=, noa=, rel= and lossless must be in it.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND.
-int32_t sleek_params_parse(struct sleek_params *params,
-                           const char *text);
+int32_t sleek_params_parse(struct sleek_params *params, const char *text);
 
 // The most bytes that a stream of count elements of params->dtype can take, whatever the data: a dst_capacity with
 // which sleek_compress cannot run out of room. It exceeds the size of the array by less than 128 bytes and 1/7000.
@@ -314,7 +332,8 @@ int32_t sleek_compress(const struct sleek_params *params,
 // - stream: as for sleek_compress().
 //
 // Every checksum is verified: on the CPU before the bytes that it covers are decoded, on a GPU before the call
-// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or write outside the two buffers.
+// returns, when damage is an error but dst has been written. No input, however damaged, makes the function read or
+// write outside the two buffers.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (overlap, a stream);
 // SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_NOT_SLEEK; SLEEK_E_UNSUPPORTED_FORMAT; SLEEK_E_TRUNCATED;
@@ -385,23 +404,21 @@ const char *sleek_version(void);
 // SLEEK_E_INTERNAL.
 int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char *text, size_t capacity);
 
-// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call until the
-// stream has passed it.
+// Bytes of GPU memory that an asynchronous call needs as workspace, aligned to 16. The workspace belongs to one call
+// until the stream has passed it.
 //
 // Never 0.
 size_t sleek_workspace_bytes(void);
 
-// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the first
-// such call while a stream is being captured into a graph, since loading cannot be captured; and of use before something that is
-// timed, since the driver compiles what it has not in its cache, which takes seconds.
+// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the
+// first such call while a stream is being captured into a graph, since loading cannot be captured; and of use before
+// something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
 //
 // Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
-int32_t sleek_device_prepare(const struct sleek_params *params,
-                             int32_t ordinal,
-                             void *stream);
+int32_t sleek_device_prepare(const struct sleek_params *params, int32_t ordinal, void *stream);
 
-// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing, does not wait,
-// and can be captured into a CUDA graph (see sleek_device_prepare()).
+// sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing,
+// does not wait, and can be captured into a CUDA graph (see sleek_device_prepare()).
 //
 // - src: count elements in GPU memory; faster if aligned to 16.
 // - dst: dst_capacity bytes of GPU memory, aligned to 16.
@@ -443,14 +460,14 @@ int32_t sleek_decompress_async(const struct sleek_params *params,
                                size_t workspace_bytes,
                                void *stream);
 
-// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs to one
-// call until the stream has passed it.
+// Bytes of GPU memory that a batched call for so many arrays needs as workspace, aligned to 16. The workspace belongs
+// to one call until the stream has passed it.
 //
 // Never 0.
 size_t sleek_batch_workspace_bytes(size_t arrays);
 
-// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than one for a
-// single array of their total size. The streams are those of single calls.
+// sleek_compress_async() for many arrays at once, such as the chunks of a dataset: one call takes little longer than
+// one for a single array of their total size. The streams are those of single calls.
 //
 // - params: for all arrays. With mode noa and no range given, each array's own range counts.
 // - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
@@ -459,7 +476,8 @@ size_t sleek_batch_workspace_bytes(size_t arrays);
 //   touch the others.
 // - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
 //
-// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any array.
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(); then nothing was enqueued for any
+// array.
 int32_t sleek_compress_batch_async(const struct sleek_params *params,
                                    size_t arrays,
                                    const void *const *src,
@@ -478,7 +496,8 @@ int32_t sleek_compress_batch_async(const struct sleek_params *params,
 // - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
 //   refused with SLEEK_E_OUT_OF_RANGE in its result.
 //
-// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any stream.
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any
+// stream.
 int32_t sleek_decompress_batch_async(const struct sleek_params *params,
                                      size_t arrays,
                                      const void *const *src,
@@ -490,13 +509,14 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
                                      size_t workspace_bytes,
                                      void *stream);
 
-// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can it makes the
-// chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the file is the one that
-// H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host if need be.
+// Writes an array in host, GPU or managed memory to a dataset that has the SLEEK filter, or to any other. Where it can
+// it makes the chunks itself, on the GPU that has the data or on all threads, and hands them to HDF5 finished: the
+// file is the one that H5Dwrite() would make. Where it cannot it calls H5Dwrite(), after copying the data to the host
+// if need be.
 //
-// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements, mem_type has these
-// elements, in any byte order, the box begins and ends between chunks or at the end of the dataset, dxpl has no data transform, and
-// the file is not shared by MPI ranks.
+// The chunks are made here if the dataset is chunked with SLEEK as its only filter and numbers as its elements,
+// mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
+// dxpl has no data transform, and the file is not shared by MPI ranks.
 //
 // - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
 //   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
@@ -506,8 +526,9 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
 // - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
 // - info: NULL, or a struct with its struct_size set, which tells what was done.
 //
-// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then. Where MPI
-// ranks share the file, every rank must call, with collective transfer properties; a rank without data passes a count of 0.
+// HDF5 is only called from the calling thread. The call returns when HDF5 has the data, and the stream is idle then.
+// Where MPI ranks share the file, every rank must call, with collective transfer properties; a rank without data
+// passes a count of 0.
 //
 // Returns SLEEK_OK or: SLEEK_E_HDF5 (HDF5's error stack says more); SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT;
 // SLEEK_E_OUT_OF_RANGE (the box lies outside the dataset); SLEEK_E_DEVICE; SLEEK_E_OUT_OF_MEMORY; SLEEK_E_INTERNAL.
@@ -521,13 +542,14 @@ int32_t sleek_h5d_write(int64_t dset,
                         void *stream,
                         struct sleek_h5d_info *info);
 
-// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same terms.
+// Reads a dataset into an array in host, GPU or managed memory: sleek_h5d_write() the other way round, on the same
+// terms.
 //
-// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value, as by
-// H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
+// Chunks that were stored without the filter are read as they are, chunks that were never written as the fill value,
+// as by H5Dread(). Damage to a chunk is an error, after which the contents of buf are undefined.
 //
-// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as of
-// sleek_h5d_write().
+// Returns SLEEK_OK, SLEEK_E_NOT_SLEEK, SLEEK_E_UNSUPPORTED_FORMAT, SLEEK_E_TRUNCATED, SLEEK_E_CORRUPT, or an error as
+// of sleek_h5d_write().
 int32_t sleek_h5d_read(int64_t dset,
                        int64_t mem_type,
                        const uint64_t *start,
