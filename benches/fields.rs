@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sleek::DType;
+use sleek::{DType, Dims};
 
 /// A raw field.
 pub struct Field {
@@ -12,6 +12,9 @@ pub struct Field {
     pub dtype: DType,
     /// Little-endian elements.
     pub bytes: Vec<u8>,
+    /// The dimensions, as the file's name ends.
+    #[allow(dead_code)] // Not every bench asks.
+    pub dims: Dims,
     /// A value that does not count for the range.
     pub fill: Option<f64>,
 }
@@ -35,5 +38,14 @@ fn field(path: &Path) -> Field {
     // The one field here with a fill value inside (land, 45 % of it).
     let fill = name.starts_with("levitus").then_some(-1e10);
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    Field { name, dtype, bytes, fill }
+    let dims = dims(&name, (bytes.len() / dtype.size()) as u64);
+    Field { name, dtype, bytes, dims, fill }
+}
+
+/// The lengths at the end of a name such as `cth_pressure_64x64x128.f32`, if they make up `count`.
+fn dims(name: &str, count: u64) -> Dims {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let lens: Option<Vec<u64>> = stem.rsplit('_').next().map(|d| d.split('x').map_while(|n| n.parse().ok()).collect());
+    let dims = Dims::new(&lens.unwrap_or_default()).unwrap_or(Dims::line(count));
+    if dims.count() == count { dims } else { Dims::line(count) }
 }

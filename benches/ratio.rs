@@ -1,7 +1,8 @@
 //! Ratios over the real fields: geometric means for each type, profile and bound, with the largest error against the
 //! bound.
 //!
-//! `cargo bench --bench ratio [-- --fields]`; with `--fields` also one line for each field.
+//! `cargo bench --bench ratio [-- --fields] [NAME]`; with `--fields` also one line for each field; with a name those
+//! alone that have it in theirs.
 
 #[path = "fields.rs"]
 mod fields;
@@ -11,13 +12,14 @@ use sleek::{DType, Mode, Params, Profile};
 
 fn main() {
     let each = std::env::args().any(|a| a == "--fields");
+    let only = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_default();
     let all = fields::load();
     println!("| type | profile | bound × range | ratio (geometric mean) | largest error / bound |");
     println!("|---|---|---|---|---|");
     for dtype in [DType::F32, DType::F64] {
-        for profile in [Profile::Fast, Profile::Adaptive] {
+        for profile in Profile::ALL {
             for bound in [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0] {
-                let of_type: Vec<&Field> = all.iter().filter(|f| f.dtype == dtype).collect();
+                let of_type: Vec<&Field> = all.iter().filter(|f| f.dtype == dtype && f.name.contains(&only)).collect();
                 if of_type.is_empty() {
                     continue;
                 }
@@ -41,6 +43,7 @@ fn main() {
 fn run(field: &Field, profile: Profile, bound: f64) -> (f64, f64) {
     let mut params = Params::new(field.dtype).with_bound(if bound == 0.0 { Mode::Lossless } else { Mode::Noa }, bound);
     params.profile = profile;
+    params.dims = field.dims;
     params.missing = sleek::MissingValues::number(field.fill);
     let stream = sleek::compress(&params, &field.bytes).expect("compress");
     let back = sleek::decompress(&stream).expect("decompress");

@@ -20,7 +20,7 @@ module sleek
     integer(c_int32_t), parameter, public :: SLEEK_LOSSLESS = 0, SLEEK_ABS = 1, SLEEK_NOA = 2, SLEEK_REL = 3
 
     ! Profiles.
-    integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1
+    integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1, SLEEK_RATIO = 2
 
     ! What sleek_compress is to do. Call sleek_params_init, then set fields.
     type, bind(c) :: sleek_params

@@ -103,19 +103,24 @@ typedef enum sleek_mode {
 
 // Methods of compression.
 typedef enum sleek_codec {
-    // The library chooses; today SLEEK.
+    // The one that the profile goes with.
     SLEEK_CODEC_DEFAULT = 0,
     // SLEEK.
     SLEEK_CODEC_SLEEK = 1,
+    // Prediction along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_RATIO = 2,
 } sleek_codec;
 
-// What the encoder may spend on the ratio. A decoder reads both without being told.
+// What the encoder may spend on the ratio. A decoder reads all without being told.
 typedef enum sleek_profile {
     // A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
     // in full.
     SLEEK_ADAPTIVE = 0,
     // The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,
+    // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
+    // the bound used in full.
+    SLEEK_RATIO = 2,
 } sleek_profile;
 
 // Where the work runs.
@@ -151,7 +156,7 @@ typedef struct sleek_params {
     int32_t mode;
     // SLEEK_CODEC_DEFAULT (default) or a codec.
     int32_t codec;
-    // SLEEK_ADAPTIVE (default) or SLEEK_FAST.
+    // SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
     int32_t profile;
     // The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
     // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
@@ -190,7 +195,7 @@ typedef struct sleek_info {
     size_t struct_size;
     // Version of the stream format.
     int32_t format_version;
-    // The codec, SLEEK_CODEC_SLEEK.
+    // The codec, SLEEK_CODEC_SLEEK or SLEEK_CODEC_RATIO.
     int32_t codec;
     // SLEEK_F32 ... SLEEK_U64.
     int32_t dtype;

@@ -52,6 +52,8 @@ pub enum Profile {
     Adaptive = 0,
     /// The paper's transform only: power-of-two bound, one mode.
     Fast = 1,
+    /// The smallest stream: prediction along all dimensions and an entropy coder; the bound is used in full.
+    Ratio = 2,
 }
 
 impl Profile {
@@ -60,15 +62,20 @@ impl Profile {
         match code {
             0 => Ok(Profile::Adaptive),
             1 => Ok(Profile::Fast),
-            _ => fail!(InvalidArgument, "profile {code} is unknown; 0 adaptive (default), 1 fast"),
+            2 => Ok(Profile::Ratio),
+            _ => fail!(InvalidArgument, "profile {code} is unknown; 0 adaptive (default), 1 fast, 2 ratio"),
         }
     }
+
+    /// All of them.
+    pub const ALL: [Profile; 3] = [Profile::Adaptive, Profile::Fast, Profile::Ratio];
 
     /// The lower-case name, as the command takes it.
     pub fn name(self) -> &'static str {
         match self {
             Profile::Adaptive => "adaptive",
             Profile::Fast => "fast",
+            Profile::Ratio => "ratio",
         }
     }
 }

@@ -104,8 +104,11 @@ pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
 }
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
-    [Profile::Adaptive, Profile::Fast].into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
-        Error::new(Kind::InvalidArgument, format!("'{item}' is unknown; profile=adaptive or profile=fast"))
+    Profile::ALL.into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
+        Error::new(
+            Kind::InvalidArgument,
+            format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=ratio"),
+        )
     })
 }
 

@@ -374,6 +374,12 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
             assert!(right && error.message.contains(mode.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::InvalidArgument);
         }
+        let error = refusal(&Params { dims: dims(&[3, 4]), ..base.clone() }, 13);
+        assert_eq!(error.message, "dimensions 3x4 are 12 elements; the array has 13");
+        // No array has more dimensions than that.
+        if can.rank == MAX_RANK {
+            continue;
+        }
         let deep = vec![1; can.rank + 1];
         match sleek::compress(&Params { dims: dims(&deep), ..base.clone() }, &vec![0; base.dtype.size()]) {
             Ok(stream) => assert_eq!(sleek::decompress(&stream).unwrap().len(), base.dtype.size()),
@@ -383,8 +389,6 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
                 assert!(words.iter().all(|word| error.message.contains(word)), "{error}");
             }
         }
-        let error = refusal(&Params { dims: dims(&[3, 4]), ..base }, 13);
-        assert_eq!(error.message, "dimensions 3x4 are 12 elements; the array has 13");
     }
     assert_eq!(Dims::new(&[]).unwrap_err().message, "rank 0; 1 to 32 dimensions are possible");
     assert_eq!(Dims::new(&[1; MAX_RANK + 1]).unwrap_err().message, "rank 33; 1 to 32 dimensions are possible");

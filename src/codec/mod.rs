@@ -1,6 +1,7 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
 //! `docs/adding-a-codec.md`.
 
+pub mod ratio;
 pub mod sleek;
 
 use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Wanted};
@@ -27,6 +28,10 @@ pub trait Codec: Sync {
     fn id(&self) -> u8;
     /// The name, as the command shows it and requests name it.
     fn name(&self) -> &'static str;
+    /// The profiles that it serves; requests with one of them that name no codec are its own.
+    fn profiles(&self) -> &'static [Profile] {
+        &[]
+    }
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
     /// How it cuts an array of `shape`, which is a line of 16 KiB runs with the dimensions and missing values asked
@@ -77,6 +82,7 @@ macro_rules! registry {
 
 registry! {
     sleek::Sleek;
+    ratio::Ratio;
     toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
 }
 
@@ -106,12 +112,27 @@ fn known() -> String {
 pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     params.check()?;
     let codec = match params.codec {
-        0 => REGISTRY[0],
+        0 => match REGISTRY.iter().find(|c| c.profiles().contains(&params.profile)) {
+            Some(codec) => *codec,
+            None => return fail!(InvalidArgument, "no codec has the profile {}", params.profile.name()),
+        },
         id => match REGISTRY.iter().find(|c| c.id() == id) {
             Some(codec) => *codec,
             None => return fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
         },
     };
+    // A codec that is named needs no profile, and then the default one means nothing.
+    let profiles = codec.profiles();
+    if !profiles.contains(&params.profile) && params.profile != Profile::default() {
+        let names: Vec<_> = profiles.iter().map(|p| p.name()).collect();
+        return fail!(
+            InvalidArgument,
+            "codec {} has the profiles {}; {} was asked for",
+            codec.name(),
+            if names.is_empty() { "none".into() } else { names.join(", ") },
+            params.profile.name()
+        );
+    }
     let can = codec.capabilities();
     if !can.dtypes.contains(&params.dtype) {
         let names: Vec<_> = can.dtypes.iter().map(|t| t.name()).collect();
@@ -134,6 +155,11 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
         );
     }
     Ok(codec)
+}
+
+/// Whether what `params` ask for depends on the dimensions of the array.
+pub fn uses_dims(params: &Params) -> bool {
+    chosen(params).is_ok_and(|codec| codec.capabilities().rank > 1)
 }
 
 /// The layout of the stream of `count` elements that `params` ask for.
@@ -251,6 +277,15 @@ fn wanted_into(
     Ok(bytes)
 }
 
+/// The profile of a stream: of those that its codec serves, since the header tells fast from adaptive alone.
+pub fn profile_of(header: &Header) -> Profile {
+    let profiles = by_id(header.codec).map_or(&[][..], |codec| codec.profiles());
+    match profiles.contains(&header.profile) {
+        true => header.profile,
+        false => profiles.first().copied().unwrap_or(header.profile),
+    }
+}
+
 /// What is known of a stream without decoding it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
@@ -302,7 +337,7 @@ pub fn inspect(src: &[u8]) -> Result<Info> {
         codec: header.codec,
         dtype: layout.dtype,
         mode: header.mode,
-        profile: header.profile,
+        profile: profile_of(&header),
         big_endian: header.big_endian,
         count: layout.count,
         raw_bytes: layout.raw_bytes,

@@ -3,8 +3,10 @@
 pub mod changes;
 pub mod equal;
 pub mod gaps;
+pub mod lorenzo;
 pub mod quantize;
 pub mod range;
+pub mod rans;
 pub mod round;
 pub mod stream;
 pub mod word;

@@ -219,6 +219,35 @@ pub fn decode<E: Element, L: Arithmetic>(q: &Quantizer, x: E::Word) -> E::Word {
     if magnitude >= E::Word::from_u64(q.k) { far } else { E::value::<L>(q, x) }
 }
 
+/// The arithmetic of any machine.
+pub struct Plain;
+
+impl Arithmetic for Plain {}
+
+/// The bin whose value is equal to an element, if there is one.
+pub fn bin_of(dtype: DType, q: &Quantizer, bits: u64) -> Option<u64> {
+    match dtype {
+        DType::F32 => bin_of_element::<F32>(q, bits),
+        DType::F64 => bin_of_element::<F64>(q, bits),
+        DType::F16 => bin_of_element::<F16>(q, bits),
+        DType::BF16 => bin_of_element::<BF16>(q, bits),
+        _ => None,
+    }
+}
+
+fn bin_of_element<E: Element>(q: &Quantizer, bits: u64) -> Option<u64> {
+    let magnitude = bits & !E::Word::SIGN.to_u64();
+    // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
+    if magnitude > q.threshold + 3 {
+        return None;
+    }
+    let bin = E::bin(q, E::Word::from_u64(bits));
+    let value = E::value::<Plain>(q, bin).to_u64();
+    // Both zeros are equal.
+    let is_bin = bin.magnitude().to_u64() < q.k;
+    (is_bin && (value == bits || magnitude == 0 && value == 0)).then_some(bin.to_u64())
+}
+
 /// f32.
 pub struct F32;
 /// f64.

@@ -5,6 +5,7 @@
 #![allow(dead_code)]
 
 pub mod builder;
+pub mod ratio;
 
 const CHUNK_BYTES: u64 = 16384;
 const SUBCHUNKS: usize = 32;

@@ -12,7 +12,7 @@ import numpy as np
 from ._library import Params, SleekError, check, lib
 
 MODES = ("lossless", "abs", "noa", "rel")
-PROFILES = ("adaptive", "fast")
+PROFILES = ("adaptive", "fast", "ratio")
 
 # Element types of sleek.h by numpy's names.
 DTYPES = {

@@ -92,13 +92,15 @@ pub enum sleek_mode {
 /// Methods of compression.
 #[repr(C)]
 pub enum sleek_codec {
-    /// The library chooses; today SLEEK.
+    /// The one that the profile goes with.
     SLEEK_CODEC_DEFAULT = 0,
     /// SLEEK.
     SLEEK_CODEC_SLEEK = 1,
+    /// Prediction along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_RATIO = 2,
 }
 
-/// What the encoder may spend on the ratio. A decoder reads both without being told.
+/// What the encoder may spend on the ratio. A decoder reads all without being told.
 #[repr(C)]
 pub enum sleek_profile {
     /// A mode for every 4 KiB, by samples of what each would take, fewest bits for every 512 bytes, and the bound used
@@ -106,6 +108,9 @@ pub enum sleek_profile {
     SLEEK_ADAPTIVE = 0,
     /// The transform of the published SLEEK only: one mode, the bound rounded down to a power of two.
     SLEEK_FAST = 1,
+    /// The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
+    /// the bound used in full.
+    SLEEK_RATIO = 2,
 }
 
 /// Where the work runs.
@@ -132,7 +137,7 @@ pub struct sleek_params {
     pub mode: i32,
     /// SLEEK_CODEC_DEFAULT (default) or a codec.
     pub codec: i32,
-    /// SLEEK_ADAPTIVE (default) or SLEEK_FAST.
+    /// SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
     pub profile: i32,
     /// The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
     /// SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
@@ -173,7 +178,7 @@ pub struct sleek_info {
     pub struct_size: usize,
     /// Version of the stream format.
     pub format_version: i32,
-    /// The codec, SLEEK_CODEC_SLEEK.
+    /// The codec, SLEEK_CODEC_SLEEK or SLEEK_CODEC_RATIO.
     pub codec: i32,
     /// SLEEK_F32 ... SLEEK_U64.
     pub dtype: i32,
@@ -364,7 +369,7 @@ impl sleek_info {
             dtype: layout.dtype as i32,
             element_bytes: layout.dtype.size() as i32,
             mode: header.mode as i32,
-            profile: header.profile as i32,
+            profile: crate::codec::profile_of(header) as i32,
             big_endian: header.big_endian.into(),
             rank: layout.shape.dims.rank() as i32,
             count: layout.count,
@@ -449,7 +454,7 @@ pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF
     I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32,
     U64 = SLEEK_U64);
 pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL);
-pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST);
+pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST, Ratio = SLEEK_RATIO);
 pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
 pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument = SLEEK_E_INVALID_ARGUMENT,
     InvalidBound = SLEEK_E_INVALID_BOUND, UnsupportedType = SLEEK_E_UNSUPPORTED_TYPE,
@@ -460,4 +465,5 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
 const _: () = assert!(
     sleek_status::SLEEK_OK as i32 == 0
         && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
+        && sleek_codec::SLEEK_CODEC_RATIO as u8 == crate::codec::ratio::format::CODEC_RATIO
 );

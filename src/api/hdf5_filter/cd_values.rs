@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use crate::bound;
 use crate::codec;
+use crate::container::Dims;
 use crate::container::missing::{MAX_MISSING, MissingValue};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -124,7 +125,19 @@ impl CdValues {
                 .chain(element.fills.iter().map(|bits| Ok(*bits)))
                 .try_for_each(|bits| params.missing.push(MissingValue::Bits(bits?)))?;
         }
-        Ok(Some(if element.lossless { lossless(params) } else { params }))
+        let mut params = if element.lossless { lossless(params) } else { params };
+        if codec::uses_dims(&params) {
+            params.dims = element.dims().unwrap_or(Dims::NONE);
+        }
+        Ok(Some(params))
+    }
+}
+
+impl Element {
+    /// The dimensions of a chunk, if its elements are numbers of the element type and nothing more.
+    fn dims(&self) -> Option<Dims> {
+        let is_number = self.bytes as usize == self.dtype.size() && !self.chunk.is_empty();
+        is_number.then(|| Dims::new(&self.chunk).ok()).flatten()
     }
 }
 
@@ -511,7 +524,7 @@ mod tests {
             &[2],
             &[1, 4],
             &[1, 1, nan[0], nan[1], 0],
-            &[1, 1, 0, 0x3fe0_0000, 2],
+            &[1, 1, 0, 0x3fe0_0000, 3],
             &[1, 1, 0, 0x3fe0_0000, 1 << 28],
             &[1, 1, 0, 0x3fe0_0000, 1 << 10],
             &[1, 2, 0, 0x3fe0_0000, HAS_RANGE],

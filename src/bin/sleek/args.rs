@@ -40,8 +40,8 @@ impl Bound {
 pub struct Quality {
     #[command(flatten)]
     bound: Bound,
-    /// adaptive: the best ratio; fast: the fewest instructions
-    #[arg(long, default_value = "adaptive", value_parser = PossibleValuesParser::new(["adaptive", "fast"]))]
+    /// adaptive: the speed of memory; fast: the fewest instructions; ratio: the smallest stream
+    #[arg(long, default_value = "adaptive", value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::name)))]
     profile: String,
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
@@ -68,7 +68,7 @@ impl Quality {
             return Err(format!("--range {} goes with --noa, not with --{}", number(range), mode.name()));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
-        params.profile = if self.profile == Profile::Fast.name() { Profile::Fast } else { Profile::Adaptive };
+        params.profile = Profile::ALL.into_iter().find(|p| p.name() == self.profile).unwrap_or_default();
         params.range = self.range;
         if let Some(name) = &self.codec {
             params.codec = sleek::codec::by_name(name).map_err(|e| format!("--codec {name}: {}", e.message))?.id();

@@ -65,11 +65,11 @@ fn print(params: &Params, words: &[u32]) {
     say!("call h5pset_filter_f(dcpl, {FILTER_ID}, 0, {n}_size_t, cd_values, error)");
 }
 
-/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for `fast`,
-/// `--codec` and
-/// `--fill`, for which they have no arguments.
+/// The calls that C's `sleek_hdf5.h` and Fortran's module `sleek_hdf5` have for a request; in words for a profile,
+/// `--codec` and `--fill`, for which they have no arguments.
 fn print_convenience(params: &Params) {
-    let (c, fortran) = match params.profile == Profile::Fast || params.codec != 0 || !params.missing.is_empty() {
+    let in_words = params.profile != Profile::default() || params.codec != 0 || !params.missing.is_empty();
+    let (c, fortran) = match in_words {
         true => calls_in_words(params),
         false => calls(params),
     };
@@ -106,7 +106,7 @@ fn python(params: &Params) -> String {
     };
     let optional = [("range", params.range), ("fill", params.fill_number())];
     let given = optional.into_iter().filter_map(|(name, value)| Some(format!("{name}={:e}", value?)));
-    let profile = (params.profile == Profile::Fast).then(|| format!("profile=\"{}\"", params.profile.name()));
+    let profile = (params.profile != Profile::default()).then(|| format!("profile=\"{}\"", params.profile.name()));
     std::iter::once(bound).chain(given).chain(profile).collect::<Vec<_>>().join(", ")
 }
 

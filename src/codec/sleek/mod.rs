@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::Scratch;
-use crate::params::{Mode, Params};
+use crate::params::{Mode, Params, Profile};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use constants::CODEC_SLEEK;
@@ -41,6 +41,10 @@ impl Codec for Sleek {
 
     fn name(&self) -> &'static str {
         "sleek"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &[Profile::Adaptive, Profile::Fast]
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -2,15 +2,13 @@
 
 use super::constants::CODEC_SLEEK;
 use crate::bound::{self, Step};
-use crate::codec::sleek::simd::scalar::Scalar;
 use crate::container::missing::{MAX_MISSING, Missing};
 use crate::container::{EntryForm, Geometry, Header, Layout};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
 use crate::params::{Mode, Params, Profile};
-use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Quantizer, mantissa_and_bias};
-use crate::primitives::word::Word;
+use crate::primitives::quantize::{self, Quantizer, mantissa_and_bias};
 use crate::runtime::cpu;
 
 /// Parameters of every chunk of a stream.
@@ -49,7 +47,7 @@ fn colliding(
     let mut all = ([0; MAX_MISSING], 0);
     for bits in missing.bits() {
         let integer = match quantizer {
-            Some(q) => bin_of(dtype, q, *bits),
+            Some(q) => quantize::bin_of(dtype, q, *bits),
             None => keep_bits.map(|_| *bits),
         };
         if let Some(integer) = integer {
@@ -58,30 +56,6 @@ fn colliding(
         }
     }
     all
-}
-
-/// The bin whose value is equal to an element, if there is one.
-fn bin_of(dtype: DType, q: &Quantizer, bits: u64) -> Option<u64> {
-    match dtype {
-        DType::F32 => bin_of_element::<F32>(q, bits),
-        DType::F64 => bin_of_element::<F64>(q, bits),
-        DType::F16 => bin_of_element::<F16>(q, bits),
-        DType::BF16 => bin_of_element::<BF16>(q, bits),
-        _ => None,
-    }
-}
-
-fn bin_of_element<E: Element>(q: &Quantizer, bits: u64) -> Option<u64> {
-    let magnitude = bits & !E::Word::SIGN.to_u64();
-    // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
-    if magnitude > q.threshold + 3 {
-        return None;
-    }
-    let bin = E::bin(q, E::Word::from_u64(bits));
-    let value = E::value::<Scalar>(q, bin).to_u64();
-    // Both zeros are equal.
-    let is_bin = bin.magnitude().to_u64() < q.k;
-    (is_bin && (value == bits || magnitude == 0 && value == 0)).then_some(bin.to_u64())
 }
 
 impl Plan {

@@ -1,0 +1,325 @@
+//! One body to its tile. Everything is checked before it is used: a body that passed its checksum may still be hostile.
+
+use super::encode::from_bits;
+use super::format::*;
+use super::plan::Plan;
+use super::tables::{CODES, SLOTS_OF, TABLES};
+use crate::container::Kind;
+use crate::error::{Result, fail};
+use crate::host::memory::filled;
+use crate::primitives::lorenzo::{self, AXES};
+use crate::primitives::quantize::{self, Element, Plain, Quantizer};
+use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source};
+use crate::primitives::word::Word;
+
+/// Buffers that a decoder reuses from tile to tile.
+pub struct Buffers<W> {
+    /// The codes in their places.
+    codes: Vec<W>,
+    words: Vec<W>,
+    present: [u32; GROUPS * GROUP / RUN],
+}
+
+impl<W: Word> Buffers<W> {
+    /// Allocates them for the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+        Ok(Buffers {
+            codes: filled(grid.groups() * GROUP, W::ZERO)?,
+            words: filled(grid.capacity(), W::ZERO)?,
+            present: [0; _],
+        })
+    }
+}
+
+/// Decodes a body into `out`, the bytes of a tile with these lengths.
+pub fn tile<E: Element>(
+    plan: &Plan,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    kind: Kind,
+    body: &[u8],
+    out: &mut [u8],
+) -> Result<()> {
+    let size = size_of::<E::Word>();
+    let words = &mut buffers.words[..out.len() / size];
+    match kind {
+        Kind::Packed => return packed::<E>(plan, lens, buffers, body, out),
+        Kind::Raw => {
+            zero(&body[out.len()..])?;
+            words.iter_mut().zip(body.chunks_exact(size)).for_each(|(w, bytes)| *w = E::Word::load(bytes));
+        }
+        Kind::Constant => {
+            zero(&body[size..])?;
+            words.fill(E::Word::load(body));
+        }
+        Kind::Masked => return fail!(Internal, "a masked body was given to codec ratio"),
+    }
+    store(plan.big_endian, words, out, |w| w);
+    Ok(())
+}
+
+fn zero(padding: &[u8]) -> Result<()> {
+    match padding.iter().fold(0, |all, b| all | b) {
+        0 => Ok(()),
+        _ => fail!(Corrupt, "padding bytes are not zero"),
+    }
+}
+
+/// Writes the elements of words.
+#[inline(always)]
+fn store<W: Word>(big_endian: bool, words: &[W], out: &mut [u8], element: impl Fn(W) -> W) {
+    for (w, bytes) in words.iter().zip(out.chunks_exact_mut(size_of::<W>())) {
+        let bits = element(*w);
+        (if big_endian { bits.swap() } else { bits }).store(bytes);
+    }
+}
+
+fn packed<E: Element>(
+    plan: &Plan,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    body: &[u8],
+    out: &mut [u8],
+) -> Result<()> {
+    let prefix = Prefix::<E::Word>::read(plan, body)?;
+    let n = out.len() / size_of::<E::Word>();
+    let words = &mut buffers.words[..n];
+    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
+    if n == plan.grid.capacity() && n.is_multiple_of(BATCH) {
+        prefix.codes::<true>(&[], places)?;
+        words.iter_mut().zip(places).for_each(|(w, code)| *w = code.unzigzag());
+    } else {
+        plan.grid.present(lens, &mut buffers.present);
+        prefix.codes::<false>(&buffers.present, places)?;
+        plan.grid.rows(lens, |at, place| {
+            let row = words[at..at + lens[0]].iter_mut().zip(&places[place..]);
+            row.for_each(|(w, code)| *w = code.unzigzag());
+        });
+    }
+    lorenzo::inverse(prefix.head.set, lens, words);
+    let base = prefix.base;
+    match prefix.quantizer {
+        Some(q) => store(plan.big_endian, words, out, |w| quantize::decode::<E, Plain>(q, w.add(base))),
+        None => store(plan.big_endian, words, out, |w| from_bits::<E>(w.add(base), prefix.shift)),
+    }
+    Ok(())
+}
+
+/// What stands before the words of a packed body, and these.
+struct Prefix<'a, W> {
+    head: Head,
+    quantizer: Option<&'a Quantizer>,
+    shift: u32,
+    base: W,
+    lanes: [u32; LANES],
+    words: &'a [u8],
+}
+
+/// The first `n` bytes of `rest`, which shrinks by them.
+fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
+    let Some((head, tail)) = rest.split_at_checked(n) else {
+        return fail!(Corrupt, "a packed tile ends {} bytes early", n - rest.len());
+    };
+    *rest = tail;
+    Ok(head)
+}
+
+impl<'a, W: Word> Prefix<'a, W> {
+    fn read(plan: &'a Plan, mut rest: &'a [u8]) -> Result<Prefix<'a, W>> {
+        let rest = &mut rest;
+        let mut bytes = [0; HEAD_BYTES];
+        bytes.copy_from_slice(take(rest, HEAD_BYTES)?);
+        let head = Head::read(bytes, plan.grid.groups())?;
+        if head.exact && plan.quantizer.is_none() || head.set & !plan.grid.set() != 0 {
+            return fail!(Corrupt, "head {head:?} does not go with the stream's header");
+        }
+        let quantizer = plan.quantizer.as_ref().filter(|_| !head.exact);
+        let shift = match quantizer {
+            Some(_) => 0,
+            None => {
+                let bytes = take(rest, 2)?;
+                u32::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+            }
+        };
+        if shift >= W::BITS {
+            return fail!(Corrupt, "{shift} bits are dropped of elements of {}", W::BITS);
+        }
+        let mut high = [0; 8];
+        high[..2 * head.base_words].copy_from_slice(take(rest, 2 * head.base_words)?);
+        let unused = 64 - (BASE_BITS + 16 * head.base_words as u32).min(64);
+        let base = u64::from_le_bytes(high) << BASE_BITS | u64::from(head.base);
+        let base = W::from_u64(((base << unused) as i64 >> unused) as u64);
+        let lanes = read_states(&head, rest)?;
+        Ok(Prefix { head, quantizer, shift, base, lanes, words: rest })
+    }
+}
+
+/// The final states of the encoder.
+fn read_states(head: &Head, rest: &mut &[u8]) -> Result<[u32; LANES]> {
+    let mask = if head.low < head.high {
+        let bytes = take(rest, 4)?;
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    } else {
+        0
+    };
+    let low = take(rest, 16 * head.low as usize)?;
+    let more = head.high - head.low;
+    let count = mask.count_ones() * more;
+    let high = take(rest, (count * DIGIT).div_ceil(16) as usize * 2)?;
+    let digit = |bytes: &[u8], at: u32| u32::from(bytes[at as usize / 2]) >> (DIGIT * (at % 2)) & 15;
+    let number = |bytes: &[u8], at: u32, n: u32| (0..n).fold(0, |x, k| x | digit(bytes, at + k) << (DIGIT * k));
+    if (count..high.len() as u32 * 2).any(|at| digit(high, at) != 0) {
+        return fail!(Corrupt, "digits behind the last state are not zero");
+    }
+    let mut at = 0;
+    let mut lanes = [0; LANES];
+    for (lane, state) in lanes.iter_mut().enumerate() {
+        *state = number(low, lane as u32 * head.low, head.low);
+        if mask >> lane & 1 == 1 {
+            *state |= number(high, at, more) << (DIGIT * head.low);
+            at += more;
+        }
+        *state = (*state).max(1);
+    }
+    Ok(lanes)
+}
+
+impl<W: Word> Prefix<'_, W> {
+    /// Decodes all codes into their places; what has no element is left as it is.
+    fn codes<const WHOLE: bool>(&self, present: &[u32], places: &mut [W]) -> Result<()> {
+        let groups = places.len() / GROUP;
+        let switch = self.head.switch;
+        let mut lanes = self.lanes;
+        let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
+        let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
+        for (g, class) in classes[..groups].iter().enumerate() {
+            if g == switch {
+                change(&mut lanes, &mut source)?;
+            }
+            group::<W, WHOLE>(g, (*class).into(), present, &mut lanes, &mut source, places);
+        }
+        if switch == groups {
+            change(&mut lanes, &mut source)?;
+        }
+        if lanes != [1; LANES] {
+            return fail!(Corrupt, "states of a tile end as {lanes:?}, not as 1");
+        }
+        match source.rest() {
+            Some([] | [[0, 0]]) => Ok(()),
+            Some(rest) => fail!(Corrupt, "{} words behind a tile's last", rest.len()),
+            None => fail!(Corrupt, "a tile's words end early"),
+        }
+    }
+}
+
+/// From here on states take no words.
+fn change(lanes: &mut [u32; LANES], source: &mut Source) -> Result<()> {
+    if lanes.iter().any(|x| *x <= LOW) {
+        return fail!(Corrupt, "states {lanes:?} are to become smaller by {LOW}");
+    }
+    lanes.iter_mut().for_each(|x| *x -= LOW);
+    source.threshold = 0;
+    Ok(())
+}
+
+/// Which values of a group the lanes have, four bits for each lane of a quarter.
+#[inline(always)]
+fn present_in(present: &[u32], g: usize) -> [u32; BATCH_GROUPS] {
+    std::array::from_fn(|r| present[place(g, r) / RUN])
+}
+
+/// The class of each group.
+fn read_classes<const WHOLE: bool>(
+    present: &[u32],
+    groups: usize,
+    lanes: &mut [u32; LANES],
+    source: &mut Source,
+) -> [u8; GROUPS] {
+    let mut classes = [0; GROUPS];
+    for s in 0..BATCH_GROUPS {
+        for lane in 0..groups / BATCH_GROUPS {
+            let g = lane * BATCH_GROUPS + s;
+            if WHOLE || present_in(present, g) != [0; BATCH_GROUPS] {
+                let entry = SLOTS_OF[0][Source::slot(lanes[lane])];
+                source.pass(&mut lanes[lane], entry >> 10 & 1023, entry & 1023);
+                classes[g] = (entry >> 20) as u8;
+            }
+        }
+    }
+    let mut class = 0;
+    for difference in &mut classes[..groups] {
+        class = (class + *difference) % TABLES as u8;
+        *difference = class;
+    }
+    classes
+}
+
+/// Decodes group `g` of this class.
+#[inline(always)]
+fn group<W: Word, const WHOLE: bool>(
+    g: usize,
+    class: usize,
+    present: &[u32],
+    lanes: &mut [u32; LANES],
+    source: &mut Source,
+    places: &mut [W],
+) {
+    let mut tokens = [[0u8; QUAD]; LANES];
+    let has = if WHOLE { [u32::MAX; BATCH_GROUPS] } else { present_in(present, g) };
+    let mut most = 0;
+    if class > 0 {
+        let slots = &SLOTS_OF[class];
+        for j in 0..QUAD {
+            for ((lane, state), tokens) in lanes.iter_mut().enumerate().zip(&mut tokens) {
+                if WHOLE || has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1 {
+                    let entry = slots[Source::slot(*state)];
+                    source.pass(state, entry >> 10 & 1023, entry & 1023);
+                    tokens[j] = (entry >> 20) as u8;
+                    most = most.max(entry >> 20);
+                }
+            }
+        }
+    }
+    let mut codes = tokens.map(|quad| quad.map(u64::from));
+    if most >= DIRECT {
+        raw_bits(&tokens, lanes, source, &mut codes);
+    }
+    for r in 0..BATCH_GROUPS {
+        let run = &mut places[place(g, r)..][..RUN];
+        let quads = run.as_chunks_mut::<QUAD>().0.iter_mut().zip(&codes[r * (RUN / QUAD)..]);
+        quads.for_each(|(quad, codes)| *quad = codes.map(W::from_u64));
+    }
+}
+
+/// Completes the codes of tokens by their raw bits.
+#[inline(never)]
+fn raw_bits(
+    tokens: &[[u8; QUAD]; LANES],
+    lanes: &mut [u32; LANES],
+    source: &mut Source,
+    codes: &mut [[u64; QUAD]; LANES],
+) {
+    let lens = tokens.map(|quad| quad.map(|token| CODES[usize::from(token)].0));
+    *codes = tokens.map(|quad| quad.map(|token| CODES[usize::from(token)].1));
+    let longest = lens.as_flattened().iter().fold(0, |m, len| m.max(*len));
+    let together = lens.iter().map(|quad| quad.iter().sum()).fold(0, u32::max);
+    if together <= RAW_BITS {
+        for (lane, state) in lanes.iter_mut().enumerate() {
+            let mut bits = source.raw(state, lens[lane].iter().sum());
+            for j in 0..QUAD {
+                codes[lane][j] |= u64::from(bits & ((1 << lens[lane][j]) - 1));
+                bits >>= lens[lane][j];
+            }
+        }
+        return;
+    }
+    for round in 0..longest.div_ceil(RAW_BITS) {
+        let from = round * RAW_BITS;
+        for j in 0..QUAD {
+            for (lane, state) in lanes.iter_mut().enumerate() {
+                let bits = source.raw(state, lens[lane][j].saturating_sub(from).min(RAW_BITS));
+                codes[lane][j] |= u64::from(bits) << from;
+            }
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! One tile to its body.
+
+use super::format::*;
+use super::plan::Plan;
+use super::predict;
+use super::tables::{self, SYMBOLS, TABLES};
+use crate::container::Kind;
+use crate::error::Result;
+use crate::host::memory::filled;
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
+use crate::primitives::rans::{LANES, LOW, RAW_BITS, TOP, Words};
+use crate::primitives::round;
+use crate::primitives::word::Word;
+use crate::runtime::cpu::raw;
+
+/// Buffers that an encoder reuses from tile to tile.
+pub struct Buffers<W> {
+    /// The elements' bits.
+    elements: Vec<W>,
+    words: Vec<W>,
+    trial: Vec<W>,
+    differences: Vec<W>,
+    /// The codes in their places.
+    codes: Vec<W>,
+    present: [u32; GROUPS * GROUP / RUN],
+    stream: Vec<u16>,
+    other: Vec<u8>,
+}
+
+/// Magnitudes count no more than this.
+const MOST: u64 = 1 << 23;
+
+impl<W: Word> Buffers<W> {
+    /// Allocates them for the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+        let n = grid.capacity();
+        let words = || filled(n, W::ZERO);
+        // Each symbol takes 10 bits at the most.
+        let stream = n * (W::BITS as usize + 10) / 16 + 4 * LANES;
+        Ok(Buffers {
+            elements: words()?,
+            words: words()?,
+            trial: words()?,
+            differences: words()?,
+            codes: filled(grid.groups() * GROUP, W::ZERO)?,
+            present: [0; _],
+            stream: filled(stream, 0)?,
+            other: filled(n * W::BITS as usize / 8 + 64, 0)?,
+        })
+    }
+}
+
+/// What the words of a tile stand for.
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// Bins.
+    Bins,
+    /// Elements' bits without so many zero bits at their low end.
+    Bits(u32),
+}
+
+/// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
+pub fn tile<E: Element>(
+    plan: &Plan,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    data: &[u8],
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let size = size_of::<E::Word>();
+    load(plan.big_endian, data, &mut buffers.elements);
+    let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
+    let within_bound = match &plan.quantizer {
+        Some(q) => quantized::<E>(plan, q, lens, data.len() / size, buffers, out),
+        None => by_bits::<E>(plan, plan.keep_bits, lens, data.len() / size, buffers, out),
+    };
+    let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
+    let unchanged = plan.quantizer.is_none() && plan.keep_bits.is_none();
+    if !unchanged && (body.is_none() || may_be_smaller(plan, &buffers.elements[..data.len() / size])) {
+        let mut other = std::mem::take(&mut buffers.other);
+        let exact = by_bits::<E>(plan, None, lens, data.len() / size, buffers, &mut other);
+        let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
+        if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
+            out[..bytes].copy_from_slice(&other[..bytes]);
+            body = Some((kind, bytes));
+        }
+        buffers.other = other;
+    }
+    body.unwrap_or_else(|| {
+        raw(size, plan.big_endian, data, &mut out[..raw_bytes]);
+        (Kind::Raw, raw_bytes)
+    })
+}
+
+fn load<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) {
+    for (w, bytes) in elements.iter_mut().zip(data.chunks_exact(size_of::<W>())) {
+        let word = W::load(bytes);
+        *w = if big_endian { word.swap() } else { word };
+    }
+}
+
+/// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of
+/// a power of two, are as far apart as bins.
+fn may_be_smaller<W: Word>(plan: &Plan, elements: &[W]) -> bool {
+    let Some(q) = &plan.quantizer else { return false };
+    let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
+    let any = elements.iter().fold(W::ZERO, |any, w| any | *w);
+    let largest = elements.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN));
+    let spacing = ((largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
+    let zeros = any.trailing_zeros().min(mantissa) as i32;
+    spacing + zeros > i32::from(q.step.j)
+}
+
+/// Encodes by bins; `None` where an element would come back as a missing value.
+fn quantized<E: Element>(
+    plan: &Plan,
+    q: &Quantizer,
+    lens: [usize; AXES],
+    n: usize,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let words = &mut buffers.words[..n];
+    words.copy_from_slice(&buffers.elements[..n]);
+    let (whole, rest) = words.as_chunks_mut::<64>();
+    whole.iter_mut().for_each(|words| quantize::encode::<E, 64>(q, words));
+    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| quantize::encode::<E, 1>(q, word));
+    if collides(plan, words) {
+        return None;
+    }
+    Some(pack::<E>(plan, Meaning::Bins, lens, n, buffers, out))
+}
+
+/// Encodes by elements' bits, rounded to so many mantissa bits; `None` where an element would come back as a missing
+/// value.
+fn by_bits<E: Element>(
+    plan: &Plan,
+    keep_bits: Option<u32>,
+    lens: [usize; AXES],
+    n: usize,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let words = &mut buffers.words[..n];
+    words.copy_from_slice(&buffers.elements[..n]);
+    if let Some(keep) = keep_bits {
+        round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
+        if collides(plan, words) {
+            return None;
+        }
+    }
+    let any = words.iter().fold(E::Word::ZERO, |any, w| any | *w);
+    let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
+    words.iter_mut().for_each(|w| *w = ordered::<E>(*w).sar(shift));
+    Some(pack::<E>(plan, Meaning::Bits(shift), lens, n, buffers, out))
+}
+
+fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
+    plan.collisions().iter().any(|x| words.iter().fold(false, |any, w| any | (w.to_u64() == *x)))
+}
+
+/// A float's bits as a number in the order of floats; its own inverse. An integer as it is.
+#[inline(always)]
+pub fn ordered<E: Element>(w: E::Word) -> E::Word {
+    if E::EXPONENT_BITS == 0 { w } else { w ^ (w.sar(E::Word::BITS - 1) & !E::Word::SIGN) }
+}
+
+/// Packs the first `n` words.
+fn pack<E: Element>(
+    plan: &Plan,
+    meaning: Meaning,
+    lens: [usize; AXES],
+    n: usize,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let words = &mut buffers.words[..n];
+    let base = words[0];
+    words.iter_mut().for_each(|w| *w = w.sub(base));
+    let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
+    let set = predict::choose(plan.grid.set(), lens, words, trial, differences);
+    let mut prefix = Prefix::new(base, meaning, set, plan.quantizer.is_some());
+    if differences.iter().all(|d| *d == E::Word::ZERO) {
+        let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
+        if size <= prefix.len.next_multiple_of(plan.layout.unit()) {
+            out[..size].fill(0);
+            element::<E>(plan, meaning, base).store(out);
+            return (Kind::Constant, size);
+        }
+    }
+    let capacity = plan.grid.capacity();
+    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
+    let mut words = Words::new(&mut buffers.stream);
+    let state = if n == capacity && capacity.is_multiple_of(BATCH) {
+        places.iter_mut().zip(&*differences).for_each(|(place, d)| *place = d.zigzag());
+        Coder::<_, true> { codes: places, present: &[] }.encode(&mut words)
+    } else {
+        places.fill(E::Word::ZERO);
+        plan.grid.rows(lens, |at, place| {
+            let row = places[place..place + lens[0]].iter_mut().zip(&differences[at..]);
+            row.for_each(|(place, d)| *place = d.zigzag());
+        });
+        plan.grid.present(lens, &mut buffers.present);
+        Coder::<_, false> { codes: places, present: &buffers.present }.encode(&mut words)
+    };
+    (Kind::Packed, prefix.write(&state, words.all(), out))
+}
+
+/// The element that a word stands for.
+#[inline(always)]
+fn element<E: Element>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
+    match (meaning, &plan.quantizer) {
+        (Meaning::Bins, Some(q)) => quantize::decode::<E, Plain>(q, word),
+        (Meaning::Bits(shift), _) => from_bits::<E>(word, shift),
+        (Meaning::Bins, None) => word,
+    }
+}
+
+/// The element of a word of bits.
+#[inline(always)]
+pub fn from_bits<E: Element>(word: E::Word, shift: u32) -> E::Word {
+    let bits = ordered::<E>(word);
+    if E::EXPONENT_BITS == 0 { bits << shift } else { (bits << shift) & !E::Word::SIGN | bits & E::Word::SIGN }
+}
+
+/// What stands before the final states of a body.
+struct Prefix {
+    head: Head,
+    /// Shift and base.
+    bytes: [u8; 2 + 8],
+    len: usize,
+}
+
+impl Prefix {
+    fn new<W: Word>(base: W, meaning: Meaning, set: u8, has_bins: bool) -> Prefix {
+        // As a number of 64 bits, of which the low ones go into the head.
+        let base = base.extend();
+        let bits = 65 - (base ^ (base as i64 >> 63) as u64).leading_zeros();
+        let base_words = bits.saturating_sub(BASE_BITS).div_ceil(16) as usize;
+        let exact = has_bins && matches!(meaning, Meaning::Bits(_));
+        let head =
+            Head { set, exact, base_words, switch: 0, low: 0, high: 0, base: base as u32 & ((1 << BASE_BITS) - 1) };
+        let (mut bytes, mut len) = ([0; 10], 0);
+        if let Meaning::Bits(shift) = meaning {
+            bytes[0] = shift as u8;
+            len = 2;
+        }
+        let high = ((base as i64) >> BASE_BITS).to_le_bytes();
+        bytes[len..][..2 * base_words].copy_from_slice(&high[..2 * base_words]);
+        Prefix { head, bytes, len: HEAD_BYTES + len + 2 * base_words }
+    }
+
+    /// Writes the body; returns its bytes. What does not fit into `out` is not written.
+    fn write(&mut self, state: &State, words: &[u16], out: &mut [u8]) -> usize {
+        let mut states = [0; 4 + LANES * 4];
+        let states = state.pack(&mut self.head, &mut states);
+        let at = self.len + states.len();
+        let end = (at + 2 * words.len()).next_multiple_of(4);
+        if end > out.len() {
+            return end;
+        }
+        out[..HEAD_BYTES].copy_from_slice(&self.head.to_bytes());
+        out[HEAD_BYTES..self.len].copy_from_slice(&self.bytes[..self.len - HEAD_BYTES]);
+        out[self.len..at].copy_from_slice(states);
+        let (places, padding) = out[at..end].split_at_mut(2 * words.len());
+        places.as_chunks_mut().0.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+        padding.fill(0);
+        end
+    }
+}
+
+/// How coding ended.
+struct State {
+    lanes: [u32; LANES],
+    switch: usize,
+}
+
+impl State {
+    /// Writes the final states in two widths, the shortest way; the head tells which.
+    fn pack<'a>(&self, head: &mut Head, place: &'a mut [u8; 4 + LANES * 4]) -> &'a [u8] {
+        let widths = self.lanes.map(|x| if x == 1 { 0 } else { (32 - x.leading_zeros()).div_ceil(DIGIT) });
+        let high = widths.into_iter().fold(0, u32::max);
+        let longer = |low: u32| widths.iter().filter(|w| **w > low).count() as u32;
+        let bytes = |low: u32| {
+            let mask = if low < high { 4 } else { 0 };
+            mask + 16 * low + (longer(low) * DIGIT * (high - low)).div_ceil(16) * 2
+        };
+        let low = (0..=high).min_by_key(|low| bytes(*low)).unwrap_or(high);
+        (head.switch, head.low, head.high) = (self.switch, low, high);
+        let mut digits = Digits { place, at: 0 };
+        if low < high {
+            let mask = (0..LANES).fold(0u32, |mask, l| mask | u32::from(widths[l] > low) << l);
+            digits.put(mask, 8);
+        }
+        self.lanes.iter().for_each(|x| digits.put(if *x == 1 { 0 } else { *x }, low));
+        let of_longer = (0..LANES).filter(|l| widths[*l] > low);
+        of_longer.for_each(|l| digits.put(self.lanes[l] >> (DIGIT * low), high - low));
+        &place[..bytes(low) as usize]
+    }
+}
+
+/// Digits one behind the other, the lowest one first.
+struct Digits<'a> {
+    place: &'a mut [u8],
+    at: usize,
+}
+
+impl Digits<'_> {
+    fn put(&mut self, number: u32, count: u32) {
+        for k in 0..count {
+            self.place[self.at / 2] |= ((number >> (DIGIT * k) & 15) << (DIGIT * (self.at as u32 % 2))) as u8;
+            self.at += 1;
+        }
+    }
+}
+
+/// Codes in their places, on their way into words.
+struct Coder<'a, W, const WHOLE: bool> {
+    codes: &'a [W],
+    present: &'a [u32],
+}
+
+/// A group taken apart: by lane and value the token, raw bits, and how many there are.
+struct Group {
+    tokens: [[u8; QUAD]; LANES],
+    lens: [[u8; QUAD]; LANES],
+    bits: [[u64; QUAD]; LANES],
+    /// Which values a lane has.
+    has: [u8; LANES],
+    class: usize,
+    /// The most raw bits of a value, and of a lane.
+    longest: (u32, u32),
+}
+
+impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
+    /// Encodes all groups. States begin at 1 and grow; where a word would be needed they are made as large as they have
+    /// to be from there on.
+    fn encode(&self, words: &mut Words) -> State {
+        let groups = self.codes.len() / GROUP;
+        let mut state = State { lanes: [1; LANES], switch: NEVER };
+        let (mut classes, mut any) = ([0u8; GROUPS], [false; GROUPS]);
+        let mut group = Group {
+            tokens: [[0; QUAD]; LANES],
+            lens: [[0; QUAD]; LANES],
+            bits: [[0; QUAD]; LANES],
+            has: [0; LANES],
+            class: 0,
+            longest: (0, 0),
+        };
+        for g in (0..groups).rev() {
+            any[g] = self.take(g, &mut group);
+            classes[g] = group.class as u8;
+            if group.class > 0 {
+                state.step(words, g + 1, |lanes, words| group.encode::<WHOLE>(lanes, words));
+            }
+        }
+        // A group without elements has the class of the one before it.
+        for g in 0..groups {
+            if !any[g] {
+                classes[g] = if g == 0 { 0 } else { classes[g - 1] };
+            }
+        }
+        state.step(words, 0, |lanes, words| {
+            for s in (0..BATCH_GROUPS).rev() {
+                for lane in (0..groups / BATCH_GROUPS).rev() {
+                    let g = lane * BATCH_GROUPS + s;
+                    if any[g] {
+                        let before = if g == 0 { 0 } else { classes[g - 1] };
+                        let difference = usize::from(classes[g].wrapping_sub(before)) % TABLES;
+                        words.symbol(&mut lanes[lane], &SYMBOLS[0][difference]);
+                    }
+                }
+            }
+        });
+        state
+    }
+
+    /// Takes group `g` apart; whether it has elements.
+    fn take(&self, g: usize, group: &mut Group) -> bool {
+        let (mut sum, mut most, mut sums) = (0u32, W::ZERO, [0u32; LANES]);
+        let mut any = WHOLE;
+        for r in 0..BATCH_GROUPS {
+            let place = place(g, r);
+            let codes = &self.codes[place..place + RUN];
+            for (k, quad) in codes.as_chunks::<QUAD>().0.iter().enumerate() {
+                let lane = r * (RUN / QUAD) + k;
+                if !WHOLE {
+                    group.has[lane] = (self.present[place / RUN] >> (QUAD * k) & 15) as u8;
+                    any |= group.has[lane] != 0;
+                }
+                let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
+                sums[lane] = quad.iter().map(|c| half(*c).min(MOST) as u32).sum();
+                sum += sums[lane];
+                most = quad.iter().fold(most, |m, c| m.max(*c));
+            }
+        }
+        group.class = 0;
+        if sum == 0 {
+            return any;
+        }
+        let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
+        group.class = tables::class(sum, small, most.to_u64());
+        group.longest = (0, 0);
+        for r in 0..BATCH_GROUPS {
+            let place = place(g, r);
+            for (i, c) in self.codes[place..place + RUN].iter().enumerate() {
+                let (lane, j) = (r * (RUN / QUAD) + i / QUAD, i % QUAD);
+                let (token, len) = token(c.to_u64());
+                group.tokens[lane][j] = token as u8;
+                group.lens[lane][j] = len as u8;
+                group.bits[lane][j] = c.to_u64() & ((1 << len) - 1);
+            }
+        }
+        if most.to_u64() >= DIRECT.into() {
+            for lens in &group.lens {
+                let (longest, total) = group.longest;
+                let own: u32 = lens.iter().map(|len| u32::from(*len)).sum();
+                group.longest = (lens.iter().fold(longest, |m, len| m.max((*len).into())), total.max(own));
+            }
+        }
+        any
+    }
+}
+
+impl State {
+    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes; makes the states as large as they
+    /// must be if it needs them so and they are not yet.
+    fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
+        if self.switch != NEVER {
+            return encode(&mut self.lanes, words);
+        }
+        let (lanes, at) = (self.lanes, words.at);
+        encode(&mut self.lanes, words);
+        if words.at != at || self.lanes.iter().any(|x| *x >= TOP - LOW) {
+            words.at = at;
+            self.switch = before;
+            self.lanes = lanes.map(|x| x + LOW);
+            encode(&mut self.lanes, words);
+        }
+    }
+}
+
+impl Group {
+    /// Encodes the group: what is decoded last comes first.
+    fn encode<const WHOLE: bool>(&self, lanes: &mut [u32; LANES], words: &mut Words) {
+        if self.longest.0 > 0 {
+            self.encode_raw(lanes, words);
+        }
+        let symbols = &SYMBOLS[self.class];
+        for j in (0..QUAD).rev() {
+            for lane in (0..LANES).rev() {
+                if WHOLE || self.has[lane] >> j & 1 == 1 {
+                    words.symbol(&mut lanes[lane], &symbols[usize::from(self.tokens[lane][j])]);
+                }
+            }
+        }
+    }
+
+    fn encode_raw(&self, lanes: &mut [u32; LANES], words: &mut Words) {
+        if self.longest.1 <= RAW_BITS {
+            for lane in (0..LANES).rev() {
+                let (mut bits, mut len) = (0, 0);
+                for j in 0..QUAD {
+                    bits |= (self.bits[lane][j] as u32) << len;
+                    len += u32::from(self.lens[lane][j]);
+                }
+                words.raw(&mut lanes[lane], bits, len);
+            }
+            return;
+        }
+        for round in (0..self.longest.0.div_ceil(RAW_BITS)).rev() {
+            let from = round * RAW_BITS;
+            for j in (0..QUAD).rev() {
+                for lane in (0..LANES).rev() {
+                    let len = u32::from(self.lens[lane][j]).saturating_sub(from).min(RAW_BITS);
+                    let bits = (self.bits[lane][j] >> from) as u32 & ((1 << len) - 1);
+                    words.raw(&mut lanes[lane], bits, len);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state so large that it could not be made larger any more has to be so already, though no word was needed.
+    #[test]
+    fn states_change_before_it_is_too_late() {
+        let mut buffer = [0; 8];
+        for (reached, switch) in [(TOP - LOW - 1, NEVER), (TOP - LOW, 7), (TOP - 1, 7)] {
+            let mut words = Words::new(&mut buffer);
+            let mut state = State { lanes: [1; LANES], switch: NEVER };
+            state.step(&mut words, 7, |lanes, _| lanes[3] = reached);
+            assert_eq!(state.switch, switch, "{reached}");
+            assert_eq!(state.lanes[0], if switch == NEVER { 1 } else { 1 + LOW });
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What stands where in a packed tile (docs/codecs/ratio.md).
+
+use crate::container::{Geometry, Layout};
+use crate::error::{Result, fail};
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::rans::LANES;
+
+/// The id in the stream header.
+pub const CODEC_RATIO: u8 = 2;
+/// Elements of a tile, at most, as a power of two.
+pub const TILE_LOG2: u32 = 14;
+/// Elements that the lanes decode between two classes.
+pub const GROUP: usize = QUAD * LANES;
+/// Neighbours that a lane has of a group.
+pub const QUAD: usize = 4;
+/// Groups of a batch, of which a lane decodes the classes.
+pub const BATCH_GROUPS: usize = 4;
+/// Places of a batch.
+pub const BATCH: usize = BATCH_GROUPS * GROUP;
+/// Groups of a tile, at most.
+pub const GROUPS: usize = (1 << TILE_LOG2) / GROUP;
+/// Places that lie together in a group.
+pub const RUN: usize = GROUP / BATCH_GROUPS;
+/// Bits of the base in the head.
+pub const BASE_BITS: u32 = 11;
+/// `Head::switch` where the states never change.
+pub const NEVER: usize = 255;
+/// Bits of a digit, of which final states have up to seven.
+pub const DIGIT: u32 = 4;
+
+/// Tokens below this are codes themselves.
+pub const DIRECT: u32 = 64;
+const DIRECT_LOG2: u32 = DIRECT.trailing_zeros();
+
+/// The token of a code, and its raw bits.
+#[inline(always)]
+pub fn token(code: u64) -> (u32, u32) {
+    if code < DIRECT.into() {
+        return (code as u32, 0);
+    }
+    let octave = 63 - code.leading_zeros();
+    let raw = octave - 1;
+    (DIRECT + (octave - DIRECT_LOG2) * 2 + (code >> raw & 1) as u32, raw)
+}
+
+/// The raw bits of a token, and its code where they are 0.
+pub const fn code(token: u32) -> (u32, u64) {
+    if token < DIRECT {
+        return (0, token as u64);
+    }
+    let raw = DIRECT_LOG2 - 1 + (token - DIRECT) / 2;
+    (raw, (2 + (token as u64 & 1)) << raw)
+}
+
+/// Where run `r` of group `g` lies: groups and runs follow each other.
+#[inline(always)]
+pub fn place(g: usize, r: usize) -> usize {
+    g * GROUP + r * RUN
+}
+
+/// The tiles of a stream, as boxes of up to three axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Sides of a whole tile along x, y and z.
+    pub sides: [usize; AXES],
+    /// Which dimensions are x and y; all before them are z.
+    axes: [usize; 2],
+}
+
+impl Grid {
+    /// Of a layout; an error where the codec has no such streams.
+    pub fn new(layout: &Layout) -> Result<Grid> {
+        let Geometry::Tile { sides_log2 } = &layout.shape.geometry else {
+            return fail!(Corrupt, "codec ratio has no streams in runs");
+        };
+        let sides_log2 = &sides_log2[..layout.shape.dims.rank()];
+        let total: u32 = sides_log2.iter().map(|s| u32::from(*s)).sum();
+        if total > TILE_LOG2 {
+            return fail!(Corrupt, "tiles of 2^{total} elements; codec ratio has up to 2^{TILE_LOG2}");
+        }
+        let mut longer = (0..sides_log2.len()).rev().filter(|k| sides_log2[*k] > 0);
+        let x = longer.next().unwrap_or(sides_log2.len() - 1);
+        let y = longer.next().unwrap_or(x);
+        let side = |k: usize| 1 << sides_log2[k];
+        let x_side: usize = side(x);
+        let y_side = if y < x { side(y) } else { 1 };
+        Ok(Grid { sides: [x_side, y_side, (1 << total) / x_side / y_side], axes: [x, y] })
+    }
+
+    /// Lengths along x, y and z of a tile with these lengths.
+    pub fn lens(&self, lens: &[u64]) -> [usize; AXES] {
+        let [x, y] = self.axes;
+        let count: u64 = lens.iter().product();
+        let x_len = lens[x];
+        let y_len = if y < x { lens[y] } else { 1 };
+        [x_len as usize, y_len as usize, (count / x_len / y_len) as usize]
+    }
+
+    /// Places of a tile.
+    pub fn capacity(&self) -> usize {
+        self.sides.iter().product()
+    }
+
+    /// Groups of a tile.
+    pub fn groups(&self) -> usize {
+        self.capacity().div_ceil(BATCH) * BATCH_GROUPS
+    }
+
+    /// The axes along which tiles have more than one element.
+    pub fn set(&self) -> u8 {
+        (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a)
+    }
+
+    /// Shows the rows of a tile: where each starts among its elements, and its place.
+    #[inline(always)]
+    pub fn rows(&self, lens: [usize; AXES], mut show: impl FnMut(usize, usize)) {
+        for z in 0..lens[2] {
+            for y in 0..lens[1] {
+                show((z * lens[1] + y) * lens[0], (z * self.sides[1] + y) * self.sides[0]);
+            }
+        }
+    }
+
+    /// For each run of places which of them have an element.
+    pub fn present(&self, lens: [usize; AXES], runs: &mut [u32]) {
+        runs.fill(0);
+        self.rows(lens, |_, place| {
+            let (mut at, end) = (place, place + lens[0]);
+            while at < end {
+                let len = (RUN - at % RUN).min(end - at);
+                runs[at / RUN] |= (u32::MAX >> (RUN - len)) << (at % RUN);
+                at += len;
+            }
+        });
+    }
+}
+
+/// The first four bytes of a packed tile, and what they say follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The axes along which differences are taken.
+    pub set: u8,
+    /// The words are the elements' bits, in a stream of bins.
+    pub exact: bool,
+    /// Further words of the base.
+    pub base_words: usize,
+    /// The group before which states change.
+    pub switch: usize,
+    /// Digits of every final state.
+    pub low: u32,
+    /// Digits of those of the lanes that a mask tells.
+    pub high: u32,
+    /// The low bits of the base.
+    pub base: u32,
+}
+
+/// Bytes of a head.
+pub const HEAD_BYTES: usize = 4;
+
+impl Head {
+    /// The bytes.
+    pub fn to_bytes(self) -> [u8; HEAD_BYTES] {
+        let bits = u32::from(self.set)
+            | u32::from(self.exact) << 3
+            | (self.base_words as u32) << 4
+            | (self.switch as u32) << 7
+            | self.low << 15
+            | self.high << 18
+            | self.base << (32 - BASE_BITS);
+        bits.to_le_bytes()
+    }
+
+    /// Reads the head of a tile of `groups` groups and checks each field on its own.
+    pub fn read(bytes: [u8; HEAD_BYTES], groups: usize) -> Result<Head> {
+        let bits = u32::from_le_bytes(bytes);
+        let head = Head {
+            set: (bits & 7) as u8,
+            exact: bits >> 3 & 1 == 1,
+            base_words: (bits >> 4 & 7) as usize,
+            switch: (bits >> 7 & 255) as usize,
+            low: bits >> 15 & 7,
+            high: bits >> 18 & 7,
+            base: bits >> (32 - BASE_BITS),
+        };
+        if head.base_words > 4 || head.switch > groups && head.switch != NEVER || head.low > head.high {
+            return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");
+        }
+        Ok(head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_and_raw_bits_are_codes() {
+        let codes = (0..10_000).chain((0..64).flat_map(|k| [(1u64 << k) - 1, 1 << k, 3 << k >> 1, u64::MAX >> k]));
+        for c in codes {
+            let (token, raw) = token(c);
+            assert!(token < super::super::tables::TOKENS as u32);
+            assert_eq!((code(token).0, code(token).1 | c & ((1 << raw) - 1)), (raw, c));
+        }
+    }
+
+    #[test]
+    fn groups_share_all_places() {
+        let mut seen = [0; GROUPS * GROUP];
+        for g in 0..GROUPS {
+            (0..BATCH_GROUPS).for_each(|r| (0..RUN).for_each(|i| seen[place(g, r) + i] += 1));
+        }
+        assert!(seen.iter().all(|n| *n == 1));
+    }
+}

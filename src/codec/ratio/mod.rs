@@ -1,0 +1,178 @@
+//! The smallest file at a guaranteed bound: exact bins in independent tiles of up to three axes, differences along the
+//! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
+//! residuals names one (docs/codecs/ratio.md).
+
+mod decode;
+mod encode;
+pub mod format;
+mod plan;
+mod predict;
+mod shape;
+pub mod tables;
+
+use std::marker::PhantomData;
+
+use super::{Capabilities, Codec, CpuCodec, Info};
+use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::exec::ExecOptions;
+use crate::host::fpu;
+use crate::params::{Mode, Params, Profile};
+use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
+use crate::primitives::stream::StreamingStores;
+use crate::runtime::cpu::{self, ChunkCodec, Data};
+use format::CODEC_RATIO;
+use plan::Plan;
+
+/// The codec of this module.
+pub struct Ratio;
+
+impl Codec for Ratio {
+    fn id(&self) -> u8 {
+        CODEC_RATIO
+    }
+
+    fn name(&self) -> &'static str {
+        "ratio"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &[Profile::Ratio]
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
+    }
+
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+        Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
+    }
+
+    fn cpu(&self) -> &dyn CpuCodec {
+        self
+    }
+}
+
+/// Calls `$f::<Element>($args)` for an element type.
+macro_rules! by_dtype {
+    ($dtype:expr; $f:ident($($arg:expr),*)) => {
+        match $dtype {
+            DType::F32 => $f::<F32>($($arg),*),
+            DType::F64 => $f::<F64>($($arg),*),
+            DType::F16 => $f::<F16>($($arg),*),
+            DType::BF16 => $f::<BF16>($($arg),*),
+            DType::I8 | DType::U8 => $f::<Int<u8>>($($arg),*),
+            DType::I16 | DType::U16 => $f::<Int<u16>>($($arg),*),
+            DType::I32 | DType::U32 => $f::<Int<u32>>($($arg),*),
+            DType::I64 | DType::U64 => $f::<Int<u64>>($($arg),*),
+        }
+    };
+}
+
+/// Compresses elements of one type.
+fn compress<E: Element>(
+    plan: Plan,
+    mut header: Header,
+    options: ExecOptions,
+    src: &[u8],
+    dst: &mut [u8],
+) -> Result<usize> {
+    let tiles = Tiles::<E> { plan, element: PhantomData };
+    cpu::compress(&tiles, &mut header, &[], options, src, dst)
+}
+
+/// Restores elements of one type.
+fn decompress<E: Element>(
+    plan: Plan,
+    header: &Header,
+    index: &Index,
+    wanted: &Wanted,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    let tiles = Tiles::<E> { plan, element: PhantomData };
+    cpu::decompress(&tiles, header, index, wanted, dst, options)
+}
+
+impl CpuCodec for Ratio {
+    fn compress(
+        &self,
+        params: &Params,
+        layout: &Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<usize> {
+        let (plan, header) = Plan::for_encoding(params, layout, src)?;
+        by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
+    }
+
+    fn decompress(
+        &self,
+        header: &Header,
+        index: &Index,
+        wanted: &Wanted,
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<()> {
+        let plan = Plan::for_decoding(header)?;
+        by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
+    }
+
+    fn inspect(&self, header: &Header, _: &Index, info: &mut Info) -> Result<()> {
+        info.step = Plan::for_decoding(header)?.quantizer.map_or(0.0, |q| q.step.value());
+        Ok(())
+    }
+}
+
+/// The coder of the tiles of one stream.
+struct Tiles<E> {
+    plan: Plan,
+    element: PhantomData<E>,
+}
+
+/// What an encoding thread keeps.
+struct Encoder<E: Element> {
+    _fpu: fpu::Guard,
+    buffers: encode::Buffers<E::Word>,
+}
+
+/// What a decoding thread keeps.
+struct Decoder<E: Element> {
+    _fpu: fpu::Guard,
+    buffers: decode::Buffers<E::Word>,
+}
+
+impl<E: Element> ChunkCodec for Tiles<E> {
+    type Encoder = Encoder<E>;
+    type Decoder = Decoder<E>;
+
+    fn encoder(&self) -> Result<Encoder<E>> {
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new(&self.plan.grid)? })
+    }
+
+    fn decoder(&self) -> Result<Decoder<E>> {
+        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: decode::Buffers::new(&self.plan.grid)? })
+    }
+
+    fn encode(&self, encoder: &mut Encoder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        let lens = self.plan.grid.lens(self.plan.layout.tile(data.chunk).lens());
+        encode::tile::<E>(&self.plan, lens, &mut encoder.buffers, data.bytes(), out)
+    }
+
+    fn decode(
+        &self,
+        decoder: &mut Decoder<E>,
+        c: usize,
+        kind: Kind,
+        body: Body,
+        _: &[u8],
+        out: &mut [u8],
+        _: bool,
+    ) -> Result<()> {
+        let lens = self.plan.grid.lens(self.plan.layout.tile(c).lens());
+        decode::tile::<E>(&self.plan, lens, &mut decoder.buffers, kind, body.bytes(), out)
+    }
+}

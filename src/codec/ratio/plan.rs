@@ -1,0 +1,124 @@
+//! What an encoder or decoder needs to know of a whole stream.
+
+use super::format::{CODEC_RATIO, Grid};
+use crate::bound::{self, Step};
+use crate::container::missing::MAX_MISSING;
+use crate::container::{Header, Layout};
+use crate::error::{Result, fail};
+use crate::host::fpu;
+use crate::params::{Mode, Params};
+use crate::primitives::quantize::{self, Quantizer, mantissa_and_bias};
+use crate::runtime::cpu;
+
+/// Parameters of every tile of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Where the tiles are.
+    pub layout: Layout,
+    /// What shape they have.
+    pub grid: Grid,
+    /// Source and restored elements are big-endian.
+    pub big_endian: bool,
+    /// Floats become bins of this quantizer; without one, words are made of elements' bits.
+    pub quantizer: Option<Quantizer>,
+    /// Mantissa bits to round to before (`Rel`).
+    pub keep_bits: Option<u32>,
+    /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
+    colliding: ([u64; MAX_MISSING], usize),
+}
+
+impl Plan {
+    /// From what the user asks for (checked), and the data where a range is to be measured. The header lacks its
+    /// length.
+    pub fn for_encoding(params: &Params, layout: &Layout, src: &[u8]) -> Result<(Plan, Header)> {
+        let _fpu = fpu::Guard::standard();
+        let dtype = params.dtype;
+        let (abs, range) = match params.mode {
+            Mode::Abs => (params.bound, 0.0),
+            Mode::Noa => bound::noa(params, || cpu::value_range(params, &layout.shape.missing, src)),
+            Mode::Lossless | Mode::Rel => (0.0, 0.0),
+        };
+        let step = Step::for_bound(dtype, abs, params.profile);
+        let mantissa = mantissa_and_bias(dtype).0;
+        let keep_bits = (params.mode == Mode::Rel)
+            .then(|| bound::rel_mantissa_bits(params.bound, mantissa))
+            .filter(|keep| *keep < mantissa);
+        let word = step.map_or([0; 4], |step| {
+            let [j0, j1] = step.j.to_le_bytes();
+            [j0, j1, step.w, 0]
+        });
+        let header = Header {
+            layout: *layout,
+            codec: CODEC_RATIO,
+            mode: params.mode,
+            profile: params.profile,
+            big_endian: params.big_endian,
+            more: false,
+            word,
+            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
+            range,
+            abs_bound: if step.is_some() { abs } else { 0.0 },
+            stream_bytes: 0,
+        };
+        let mut plan = Plan {
+            layout: *layout,
+            grid: Grid::new(layout)?,
+            big_endian: params.big_endian,
+            quantizer: step.map(|s| Quantizer::new(dtype, s, abs)),
+            keep_bits,
+            colliding: ([0; MAX_MISSING], 0),
+        };
+        for bits in layout.shape.missing.bits() {
+            let collides = match &plan.quantizer {
+                Some(q) => quantize::bin_of(dtype, q, *bits),
+                None => keep_bits.map(|_| *bits),
+            };
+            if let Some(word) = collides {
+                plan.colliding.0[plan.colliding.1] = word;
+                plan.colliding.1 += 1;
+            }
+        }
+        Ok((plan, header))
+    }
+
+    /// The bins, or rounded bits, that no element may become: those of missing values.
+    pub fn collisions(&self) -> &[u64] {
+        &self.colliding.0[..self.colliding.1]
+    }
+
+    /// From a stream's verified header.
+    pub fn for_decoding(header: &Header) -> Result<Plan> {
+        let _fpu = fpu::Guard::standard();
+        let layout = &header.layout;
+        let dtype = layout.dtype;
+        let [j0, j1, w, zero] = header.word;
+        if zero != 0 {
+            return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");
+        }
+        if layout.unit() != 4 || layout.shape.section_bytes != 0 {
+            return fail!(
+                Corrupt,
+                "codec ratio has no streams with units of {} and a section of {} bytes",
+                layout.unit(),
+                layout.shape.section_bytes
+            );
+        }
+        let step = Step { w, j: i16::from_le_bytes([j0, j1]) };
+        let legal = match step.w {
+            0 => step.j == 0,
+            4..=7 => dtype.is_float() && bound::step_range(dtype).contains(&step.j),
+            _ => false,
+        };
+        if !legal {
+            return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
+        }
+        Ok(Plan {
+            layout: *layout,
+            grid: Grid::new(layout)?,
+            big_endian: header.big_endian,
+            quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
+            keep_bits: None,
+            colliding: ([0; MAX_MISSING], 0),
+        })
+    }
+}

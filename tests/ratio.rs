@@ -1,0 +1,141 @@
+//! Codec ratio: what the page's decoder says of its streams, values that its quantizer cannot take, compression again, hostile
+//! bodies, and shapes of tiles.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::{DType, Dims, Mode, Params, Profile};
+use vectors::{Random, exact};
+
+fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+    let dims = Dims::new(lens).unwrap();
+    Params { profile: Profile::Ratio, dims, ..Params::new(dtype).with_bound(mode, bound) }
+}
+
+fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let stream = sleek::compress(params, data).unwrap();
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    assert_eq!((info.codec, info.profile), (2, Profile::Ratio));
+    exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
+    (stream, back)
+}
+
+fn modes(dtype: DType) -> Vec<(Mode, f64)> {
+    match dtype.is_float() {
+        true => vec![(Mode::Lossless, 0.0), (Mode::Abs, 0.05), (Mode::Noa, 1e-5), (Mode::Rel, 0.01)],
+        false => vec![(Mode::Lossless, 0.0)],
+    }
+}
+
+const SHAPES: [&[u64]; 9] =
+    [&[1], &[130], &[700], &[20000], &[130, 131], &[3, 5000], &[40, 33, 35], &[3, 5, 7, 40], &[2, 1, 9, 1, 30, 31]];
+
+/// The page's decoder, which shares no code with ours, reads the same; and what came back compresses to itself.
+#[test]
+fn the_page_says_the_same() {
+    for dtype in DType::ALL {
+        for (mode, bound) in modes(dtype) {
+            for (k, shape) in SHAPES.into_iter().enumerate() {
+                let generator = ["walk", "signed", "specials", "noise"][(k + dtype as usize) % 4];
+                let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
+                let data = vectors::bytes(generator, dtype, k as u64, params.dims.count() as usize, params.big_endian);
+                let (stream, back) = checked(&params, &data);
+                let read = reference::ratio::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
+                assert!(read == back, "{params:?} {generator}");
+                let abs =
+                    Params { mode: Mode::Abs, bound: sleek::inspect(&stream).unwrap().abs_bound, ..params.clone() };
+                let again = if mode == Mode::Noa { abs } else { params };
+                assert!(checked(&again, &back).1 == back, "{again:?} {generator}");
+            }
+        }
+    }
+}
+
+/// Smooth fields with values among them that have no bin: each of these comes back bit for bit.
+#[test]
+fn values_without_a_bin_come_back() {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -3e38, 1e-40];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        for rate in [2, 50, 1000] {
+            let params = params(dtype, Mode::Abs, 1e-3, &[37, 50, 41]);
+            let random = &mut Random(rate);
+            let words: Vec<u64> = (0..params.dims.count())
+                .map(|i| match random.below(rate) {
+                    0 => dtype.nearest(odd[random.below(6) as usize]),
+                    _ => dtype.nearest((i as f64 * 1e-3).sin()),
+                })
+                .collect();
+            let data = vectors::to_bytes(dtype, &words, false);
+            let (stream, back) = checked(&params, &data);
+            assert!(reference::ratio::decode(&stream).unwrap() == back);
+            let restored = vectors::to_words(dtype, &back);
+            let is_odd = |w: u64| dtype.number(w).is_nan() || dtype.number(w).abs() > 1e20;
+            assert!(words.iter().zip(restored).all(|(v, r)| !is_odd(*v) || *v == r), "{dtype:?} {rate}");
+        }
+    }
+}
+
+/// Behind valid checksums a body may say anything.
+#[test]
+fn hostile_bodies_do_no_harm() {
+    let random = &mut Random(5);
+    let (mut taken, mut refused) = (0, 0);
+    for (dtype, lens) in [(DType::F32, &[3000u64][..]), (DType::F64, &[60, 70]), (DType::I16, &[9, 20, 30])] {
+        let mode = if dtype.is_float() { Mode::Abs } else { Mode::Lossless };
+        let params = params(dtype, mode, 1e-3, lens);
+        let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
+        let (stream, _) = checked(&params, &data);
+        let head = reference::container(&stream).unwrap().bodies_at as usize;
+        for k in 0..3000 {
+            let mut damaged = stream.clone();
+            // The first bytes of a body say the most.
+            let body = (stream.len() - head) as u64;
+            let room = if k % 2 == 0 { body.min(40) } else { body };
+            for _ in 0..1 + random.below(3) {
+                damaged[head + random.below(room) as usize] ^= 1 << random.below(8);
+            }
+            seal(&mut damaged);
+            let ours = sleek::decompress(&damaged);
+            let page = reference::ratio::decode(&damaged);
+            assert_eq!(ours.is_ok(), page.is_ok(), "{dtype:?} {k}: {ours:?} {page:?}");
+            match (ours, page) {
+                (Ok(ours), Ok(page)) => {
+                    assert!(ours == page, "{dtype:?} {k}");
+                    taken += 1;
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
+}
+
+/// Tiles that are all the same, and smooth ones, cost next to nothing.
+#[test]
+fn what_is_predicted_takes_no_bytes() {
+    let lens = [64u64, 64, 64];
+    let params = params(DType::F32, Mode::Abs, 0.25, &lens);
+    let plane = |i: u64| (i % 64) as f32 + (i / 64 % 64) as f32 * 3.0 - (i / 4096) as f32;
+    let data: Vec<u8> = (0..64 * 64 * 64).flat_map(|i| plane(i).to_le_bytes()).collect();
+    let (stream, _) = checked(&params, &data);
+    assert!(stream.len() < data.len() / 250, "{} bytes", stream.len());
+    let (stream, _) = checked(&params, &vec![0; data.len()]);
+    assert!(stream.len() < 500, "{} bytes", stream.len());
+}
+
+/// Dimensions of one element change nothing but their own entries, and rank 32 is as good as any.
+#[test]
+fn dimensions_of_one_element_are_passed_over() {
+    let data = vectors::bytes("walk", DType::F64, 3, 40 * 50 * 20, false);
+    let bodies = |lens: &[u64]| {
+        let stream = checked(&params(DType::F64, Mode::Abs, 1e-3, lens), &data).0;
+        stream[reference::container(&stream).unwrap().bodies_at as usize..].to_vec()
+    };
+    let plain = bodies(&[40, 50, 20]);
+    assert!(bodies(&[1, 40, 1, 1, 50, 20, 1]) == plain);
+    let mut deep = [1; 32];
+    (deep[3], deep[17], deep[31]) = (40, 50, 20);
+    assert!(bodies(&deep) == plain);
+}
