@@ -1,5 +1,5 @@
-//! What missing values cost: ratio of the field that has some, and speed of fields with holes beside the same fields without,
-//! by processor time of one thread.
+//! What missing values cost: ratio of the field that has some, and speed of fields with holes beside the same fields
+//! without, by processor time of one thread.
 //!
 //! `cargo bench --bench missing [-- --mib 32 --rounds 7]`
 
