@@ -1,6 +1,6 @@
-//! Masks by their changes, as planes hold them (docs/format.md §5): for each block its first bit and whether it changes,
-//! then flags and changes of the blocks that do. Here is what has instructions of its own; `container::missing` has
-//! the portable code, and says what is wrong where reading fails.
+//! Masks by their changes, as planes hold them (docs/format.md §5): for each block its first bit and whether it
+//! changes, then flags and changes of the blocks that do. Here is what has instructions of its own;
+//! `container::missing` has the portable code, and says what is wrong where reading fails.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx512 {
@@ -104,8 +104,8 @@ pub mod avx512 {
             let flags = _mm512_test_epi8_mask(changes, changes);
             let lanes = blocks.lanes(_bzhi_u32(mixed >> (blocks.count * v as u32), blocks.count));
             let packed = _mm_cvtsi64_si128(_pext_u64(flags, bytes(lanes)) as i64);
-            // SAFETY: there is a byte of flags for each word of a mixed block at most, and 8 bytes of changes: `out` has
-            // room for those of all, and no more than the number of bytes is stored.
+            // SAFETY: there is a byte of flags for each word of a mixed block at most, and 8 bytes of changes: `out`
+            // has room for those of all, and no more than the number of bytes is stored.
             unsafe {
                 _mm_mask_storeu_epi8(out.as_mut_ptr().add(flags_at).cast(), (1 << lanes.count_ones()) - 1, packed);
                 let used = _bzhi_u64(!0, flags.count_ones());

@@ -198,7 +198,8 @@ mod avx512 {
     }
 
     /// As `super::fill`. Each lane of a vector takes the lane that the highest bit among its own and those below tells,
-    /// which is a count of leading zeros; without a bit the number of zeros leads to the last lane of the vector before.
+    /// which is a count of leading zeros; without a bit the number of zeros leads to the last lane of the vector
+    /// before.
     #[target_feature(enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     pub fn fill<W: Word>(before: &mut Before, src: &[u8], dst: &mut [u8]) {
         let (mask, block) = (before.mask, WORD * size_of::<W>());
@@ -223,7 +224,7 @@ mod avx512 {
         fill_rest::<W>(before, src, dst);
     }
 
-    /// For each of N lanes of 32 bits the bits up to that of its element, the first of which is `first`, one every `step`.
+    /// For each of N lanes of 32 bits the bits up to that of its element: of `first`, and of every `step`-th behind it.
     const fn up_to<const N: usize>(first: u32, step: u32) -> [u32; N] {
         let mut lanes = [0; N];
         let mut i = 0;
