@@ -1,7 +1,6 @@
 //! Missing values come back bit for bit, nothing else comes back equal to one, and the bound holds for everything else:
 //! on random arrays at all rates, for every float type, mode, profile, byte order and set of missing values.
 
-#[allow(dead_code)]
 mod vectors;
 
 use std::collections::hash_map::DefaultHasher;

@@ -340,7 +340,7 @@ mod tests {
         let mut out = vec![0xaa; max_plane_bytes(capacity, masks.len()) + 16];
         let bytes = write_plane(isa, masks, block_elements(capacity), unit, &mut masks[0].clone(), &mut out);
         set_inner(2, &mut out);
-        assert!(bytes <= max_plane_bytes(capacity, masks.len()) && bytes % unit == 0);
+        assert!(bytes <= max_plane_bytes(capacity, masks.len()) && bytes.is_multiple_of(unit));
         out.truncate(bytes);
         out
     }

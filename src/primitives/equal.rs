@@ -260,7 +260,8 @@ mod tests {
             for size in [2, 4, 8] {
                 for n in (0..200).chain([512, 1000, 4096]) {
                     for rare in [1, 2, 5, 90, usize::MAX] {
-                        let equal = |i: usize| if rare == usize::MAX { i + 1 == n } else { i * 7 % 11 % rare == 0 };
+                        let equal =
+                            |i: usize| if rare == usize::MAX { i + 1 == n } else { (i * 7 % 11).is_multiple_of(rare) };
                         let word = |i| 0x0102_0304_0506_0700u64 + if equal(i) { 8 } else { 0 };
                         let bytes: Vec<u8> = (0..n).flat_map(|i| word(i).to_le_bytes()[..size].to_vec()).collect();
                         let mut expected = vec![0u64; n / 64 + 2];
