@@ -70,7 +70,7 @@ fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
             seal(&mut stream);
             bombs.push(stream);
         }
-        for (at, length) in [(64, 1u32 << 20), (64, u32::MAX), (64, u32::MAX & !15), (76, u32::MAX), (76, 1 << 20)] {
+        for (at, length) in [(64, 1u32 << 20), (64, u32::MAX), (64, !15), (76, u32::MAX), (76, 1 << 20)] {
             let mut stream = small.clone();
             put(&mut stream, at, &length.to_le_bytes());
             seal(&mut stream);
