@@ -41,8 +41,8 @@ static_assert(OFFSET_OF(ListArgs, items) == 16, "ListArgs.items");
 
 // Of an array, shared by the blocks of a launch; all zero before decompression.
 struct Control {
-    // Chunks handed out, to decompress beside those that blocks begin with. Compress: and WIDE_WARP times warps whose
-    // bins were too far apart for words of 16 bits.
+    // Chunks handed out, to decompress beside those that blocks begin with. Compress: and WIDE_WARP times warps
+    // whose bins were too far apart for words of 16 bits.
     u64 ticket;
     // Compress, first array of a batch only: work slots handed out.
     u64 slots;

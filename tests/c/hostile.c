@@ -85,8 +85,8 @@ static void parameters(void) {
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "dtype -1", dtype, -1);
     REFUSED(SLEEK_E_UNSUPPORTED_TYPE, "i32", dtype, SLEEK_I32);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "mode 4", mode, 4);
-    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 2", codec, 2);
-    REFUSED(SLEEK_E_INVALID_ARGUMENT, "profile 2", profile, 2);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 3", codec, 3);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "profile 3", profile, 3);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "device 3", device, 3);
     REFUSED(SLEEK_E_DEVICE, "cuda", device, SLEEK_CUDA);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "threads -2", threads, -2);

@@ -65,7 +65,9 @@ int main(void) {
         int code = starved(compress, kib << 10);
         CHECK(code == SLEEK_OK || code == SLEEK_E_OUT_OF_MEMORY);
         short_of_memory += code == SLEEK_E_OUT_OF_MEMORY, fine += code == SLEEK_OK;
-        CHECK(starved(decompress, kib << 10) == SLEEK_OK);
+        // Buffers are on the heap, so that small stacks do: decompression says so too where there is no room for them.
+        int back = starved(decompress, kib << 10);
+        CHECK(back == SLEEK_OK || (back == SLEEK_E_OUT_OF_MEMORY && code == SLEEK_E_OUT_OF_MEMORY && kib < 512));
     }
     CHECK(fine > 0);
     printf("want of memory is an error (%d short, %d fine)\n", short_of_memory, fine);
