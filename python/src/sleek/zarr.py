@@ -70,8 +70,8 @@ class Sleek(ArrayBytesCodec):
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         stream = np.asarray(chunk_data.as_numpy_array())
         array = await asyncio.to_thread(decompress, stream)
-        kind = chunk_spec.dtype
-        kind = kind.to_native_dtype() if hasattr(kind, "to_native_dtype") else kind
+        given: Any = chunk_spec.dtype
+        kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
         # Bytes stand for elements that are no numbers.
         array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.view(kind)).reshape(chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
