@@ -68,7 +68,7 @@ int main(void) {
     for (int t = 0; t < 4; t++)
         for (int n = 0; n < 2; n++)
             for (int mode = SLEEK_LOSSLESS; mode <= SLEEK_REL; mode++)
-                for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_FAST; profile++) {
+                for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_RATIO; profile++) {
                     sleek_params params;
                     if (t > 1 && mode != SLEEK_LOSSLESS) continue;
                     sleek_params_init(&params);

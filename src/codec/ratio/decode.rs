@@ -17,7 +17,7 @@ pub struct Buffers<W> {
     /// The codes in their places.
     codes: Vec<W>,
     words: Vec<W>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Vec<u32>,
 }
 
 impl<W: Word> Buffers<W> {
@@ -26,7 +26,7 @@ impl<W: Word> Buffers<W> {
         Ok(Buffers {
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
             words: filled(grid.capacity(), W::ZERO)?,
-            present: [0; _],
+            present: filled(GROUPS * GROUP / RUN, 0)?,
         })
     }
 }

@@ -23,7 +23,7 @@ pub struct Buffers<W> {
     differences: Vec<W>,
     /// The codes in their places.
     codes: Vec<W>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Vec<u32>,
     stream: Vec<u16>,
     other: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl<W: Word> Buffers<W> {
             trial: words()?,
             differences: words()?,
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
-            present: [0; _],
+            present: filled(GROUPS * GROUP / RUN, 0)?,
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
         })

@@ -71,7 +71,8 @@ macro_rules! by_dtype {
     };
 }
 
-/// Compresses elements of one type.
+/// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
+#[inline(never)]
 fn compress<E: Element>(
     plan: Plan,
     mut header: Header,
@@ -84,6 +85,7 @@ fn compress<E: Element>(
 }
 
 /// Restores elements of one type.
+#[inline(never)]
 fn decompress<E: Element>(
     plan: Plan,
     header: &Header,

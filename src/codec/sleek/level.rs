@@ -7,16 +7,14 @@ use super::plan::Plan;
 use super::{decode, encode};
 use crate::codec::sleek::constants::SUBCHUNKS;
 use crate::codec::sleek::format::ChunkHeader;
-use crate::codec::sleek::simd::scalar::Scalar;
+use crate::codec::sleek::simd::{Simd, scalar::Scalar};
 #[cfg(target_arch = "x86_64")]
-use crate::codec::sleek::simd::{Simd, avx2::Avx2, avx512::Avx512};
+use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::primitives::quantize::Element;
-use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
+use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
@@ -38,14 +36,13 @@ macro_rules! by_dtype {
 }
 
 /// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
-/// compiler may use the level's instructions.
-#[cfg(target_arch = "x86_64")]
+/// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others.
 macro_rules! compiled_for {
-    ($name:ident, $features:literal) => {
+    ($name:ident, $how:meta) => {
         mod $name {
             use super::*;
 
-            #[target_feature(enable = $features)]
+            #[$how]
             pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 p: P,
                 plan: &Plan,
@@ -57,7 +54,7 @@ macro_rules! compiled_for {
                 encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
-            #[target_feature(enable = $features)]
+            #[$how]
             pub fn decode<
                 E: Element,
                 const S: usize,
@@ -78,12 +75,16 @@ macro_rules! compiled_for {
     };
 }
 
+compiled_for!(scalar, inline(never));
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt,fma");
+compiled_for!(avx2, target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"));
 #[cfg(target_arch = "x86_64")]
 compiled_for!(
     avx512,
-    "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+    target_feature(
+        enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni",
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+    )
 );
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
@@ -107,7 +108,7 @@ pub fn encode(
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = isa;
-    by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
+    by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
@@ -132,7 +133,7 @@ pub fn decode<const PAST_CACHES: bool>(
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = isa;
-    by_dtype!(plan, PAST_CACHES; decode::chunk, Scalar, plan, kind, body, ahead, spare, out)
+    by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
 }
 
 /// Header and descriptors of a packed chunk.
