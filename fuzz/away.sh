@@ -29,7 +29,7 @@ work() { # TARGET NUMBER RUNS DEADLINE: one process after the other, since each 
 		[ "$left" -gt 0 ] && [ "$runs" -gt 0 ] || return 0
 		log=logs/$target.$number.$attempt crashed=
 		"bin/$target" "found/$target" "corpus/$target" $golden -seed=$((RANDOM * 32768 + RANDOM + 1)) -runs="$runs" \
-			-max_total_time="$left" -max_len=4096 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+			-max_total_time="$left" -max_len=2048 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
 			-artifact_prefix="$out/crashes/$target-" >"$log" 2>&1 || crashed=yes
 		done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
 		echo "${done:-0}" >>"executions/$target.$number"

@@ -415,7 +415,7 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
         0 => {
             ensure(body.len() <= whole, || format!("a packed body of {} bytes, above {whole}", body.len()))?;
             let words = if header.codec == 1 { packed(header, body)? } else { ratio::packed(header, lens, body)? };
-            words.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect()
+            words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(size)).collect()
         }
         1 => {
             let right = header.ceil_unit(len);

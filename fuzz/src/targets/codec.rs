@@ -117,7 +117,10 @@ fn change(stream: &mut Vec<u8>, [what, value, p0, p1, p2]: [u8; 5]) {
         }
         4 => {
             let width = 4.min(len - at);
-            stream.copy_within(usize::from(value) % (len - width + 1)..usize::from(value) % (len - width + 1) + width, at);
+            stream.copy_within(
+                usize::from(value) % (len - width + 1)..usize::from(value) % (len - width + 1) + width,
+                at,
+            );
         }
         _ => resize(stream, &container, value % 2 == 0),
     }
