@@ -71,6 +71,21 @@ fn hostile_arguments() {
     assert_eq!(compile_and_run("tests/c/hostile.c"), "every fault is refused\n");
 }
 
+/// The same with each codec that takes what all take, by its number.
+#[test]
+fn hostile_arguments_with_every_codec() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/hostile.c");
+    let takes_all = |codec: &&&dyn sleek::codec::Codec| {
+        let can = codec.capabilities();
+        can.modes.len() == 4 && can.dtypes.len() == sleek::DType::ALL.len()
+    };
+    for codec in sleek::codec::REGISTRY.iter().filter(takes_all) {
+        let said = common::run(Command::new(&program).arg(codec.id().to_string()));
+        assert_eq!(said, "every fault is refused\n", "codec {}", codec.name());
+    }
+}
+
 #[test]
 fn threads_and_fork() {
     assert_eq!(compile_and_run("tests/c/threads.c"), "threads and fork are fine\n");

@@ -1,5 +1,5 @@
-//! The fuzz targets without a fuzzer: each takes its corpus and the short golden streams, and seeded mutations of them,
-//! the same ones every time. What the fuzzer (`make fuzz`) ever found lies in its corpus, so it is tried on every
+//! The fuzz targets without a fuzzer: each takes its corpus, those that take streams the short golden ones too, and
+//! seeded mutations of them, the same ones every time. What the fuzzer (`make fuzz`) ever found lies in its corpus, so it is tried on every
 //! compiler and machine.
 //! `SLEEK_FUZZ_CASES` says how many mutations.
 
@@ -69,11 +69,14 @@ fn edit(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.truncate(MOST_BYTES);
 }
 
+/// Targets that take streams; the others take what arrays and requests are made of.
+const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
+
 fn replay(target: &str, run: fn(&[u8])) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let corpus = files(&root.join("fuzz/corpus").join(target));
     assert!(!corpus.is_empty(), "fuzz/corpus/{target} is empty");
-    let mut seeds = files(&root.join("tests/vectors"));
+    let mut seeds = if OF_STREAMS.contains(&target) { files(&root.join("tests/vectors")) } else { Vec::new() };
     seeds.extend(corpus);
     seeds.retain(|seed| !seed.is_empty());
     let try_one = |bytes: &[u8]| {
@@ -115,6 +118,22 @@ fn header() {
 #[test]
 fn plane() {
     replay("plane", targets::plane::run);
+}
+
+#[test]
+fn sleek() {
+    replay("sleek", targets::codec::sleek);
+}
+
+#[test]
+fn ratio() {
+    replay("ratio", targets::codec::ratio);
+}
+
+#[cfg(feature = "test-codecs")]
+#[test]
+fn toy() {
+    replay("toy", targets::codec::toy);
 }
 
 #[test]
