@@ -64,6 +64,45 @@ fn the_page_says_the_same() {
     }
 }
 
+/// Name, type, mode, its number and shape of each golden stream.
+const GOLDEN: [(&str, DType, Mode, f64, &[u64]); 12] = [
+    ("f32-abs", DType::F32, Mode::Abs, 0.01, &[21, 18]),
+    ("f32-abs-infinite", DType::F32, Mode::Abs, 1e-2, &[100]),
+    ("f32-rate", DType::F32, Mode::Rate, 9.5, &[10, 9, 7]),
+    ("f32-precision", DType::F32, Mode::Precision, 14.0, &[5, 6, 7, 3]),
+    ("f32-lossless", DType::F32, Mode::Lossless, 0.0, &[130]),
+    ("f64-abs", DType::F64, Mode::Abs, 1e-4, &[5, 4, 7, 6]),
+    ("f64-rate", DType::F64, Mode::Rate, 16.0, &[70]),
+    ("f64-lossless", DType::F64, Mode::Lossless, 0.0, &[12, 3, 11]),
+    ("i32-rate", DType::I32, Mode::Rate, 7.0, &[9, 9]),
+    ("i32-lossless", DType::I32, Mode::Lossless, 0.0, &[6, 7, 8]),
+    ("i64-precision", DType::I64, Mode::Precision, 22.0, &[2, 9, 8]),
+    ("i64-lossless", DType::I64, Mode::Lossless, 0.0, &[5, 5, 5, 5]),
+];
+
+/// `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
+#[test]
+fn golden_streams_do_not_change() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/zfp");
+    for (name, dtype, mode, bound, lens) in GOLDEN {
+        let params = params(dtype, mode, bound, lens);
+        let mut words = vectors::words("walk", dtype, 6, params.dims.count() as usize);
+        if name == "f32-abs-infinite" {
+            words[50] = dtype.nearest(f64::INFINITY);
+        }
+        let (stream, back) = checked(&params, &vectors::to_bytes(dtype, &words, false));
+        let path = folder.join(format!("{name}.slk"));
+        if std::env::var_os("SLEEK_UPDATE").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, &stream).unwrap();
+        }
+        let golden = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(stream == golden, "{name}: the encoder writes other bytes");
+        assert!(reference::zfp::decode(&golden).unwrap() == back, "{name}");
+        assert_eq!(has_own_parameters(&golden), name == "f32-abs-infinite", "{name}");
+    }
+}
+
 /// Values at which zfp by itself breaks its bound: near the last place, of very different magnitude, tiny, not finite.
 #[test]
 fn bounds_hold_where_zfp_breaks_them() {
