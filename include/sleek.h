@@ -70,7 +70,7 @@ typedef enum sleek_dtype {
     SLEEK_F16 = 3,
     // bfloat16: the upper half of a binary32.
     SLEEK_BF16 = 4,
-    // int8_t; integers are compressed with mode lossless only.
+    // int8_t; integers have no bound: they take mode lossless, or with codec zfp a rate or a precision.
     SLEEK_I8 = 5,
     // int16_t
     SLEEK_I16 = 6,
@@ -99,6 +99,11 @@ typedef enum sleek_mode {
     SLEEK_NOA = 2,
     // |v - r| <= bound * |v|, zeros exact.
     SLEEK_REL = 3,
+    // bound is how many bits each value takes; nothing is promised of v - r. Codec zfp.
+    SLEEK_RATE = 4,
+    // bound is how many bits of each value are kept, counted from the largest of its block; nothing is promised of
+    // v - r. Codec zfp.
+    SLEEK_PRECISION = 5,
 } sleek_mode;
 
 // Methods of compression.
@@ -109,6 +114,8 @@ typedef enum sleek_codec {
     SLEEK_CODEC_SLEEK = 1,
     // Prediction along all dimensions and an entropy coder: the smallest stream.
     SLEEK_CODEC_RATIO = 2,
+    // ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
+    SLEEK_CODEC_ZFP = 3,
 } sleek_codec;
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -152,14 +159,15 @@ typedef struct sleek_params {
     size_t struct_size;
     // SLEEK_F32 ... SLEEK_U64; no default.
     int32_t dtype;
-    // SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA or SLEEK_REL.
+    // SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA, SLEEK_REL, SLEEK_RATE or SLEEK_PRECISION.
     int32_t mode;
     // SLEEK_CODEC_DEFAULT (default) or a codec.
     int32_t codec;
     // SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
     int32_t profile;
     // The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
-    // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
+    // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it. For SLEEK_RATE and SLEEK_PRECISION the
+    // bits of a value, > 0 and <= 64; for SLEEK_PRECISION a whole number.
     double bound;
     // SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
     double range;
@@ -195,7 +203,7 @@ typedef struct sleek_info {
     size_t struct_size;
     // Version of the stream format.
     int32_t format_version;
-    // The codec, SLEEK_CODEC_SLEEK or SLEEK_CODEC_RATIO.
+    // The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_RATIO or SLEEK_CODEC_ZFP.
     int32_t codec;
     // SLEEK_F32 ... SLEEK_U64.
     int32_t dtype;
@@ -215,11 +223,12 @@ typedef struct sleek_info {
     uint64_t raw_bytes;
     // Bytes of the stream.
     uint64_t stream_bytes;
-    // The bound that was asked for.
+    // The bound that was asked for, or the rate or precision.
     double bound;
     // The value range that SLEEK_NOA used, else 0.
     double range;
-    // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
+    // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, SLEEK_RATE,
+    // SLEEK_PRECISION, or no error at all).
     double abs_bound;
     // Chunks (16 KiB of data) that were compressed.
     uint64_t chunks_packed;

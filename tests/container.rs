@@ -16,8 +16,13 @@ fn requests() -> impl Iterator<Item = (&'static dyn Codec, Params)> {
         let can = codec.capabilities();
         let modes = move |dtype: &DType| {
             let dtype = *dtype;
-            can.modes.iter().filter(move |mode| dtype.is_float() || **mode == Mode::Lossless).map(move |mode| {
-                let bound = if dtype.size() == 2 { 0.03 } else { 1e-3 };
+            can.modes.iter().filter(move |mode| dtype.is_float() || !mode.has_bound()).map(move |mode| {
+                let bound = match mode {
+                    Mode::Rate => 11.5,
+                    Mode::Precision => 19.0,
+                    _ if dtype.size() == 2 => 0.03,
+                    _ => 1e-3,
+                };
                 Params { codec: codec.id(), ..Params::new(dtype).with_bound(*mode, bound) }
             })
         };
@@ -368,8 +373,8 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
             assert!(right && error.message.contains(dtype.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::UnsupportedType);
         }
-        for mode in [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().filter(|m| !can.modes.contains(m)) {
-            let error = refusal(&base.clone().with_bound(mode, 0.1), 10);
+        for mode in Mode::ALL.into_iter().filter(|m| !can.modes.contains(m)) {
+            let error = refusal(&base.clone().with_bound(mode, if mode.has_bound() { 0.1 } else { 8.0 }), 10);
             let right = can.modes.iter().all(|mode| error.message.contains(mode.name()));
             assert!(right && error.message.contains(mode.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::InvalidArgument);

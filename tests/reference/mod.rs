@@ -6,6 +6,7 @@
 
 pub mod builder;
 pub mod ratio;
+pub mod zfp;
 
 const CHUNK_BYTES: u64 = 16384;
 const SUBCHUNKS: usize = 32;
@@ -219,7 +220,7 @@ pub fn container(stream: &[u8]) -> Outcome<Container> {
     let version = number(stream, 6, 2)?;
     ensure(version == 1, || format!("version {version} is not 1"))?;
     let (elem_bytes, float) = dtype(stream[9])?;
-    ensure(stream[10] <= 3, || format!("mode {} is none of 0 to 3", stream[10]))?;
+    ensure(stream[10] <= 5, || format!("mode {} is none of 0 to 5", stream[10]))?;
     ensure(stream[11] <= 15, || format!("flags {:#04x}: only bits 0 to 3 have a meaning", stream[11]))?;
     let count = number(stream, 16, 8)?;
     let data_bytes = count.checked_mul(elem_bytes as u64).filter(|&bytes| bytes < 1 << 62);

@@ -55,6 +55,16 @@ impl<'a> Input<'a> {
         params.range = (flags & 4 != 0).then(|| self.f64());
         params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));
         params.threads = u32::from(threads % 4);
+        if flags & 16 != 0 {
+            // Where others have noa and rel, zfp has a rate and a precision.
+            let bits = f64::from(threads) / 2.0;
+            params.codec = sleek::codec::zfp::format::CODEC_ZFP;
+            (params.mode, params.bound) = match params.mode {
+                Mode::Noa => (Mode::Rate, bits),
+                Mode::Rel => (Mode::Precision, bits),
+                mode => (mode, params.bound),
+            };
+        }
         params
     }
 }

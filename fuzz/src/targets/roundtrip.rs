@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
         Ok(stream) => stream,
         Err(error) => {
             let whole = data.len().is_multiple_of(params.dtype.size());
-            assert!(params.check().is_err() || !whole, "{error}");
+            assert!(sleek::codec::chosen(&params).is_err() || !whole, "{error}");
             return;
         }
     };
