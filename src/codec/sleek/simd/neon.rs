@@ -69,7 +69,10 @@ unpack_table!(UNPACK64, i64, 4, 2, 65);
 /// Of the eight values of `n` bits that are packed at `packed`, those of vector `v`; `WIDE` where one may reach into a
 /// byte more than a lane has. Bytes that a lookup does not find are zero, and then shifted out.
 macro_rules! unpack_vector {
-    ($name:ident, $table:ident, $bits:literal, $lane:ty, $shl:ident, $dup:ident, $load:ident, $signed:ident, $from:ident, $add:ident, $and:ident, $or:ident, $vector:ty) => {
+    (
+        $name:ident, $table:ident, $bits:literal, $lane:ty, $shl:ident, $dup:ident, $load:ident, $signed:ident,
+        $from:ident, $add:ident, $and:ident, $or:ident, $vector:ty
+    ) => {
         /// # Safety
         /// n + 24 bytes at `packed` are readable.
         #[inline(always)]
@@ -240,7 +243,10 @@ macro_rules! unzigzag {
 }
 
 macro_rules! zigzag_delta_decode {
-    ($name:ident, $w:ty, $lanes:literal, $load:ident, $store:ident, $dup:ident, $sums:ident, $or:ident, $add:ident, $unzigzag:tt) => {
+    (
+        $name:ident, $w:ty, $lanes:literal, $load:ident, $store:ident, $dup:ident, $sums:ident, $or:ident,
+        $add:ident, $unzigzag:tt
+    ) => {
         /// See `Simd::zigzag_delta_decode` and, from 0 on, `Simd::try_zigzag_delta_decode`.
         #[inline(always)]
         fn $name<const S: usize>(start: $w, second_difference: bool, codes: &mut [$w; S]) -> bool {
@@ -427,7 +433,10 @@ impl SimdLevel for Neon {
 }
 
 macro_rules! simd {
-    ($w:ty, $s:tt, $bits:literal, $unpack:ident, $narrow:literal, $vectors:literal, $store:ident, $decode:ident, $exceptions:ident) => {
+    (
+        $w:ty, $s:tt, $bits:literal, $unpack:ident, $narrow:literal, $vectors:literal, $store:ident, $decode:ident,
+        $exceptions:ident
+    ) => {
         #[inline(always)]
         fn pack(self, codes: &[$w; $s], n: u32, out: &mut [u8]) {
             pack(codes, n, out);
