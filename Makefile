@@ -13,7 +13,7 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
+.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -111,6 +111,9 @@ fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of th
 
 damage: ## a million streams with random damage, none of which may be decoded
 	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture
+
+aarch64: ## the library's tests as an AArch64 processor runs them, in the emulator, NEON level included; needs a nightly toolchain with rust-src
+	@bash tests/aarch64.sh
 
 unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; clippy sees to a SAFETY note on each block
 	@cd src && for at in *; do \

@@ -4,7 +4,9 @@
 use std::hint::select_unpredictable;
 
 use super::word::Word;
-use crate::exec::{Isa, Level};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
 
 /// Elements of a mask's word.
 const WORD: usize = 64;

@@ -7,6 +7,8 @@ use super::plan::Plan;
 use super::{decode, encode};
 use crate::codec::sleek::constants::SUBCHUNKS;
 use crate::codec::sleek::format::ChunkHeader;
+#[cfg(target_arch = "aarch64")]
+use crate::codec::sleek::simd::neon::Neon;
 use crate::codec::sleek::simd::{Simd, scalar::Scalar};
 #[cfg(target_arch = "x86_64")]
 use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
@@ -76,6 +78,8 @@ macro_rules! compiled_for {
 }
 
 compiled_for!(scalar, inline(never));
+#[cfg(target_arch = "aarch64")]
+compiled_for!(neon, inline(never));
 #[cfg(target_arch = "x86_64")]
 compiled_for!(avx2, target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"));
 #[cfg(target_arch = "x86_64")]
@@ -106,7 +110,11 @@ pub fn encode(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        return by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out);
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
     by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
 }
@@ -131,7 +139,11 @@ pub fn decode<const PAST_CACHES: bool>(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
     by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
 }
