@@ -257,6 +257,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     #[test]
     fn every_length_size_and_level_agrees() {

@@ -508,6 +508,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     /// Masks of every kind for `n` elements.
     fn masks(n: usize) -> Vec<Vec<u64>> {
