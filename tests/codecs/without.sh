@@ -6,8 +6,9 @@
 set -euo pipefail
 codec=${1:?the folder of a codec in tests/codecs}
 cd "$(dirname "$0")/../.."
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 copy=$(mktemp -d)
+# The build script knows its folder: what it made here would be taken for this tree's.
+export CARGO_TARGET_DIR=$copy/target
 trap 'rm -rf "$copy"' EXIT
 git archive HEAD | tar -x -C "$copy"
 cd "$copy"
