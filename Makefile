@@ -60,7 +60,7 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
 	$(CARGO) fmt
@@ -159,7 +159,7 @@ gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd 
 gpu-bench: ## on a machine with a GPU: compress and decompress beside a device-to-device copy
 	@bash tests/gpu/bench.sh
 
-kernels: ## kernels/*/kernels.bin from the kernel sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
+kernels: ## the stale archives of compiled kernels (kernels.bin) from their sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none

@@ -6,9 +6,12 @@
 mod bytes;
 mod calls;
 mod capi;
+mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod inputs;
 mod missing;
 #[path = "../gpu/shim.rs"]
 mod shim;
+#[path = "../vectors/mod.rs"]
+mod vectors;
