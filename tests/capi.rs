@@ -88,6 +88,17 @@ fn hostile_arguments_with_every_codec() {
     }
 }
 
+/// With each codec that is shipped, by its number. With one thread: the pool and its queues are rayon's.
+#[test]
+fn any_allocation_may_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/starve.c");
+    for codec in ["0", "2"] {
+        let said = common::run(Command::new(&program).arg(codec));
+        assert_eq!(said, "each allocation may fail\n", "codec {codec}");
+    }
+}
+
 #[test]
 fn threads_and_fork() {
     assert_eq!(compile_and_run("tests/c/threads.c"), "threads and fork are fine\n");
