@@ -4,6 +4,7 @@
 use crate::container::MissingValue;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::host::memory::reserve;
 use crate::params::{Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
@@ -19,6 +20,7 @@ pub fn parse(text: &str) -> Result<Params> {
         if keys.contains(&key) && key != "fill" {
             return fail!(InvalidArgument, "'{item}' in '{text}': '{key}' may be there once only");
         }
+        reserve(&mut keys, 1)?;
         keys.push(key);
         // ZFP's own word for lossless.
         let name = if key == "reversible" { Mode::Lossless.name() } else { key };

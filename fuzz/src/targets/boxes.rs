@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) {
     let mut params = Params { codec: codec.id(), profile, ..any };
     let size = params.dtype.size();
     let rank = 1 + usize::from(rank % 5);
-    let lens: Vec<u64> = (0..rank).map(|_| u64::from(input.u8() % [255, 60, 24, 12, 6][rank - 1])).collect();
+    let lens: Vec<u64> = (0..rank).map(|_| u64::from(input.u8() % [255, 30, 12, 7, 4][rank - 1])).collect();
     let values = (0..missing % 5).map(|_| MissingValue::Bits(input.u64() >> (64 - 8 * size)));
     params.missing = MissingValues::of(&values.collect::<Vec<_>>()).unwrap();
     params.dims = Dims::new(&lens).unwrap();

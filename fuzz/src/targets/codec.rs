@@ -55,9 +55,9 @@ fn params(input: &mut Input, codec: &str, shape: u8, missing: u8) -> Params {
         let values: Vec<_> = (0..missing % 5).map(sample).collect();
         params.missing = MissingValues::of(&values).unwrap();
     }
-    // One in sixteen is of a size that makes several chunks.
-    let (rank, long) = (1 + usize::from(shape % 4), shape >= 240);
-    let most = if long { [40_000, 200, 34, 14][rank - 1] } else { [255, 24, 9, 5][rank - 1] };
+    // Few are of a size that makes several chunks, since they take their time.
+    let (rank, long) = (1 + usize::from(shape % 4), shape >= 252);
+    let most = if long { [20_000, 150, 28, 12][rank - 1] } else { [255, 24, 9, 5][rank - 1] };
     let mut lens: Vec<u64> = (0..rank).map(|_| 1 + u64::from(u16::from_le_bytes(input.bytes())) % most).collect();
     lens[0] = if missing >= 250 { 0 } else { lens[0] };
     params.dims = Dims::new(&lens).unwrap();

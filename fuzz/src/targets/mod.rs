@@ -9,6 +9,24 @@ pub mod plane;
 pub mod roundtrip;
 pub mod stream;
 
+/// Every target by its name.
+pub const ALL: [(&str, fn(&[u8])); 11] = [
+    ("decode", stream::decode),
+    ("sealed", stream::sealed),
+    ("header", header::run),
+    ("plane", plane::run),
+    ("sleek", codec::sleek),
+    ("ratio", codec::ratio),
+    ("toy", codec::toy),
+    ("roundtrip", roundtrip::run),
+    ("boxes", boxes::run),
+    ("filter", filter::run),
+    ("capi", capi::run),
+];
+
+/// Targets that take streams; the others take what arrays and requests are made of.
+pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
+
 use sleek::{DType, Mode, Params, Profile};
 
 use crate::vectors;
