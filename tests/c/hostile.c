@@ -94,7 +94,7 @@ static void parameters(void) {
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "dtype -1", dtype, -1);
     REFUSED(SLEEK_E_UNSUPPORTED_TYPE, "i32", dtype, SLEEK_I32);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "mode 6", mode, 6);
-    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 3", codec, 3);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 99", codec, 99);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "profile 3", profile, 3);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "device 3", device, 3);
     REFUSED(SLEEK_E_DEVICE, "cuda", device, SLEEK_CUDA);

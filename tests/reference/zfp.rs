@@ -114,7 +114,7 @@ impl Stream {
     fn transform(&self, block: &mut [u64], lift: impl Fn([i64; 4]) -> [i64; 4]) {
         for axis in (0..self.d).rev() {
             let stride = 1usize << (2 * axis);
-            for first in (0..block.len()).filter(|i| i / stride % 4 == 0) {
+            for first in (0..block.len()).filter(|i| (i / stride).is_multiple_of(4)) {
                 let four = std::array::from_fn(|i| self.signed(block[first + i * stride]));
                 for (i, value) in lift(four).into_iter().enumerate() {
                     block[first + i * stride] = value as u64 & self.mask();
@@ -273,7 +273,7 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
         let count: u64 = lens.iter().product();
         let along: [u64; 4] = std::array::from_fn(|axis| axes.get(axis).map_or(1, |k| lens[*k]));
         let words = match kind {
-            0 if body.len() % 8 == 0 => s.tile(general, body, &along),
+            0 if body.len().is_multiple_of(8) => s.tile(general, body, &along),
             0 => s.tile(Coding::read(slice(body, 0, 4)?, float, s.w)?, &body[4..], &along),
             1 => (0..count).map(|i| number(body, i * size as u64, size as u64)).collect(),
             2 => Ok(vec![number(body, 0, size as u64)?; count as usize]),

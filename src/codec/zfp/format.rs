@@ -4,7 +4,7 @@ use zfp_rs::{ZFP_MAX_BITS, ZFP_MAX_PREC, ZFP_MIN_BITS, ZFP_MIN_EXP, ZfpConfig};
 
 use crate::container::{Geometry, Layout};
 use crate::dtype::DType;
-use crate::error::{Result, fail};
+use crate::error::{Error, Kind, Result, fail};
 
 /// The id in the stream header.
 pub const CODEC_ZFP: u8 = 3;
@@ -69,7 +69,7 @@ impl Coding {
             Coding::Precision(planes) => ZfpConfig::expert(ZFP_MIN_BITS, ZFP_MAX_BITS, planes.into(), ZFP_MIN_EXP),
             Coding::Accuracy(exponent) => ZfpConfig::expert(ZFP_MIN_BITS, ZFP_MAX_BITS, ZFP_MAX_PREC, exponent.into()),
         };
-        of.or_else(|e| fail!(Internal, "zfp has no parameters for {self:?}: {e}"))
+        of.map_err(|e| Error::new(Kind::Internal, format!("zfp has no parameters for {self:?}: {e}")))
     }
 }
 

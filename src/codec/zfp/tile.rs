@@ -7,7 +7,7 @@ use super::element::{Element, all_within};
 use super::format::{Coding, MAX_AXES, OWN_BYTES, TILE_LOG2};
 use super::plan::Plan;
 use crate::container::Kind;
-use crate::error::{Result, fail};
+use crate::error::{Error, Kind as ErrorKind, Result, fail};
 use crate::host::memory::filled;
 
 /// Bytes of a word of zfp's streams.
@@ -85,7 +85,10 @@ fn restored<E: Element>(coding: Coding, lens: [usize; MAX_AXES], words: &[u64], 
         let config = coding.config().map_err(|e| e.to_string())?;
         ZfpBitStreamRef::from_words(words).decompress(&config, &mut field).map_err(|e| e.to_string())
     });
-    said.or_else(|e| fail!(Corrupt, "a zfp stream of {} bytes for a tile of {lens:?}: {e}", WORD * words.len()))
+    said.map_err(|e| {
+        let bytes = WORD * words.len();
+        Error::new(ErrorKind::Corrupt, format!("a zfp stream of {bytes} bytes for a tile of {lens:?}: {e}"))
+    })
 }
 
 /// Whether what `words` restore of `elements` keeps the promise: the bound, and that nothing becomes a missing value.
