@@ -76,10 +76,9 @@ template <class T> struct Shared {
     Quantizer<T> quantizer;
     u32 size[COMPRESS_WARPS];    // of each warp: the words that its codes are
     u32 bins[COMPRESS_WARPS];    // of each warp: what its last numbers took
-    u32 attempt;                 // at the next chunk
-    u32 candidate;               // whether elements' bits may take fewer bytes than bins
-    u32 asked;                   // whether that is to be found out, or it was found that they do not
-    u32 units;                   // of its bins
+    u32 attempt;                 // at the chunk
+    u32 open;                    // whether it is open what is to become of what was chosen, see settle
+    u32 units;                   // of the chunk's bins
     WordSurvey<T> survey;
 };
 
@@ -153,11 +152,11 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
-        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.asked = 0;
+        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = 0;
         __syncthreads();
     }
-    // All chunks of an array that this block takes; the last one is not placed yet. False where one is left to be tried
-    // by its elements' bits.
+    // All chunks of an array that this block takes; the last one is not placed yet. False where it is to be decided
+    // what is tried next.
     DEV bool run() {
         while (uniform(state.chunk[shared.round[CHOOSE] & 1] < plan.chunks))
             if (!step()) return false;
@@ -176,58 +175,62 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV Packed& packed(u32 round, u32 ago) const { return shared.packed[(round - ago) & 3]; }
 
     // Chooses for a chunk, places the one before, and packs. Each part reads for itself which round it is: there is no
-    // register to keep it in.
+    // register to keep it in. False where something is to be decided: about what was chosen, of which nothing is known
+    // to others yet, or, once the chunk is packed that was not only tried by the plan, about the next one.
     DEV bool step() {
-        Chosen choice;
-        Word base;
-        do {
-            if (uniform(shared.attempt != KEPT)) {
-                const u64 c = state.chunk[shared.round[CHOOSE] & 1];
-                choose(c, state.job.source(c));
-            }
-            const bool first = uniform(shared.attempt == BY_PLAN);
-            if (first) find_place();
-            __syncthreads();
-            choice = {0};
-            base = 0;
-            if (warp == LEADER_WARP)
-                lay_out_chunk(choice, base, first);
-            else if (first)
-                place();
-            __syncthreads();
-        } while (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.asked) && is_to_be_tried_again());
-        if (USE == BINS && uniform(shared.attempt == BY_BITS)) return false;
+        if (uniform(shared.attempt != KEPT)) {
+            const u64 c = state.chunk[shared.round[CHOOSE] & 1];
+            choose(c, state.job.source(c));
+        } else {
+            special = SPECIAL_DELTA2;
+            if (is_exponent()) special = SPECIAL_EXPONENT;
+        }
+        if (ADAPTIVE || uniform(shared.attempt == BY_PLAN)) find_place();
+        __syncthreads();
+        if (T::EXPONENT > 0 && uniform(shared.open)) return false;
+        Chosen choice = {0};
+        Word base = 0;
+        if (warp == LEADER_WARP)
+            lay_out_chunk(choice, base);
+        else
+            place();
+        __syncthreads();
         record();
         const Packed& packed = this->packed(shared.round[PACK], 0);
         pack_chunk(packed.c, uniform(packed.entry >> ENTRY_KIND_SHIFT), choice, base);
-        if (USE != INTEGERS && T::EXPONENT > 0 && uniform(shared.attempt != BY_PLAN)) {
-            __syncthreads();
-            set_attempt(BY_PLAN);
-        }
-        return true;
+        return uniform(shared.attempt == BY_PLAN);
     }
-    // For the whole block.
-    DEV void set_attempt(u32 attempt) {
+
+    // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
+    // keeps its registers.
+    DEV void settle() {
+        u32 next = BY_PLAN;
+        if (uniform(shared.open)) {
+            const bool by_bits = uniform(shared.attempt == BY_BITS);
+            const u32 units = units_of_choice();
+            if (by_bits)
+                next = units < shared.units ? KEPT : BY_PLAN_AGAIN;
+            else
+                next = units > 1 && may_take_less() ? BY_BITS : KEPT;
+            __syncthreads();
+            if (threadIdx.x == 0 && !by_bits) shared.units = units;
+        }
+        __syncthreads();
         if (threadIdx.x == 0) {
-            shared.attempt = attempt;
-            shared.asked = 0;
-            quantizer.on = attempt == BY_BITS ? 0 : plan.step_w;
+            if (next != KEPT) quantizer.on = next == BY_BITS ? 0 : plan.step_w;
+            shared.open = next == BY_BITS;
+            shared.attempt = next;
+            // Who chooses again votes again.
+            if (next != KEPT) shared.zeros.said = 0;
         }
         __syncthreads();
     }
-    // What is to be done about the chunk, of which it is asked: it stays as it was chosen, or is tried by its elements'
-    // bits, or by bins again. Whether here: what knows nothing but bins leaves bits to others.
-    DEV bool is_to_be_tried_again() {
-        if (USE == ANYTHING && uniform(shared.attempt == BY_BITS)) {
-            __syncthreads();
-            set_attempt(BY_PLAN_AGAIN);
-            return true;
-        }
+    // Units of what was chosen for the chunk; 1 where it is constant.
+    DEV u32 units_of_choice() const { return entry_of(lay_out<T>(shared.told, lane)) & ENTRY_SIZE_MASK; }
+    DEV bool may_take_less() const {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
         const auto words = [&](u32 k) { return word_vector(source, k); };
-        const bool may = may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
-        set_attempt(may ? BY_BITS : KEPT);
-        return USE == ANYTHING || !may;
+        return may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
     }
     // The elements of the warp's subchunk k.
     DEV uint4 word_vector(const Source& source, u32 k) const {
@@ -236,29 +239,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late.
     // What there is still to write of each subchunk comes back.
-    // `first`: whether it is the first time for this chunk. Where elements' bits may take fewer bytes than what was
-    // chosen, or were chosen and do not, it asks.
-    DEV void lay_out_chunk(Chosen& choice, Word& base, bool first) {
-        u64 following = 0;
-        if (USE == INTEGERS || first) following = count_if(lane == 0, &state.job.slot->control.ticket);
+    DEV void lay_out_chunk(Chosen& choice, Word& base) {
+        const u64 following = count_if(lane == 0, &state.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
-        const u32 entry = entry_of(l), units = entry & ENTRY_SIZE_MASK;
-        if (USE != INTEGERS && first && lane == 0) state.take(following, ~shared.round[PLACE] & 1);
-        if (USE != INTEGERS && T::EXPONENT > 0) {
-            const bool by_bits = USE == ANYTHING && uniform(shared.attempt == BY_BITS);
-            const bool ask = by_bits ? units >= shared.units
-                                     : first && quantized() && shared.candidate &&
-                                           entry >> ENTRY_KIND_SHIFT != KIND_CONSTANT;
-            if (uniform(ask)) {
-                __syncwarp();
-                if (lane == 0) {
-                    shared.asked = 1;
-                    shared.units = units;
-                    shared.zeros.said = shared.inexact.said = 0;
-                }
-                return;
-            }
-        }
+        const u32 entry = entry_of(l);
         state.job.publish(state.chunk[shared.round[PLACE] & 1], entry);
         shared.laid.payload[lane] = l.payload;
         if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions;
@@ -269,7 +253,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             packed(round, 0) = {state.chunk[round & 1], 0, entry, 1};
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
-            if (USE == INTEGERS) state.take(following, ~round & 1);
+            state.take(following, ~round & 1);
         }
         choice = l.choice;
         base = l.base;
@@ -346,6 +330,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             }
         }
     }
+
+    // Of words that were chosen for before.
+    DEV bool is_exponent() const { return T::EXPONENT > 0 && !quantized() && plan.is_float && shared.shift == 0; }
 
     // Returns whether there were any.
     DEV bool drop_common_zeros(uint4 (&q)[PER_WARP]) {
@@ -622,8 +609,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
-            const bool candidate = is_candidate<T>(q[0], plan.step_j);
-            if (lane == 0) shared.candidate = candidate;
+            const bool open = is_candidate<T>(q[0], plan.step_j);
+            if (lane == 0) shared.open = open && shared.attempt == BY_PLAN;
         }
         to_integers(q);
         choose_for(q, source);
@@ -677,7 +664,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
 
     // Whether the words are elements' bits in a stream of bins.
-    DEV u32 exact() const { return T::EXPONENT > 0 && USE == ANYTHING && plan.step_w && !quantized(); }
+    DEV u32 exact() const { return T::EXPONENT > 0 && USE != BINS && plan.step_w && !quantized(); }
 
     DEV u32 place_of(int k) const { return ::place_of(warp, k, lane); }
 
@@ -748,19 +735,29 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     }
 };
 
+// The loop over arrays is also what a chunk that is not settled comes back to: with another loop between this one and
+// that over the chunks there would not be registers enough.
 template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T> shared;
     Compressor block(a, shared.state);
     GeneralEncoder<T, ANYTHING, ADAPTIVE> encoder(block, shared);
-    while (block.enter()) {
-        encoder.begin();
+    GeneralEncoder<T, ADAPTIVE ? BINS : ANYTHING, ADAPTIVE> bins(block, shared);
+    GeneralEncoder<T, ADAPTIVE ? INTEGERS : ANYTHING, ADAPTIVE> integers(block, shared);
+    for (u32 done = true;;) {
+        if (uniform(done)) {
+            if (!block.enter()) return;
+            encoder.begin();
+        }
         if constexpr (!ADAPTIVE)
-            encoder.run();
-        else if (T::EXPONENT > 0 && uniform(shared.quantizer.on)) {
-            GeneralEncoder<T, BINS, ADAPTIVE> bins(block, shared);
-            while (!bins.run()) GeneralEncoder<T, ANYTHING, ADAPTIVE>(block, shared).step();
-        } else
-            GeneralEncoder<T, INTEGERS, ADAPTIVE>(block, shared).run();
-        encoder.finish();
+            done = encoder.run();
+        else
+            done = uniform(shared.quantizer.on) ? bins.run() : integers.run();
+        done = optimisation_barrier(done);
+        if (uniform(done))
+            encoder.finish();
+        else if constexpr (ADAPTIVE)
+            bins.settle();
+        else if constexpr (T::EXPONENT > 0)
+            encoder.settle();
     }
 }

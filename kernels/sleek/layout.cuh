@@ -84,6 +84,7 @@ template <class T> DEV Layout<T> lay_out(const Told<T>& told, u32 lane) {
         header.base_width = width_of(warp_or(l.base));
     }
     u32 end = header.high_widths();
+    l.exceptions.flags = l.exceptions.masks = l.exceptions.highs = 0;    // or ptxas keeps those of the chunk before
     if (uniform(header.patched)) {
         const u32 highs = (count * high + 7) / 8, highs_up_to = warp_running_sum(highs), masks = header.masks();
         l.exceptions.flags = header.flags() + MASK_FLAG_BYTES(T) * __popc(header.patched & low_ones(lane));
