@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Results of arrays from this size on go past the caches, unless the caller reads them at once.
 pub const PAST_CACHES_BYTES: usize = 16 << 20;
 
+/// Bytes of GPU memory that an asynchronous call for one array needs besides its data.
+pub const WORKSPACE_BYTES: usize = 512;
+
 /// How the CPU carries out a call.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecOptions {

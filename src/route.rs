@@ -95,7 +95,7 @@ pub unsafe fn compress(
     match route.ordinal {
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
-        Some(ordinal) => unsafe { crate::runtime::cuda::compress(params, src, count, dst, capacity, ordinal, stream) },
+        Some(ordinal) => unsafe { codec::gpu::compress(params, src, count, dst, capacity, ordinal, stream) },
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
         // SAFETY: host memory; the contract of this function.
@@ -121,7 +121,7 @@ pub unsafe fn decompress(
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            crate::runtime::cuda::decompress(src, src_bytes, range, dst, capacity, ordinal, stream)
+            codec::gpu::decompress(asked, src, src_bytes, range, dst, capacity, ordinal, stream)
         },
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
@@ -136,8 +136,7 @@ pub unsafe fn decompress(
     }
 }
 
-/// Restores the box of `lens` elements from `start` on; returns the bytes written. The CPU does the work, wherever the
-/// data is.
+/// Restores the box of `lens` elements from `start` on; returns the bytes written.
 ///
 /// # Safety
 /// As for [`compress`].
@@ -154,7 +153,7 @@ pub unsafe fn decompress_box(
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            crate::runtime::cuda::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream)
+            codec::gpu::decompress_box(src, src_bytes, (start, lens), dst, capacity, ordinal, stream)
         },
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
@@ -187,18 +186,14 @@ pub unsafe fn head_copy(src: *const u8, bytes: usize) -> Result<Option<Vec<u8>>>
     }
 }
 
-/// Bytes of GPU memory that an asynchronous call needs besides its data.
-pub const WORKSPACE_BYTES: usize = 512;
-
 #[cfg(feature = "cuda")]
-pub use crate::runtime::cuda::{batch, compress_async, decompress_async};
+pub use crate::codec::gpu::{batch, compress_async, decompress_async, prepare};
+pub use crate::exec::WORKSPACE_BYTES;
 
-/// Loads the kernels for the element type of `params`.
-pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
-    #[cfg(feature = "cuda")]
-    return crate::runtime::cuda::prepare(params.dtype, ordinal, stream);
-    #[cfg(not(feature = "cuda"))]
-    no_cuda(&(params, ordinal, stream))
+/// Never does anything.
+#[cfg(not(feature = "cuda"))]
+pub fn prepare(_: &Params, _: i32, _: *mut c_void) -> Result<()> {
+    no_cuda(&())
 }
 
 /// # Safety
@@ -223,7 +218,7 @@ pub unsafe fn compress_async(
 #[cfg(not(feature = "cuda"))]
 #[allow(missing_docs, clippy::too_many_arguments)]
 pub unsafe fn decompress_async(
-    _: crate::DType,
+    _: &Params,
     _: *const u8,
     _: usize,
     _: *mut u8,
@@ -261,7 +256,7 @@ pub mod batch {
 
     /// # Safety
     /// Never does anything.
-    pub unsafe fn decompress_async(_: crate::DType, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
+    pub unsafe fn decompress_async(_: &Params, _: &[Item], _: *mut u8, _: *mut u8, _: *mut c_void) -> Result<()> {
         no_cuda(&())
     }
 }

@@ -1,6 +1,8 @@
 //! Codecs: what turns an array into a stream and back, behind one trait. Adding one is described in
 //! `docs/adding-a-codec.md`.
 
+#[cfg(feature = "cuda")]
+pub mod gpu;
 pub mod ratio;
 pub mod sleek;
 
@@ -39,6 +41,12 @@ pub trait Codec: Sync {
     fn shape(&self, params: &Params, shape: Shape) -> Result<Shape>;
     /// Its side for the CPU.
     fn cpu(&self) -> &dyn CpuCodec;
+    /// Its side for GPUs, if it has one; without one the CPU does the work, or the call says that there are no kernels
+    /// where only a GPU could do it.
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn gpu::GpuCodec> {
+        None
+    }
 }
 
 /// A codec's side for the CPU.
@@ -108,19 +116,34 @@ fn known() -> String {
     each.join(", ")
 }
 
+/// The codec that `params` name, by its id or by a profile.
+fn named(params: &Params) -> Result<&'static dyn Codec> {
+    match params.codec {
+        0 => match REGISTRY.iter().find(|c| c.profiles().contains(&params.profile)) {
+            Some(codec) => Ok(*codec),
+            None => fail!(InvalidArgument, "no codec has the profile {}", params.profile.name()),
+        },
+        id => match REGISTRY.iter().find(|c| c.id() == id) {
+            Some(codec) => Ok(*codec),
+            None => fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
+        },
+    }
+}
+
+/// Refuses element types that the codec does not take.
+fn check_dtype(codec: &dyn Codec, dtype: DType) -> Result<()> {
+    let can = codec.capabilities().dtypes;
+    if can.contains(&dtype) {
+        return Ok(());
+    }
+    let names: Vec<_> = can.iter().map(|t| t.name()).collect();
+    fail!(UnsupportedType, "codec {} takes {}; {} was asked for", codec.name(), names.join(", "), dtype.name())
+}
+
 /// The codec that `params` ask for, if it can do what they ask for.
 pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
     params.check()?;
-    let codec = match params.codec {
-        0 => match REGISTRY.iter().find(|c| c.profiles().contains(&params.profile)) {
-            Some(codec) => *codec,
-            None => return fail!(InvalidArgument, "no codec has the profile {}", params.profile.name()),
-        },
-        id => match REGISTRY.iter().find(|c| c.id() == id) {
-            Some(codec) => *codec,
-            None => return fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
-        },
-    };
+    let codec = named(params)?;
     // A codec that is named needs no profile, and then the default one means nothing.
     let profiles = codec.profiles();
     if !profiles.contains(&params.profile) && params.profile != Profile::default() {
@@ -133,17 +156,8 @@ pub fn chosen(params: &Params) -> Result<&'static dyn Codec> {
             params.profile.name()
         );
     }
+    check_dtype(codec, params.dtype)?;
     let can = codec.capabilities();
-    if !can.dtypes.contains(&params.dtype) {
-        let names: Vec<_> = can.dtypes.iter().map(|t| t.name()).collect();
-        return fail!(
-            UnsupportedType,
-            "codec {} takes {}; {} was asked for",
-            codec.name(),
-            names.join(", "),
-            params.dtype.name()
-        );
-    }
     if !can.modes.contains(&params.mode) {
         let names: Vec<_> = can.modes.iter().map(|m| m.name()).collect();
         return fail!(

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use sleek::exec::MemorySpace;
 use sleek::route;
-use sleek::runtime::cuda::batch::{self, Item};
+use sleek::route::batch::{self, Item};
 use sleek::{DType, Device, Kind, Mode, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data};
@@ -117,47 +117,20 @@ fn asynchronous_calls_leave_their_result_on_the_device() {
     let expected = sleek::compress(&p, &bytes).unwrap();
     let room = sleek::compress_bound(&p, 10000).unwrap();
     let (src, dst, back) = (shim.upload(0, &bytes, 0), shim.allocate(0, room), shim.allocate(0, bytes.len()));
-    let (workspace, result) = (shim.allocate(0, sleek::runtime::cuda::WORKSPACE_BYTES), shim.allocate(0, 16));
-    sleek::runtime::cuda::prepare(DType::F32, 0, std::ptr::null_mut()).unwrap();
+    let (workspace, result) = (shim.allocate(0, route::WORKSPACE_BYTES), shim.allocate(0, 16));
+    route::prepare(&p, 0, std::ptr::null_mut()).unwrap();
     let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
     unsafe {
         let null = std::ptr::null_mut();
-        sleek::runtime::cuda::compress_async(
-            &p,
-            src.at(0),
-            10000,
-            dst.at(0),
-            room,
-            result.at(0),
-            workspace.at(0),
-            null,
-        )
-        .unwrap();
+        route::compress_async(&p, src.at(0), 10000, dst.at(0), room, result.at(0), workspace.at(0), null).unwrap();
         assert_eq!(result.read(0, 8), (expected.len() as u64).to_le_bytes());
         assert_eq!(dst.read(0, expected.len()), expected);
-        sleek::runtime::cuda::decompress_async(
-            DType::F32,
-            dst.at(0),
-            room,
-            back.at(0),
-            (0, 10000),
-            result.at(0),
-            workspace.at(0),
-            null,
-        )
-        .unwrap();
+        route::decompress_async(&p, dst.at(0), room, back.at(0), (0, 10000), result.at(0), workspace.at(0), null)
+            .unwrap();
         assert_eq!(result.read(8, 4), [0; 4]);
         assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
-        let wrong = sleek::runtime::cuda::compress_async(
-            &p,
-            src.at(0),
-            10000,
-            dst.at(4),
-            room - 4,
-            result.at(0),
-            workspace.at(0),
-            null,
-        );
+        let wrong =
+            route::compress_async(&p, src.at(0), 10000, dst.at(4), room - 4, result.at(0), workspace.at(0), null);
         assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     }
     assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
@@ -201,7 +174,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
             (word(0) as usize, word(8) as i32)
         };
         shim.set([5, 1, 3][round], round as u32);
-        sleek::runtime::cuda::prepare(dtype, 0, std::ptr::null_mut()).unwrap();
+        route::prepare(&p, 0, std::ptr::null_mut()).unwrap();
         let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
         let null = std::ptr::null_mut();
         let items: Vec<Item> =
@@ -221,7 +194,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
         let items: Vec<Item> = (0..arrays.len())
             .map(|i| Item::new(dst[i].at(0), back[i].at(0), count(i) as u64 - u64::from(i == 2), room(i) as u64))
             .collect();
-        unsafe { batch::decompress_async(dtype, &items, restored.at(0), workspace.at(0), null) }.unwrap();
+        unsafe { batch::decompress_async(&p, &items, restored.at(0), workspace.at(0), null) }.unwrap();
         for i in (0..arrays.len()).filter(|i| !small(*i)) {
             let status = if i == 50 {
                 Kind::Corrupt.code()
@@ -238,7 +211,7 @@ fn a_batch_gives_the_bytes_of_single_calls() {
         assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
         let mut crooked = items;
         crooked[7] = Item::new(dst[7].at(4), back[7].at(0), 1, 64);
-        let wrong = unsafe { batch::decompress_async(dtype, &crooked, results.at(0), workspace.at(0), null) };
+        let wrong = unsafe { batch::decompress_async(&p, &crooked, results.at(0), workspace.at(0), null) };
         assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
         unsafe { batch::compress_async(&p, &[], results.at(0), workspace.at(0), null) }.unwrap();
     }

@@ -10,10 +10,10 @@ mod means;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use cuda::batch::Item;
 use cudarc::driver::sys::{self, CUevent, CUresult};
 use fields::Field;
 use means::Row;
+use route::batch::Item;
 use sleek::primitives::range::value_range;
 use sleek::{DType, Device, Mode, Params, Profile, route, runtime::cuda};
 
@@ -228,15 +228,15 @@ fn graph() {
     let count = first.len() / 4;
     let room = sleek::compress_bound(&p, count).unwrap();
     let (src, dst, back) = (Memory::of(&first), Memory::new(room), Memory::new(first.len()));
-    let (workspace, other) = (Memory::new(cuda::WORKSPACE_BYTES), Memory::new(cuda::WORKSPACE_BYTES));
+    let (workspace, other) = (Memory::new(route::WORKSPACE_BYTES), Memory::new(route::WORKSPACE_BYTES));
     let (made, restored) = (Memory::new(16), Memory::new(16));
     let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
     unsafe {
         ok(sys::cuStreamCreate(&mut stream, 1));
         ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
         let s = stream.cast::<c_void>();
-        cuda::compress_async(&p, src.at(0), count, dst.at(0), room, made.at(0), workspace.at(0), s).unwrap();
-        cuda::decompress_async(p.dtype, dst.at(0), room, back.at(0), (0, count as u64), restored.at(0), other.at(0), s)
+        route::compress_async(&p, src.at(0), count, dst.at(0), room, made.at(0), workspace.at(0), s).unwrap();
+        route::decompress_async(&p, dst.at(0), room, back.at(0), (0, count as u64), restored.at(0), other.at(0), s)
             .unwrap();
         ok(sys::cuStreamEndCapture(stream, &mut graph));
         ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
@@ -274,20 +274,20 @@ fn batch(r: &mut Random, arrays: usize) {
         let dst: Vec<Memory> = (0..arrays).map(|i| Memory::new(room(i))).collect();
         let back: Vec<Memory> = data.iter().map(|d| Memory::new(d.len())).collect();
         let (made, restored) = (Memory::new(16 * arrays), Memory::new(16 * arrays));
-        let workspaces = [0, 1].map(|_| Memory::new(cuda::batch::workspace_bytes(arrays)));
+        let workspaces = [0, 1].map(|_| Memory::new(route::batch::workspace_bytes(arrays)));
         let item = |i: usize, from: &Memory, to: &Memory| {
             Item::new(from.at(0), to.at(0), data[i].len() as u64 / 8, room(i) as u64)
         };
         let there: Vec<Item> = (0..arrays).map(|i| item(i, &src[i], &dst[i])).collect();
         let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst[i], &back[i])).collect();
-        cuda::prepare(p.dtype, 0, null_mut()).unwrap();
+        route::prepare(&p, 0, null_mut()).unwrap();
         let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
         unsafe {
             ok(sys::cuStreamCreate(&mut stream, 1));
             ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
             let s = stream.cast::<c_void>();
-            cuda::batch::compress_async(&p, &there, made.at(0), workspaces[0].at(0), s).unwrap();
-            cuda::batch::decompress_async(p.dtype, &again, restored.at(0), workspaces[1].at(0), s).unwrap();
+            route::batch::compress_async(&p, &there, made.at(0), workspaces[0].at(0), s).unwrap();
+            route::batch::decompress_async(&p, &again, restored.at(0), workspaces[1].at(0), s).unwrap();
             ok(sys::cuStreamEndCapture(stream, &mut graph));
             ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
             ok(sys::cuGraphLaunch(ready, stream));
@@ -347,7 +347,7 @@ struct Bench {
 impl Bench {
     fn new(mib: usize, reps: usize) -> Bench {
         let bytes = mib << 20;
-        let [workspace, outcome] = [cuda::WORKSPACE_BYTES, 16].map(Memory::new);
+        let [workspace, outcome] = [route::WORKSPACE_BYTES, 16].map(Memory::new);
         let (src, dst, back) = (Memory::new(bytes), Memory::new(bytes + bytes / 4096 + 4096), Memory::new(bytes));
         Bench { bytes, reps, src, dst, back, workspace, outcome }
     }
@@ -368,7 +368,7 @@ impl Bench {
         let (count, room) = (self.bytes / p.dtype.size(), self.bytes + self.bytes / 4096 + 4096);
         let (src, dst, outcome, workspace) = (self.src.at(0), self.dst.at(0), self.outcome.at(0), self.workspace.at(0));
         time(self.reps, || unsafe {
-            cuda::compress_async(p, src, count, dst, room, outcome, workspace, null_mut()).unwrap()
+            route::compress_async(p, src, count, dst, room, outcome, workspace, null_mut()).unwrap()
         })
     }
 
@@ -377,7 +377,7 @@ impl Bench {
         let (src, dst, outcome, workspace) =
             (self.dst.at(0), self.back.at(0), self.outcome.at(0), self.workspace.at(0));
         time(self.reps, || unsafe {
-            cuda::decompress_async(dtype, src, n, dst, all, outcome, workspace, null_mut()).unwrap()
+            route::decompress_async(&Params::new(dtype), src, n, dst, all, outcome, workspace, null_mut()).unwrap()
         })
     }
 
@@ -491,17 +491,17 @@ fn batches(mib: usize, reps: usize) {
             let (each, arrays) = (kib << 10, bench.bytes / (kib << 10));
             let room = sleek::compress_bound(&p, each / 4).unwrap().next_multiple_of(16);
             let dst = Memory::new(room * arrays);
-            let (results, workspace) = (Memory::new(16 * arrays), Memory::new(cuda::batch::workspace_bytes(arrays)));
+            let (results, workspace) = (Memory::new(16 * arrays), Memory::new(route::batch::workspace_bytes(arrays)));
             let item = |i: usize, from: &Memory, to: &Memory, (a, b): (usize, usize)| {
                 Item::new(from.at(i * a), to.at(i * b), each as u64 / 4, room as u64)
             };
             let there: Vec<Item> = (0..arrays).map(|i| item(i, &bench.src, &dst, (each, room))).collect();
             let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst, &bench.back, (room, each))).collect();
             let (r, w) = (results.at(0), workspace.at(0));
-            let c = time(reps, || unsafe { cuda::batch::compress_async(&p, &there, r, w, null_mut()) }.unwrap());
+            let c = time(reps, || unsafe { route::batch::compress_async(&p, &there, r, w, null_mut()) }.unwrap());
             let n: u64 =
                 results.read(0, 16 * arrays).chunks(16).map(|b| u64::from_le_bytes(b[..8].try_into().unwrap())).sum();
-            let d = time(reps, || unsafe { cuda::batch::decompress_async(p.dtype, &again, r, w, null_mut()) }.unwrap());
+            let d = time(reps, || unsafe { route::batch::decompress_async(&p, &again, r, w, null_mut()) }.unwrap());
             assert!(results.read(0, 16 * arrays).chunks(16).all(|b| b[8..12] == [0; 4]));
             let ratio = bench.bytes as f64 / n as f64;
             println!("| {kib} | {arrays} | {} | {ratio:.2} | {:.2} | {:.2} |", profile.name(), memcpy / c, memcpy / d);
@@ -665,7 +665,7 @@ fn main() {
     {
         return first_call(dtype, profile, call);
     }
-    cuda::prepare(DType::F32, 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
+    route::prepare(&Params::new(DType::F32), 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
     let (name, major, minor) = cuda::describe(0).unwrap_or_else(|e| panic!("{e}"));
     println!("{name}, compute capability {major}.{minor}");
     let number = |i: usize, otherwise: usize| args.get(i).and_then(|a| a.parse().ok()).unwrap_or(otherwise);

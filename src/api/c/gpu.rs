@@ -161,7 +161,7 @@ pub unsafe extern "C" fn sleek_decompress_async(
         // SAFETY: as above.
         unsafe {
             route::decompress_async(
-                params.dtype,
+                &params,
                 src.cast(),
                 src_bytes,
                 dst.cast(),
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn sleek_decompress_batch_async(
             items.push(batch::Item::new(src[i].cast(), dst[i].cast(), counts[i] as u64, bytes[i] as u64));
         }
         // SAFETY: as above.
-        unsafe { batch::decompress_async(params.dtype, &items, results.cast(), workspace.cast(), stream) }
+        unsafe { batch::decompress_async(&params, &items, results.cast(), workspace.cast(), stream) }
     })
 }
 

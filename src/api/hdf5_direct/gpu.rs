@@ -11,11 +11,11 @@ use super::plan::Direct;
 use super::{Done, boxes};
 use crate::api::hdf5_filter::chunk as filtered;
 use crate::codec;
+use crate::codec::gpu::batch::{self, Item};
+use crate::container::Header;
 use crate::container::constants::ALIGN;
-use crate::container::{Dims, Header};
 use crate::error::Result;
 use crate::host::memory::reserve;
-use crate::runtime::cuda::batch::{self, Item};
 use crate::runtime::cuda::driver::{Buffer, Pinned, Session};
 use crate::runtime::cuda::hyperslab::{Hyperslabs, SlabArgs};
 use crate::runtime::cuda::launch::{MAX_DIMS, Outcome};
@@ -26,27 +26,36 @@ const BATCH_BYTES: usize = 128 << 20;
 const BATCH_CHUNKS: usize = 1024;
 
 /// Why the GPU's kernels do not take these chunks, if they do not.
-pub fn refuses(direct: &Direct, array: *const u8) -> Option<&'static str> {
+pub fn refuses(direct: &Direct, array: *const u8) -> Option<String> {
     let boxes = &direct.boxes;
-    if boxes.element != direct.params.dtype.size() {
-        Some("chunks of arrays or odd numbers, copied to or from the host")
+    let why = if boxes.element != direct.params.dtype.size() {
+        "chunks of arrays or odd numbers".into()
     } else if boxes.tile.len() > MAX_DIMS {
-        Some("chunks of more than eight dimensions, copied to or from the host")
+        format!("chunks of {} dimensions, more than {MAX_DIMS}", boxes.tile.len())
     } else if !(array as usize).is_multiple_of(boxes.element) {
-        Some("chunks of numbers at odd addresses, copied to or from the host")
+        "chunks of numbers at odd addresses".into()
     } else {
-        None
-    }
+        codec::gpu::lacks(&direct.params)?
+    };
+    Some(format!("{why}, copied to or from the host"))
 }
 
 /// The same for writing.
-pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Option<&'static str> {
-    match &direct.params {
-        params if filtered::measures(params) => Some("chunks whose range is measured, copied from the host"),
-        params if !params.missing.is_empty() => Some("chunks with missing values, copied from the host"),
-        params if params.dims != Dims::NONE => Some("chunks of a codec of the CPU, copied from the host"),
-        _ => refuses(direct, array),
+pub fn refuses_to_write(direct: &Direct, array: *const u8) -> Result<Option<String>> {
+    if filtered::measures(&direct.params) {
+        return Ok(Some("chunks whose range is measured, copied from the host".into()));
     }
+    if let Some(why) = refuses(direct, array) {
+        return Ok(Some(why));
+    }
+    let layout = codec::layout(&direct.params, elements(direct))?;
+    let why = codec::gpu::refuses(&direct.params, &layout)?;
+    Ok(why.map(|why| format!("{why}: chunks copied from the host")))
+}
+
+/// Elements of a chunk.
+fn elements(direct: &Direct) -> u64 {
+    (direct.boxes.chunk_bytes() / direct.boxes.element) as u64
 }
 
 /// Waits for the stream when dropped: pinned memory goes back only when no copy uses it.
@@ -112,15 +121,12 @@ impl<'a> Work<'a> {
 
     /// Elements of a chunk.
     fn elements(&self) -> u64 {
-        (self.direct.boxes.chunk_bytes() / self.direct.boxes.element) as u64
+        elements(self.direct)
     }
 
     /// Whether the bytes begin like a stream of a chunk; the GPU checks all of it.
     fn takes(&self, stream: &[u8]) -> bool {
-        let of_chunk = |h: Header| {
-            let plain = h.layout.shape.is_plain() && h.layout.dtype == self.direct.params.dtype;
-            plain && h.layout.count == self.elements()
-        };
+        let of_chunk = |h: Header| codec::gpu::takes(&self.direct.params, &h) && h.layout.count == self.elements();
         Header::peek(stream, stream.len() as u64).is_ok_and(of_chunk)
     }
 
@@ -380,11 +386,11 @@ impl Fetched {
             count: self.members.len() as u64,
             ..work.args
         };
-        let (dtype, left) = (work.direct.params.dtype, work.outcomes.start());
+        let left = work.outcomes.start();
         // SAFETY: the contract; the buffers were made for a batch.
         unsafe {
             session.copy(packed, pinned.start(), self.bytes)?;
-            batch::decompress_async(dtype, &items, left, work.workspace.start(), stream)?;
+            batch::decompress_async(&work.direct.params, &items, left, work.workspace.start(), stream)?;
             work.kernels.scatter(session, &args)?;
             session.copy(outcomes.start(), left, items.len() * size_of::<Outcome>())
         }

@@ -95,16 +95,19 @@ pub unsafe fn write(hdf5: &Library, request: &Request, src: *const u8) -> Result
             }
             Decision::Direct(direct) => {
                 #[cfg(feature = "cuda")]
-                let why = match (place, gpu::refuses_to_write(direct, src)) {
-                    (MemorySpace::Host, _) => "chunks of data in host memory",
-                    (_, Some(why)) => why,
-                    (MemorySpace::Device(d) | MemorySpace::Managed(d), None) => {
-                        let done = gpu::write(&dataset, direct, src, d, request.stream)?;
-                        return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
-                    }
+                let why = match place {
+                    MemorySpace::Host => None,
+                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses_to_write(direct, src)? {
+                        None => {
+                            let done = gpu::write(&dataset, direct, src, d, request.stream)?;
+                            return Ok(plan.report(Route::Gpu, false, "chunks of data in GPU memory", done));
+                        }
+                        why => why,
+                    },
                 };
                 #[cfg(not(feature = "cuda"))]
-                let why = "chunks of data in host memory";
+                let why: Option<String> = None;
+                let why = why.as_deref().unwrap_or("chunks of data in host memory");
                 let copy = staged(place, src, plan.bytes, request.stream)?;
                 let done = host::write(&dataset, direct, copy.as_ref().map_or(src, |c| c.as_ptr()))?;
                 Ok(plan.report(Route::Threads, copy.is_some(), why, done))
@@ -134,16 +137,19 @@ pub unsafe fn read(hdf5: &Library, request: &Request, dst: *mut u8) -> Result<Re
             }
             Decision::Direct(direct) => {
                 #[cfg(feature = "cuda")]
-                let why = match (place, gpu::refuses(direct, dst)) {
-                    (MemorySpace::Host, _) => "chunks to host memory",
-                    (_, Some(why)) => why,
-                    (MemorySpace::Device(d) | MemorySpace::Managed(d), None) => {
-                        let done = gpu::read(&dataset, direct, dst, d, request.stream)?;
-                        return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
-                    }
+                let why = match place {
+                    MemorySpace::Host => None,
+                    MemorySpace::Device(d) | MemorySpace::Managed(d) => match gpu::refuses(direct, dst) {
+                        None => {
+                            let done = gpu::read(&dataset, direct, dst, d, request.stream)?;
+                            return Ok(plan.report(Route::Gpu, false, "chunks to GPU memory", done));
+                        }
+                        why => why,
+                    },
                 };
                 #[cfg(not(feature = "cuda"))]
-                let why = "chunks to host memory";
+                let why: Option<String> = None;
+                let why = why.as_deref().unwrap_or("chunks to host memory");
                 let mut copy = staged(place, dst, plan.bytes, request.stream)?;
                 let done = host::read(&dataset, direct, copy.as_mut().map_or(dst, |c| c.as_mut_ptr()))?;
                 let staged = put_back(copy, place, dst, request.stream)?;

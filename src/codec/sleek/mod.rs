@@ -7,6 +7,8 @@ mod decode;
 mod encode;
 pub mod exponent_map;
 pub mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod level;
 mod parts;
 mod plan;
@@ -58,6 +60,11 @@ impl Codec for Sleek {
 
     fn cpu(&self) -> &dyn CpuCodec {
         self
+    }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn crate::codec::gpu::GpuCodec> {
+        Some(self)
     }
 }
 

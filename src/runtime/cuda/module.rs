@@ -12,10 +12,6 @@ use super::driver::{Session, check, describe};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 
-/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at
-/// one time lies further apart in memory.
-const FAST_BLOCKS: u32 = 5;
-
 /// A kernel, how many threads its blocks have, and how many blocks the device holds at once, or of one array is to
 /// hold.
 #[derive(Clone, Copy)]
@@ -80,17 +76,6 @@ impl Kernel {
     }
 }
 
-/// The kernels of a codec for an element type in a context.
-#[derive(Clone, Copy)]
-pub struct Module {
-    pub decompress: Kernel,
-    pub begin_compress: Kernel,
-    pub list: Kernel,
-    /// Where there is a float of this width: profile `fast`, and the value range.
-    pub compress_fast: Option<Kernel>,
-    pub range: Option<Kernel>,
-}
-
 /// A row of `kernels/modules.toml`, and the archive that has the module.
 pub struct Row {
     folder: &'static str,
@@ -107,12 +92,12 @@ pub struct Row {
 include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
 /// The module of a codec that has `part` of its kernels for an element type, if the codec has such a part.
-fn find(codec: u8, dtype: DType, part: &str) -> Option<&'static Row> {
+pub fn find(codec: u8, dtype: DType, part: &str) -> Option<&'static Row> {
     MODULES.iter().find(|row| row.codec == codec && row.part == part && row.dtypes.contains(&dtype.name()))
 }
 
 /// The same, which the codec must have.
-fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static Row> {
+pub fn need(codec: u8, dtype: DType, part: &str) -> Result<&'static Row> {
     match find(codec, dtype, part) {
         Some(row) => Ok(row),
         None => fail!(
@@ -131,59 +116,30 @@ pub fn shared(name: &str) -> Result<&'static Row> {
     }
 }
 
-/// What was loaded, for each context and module.
-type Loaded<T> = Mutex<Option<HashMap<(u64, &'static str, &'static str), T>>>;
+/// What a codec made of its modules, for each context; a static of the codec's.
+pub struct Loaded<T>(Mutex<Option<HashMap<Key, T>>>);
 
-/// What `loaded` has for the session's context and a module; made at the first call.
-fn once<T: Copy>(
-    loaded: &Loaded<T>,
-    session: &Session,
-    row: &'static Row,
-    make: impl FnOnce(Opened) -> Result<T>,
-) -> Result<T> {
-    let key = (session.context_id, row.folder, row.name);
-    let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = loaded.get_or_insert_default();
-    if let Some(found) = all.get(&key) {
-        return Ok(*found);
+/// A context, and the folder and the name of a module.
+type Key = (u64, &'static str, &'static str);
+
+impl<T: Copy> Loaded<T> {
+    /// Nothing yet.
+    pub const fn none() -> Loaded<T> {
+        Loaded(Mutex::new(None))
     }
-    let made = make(open(session, row)?)?;
-    all.insert(key, made);
-    Ok(made)
-}
 
-/// A codec's kernels for `dtype` in the session's context; loaded at the first call.
-pub fn load(session: &Session, codec: u8, dtype: DType) -> Result<Module> {
-    static LOADED: Loaded<Module> = Mutex::new(None);
-    once(&LOADED, session, need(codec, dtype, "base")?, |opened| {
-        let optional = |role, blocks| match opened.has(role) {
-            true => opened.kernel_at_most(role, blocks).map(Some),
-            false => Ok(None),
-        };
-        Ok(Module {
-            decompress: opened.kernel("decompress")?,
-            begin_compress: opened.kernel("begin_compress")?,
-            list: opened.kernel("list")?,
-            compress_fast: optional("compress_fast", FAST_BLOCKS)?,
-            range: optional("range", u32::MAX)?,
-        })
-    })
-}
-
-/// The encoder for everything, in the same way.
-pub fn load_general(session: &Session, codec: u8, dtype: DType) -> Result<Kernel> {
-    load_encoder(session, need(codec, dtype, "general")?)
-}
-
-/// The adaptive encoder of a type that has one of its own.
-pub fn load_adaptive(session: &Session, codec: u8, dtype: DType) -> Result<Option<Kernel>> {
-    find(codec, dtype, "adaptive").map(|row| load_encoder(session, row)).transpose()
-}
-
-/// The kernel of a module that has a long encoder alone.
-fn load_encoder(session: &Session, row: &'static Row) -> Result<Kernel> {
-    static LOADED: Loaded<Kernel> = Mutex::new(None);
-    once(&LOADED, session, row, |opened| opened.kernel("compress"))
+    /// What there is for the session's context and a module; loaded and made at the first call.
+    pub fn get(&self, session: &Session, row: &'static Row, make: impl FnOnce(Opened) -> Result<T>) -> Result<T> {
+        let key = (session.context_id, row.folder, row.name);
+        let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = loaded.get_or_insert_default();
+        if let Some(found) = all.get(&key) {
+            return Ok(*found);
+        }
+        let made = make(open(session, row)?)?;
+        all.insert(key, made);
+        Ok(made)
+    }
 }
 
 /// A module that was loaded into a context. It stays loaded as long as the context.
@@ -236,7 +192,7 @@ fn load_image(image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
 
 impl Opened {
     /// Whether the module has a kernel for this role.
-    fn has(&self, role: &str) -> bool {
+    pub fn has(&self, role: &str) -> bool {
         self.row.entries.iter().any(|(r, _)| *r == role)
     }
 
@@ -246,7 +202,7 @@ impl Opened {
     }
 
     /// The kernel for this role, with so many blocks on a multiprocessor at most where it works on one array.
-    fn kernel_at_most(&self, role: &str, blocks: u32) -> Result<Kernel> {
+    pub fn kernel_at_most(&self, role: &str, blocks: u32) -> Result<Kernel> {
         let Some((_, name)) = self.row.entries.iter().find(|(r, _)| *r == role) else {
             return fail!(Internal, "the {} kernels {} have none for {role}", self.row.folder, self.row.name);
         };

@@ -1,0 +1,382 @@
+//! The GPU path: the same bytes as the CPU, for arrays and streams in device memory. A codec's side says which kernels
+//! do what is asked for; the calls here are those of every codec.
+//!
+//! Host code only moves pointers: every decision on the data, the bound's resolution and all checks of a stream
+//! included, is made by the kernels (folder `kernels/`), so a call needs no round trip before its last one.
+
+pub mod batch;
+
+use std::ffi::c_void;
+
+use super::Codec;
+use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
+use crate::container::{Header, Layout, Region};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::exec::WORKSPACE_BYTES;
+use crate::host::memory::filled;
+use crate::params::{Device, Params};
+use crate::runtime::cuda::arrays::Arrays;
+use crate::runtime::cuda::driver::{Scratch, Session};
+use crate::runtime::cuda::launch::{Item, Outcome};
+use crate::runtime::cuda::memory::{Operand, common_ordinal, host_copy};
+
+/// A codec's side for GPUs. It enqueues work and never waits: what kernels share goes into the slots that the arrays
+/// come with, or into memory of [`Session::allocate`], which is freed in stream order when the buffer is dropped.
+pub trait GpuCodec: Sync {
+    /// Loads what asynchronous calls with `params` need on the session's GPU, so that they find it, in a stream capture
+    /// too.
+    fn prepare(&self, session: &Session, params: &Params) -> Result<()>;
+
+    /// Why there are no kernels for what `params` ask for and an array of `layout`, if there are none: the CPU then
+    /// compresses it.
+    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String>;
+
+    /// Why there are no kernels to restore `part` of a stream with this header, of which nothing was verified, if there
+    /// are none: the CPU then does it.
+    fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String>;
+
+    /// Enqueues the compression of `arrays`, of which the largest has `layout` and none is refused.
+    ///
+    /// # Safety
+    /// Each item has `count` elements at `src` and `bytes`, at least as many as header and index take, at `dst`, which
+    /// is aligned to 16.
+    unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()>;
+
+    /// Enqueues the restoration of `part` of the streams of elements of `dtype`. The host may not have seen their
+    /// headers: kernels check every one.
+    ///
+    /// # Safety
+    /// Each item has `bytes` at `src`, which is aligned to 16, and room for `count` elements at `dst`.
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()>;
+}
+
+/// What of an array is to be restored.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// As many elements as the item counts, from this one on; in a batch from 0, and all of each array.
+    From(u64),
+    /// A box of the one array that there is.
+    Box(&'a Region),
+}
+
+/// The kernels' side of a codec, or a sentence that says that it has none.
+fn side(codec: &'static dyn Codec) -> std::result::Result<&'static dyn GpuCodec, String> {
+    codec.gpu().ok_or_else(|| format!("codec {} has no kernels", codec.name()))
+}
+
+/// Who compresses an array of `layout` on a GPU, or why nobody does.
+fn compressor(params: &Params, layout: &Layout) -> Result<std::result::Result<&'static dyn GpuCodec, String>> {
+    let gpu = side(super::chosen(params)?);
+    Ok(gpu.and_then(|gpu| gpu.refuses(params, layout).map_or(Ok(gpu), Err)))
+}
+
+/// Who restores `part` of a stream on a GPU, or why nobody does.
+fn decompressor(header: &Header, part: &Part) -> Result<std::result::Result<&'static dyn GpuCodec, String>> {
+    let gpu = side(super::by_id(header.codec)?);
+    Ok(gpu.and_then(|gpu| gpu.refuses_to_restore(header, part).map_or(Ok(gpu), Err)))
+}
+
+/// Why no kernels restore streams of the codec that `params` name, if none do.
+pub fn lacks(params: &Params) -> Option<String> {
+    super::named(params).map_or_else(|e| Some(e.message), |codec| side(codec).err())
+}
+
+/// Why no kernels compress arrays of `layout`, if none do.
+pub fn refuses(params: &Params, layout: &Layout) -> Result<Option<String>> {
+    Ok(compressor(params, layout)?.err())
+}
+
+/// Whether a whole stream with this header can be restored by asynchronous calls with `params`.
+pub fn takes(params: &Params, header: &Header) -> bool {
+    let is_own = super::named(params).is_ok_and(|codec| codec.id() == header.codec);
+    is_own && header.layout.dtype == params.dtype && decompressor(header, &Part::From(0)).is_ok_and(|side| side.is_ok())
+}
+
+/// For a call that goes by the CPU: not where the GPU was demanded.
+fn may_go_by_cpu(asked: Device, why: &str) -> Result<()> {
+    match asked {
+        Device::Cuda => fail!(Device, "device cuda was asked for: {why}; with device auto the CPU does it"),
+        _ => Ok(()),
+    }
+}
+
+/// The kernels' side of the codec that asynchronous calls to restore streams name.
+fn named_side(params: &Params) -> Result<&'static dyn GpuCodec> {
+    let codec = super::named(params)?;
+    super::check_dtype(codec, params.dtype)?;
+    by_gpu_alone(side(codec))
+}
+
+/// For calls that cannot go by the CPU.
+fn by_gpu_alone(side: std::result::Result<&'static dyn GpuCodec, String>) -> Result<&'static dyn GpuCodec> {
+    match side {
+        Ok(gpu) => Ok(gpu),
+        Err(why) => fail!(Device, "{why}; a synchronous call goes by the CPU"),
+    }
+}
+
+/// Loads the kernels that calls with `params` need, so that later calls find them; needed before a stream capture.
+pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()> {
+    named_side(params)?.prepare(&Session::enter(ordinal, stream)?, params)
+}
+
+/// Compresses on the GPU, wherever the two buffers are; returns the bytes of the stream.
+///
+/// # Safety
+/// `src` holds `count` elements and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
+pub unsafe fn compress(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let layout = super::layout(params, count as u64)?;
+    if capacity < layout.bodies_at() {
+        return fail!(
+            BufferTooSmall,
+            "{capacity} bytes; header and index take {}, {} are always enough",
+            layout.bodies_at(),
+            layout.max_stream_bytes()?
+        );
+    }
+    let room = capacity.min(layout.max_stream_bytes()?);
+    let compressor = compressor(params, &layout)?;
+    let session = Session::enter(ordinal, stream)?;
+    let gpu = match compressor {
+        Ok(gpu) => gpu,
+        Err(why) => {
+            may_go_by_cpu(params.device, &why)?;
+            // SAFETY: the contract of this function.
+            return unsafe { compress_on_host(&session, params, &layout, src, dst, room) };
+        }
+    };
+    // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
+    unsafe {
+        let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
+        let from = Operand::input(&session, src, layout.raw_bytes as usize, 1)?;
+        let to = Operand::output(&session, dst, room, ALIGN)?;
+        let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
+        gpu.compress(&Arrays::alone(&session, &item, workspace.start(), None), params, &layout)?;
+        let outcome = Outcome::wait(&session, &mut workspace)?;
+        outcome.check()?;
+        to.put_back(&session, dst, outcome.bytes as usize)?;
+        Ok(outcome.bytes as usize)
+    }
+}
+
+/// Restores the whole array, or elements `range` of it, on the GPU; returns the bytes written.
+///
+/// # Safety
+/// `src` holds `src_bytes` and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
+#[allow(clippy::too_many_arguments)] // those of the C function
+pub unsafe fn decompress(
+    asked: Device,
+    src: *const u8,
+    src_bytes: usize,
+    range: Option<(u64, usize)>,
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function.
+    unsafe {
+        let header = read_header(&session, src, src_bytes)?;
+        let (first, count) = match range {
+            None => (0, header.layout.count),
+            Some((first, count)) => (first, count as u64),
+        };
+        super::range(&header.layout, first, count)?;
+        let wanted = (Part::From(first), count);
+        restore(&session, asked, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| match range {
+            None => crate::decompress_into(stream, array),
+            Some((first, count)) => super::decompress_range_into(stream, first, count, array),
+        })
+    }
+}
+
+/// Restores the box of `lens` elements from `start` on; returns the bytes written.
+///
+/// # Safety
+/// As for [`decompress`].
+pub unsafe fn decompress_box(
+    src: *const u8,
+    src_bytes: usize,
+    (start, lens): (&[u64], &[u64]),
+    dst: *mut u8,
+    capacity: usize,
+    ordinal: i32,
+    stream: *mut c_void,
+) -> Result<usize> {
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract of this function.
+    unsafe {
+        let header = read_header(&session, src, src_bytes)?;
+        let region = Region::new(&header.layout.shape.dims, start, lens)?;
+        let wanted = (Part::Box(&region), region.count());
+        restore(&session, Device::Auto, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| {
+            super::decompress_box_into(stream, start, lens, array)
+        })
+    }
+}
+
+/// Restores a `part` of so many elements by the kernels of the stream's codec, or by what `on_host` does.
+///
+/// # Safety
+/// `src` and `dst` are as of [`decompress`], with their bytes.
+unsafe fn restore(
+    session: &Session,
+    asked: Device,
+    header: &Header,
+    (part, count): (Part, u64),
+    (src, src_bytes): (*const u8, usize),
+    (dst, capacity): (*mut u8, usize),
+    on_host: impl FnOnce(&[u8], &mut [u8]) -> Result<usize>,
+) -> Result<usize> {
+    let bytes = (count as usize).saturating_mul(header.layout.dtype.size());
+    if capacity < bytes {
+        return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
+    }
+    let gpu = match decompressor(header, &part)? {
+        Ok(gpu) => gpu,
+        Err(why) => {
+            may_go_by_cpu(asked, &why)?;
+            // SAFETY: the contract of this function.
+            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), on_host) };
+        }
+    };
+    // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
+    unsafe {
+        let mut workspace = Scratch::take(session, WORKSPACE_BYTES)?;
+        let from = Operand::input(session, src, src_bytes, ALIGN)?;
+        let to = Operand::output(session, dst, bytes, 1)?;
+        let item = Item::new(from.pointer, to.pointer, count, src_bytes as u64);
+        gpu.decompress(&Arrays::alone(session, &item, workspace.start(), None), header.layout.dtype, &part)?;
+        Outcome::wait(session, &mut workspace)?.check()?;
+        to.put_back(session, dst, bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Reads what is needed to launch, and refuses what the header alone shows; the kernel checks it all.
+///
+/// # Safety
+/// `src` holds `bytes`, anywhere.
+unsafe fn read_header(session: &Session, src: *const u8, bytes: usize) -> Result<Header> {
+    // SAFETY: the contract of this function.
+    let copy = |n| unsafe { host_copy(session, src, bytes.min(n)) };
+    let mut head = copy(HEADER_BYTES + EXTENSION_BYTES)?;
+    if Header::bytes_of(&head) > head.len() {
+        head = copy(Header::bytes_of(&head))?;
+    }
+    let header = Header::peek(&head, bytes as u64)?;
+    if bytes as u64 > header.stream_bytes {
+        return fail!(Corrupt, "{} bytes follow the end of the stream", bytes as u64 - header.stream_bytes);
+    }
+    Ok(header)
+}
+
+/// Compresses on the CPU what may lie in device memory.
+///
+/// # Safety
+/// `src` holds an array of `layout`, `dst` has `room` bytes, wherever they are.
+unsafe fn compress_on_host(
+    session: &Session,
+    params: &Params,
+    layout: &Layout,
+    src: *const u8,
+    dst: *mut u8,
+    room: usize,
+) -> Result<usize> {
+    let mut stream = filled(room, 0u8)?;
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let array = host_copy(session, src, layout.raw_bytes as usize)?;
+        let n = crate::compress_into(params, &array, &mut stream)?;
+        session.copy(dst, stream.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
+/// Restores on the CPU what may lie in device memory: `restore` gets the stream and room for the bytes of `dst`. They
+/// are what an unverified header says, so they are allocated only after the index was looked at.
+///
+/// # Safety
+/// `src` and `dst` have so many bytes, wherever they are.
+unsafe fn decompress_on_host(
+    session: &Session,
+    (src, src_bytes): (*const u8, usize),
+    (dst, bytes): (*mut u8, usize),
+    restore: impl FnOnce(&[u8], &mut [u8]) -> Result<usize>,
+) -> Result<usize> {
+    // SAFETY: the contract of this function; the buffers live until the waits are over.
+    unsafe {
+        let stream = host_copy(session, src, src_bytes)?;
+        super::raw_bytes(&stream)?;
+        let mut array = filled(bytes, 0u8)?;
+        let n = restore(&stream, &mut array)?;
+        session.copy(dst, array.as_ptr(), n)?;
+        session.wait()?;
+        Ok(n)
+    }
+}
+
+/// Enqueues a compression and returns at once; `outcome` in device memory receives {u64 bytes, u32 status, u32 0}.
+///
+/// # Safety
+/// Every pointer is device memory that stays valid until the stream has passed, `workspace` of `WORKSPACE_BYTES`.
+#[allow(clippy::too_many_arguments)] // those of the C function
+pub unsafe fn compress_async(
+    params: &Params,
+    src: *const u8,
+    count: usize,
+    dst: *mut u8,
+    capacity: usize,
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    let layout = super::layout(params, count as u64)?;
+    let gpu = by_gpu_alone(compressor(params, &layout)?)?;
+    let ordinal = common_ordinal(&[(dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+    if capacity < layout.bodies_at() {
+        return fail!(BufferTooSmall, "{capacity} bytes; header and index take {}", layout.bodies_at());
+    }
+    let session = Session::enter(ordinal, stream)?;
+    let item = Item::new(src, dst, layout.count, capacity as u64);
+    // SAFETY: the contract.
+    unsafe { gpu.compress(&Arrays::alone(&session, &item, workspace, Some(outcome.cast())), params, &layout) }
+}
+
+/// Enqueues a decompression of elements `first .. first + count` and returns at once; `outcome` as for
+/// `compress_async`. Of `params` codec and element type count.
+///
+/// # Safety
+/// As for `compress_async`.
+#[allow(clippy::too_many_arguments)] // those of the C function
+pub unsafe fn decompress_async(
+    params: &Params,
+    src: *const u8,
+    src_bytes: usize,
+    dst: *mut u8,
+    (first, count): (u64, u64),
+    outcome: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    Layout::new(params.dtype, count)?;
+    let gpu = named_side(params)?;
+    let ordinal =
+        common_ordinal(&[(src.cast_mut(), ALIGN, "src"), (workspace, ALIGN, "workspace"), (outcome, 8, "result")])?;
+    let session = Session::enter(ordinal, stream)?;
+    let item = Item::new(src, dst, count, src_bytes as u64);
+    let streams = Arrays::alone(&session, &item, workspace, Some(outcome.cast()));
+    // SAFETY: the contract.
+    unsafe { gpu.decompress(&streams, params.dtype, &Part::From(first)) }
+}

@@ -1,0 +1,99 @@
+//! Many arrays in one call.
+
+use std::ffi::c_void;
+
+use super::{Part, by_gpu_alone, compressor, named_side};
+use crate::codec;
+use crate::container::Layout;
+use crate::container::constants::ALIGN;
+use crate::error::{Result, fail};
+use crate::params::Params;
+use crate::runtime::cuda::arrays::Arrays;
+use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::memory::{common_ordinal, is_aligned};
+
+pub use crate::runtime::cuda::arrays::workspace_bytes;
+pub use crate::runtime::cuda::launch::Item;
+
+/// Compresses each item's `count` elements at `src` to `dst`, a stream of at most `bytes`; the bytes are those of
+/// single calls. Outcome i, {u64 bytes, i32 status, i32 0} in device memory, is what a single call would have returned
+/// for item i.
+///
+/// Enqueues the work and returns at once.
+///
+/// # Safety
+/// What items, `outcomes` (16 bytes for each item, aligned to 8) and `workspace` (as [`workspace_bytes`] tells) point
+/// to is device memory of one device that stays valid until the stream has passed. No `dst` overlaps anything else.
+pub unsafe fn compress_async(
+    params: &Params,
+    items: &[Item],
+    outcomes: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    params.check()?;
+    let Some(first) = items.first() else { return Ok(()) };
+    let mut largest = codec::layout(params, first.count)?;
+    let gpu = by_gpu_alone(compressor(params, &largest)?)?;
+    for (i, item) in items.iter().enumerate() {
+        let layout = codec::layout(params, item.count)?;
+        if let Some(why) = gpu.refuses(params, &layout) {
+            return fail!(Device, "array {i}: {why}; a synchronous call goes by the CPU");
+        }
+        if item.bytes < layout.bodies_at() as u64 {
+            return fail!(
+                BufferTooSmall,
+                "{} bytes for array {i}; header and index take {}",
+                item.bytes,
+                layout.bodies_at()
+            );
+        }
+        aligned("dst", i, item.dst)?;
+        if layout.count > largest.count {
+            largest = layout;
+        }
+    }
+    let ordinal =
+        common_ordinal(&[(first.dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcomes, 8, "results")])?;
+    let session = Session::enter(ordinal, stream)?;
+    // SAFETY: the contract.
+    unsafe { gpu.compress(&Arrays::batch(&session, items, workspace, outcomes.cast()), params, &largest) }
+}
+
+/// Restores each item's stream, at the start of `bytes` bytes at `src`, to `dst`: a whole array of `count` elements,
+/// else the item fails. Of `params` codec and element type count.
+///
+/// Enqueues the work and returns at once; outcomes as of [`compress_async`].
+///
+/// # Safety
+/// As for [`compress_async`].
+pub unsafe fn decompress_async(
+    params: &Params,
+    items: &[Item],
+    outcomes: *mut u8,
+    workspace: *mut u8,
+    stream: *mut c_void,
+) -> Result<()> {
+    let gpu = named_side(params)?;
+    let Some(first) = items.first() else { return Ok(()) };
+    for (i, item) in items.iter().enumerate() {
+        aligned("src", i, item.src.cast_mut())?;
+        Layout::new(params.dtype, item.count)?;
+    }
+    let ordinal = common_ordinal(&[
+        (first.src.cast_mut(), ALIGN, "src"),
+        (workspace, ALIGN, "workspace"),
+        (outcomes, 8, "results"),
+    ])?;
+    let session = Session::enter(ordinal, stream)?;
+    let streams = Arrays::batch(&session, items, workspace, outcomes.cast());
+    // SAFETY: the contract.
+    unsafe { gpu.decompress(&streams, params.dtype, &Part::From(0)) }
+}
+
+fn aligned(name: &str, i: usize, pointer: *mut u8) -> Result<()> {
+    if is_aligned(pointer) {
+        return Ok(());
+    }
+    fail!(InvalidArgument, "{name} of array {i} must be aligned to {ALIGN} bytes in an asynchronous call")
+}

@@ -1,0 +1,180 @@
+//! SLEEK on GPUs: which of `kernels/sleek` does what is asked for, and with which arguments.
+
+use super::Sleek;
+use super::constants::CODEC_SLEEK;
+use crate::bound;
+use crate::codec::gpu::{GpuCodec, Part};
+use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS};
+use crate::container::{Header, Layout, Shape};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::params::{Mode, Params, Profile};
+use crate::primitives::quantize::mantissa_and_bias;
+use crate::runtime::cuda::arrays::Arrays;
+use crate::runtime::cuda::driver::Session;
+use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, Item, PIECE_BYTES};
+use crate::runtime::cuda::memory::is_aligned;
+use crate::runtime::cuda::module::{Kernel, Loaded, Row, find, need};
+
+/// Blocks of the kernel before compression, at most, that start the first part of an array alone on its way to the
+/// second-level cache: 4 MiB. With more, compression waits for them.
+const AHEAD_BLOCKS: u64 = 128;
+
+/// Blocks on a multiprocessor, at most, that encode one array by profile `fast`: with more, what they read and write at
+/// one time lies further apart in memory.
+const FAST_BLOCKS: u32 = 5;
+
+/// The kernels for an element type in a context, but for the long encoders, which are modules of their own.
+#[derive(Clone, Copy)]
+struct Base {
+    decompress: Kernel,
+    begin_compress: Kernel,
+    list: Kernel,
+    /// Where there is a float of this width: profile `fast`, and the value range.
+    compress_fast: Option<Kernel>,
+    range: Option<Kernel>,
+}
+
+impl Base {
+    fn load(session: &Session, dtype: DType) -> Result<Base> {
+        static LOADED: Loaded<Base> = Loaded::none();
+        LOADED.get(session, need(CODEC_SLEEK, dtype, "base")?, |module| {
+            let optional = |role, blocks| match module.has(role) {
+                true => module.kernel_at_most(role, blocks).map(Some),
+                false => Ok(None),
+            };
+            Ok(Base {
+                decompress: module.kernel("decompress")?,
+                begin_compress: module.kernel("begin_compress")?,
+                list: module.kernel("list")?,
+                compress_fast: optional("compress_fast", FAST_BLOCKS)?,
+                range: optional("range", u32::MAX)?,
+            })
+        })
+    }
+}
+
+/// The encoder for everything.
+fn general(session: &Session, dtype: DType) -> Result<Kernel> {
+    encoder(session, need(CODEC_SLEEK, dtype, "general")?)
+}
+
+/// The adaptive encoder of a type that has one of its own.
+fn adaptive(session: &Session, dtype: DType) -> Result<Option<Kernel>> {
+    find(CODEC_SLEEK, dtype, "adaptive").map(|row| encoder(session, row)).transpose()
+}
+
+/// The kernel of a module that has a long encoder alone.
+fn encoder(session: &Session, row: &'static Row) -> Result<Kernel> {
+    static LOADED: Loaded<Kernel> = Loaded::none();
+    LOADED.get(session, row, |module| module.kernel("compress"))
+}
+
+/// What mode rel rounds off.
+fn mantissa_bits_to_drop(params: &Params) -> u32 {
+    let mantissa = mantissa_and_bias(params.dtype).0;
+    match params.mode {
+        Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa),
+        _ => 0,
+    }
+}
+
+/// The kernel that compresses, where all sources are aligned to 16 or some are not.
+fn compressor(arrays: &Arrays, base: &Base, params: &Params) -> Result<Kernel> {
+    let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
+    let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
+    let special = match params.profile {
+        Profile::Adaptive if plain => adaptive(arrays.session, params.dtype)?,
+        Profile::Fast if plain && params.dtype.is_float() => base.compress_fast,
+        _ => None,
+    };
+    special.map_or_else(|| general(arrays.session, params.dtype), Ok)
+}
+
+/// Chunks of an array of `count` elements.
+fn chunks(dtype: DType, count: u64) -> u64 {
+    (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64)
+}
+
+impl GpuCodec for Sleek {
+    fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
+        Base::load(session, params.dtype)?;
+        general(session, params.dtype)?;
+        adaptive(session, params.dtype).map(|_| ())
+    }
+
+    fn refuses(&self, _: &Params, layout: &Layout) -> Option<String> {
+        let (dims, missing) = (layout.shape.dims, layout.shape.missing.len());
+        (!layout.shape.is_plain())
+            .then(|| format!("codec sleek has no kernels for dimensions {dims} with {missing} missing values"))
+    }
+
+    /// Dimensions and missing values are no matter.
+    fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String> {
+        let shape = &header.layout.shape;
+        let known = Shape { dims: shape.dims, missing: shape.missing, ..Shape::line(header.layout.count) };
+        match part {
+            Part::Box(_) => Some("codec sleek has no kernels for boxes".into()),
+            Part::From(_) if *shape != known => Some(format!("codec sleek has no kernels for {:?}", shape.geometry)),
+            Part::From(_) => None,
+        }
+    }
+
+    unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
+        let session = arrays.session;
+        let base = Base::load(session, params.dtype)?;
+        let compress = compressor(arrays, &base, params)?;
+        let drop = mantissa_bits_to_drop(params);
+        // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
+        unsafe {
+            let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
+            let args = CompressArgs {
+                batch,
+                bound: params.bound,
+                range: params.range.unwrap_or(0.0),
+                fill: params.fill_number().unwrap_or(0.0),
+                dtype: params.dtype as u32,
+                mode: params.mode as u32,
+                fast: (params.profile == Profile::Fast).into(),
+                big_endian: params.big_endian.into(),
+                has_range: params.range.is_some().into(),
+                has_fill: params.fill_number().is_some().into(),
+                rounded: (drop > 0).into(),
+                drop,
+            };
+            if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, base.range) {
+                batch.clear_slots(session)?;
+                let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
+                range.launch(session, range.blocks_each(batch.count, pieces), &args)?;
+            }
+            let begin = base.begin_compress;
+            let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
+            let ahead = layout.raw_bytes.div_ceil(PIECE_BYTES).min(AHEAD_BLOCKS);
+            let pieces = if batch.items.is_null() { index.max(ahead) } else { index };
+            begin.launch(session, begin.blocks_each(batch.count, pieces), &args)?;
+            if batch.work_slots > 0 {
+                compress.launch(session, compress.blocks(batch.work_slots), &args)?;
+            }
+            Ok(())
+        }
+    }
+
+    unsafe fn decompress(&self, streams: &Arrays, dtype: DType, part: &Part) -> Result<()> {
+        let Part::From(first) = *part else { return fail!(Internal, "a box was asked of SLEEK's kernels") };
+        let session = streams.session;
+        let base = Base::load(session, dtype)?;
+        // Of an array alone their chunks, and the rest of the groups at both ends. An empty one has a header to be
+        // looked at.
+        let chunks = |item: &Item| match streams.is_batch() {
+            true => chunks(dtype, item.count).max(1),
+            false => chunks(dtype, item.count) + 2 * GROUP_CHUNKS as u64,
+        };
+        // SAFETY: the contract of this function; the slots are zeroed before the kernel uses them.
+        unsafe {
+            let batch = streams.tell(base.list, base.decompress, chunks)?;
+            let args = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
+            batch.clear_slots(session)?;
+            base.decompress.launch(session, base.decompress.blocks(batch.work_slots), &args)
+        }
+    }
+}

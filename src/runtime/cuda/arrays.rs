@@ -1,0 +1,152 @@
+//! The arrays of a call, as kernels get them: one alone, or many in one launch, where each has work slots in proportion
+//! to its size and blocks take the slots.
+//!
+//! The host's description of a batch travels in the arguments of small launches that write it to a table in the
+//! workspace: nothing of the host has to outlive the call, and nothing is copied from memory that a driver would have
+//! to wait for.
+
+use super::driver::{Scratch, Session};
+use super::launch::{Batch, Item, LISTED, ListArgs, Outcome, Slot};
+use super::module::Kernel;
+use crate::container::constants::ALIGN;
+use crate::error::{Error, Kind, Result, fail};
+use crate::exec::WORKSPACE_BYTES;
+use crate::host::memory::reserve;
+
+const _: () = assert!(size_of::<Slot>() + size_of::<Outcome>() <= WORKSPACE_BYTES);
+
+/// Bytes of GPU memory, aligned to 16, that a call for so many arrays needs besides its data.
+pub fn workspace_bytes(arrays: usize) -> usize {
+    arrays.saturating_mul(size_of::<Item>() + size_of::<Slot>()).saturating_add(ALIGN)
+}
+
+/// The arrays that a call compresses, or the streams that it restores: what `items` point to is memory of the
+/// session's GPU that stays valid until the stream has passed; so are a place for the outcome of each, and the
+/// workspace.
+pub struct Arrays<'a> {
+    /// Where the call runs.
+    pub session: &'a Session,
+    items: &'a [Item],
+    is_batch: bool,
+    workspace: *mut u8,
+    outcomes: *mut Outcome,
+}
+
+impl<'a> Arrays<'a> {
+    /// One array, with a workspace of [`WORKSPACE_BYTES`]. The outcome lies in it where no place for it is given.
+    pub fn alone(session: &'a Session, item: &'a Item, workspace: *mut u8, outcome: Option<*mut Outcome>) -> Self {
+        let outcomes = outcome.unwrap_or(outcome_in(workspace));
+        Arrays { session, items: std::slice::from_ref(item), is_batch: false, workspace, outcomes }
+    }
+
+    /// A batch, with a workspace of as many bytes as [`workspace_bytes`] says.
+    pub fn batch(session: &'a Session, items: &'a [Item], workspace: *mut u8, outcomes: *mut Outcome) -> Self {
+        Arrays { session, items, is_batch: true, workspace, outcomes }
+    }
+
+    /// Each of them.
+    pub fn items(&self) -> &'a [Item] {
+        self.items
+    }
+
+    /// Whether this is a batch, whatever the number of its arrays.
+    pub fn is_batch(&self) -> bool {
+        self.is_batch
+    }
+
+    /// Enqueues what tells kernels of the arrays, of which `chunks` says how many chunks `worker` has to look at; the
+    /// slots are not zeroed. The kernel `list` writes the table of a batch.
+    ///
+    /// # Safety
+    /// Items, workspace and places for outcomes are what the constructors ask for, and `list` is the kernel that takes
+    /// [`ListArgs`].
+    pub unsafe fn tell(&self, list: Kernel, worker: Kernel, chunks: impl Fn(&Item) -> u64) -> Result<Batch> {
+        if !self.is_batch {
+            let slots = self.workspace.cast::<Slot>();
+            let work_slots = worker.work_slots_alone(chunks(&self.items[0]));
+            let (only, items, outcomes) = (self.items[0], std::ptr::null(), self.outcomes);
+            return Ok(Batch { only, items, slots, outcomes, work_slots, count: 1, zero: 0 });
+        }
+        let mut each = Vec::new();
+        reserve(&mut each, self.items.len())?;
+        each.extend(self.items.iter().map(chunks));
+        // SAFETY: the contract of this function.
+        unsafe { self.table(list, worker.work_slots(&each)) }
+    }
+
+    /// Writes the table of a batch, whose items have so many `work_slots` each, into the workspace.
+    ///
+    /// # Safety
+    /// As for `tell`.
+    unsafe fn table(&self, list: Kernel, work_slots: impl Iterator<Item = u64>) -> Result<Batch> {
+        let items = self.items;
+        let Some(count) = u32::try_from(items.len()).ok().filter(|n| *n < 1 << 24) else {
+            return fail!(InvalidArgument, "{} arrays in a batch; fewer than {} are possible", items.len(), 1 << 24);
+        };
+        let table = self.workspace.cast::<Item>();
+        let mut total = 0;
+        let mut numbered = items.iter().zip(work_slots).map(|(item, slots)| {
+            let first = total;
+            total += slots;
+            item.behind(first)
+        });
+        for at in (0..items.len()).step_by(LISTED) {
+            let count = LISTED.min(items.len() - at);
+            let filler = items[at];
+            let part = std::array::from_fn(|i| if i < count { numbered.next().unwrap_or(filler) } else { filler });
+            let args = ListArgs { table: table.wrapping_add(at), count: count as u64, items: part };
+            // SAFETY: the workspace holds the table.
+            unsafe { list.launch(self.session, 1, &args) }?;
+        }
+        drop(numbered);
+        let slots = table.wrapping_add(items.len()).cast::<Slot>();
+        Ok(Batch { only: items[0], items: table, slots, outcomes: self.outcomes, work_slots: total, count, zero: 0 })
+    }
+}
+
+impl Batch {
+    /// Zeroes the slots in stream order.
+    ///
+    /// # Safety
+    /// The batch comes from [`Arrays::tell`], and its workspace is there until the stream has passed.
+    pub unsafe fn clear_slots(&self, session: &Session) -> Result<()> {
+        // SAFETY: the contract of this function.
+        unsafe { session.clear(self.slots.cast(), self.count as usize * size_of::<Slot>()) }
+    }
+}
+
+/// Where a synchronous call has its outcome: behind the slot.
+fn outcome_in(workspace: *mut u8) -> *mut Outcome {
+    workspace.wrapping_add(size_of::<Slot>()).cast()
+}
+
+impl Outcome {
+    /// That of a synchronous call for one array, after everything before it on the stream.
+    pub fn wait(session: &Session, workspace: &mut Scratch) -> Result<Outcome> {
+        let mut outcome = Outcome { bytes: 0, status: 0, zero: 0 };
+        let at = outcome_in(workspace.start());
+        // SAFETY: the workspace is alive, the local too until the wait is over.
+        unsafe { session.copy((&raw mut outcome).cast(), at.cast(), size_of::<Outcome>()) }?;
+        session.wait()?;
+        workspace.done();
+        Ok(outcome)
+    }
+
+    /// The error that it tells of, if it does.
+    pub fn check(&self) -> Result<()> {
+        if self.status == 0 {
+            return Ok(());
+        }
+        let kind = Kind::ALL.into_iter().find(|k| k.code() == self.status as i32).unwrap_or(Kind::Internal);
+        let message = match kind {
+            Kind::BufferTooSmall => "the stream does not fit the destination",
+            Kind::Corrupt => "a checksum or a check of the stream's structure failed on the GPU",
+            Kind::Truncated => "the stream ends before its stated length",
+            Kind::UnsupportedFormat => "the stream's version, codec or flags are not known to this library",
+            Kind::NotSleek => "the first bytes are not those of a SLEEK stream",
+            Kind::OutOfRange => "the array does not have these elements",
+            _ => "the GPU reported an unknown state",
+        };
+        Err(Error::new(kind, message))
+    }
+}
