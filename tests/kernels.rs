@@ -16,7 +16,7 @@ use sleek::bound::step_range;
 use sleek::codec::ratio::format::{
     BASE_BITS, BATCH, BATCH_GROUPS, CODEC_RATIO, DIGIT, DIRECT, GROUP, GROUPS, HEAD_BYTES, NEVER, QUAD, TILE_LOG2,
 };
-use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS};
+use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::container::Kind as ChunkKind;
@@ -36,7 +36,7 @@ fn kernels() -> PathBuf {
 /// `kernels/common/constants.h` as the constants of the crate make it.
 fn constants_h() -> String {
     let magic = MAGIC.iter().rev().fold(0u64, |m, b| m << 8 | u64::from(*b));
-    let numbers: [(&str, u64); 49] = [
+    let numbers: [(&str, u64); 48] = [
         ("VERSION", VERSION.into()),
         ("HEADER_BYTES", HEADER_BYTES as u64),
         ("CHUNK_BYTES", CHUNK_BYTES as u64),
@@ -65,7 +65,6 @@ fn constants_h() -> String {
         ("MODE_NOA", Mode::Noa as u64),
         ("MODE_REL", Mode::Rel as u64),
         ("CODEC_SLEEK", CODEC_SLEEK.into()),
-        ("CODEC_RATIO", CODEC_RATIO.into()),
         ("FLAG_BIG_ENDIAN", FLAG_BIG_ENDIAN.into()),
         ("FLAG_FAST", FLAG_FAST.into()),
         ("FLAG_MORE", FLAG_MORE.into()),
@@ -186,9 +185,10 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
 /// `kernels/ratio/tables.h`: the numbers of codec ratio and its tables.
 fn ratio_tables_h() -> String {
     let mut h = String::from(
-        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n#include \"../common/platform.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
+        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
     );
-    let numbers: [(&str, usize); 18] = [
+    let numbers: [(&str, usize); 19] = [
+        ("CODEC_RATIO", CODEC_RATIO.into()),
         ("TILE_LOG2", TILE_LOG2 as usize),
         ("GROUP", GROUP),
         ("QUAD", QUAD),
@@ -225,7 +225,9 @@ fn ratio_tables_h() -> String {
     let classes: Vec<u16> = CLASSES.concat().iter().map(|class| u16::from(*class)).collect();
     writeln!(
         h,
-        "}};\n\n// Of each table the number of its first frequency, and of the last one's end.\nCONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\nCONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n// The class of a group by whether it is sparse and the quarter octave of its sum.\nCONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
+        "}};\n// The classes, dense and sparse, whose tables have all tokens.\nenum : u32 {{ WIDEST = {}, WIDEST_SPARSE = {} }};\n\n// Of each table the number of its first frequency, and of the last one's end.\nCONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\nCONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n// The class of a group by whether it is sparse and the quarter octave of its sum.\nCONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
+        WIDEST[0],
+        WIDEST[1],
         firsts.len(),
         list(firsts),
         frequencies.len(),
@@ -253,7 +255,10 @@ fn headers_are_fresh() {
     for (name, made) in [
         ("common/constants.h", constants_h()),
         ("ratio/tables.h", ratio_tables_h()),
-        ("ratio/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &ratio, RATIO)),
+        (
+            "ratio/launch.h",
+            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &ratio, RATIO),
+        ),
         ("common/launch.h", launch_h("#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {
@@ -376,6 +381,12 @@ fn a_comment_changes_nothing_and_a_token_does() {
     assert_ne!(tokens(text), tokens(&text.replace("// one", "\n")).replacen("\n\n", "\n", 1));
 }
 
+/// What the archive has of a module.
+fn archs(row: &Row) -> Vec<u8> {
+    let compiled = row.archs.clone().unwrap_or_else(|| vec![80, 86, 89, 90]);
+    std::iter::once(PTX).chain(compiled).collect()
+}
+
 #[test]
 fn archives_are_fresh_and_hold_what_the_table_names() {
     for (folder, rows) in table() {
@@ -388,7 +399,7 @@ fn archives_are_fresh_and_hold_what_the_table_names() {
             "{folder}/kernels.bin is stale: make kernels"
         );
         let mut wanted: Vec<(&str, u8)> =
-            rows.iter().flat_map(|r| [PTX, 80, 86, 89, 90].map(|arch| (r.name.as_str(), arch))).collect();
+            rows.iter().flat_map(|r| archs(r).into_iter().map(|arch| (r.name.as_str(), arch))).collect();
         let mut there: Vec<(&str, u8)> = archive.members().map(|m| (m.name, m.arch)).collect();
         wanted.sort_unstable();
         there.sort_unstable();

@@ -28,7 +28,6 @@
 #define MODE_NOA 0x2u
 #define MODE_REL 0x3u
 #define CODEC_SLEEK 0x1u
-#define CODEC_RATIO 0x2u
 #define FLAG_BIG_ENDIAN 0x1u
 #define FLAG_FAST 0x2u
 #define FLAG_MORE 0x4u

@@ -12,8 +12,6 @@ typedef int i32;
 typedef long long i64;
 #define OFFSET_OF(type, field) __INTADDR__(&((type*)0)->field)
 #define DEV __device__ __forceinline__
-// What happens seldom, and has registers of its own.
-#define SELDOM __device__ __noinline__
 // A kernel of one argument struct, with the bounds of its launch: threads of a block, from which the host knows them,
 // and blocks on a multiprocessor.
 #define KERNEL(name, Args, ...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__) name(const Args a)
@@ -21,7 +19,6 @@ typedef long long i64;
 // them does it all.
 #define GRID_KERNEL KERNEL
 #define SHARED __shared__
-#define CONSTANT static __device__ const
 #define YIELD()
 // A tenth of a microsecond: who asks at once again for what is not there yet holds up those who write it.
 DEV void hold_back() { asm volatile("nanosleep.u32 100;"); }
@@ -32,9 +29,6 @@ DEV void store_relaxed(u64* p, u64 v) {
 }
 DEV void store_relaxed(u16* p, u16 v) {
     asm volatile("st.relaxed.gpu.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
-}
-DEV void store_relaxed(u32* p, u32 v) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 DEV uint4 load_relaxed(const uint4* p) {
     uint4 v;
@@ -91,46 +85,6 @@ DEV void copy_async(uint4* to, const uint4* from) {
                  : "memory");
 }
 DEV void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-// The same of the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared memory.
-DEV void copy_async(u32 to, const u8* from, u32 bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-// What was asked for since the last time becomes one lot; waits for all lots but the last.
-DEV void close_lot() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-DEV void wait_for_older_lots() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
-// The memory that the blocks of a launch share, as long as the host says, and places in it as addresses.
-#define SHARED_BYTES(name) extern __shared__ uint4 name[]
-DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-DEV u32 load_shared16(u32 at) {
-    u16 v;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at) : "memory");
-    return v;
-}
-DEV u32 load_shared32(u32 at) {
-    u32 v;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
-    return v;
-}
-DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory"); }
-DEV uint4 load_shared128(u32 at) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(at)
-                 : "memory");
-    return v;
-}
-DEV void store_shared128(u32 at, uint4 v) {
-    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
-}
-// Makes a word of 0 one of 1, if it is 0; and 0 again, after all that this warp did.
-DEV bool take_word(u32* p) { return atomicCAS(p, 0u, 1u) == 0 && (__threadfence(), true); }
-DEV void give_word(u32* p) {
-    __threadfence();
-    atomicExch(p, 0u);
-}
-// The high half of a product.
-DEV u32 high_product(u32 a, u32 b) { return __umulhi(a, b); }
 DEV void prefetch(const u8* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 // The place of the highest one; −1 for 0. It is one instruction, counting the zeros above it is two.
@@ -174,15 +128,6 @@ template <u32 LANES = 32> DEV void add_from_below(u32& sum, u32 distance) {
         "@p add.u32 %0, %0, r;\n\t}"
         : "+r"(sum)
         : "r"(distance), "n"((32 - LANES) << 8));
-}
-// The same among lanes of which `clamp` tells how many belong together: 32 less that, times 256.
-DEV void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
-    asm volatile(
-        "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
-        "shfl.sync.up.b32 r|p, %0, %1, %2, 0xffffffff;\n\t"
-        "@p add.u32 %0, %0, r;\n\t}"
-        : "+r"(sum)
-        : "r"(distance), "r"(clamp));
 }
 DEV void add_from_below(u64& sum, u32 distance) {
     u32 low = (u32)sum, high = (u32)(sum >> 32);

@@ -88,6 +88,7 @@ struct Target {
     u64 origin;          // the number of its first element in what is restored
     u64 step[3];         // from one element to the next along the axes
     u32 whole, some;     // whether all of it is wanted, or anything
+    u32 together;        // whether all is, and lanes have places in a row of neighbours
 
     DEV Target() {}
     template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
@@ -103,6 +104,7 @@ struct Target {
             origin = t.origin - w.first;
             whole = t.origin >= w.first && last - w.first < w.count;
             some = t.origin < w.first + w.count && last >= w.first;
+            together = whole && g.a >= 2 && step[0] == 1;
             return;
         }
         whole = some = 1;
@@ -116,15 +118,22 @@ struct Target {
             whole &= at >= from && end <= to;
             some &= at < to && end > from;
         }
+        together = whole && g.a >= 2 && step[0] == 1;
     }
 };
 
 // Where an element goes, if it is wanted at all.
-template <class T> DEV bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
+template <class T> DEV u64 number_of(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z) {
     const Grid& g = s.head.grid;
     const Wanted& w = s.wanted;
-    at = to.origin + x * to.step[0] + y * to.step[1] +
-         (g.z == MANY ? z_offset(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
+    return to.origin + x * to.step[0] + y * to.step[1] +
+           (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
+}
+template <class T>
+SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
+    const Grid& g = s.head.grid;
+    const Wanted& w = s.wanted;
+    at = number_of(s, to, t, x, y, z);
     if (to.whole) return true;
     if (!w.boxed) return at < w.count;
     u64 rest = t.chunk;
@@ -145,12 +154,6 @@ template <class T> DEV bool find(const Stream<T>& s, const Target& to, const Til
     return true;
 }
 
-// An element's bits in the byte order of the array.
-template <class T> DEV typename T::Word swapped(typename T::Word v) {
-    if (T::BITS == 64) return __byte_perm((u32)((u64)v >> 32), 0, 0x0123) | (u64)__byte_perm((u32)v, 0, 0x0123) << 32;
-    if (T::BITS == 32) return __byte_perm((u32)v, 0, 0x0123);
-    return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
-}
 template <class T> DEV void put(u8* at, typename T::Word v) {
     enum { SIZE = T::BITS / 8 };
     if (((u64)at & (SIZE - 1)) == 0) {
@@ -177,68 +180,46 @@ DEV void put_four(u8* at, const u32 (&v)[QUAD], B8) {
     *(u32*)at = (v[0] & 0xff) | (v[1] & 0xff) << 8 | (v[2] & 0xff) << 16 | v[3] << 24;
 }
 
-// Stores the elements of a lane's places.
+// Stores the elements of a lane's places, wherever they go.
+template <class T>
+SELDOM void put_each(const Stream<T>& s, const Target& to, const Tile& t, Quad q, u32 place, typename T::Word v0,
+                     typename T::Word v1, typename T::Word v2, typename T::Word v3) {
+    const Grid& g = s.head.grid;
+    const typename T::Word v[QUAD] = {v0, v1, v2, v3};
+    const bool in_row = g.a >= 2;
+    u64 at = 0;
+    if (in_row && to.whole) at = number_of(s, to, t, q.x, q.y, q.z);
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        if (!(q.has >> j & 1)) continue;
+        if (in_row && to.whole) {
+            put<T>(to.dst + (at + j * to.step[0]) * (T::BITS / 8), v[j]);
+            continue;
+        }
+        Quad one = q;
+        one.x += j;
+        if (!in_row) one = place_of(g, t, place + j);
+        u64 found;
+        if (find(s, to, t, one.x, one.y, one.z, found)) put<T>(to.dst + found * (T::BITS / 8), v[j]);
+    }
+}
+// The same, together where that can be done.
 template <class T>
 DEV void put_quad(const Stream<T>& s, const Target& to, const Tile& t, const Quad& q, u32 group, u32 lane,
                   typename T::Word (&v)[QUAD]) {
     enum { SIZE = T::BITS / 8, TOGETHER = QUAD * SIZE < 16 ? QUAD * SIZE : 16 };
-    const Grid& g = s.head.grid;
     if (s.head.big_endian) {
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) v[j] = swapped<T>(v[j]);
     }
-    if (q.has == 0) return;
-    if (g.a >= 2 && to.whole && q.has == 15 && to.step[0] == 1) {
-        u64 at;
-        find(s, to, t, q.x, q.y, q.z, at);
-        u8* p = to.dst + at * SIZE;
+    if (q.has == 15 && to.together) {
+        u8* p = to.dst + number_of(s, to, t, q.x, q.y, q.z) * SIZE;
         if (((u64)p & (TOGETHER - 1)) == 0) {
             put_four(p, v, T());
             return;
         }
     }
-#pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        if (!(q.has >> j & 1)) continue;
-        Quad one = q;
-        if (g.a >= 2)
-            one.x += j;
-        else
-            one = place_of(g, t, group * GROUP + lane * QUAD + j);
-        u64 at;
-        if (find(s, to, t, one.x, one.y, one.z, at)) put<T>(to.dst + at * SIZE, v[j]);
-    }
-}
-
-// Words of a lane to elements' bits; `bins`: whether they are bins. For a whole warp.
-template <class T>
-DEV void restore(const Quantizer<T>& quantizer, bool bins, u32 is_float, u32 shift, typename T::Word (&v)[QUAD]) {
-    typedef typename T::Word Word;
-    if (T::EXPONENT && uniform(bins)) {
-        const Word half = (Word)1 << (T::MANTISSA - 3), offset = Quantizer<T>::offset();
-        Word beyond = 0;
-#pragma unroll
-        for (u32 j = 0; j < QUAD; j++) {
-            v[j] = Quantizer<T>::extended(v[j]) + offset;
-            beyond |= v[j] ^ (offset - half);
-        }
-        if (uniform(__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0))) {
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++)
-                v[j] = Quantizer<T>::element_bits(quantizer.from_middle_of(v[j], (typename T::Float)0));
-        } else {
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) v[j] = quantizer.restore_any(wrap<T>(v[j] - offset));
-        }
-        return;
-    }
-    const Word sign = (Word)1 << (T::BITS - 1);
-#pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        const Word w = wrap<T>(v[j]);
-        const Word bits = is_float && negative<T>(w) ? w ^ (sign - 1) : w;
-        v[j] = is_float ? ((bits << shift) & (sign - 1)) | (bits & sign) : wrap<T>(bits << shift);
-    }
+    if (q.has) put_each<T>(s, to, t, q, group * GROUP + lane * QUAD, v[0], v[1], v[2], v[3]);
 }
 
 // How the body of a tile was decoded: it was; it is not valid; 32 bits are not enough.

@@ -1,7 +1,7 @@
 // Tiles of an array, their places and groups (docs/codecs/ratio.md §1, §2): src/codec/ratio/format.rs in CUDA.
 #pragma once
 #include "../common/constants.h"
-#include "../common/platform.cuh"
+#include "machine.cuh"
 #include "tables.h"
 
 namespace ratio {

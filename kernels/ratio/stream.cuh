@@ -4,6 +4,7 @@
 #include "../common/quantizer.cuh"
 #include "geometry.cuh"
 #include "launch.h"
+#include "tables.h"
 
 namespace ratio {
 
@@ -11,6 +12,44 @@ namespace ratio {
 #define WIDE_ENTRY_BYTES (2 * ENTRY_BYTES)
 #define WIDE_SIZE_MASK 0x3fffffffu
 #define WIDE_KIND_SHIFT 30u
+
+// An element's bits in the byte order of the array.
+template <class T> DEV typename T::Word swapped(typename T::Word v) {
+    if (T::BITS == 64) return __byte_perm((u32)((u64)v >> 32), 0, 0x0123) | (u64)__byte_perm((u32)v, 0, 0x0123) << 32;
+    if (T::BITS == 32) return __byte_perm((u32)v, 0, 0x0123);
+    return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
+}
+
+// Words of a lane to elements' bits; `bins`: whether they are bins. For a whole warp.
+template <class T>
+DEV void restore(const Quantizer<T>& quantizer, bool bins, u32 is_float, u32 shift, typename T::Word (&v)[QUAD]) {
+    typedef typename T::Word Word;
+    if (T::EXPONENT && uniform(bins)) {
+        const Word half = (Word)1 << (T::MANTISSA - 3), offset = Quantizer<T>::offset();
+        Word beyond = 0;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            v[j] = Quantizer<T>::extended(v[j]) + offset;
+            beyond |= v[j] ^ (offset - half);
+        }
+        if (uniform(__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0))) {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++)
+                v[j] = Quantizer<T>::element_bits(quantizer.from_middle_of(v[j], (typename T::Float)0));
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) v[j] = quantizer.restore_any(wrap<T>(v[j] - offset));
+        }
+        return;
+    }
+    const Word sign = (Word)1 << (T::BITS - 1);
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        const Word w = wrap<T>(v[j]);
+        const Word bits = is_float && negative<T>(w) ? w ^ (sign - 1) : w;
+        v[j] = is_float ? ((bits << shift) & (sign - 1)) | (bits & sign) : wrap<T>(bits << shift);
+    }
+}
 
 // Where things stand in a stream; in the shared memory of a block.
 struct Header {

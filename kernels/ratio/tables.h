@@ -1,10 +1,11 @@
 // Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
 #pragma once
-#include "../common/platform.cuh"
+#include "machine.cuh"
 
 namespace ratio {
 
 enum : u32 {
+    CODEC_RATIO = 2,
     TILE_LOG2 = 14,
     GROUP = 128,
     QUAD = 4,
@@ -24,6 +25,8 @@ enum : u32 {
     TOKENS = 180,
     HEAD_BYTES = 4,
 };
+// The classes, dense and sparse, whose tables have all tokens.
+enum : u32 { WIDEST = 15, WIDEST_SPARSE = 14 };
 
 // Of each table the number of its first frequency, and of the last one's end.
 CONSTANT u16 FIRSTS[17] = {

@@ -10,5 +10,6 @@ mod capi;
 mod common;
 mod inputs;
 mod missing;
+mod ratio;
 #[path = "../gpu/shim.rs"]
 mod shim;

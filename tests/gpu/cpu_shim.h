@@ -363,7 +363,7 @@ inline void wait_for_copies() {
     shim::fiber->copies.clear();
 }
 // Dynamic shared memory; its addresses are places in it. Copies into it are there only once somebody has waited for them.
-const u32 SHARED_ROOM = 232448;
+inline const u32 SHARED_ROOM = 232448;
 inline thread_local uint4 shared_bytes[SHARED_ROOM / 16];
 #define SHARED_BYTES(name) uint4* const name = shared_bytes
 inline u32 shared_address(const void* p) { return (u32)((const u8*)p - (const u8*)shared_bytes); }
