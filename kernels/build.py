@@ -133,7 +133,7 @@ def members(library, ptxas, row):
     if sorted(there) != sorted(asked):
         sys.exit(f"{row['name']} has kernels {there}, modules.toml names {asked}")
     made = {0: ptx.encode() + b"\0"}
-    for arch in sorted(a for group in TOGETHER for a in group if a):
+    for arch in row.get("archs", sorted(a for group in TOGETHER for a in group if a)):
         made[arch], told = assemble(ptxas, ptx, arch)
         for line in resources(told):
             print(f"    sm_{arch} {line}")
@@ -144,7 +144,9 @@ def pack(modules, seen):
     """The archive of modules, name → architecture → bytes."""
     blocks, directory, bodies = [], b"", b""
     for name, made in modules.items():
-        for group in TOGETHER:
+        for group in [[arch for arch in group if arch in made] for group in TOGETHER]:
+            if not group:
+                continue
             whole = b"".join(made[arch] for arch in group)
             packed = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0] else TEXT])
             at = 0

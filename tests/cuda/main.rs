@@ -11,6 +11,7 @@ mod codecs;
 mod common;
 mod inputs;
 mod missing;
+mod ratio;
 #[path = "../gpu/shim.rs"]
 mod shim;
 #[path = "../vectors/mod.rs"]

@@ -5,6 +5,8 @@
 mod decode;
 mod encode;
 pub mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod plan;
 mod predict;
 mod shape;
@@ -56,6 +58,11 @@ impl Codec for Ratio {
 
     fn cpu(&self) -> &dyn CpuCodec {
         self
+    }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+        Some(self)
     }
 }
 
