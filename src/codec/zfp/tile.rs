@@ -73,13 +73,16 @@ pub fn encode<E: Element>(
     (Kind::Raw, data.len())
 }
 
-/// Compresses `elements` into `words`; returns the bytes of the stream, `None` where there is no room for it.
+/// Compresses `elements` into `words`; returns the bytes of the stream, `None` where there is no room for it. Not
+/// inlined: blocks lie on the stack, and every copy would have room of its own for them in one frame.
+#[inline(never)]
 fn compressed<E: Element>(coding: Coding, lens: [usize; MAX_AXES], elements: &[E], words: &mut [u64]) -> Option<usize> {
     let field = ZfpField::new(elements, lens).ok()?;
     zfp_rs::bitstream::ZfpBitStreamRefMut::from_words(words).compress(&coding.config().ok()?, &field).ok()
 }
 
-/// Restores the elements of a stream; returns the bytes that it has.
+/// Restores the elements of a stream; returns the bytes that it has. Not inlined, as `compressed`.
+#[inline(never)]
 fn restored<E: Element>(coding: Coding, lens: [usize; MAX_AXES], words: &[u64], elements: &mut [E]) -> Result<usize> {
     let said = ZfpFieldMut::new(elements, lens).map_err(|e| e.to_string()).and_then(|mut field| {
         let config = coding.config().map_err(|e| e.to_string())?;
