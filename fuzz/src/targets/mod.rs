@@ -9,8 +9,11 @@ pub mod plane;
 pub mod roundtrip;
 pub mod stream;
 
+/// Takes an input of the fuzzer, and panics where something does not hold.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name.
-pub const ALL: [(&str, fn(&[u8])); 11] = [
+pub const ALL: [(&str, Target); 11] = [
     ("decode", stream::decode),
     ("sealed", stream::sealed),
     ("header", header::run),
