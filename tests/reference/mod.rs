@@ -267,7 +267,14 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     ensure(container.geometry == Geometry::Runs(CHUNK_BYTES) && container.unit == 16, || {
         format!("{:?} with units of {} in a stream of codec 1", container.geometry, container.unit)
     })?;
-    ensure(container.section.is_empty(), || format!("codec 1 has a section of {} bytes", container.section.len()))?;
+    let (step_j, step_w) = step(&container, stream)?;
+    Ok(Header { container, step_j, step_w })
+}
+
+/// The quantizer's step in the codec's word; the header is checked to its end.
+fn step(container: &Container, stream: &[u8]) -> Outcome<(i32, u64)> {
+    let bytes = container.section.len();
+    ensure(bytes == 0, || format!("codec {} has a section of {bytes} bytes", container.codec))?;
     let step_j = i16::from_le_bytes([stream[12], stream[13]]);
     let step_w = stream[14];
     ensure_zero(&stream[15..16], "header, byte 15")?;
@@ -283,44 +290,50 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     ensure(stream_bytes == stream.len() as u64, || {
         format!("stream_bytes is {stream_bytes}, the stream has {} bytes", stream.len())
     })?;
-    Ok(Header { container, step_j: step_j.into(), step_w: step_w.into() })
+    Ok((step_j.into(), step_w.into()))
 }
 
 // ---- the stream, §3: index ----
 
-/// Decodes one whole stream: the bytes of the array it was made from.
-pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
-    let header = header(stream)?;
-    let front = slice(stream, 0, header.bodies_at)?;
+/// Kind and body of each chunk, once all checksums are found right.
+fn bodies<'a>(container: &Container, stream: &'a [u8]) -> Outcome<Vec<(u64, &'a [u8])>> {
+    let front = slice(stream, 0, container.bodies_at)?;
     ensure(number(stream, 56, 8)? == index_checksum(front), || "the checksum of header and index differs".into())?;
-    let entries_end = header.entries_at + header.entry_bytes * header.chunks;
+    let entries_end = container.entries_at + container.entry_bytes * container.chunks;
     ensure_zero(&front[entries_end as usize..], "after the chunk entries")?;
 
-    let mut data = Vec::new();
-    let mut at = header.bodies_at;
-    for group in 0..header.groups {
-        let record = header.header_bytes + 16 * group;
+    let mut bodies = Vec::new();
+    let mut at = container.bodies_at;
+    for group in 0..container.groups {
+        let record = container.header_bytes + 16 * group;
         let offset = number(stream, record, 8)?;
         ensure(offset == at, || format!("group {group} starts at {at}, its record says {offset}"))?;
         let first = GROUP_CHUNKS * group;
-        let mut bodies = Vec::new();
         let mut checksum = 0u64;
-        for chunk in first..header.chunks.min(first + GROUP_CHUNKS) {
-            let (kind, bytes) = header.entry(stream, chunk)?;
+        for chunk in first..container.chunks.min(first + GROUP_CHUNKS) {
+            let (kind, bytes) = container.entry(stream, chunk)?;
             let body = slice(stream, at, bytes)?;
             at += body.len() as u64;
             checksum = checksum.wrapping_add(body_checksum(body, chunk - first));
             bodies.push((kind, body));
         }
         ensure(checksum == number(stream, record + 8, 8)?, || format!("the checksum of group {group} differs"))?;
-        for (k, (kind, body)) in bodies.into_iter().enumerate() {
-            let chunk = first + k as u64;
-            let len = (header.data_bytes - chunk * CHUNK_BYTES).min(CHUNK_BYTES) as usize;
-            let restored = restore(&header, kind, body, len).map_err(|error| format!("chunk {chunk}: {error}"))?;
-            data.extend(restored);
-        }
     }
     ensure(at == stream.len() as u64, || format!("the bodies end at {at}, the stream at {}", stream.len()))?;
+    Ok(bodies)
+}
+
+/// Decodes one whole stream: the bytes of the array it was made from.
+pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
+    if container(stream)?.codec == 2 {
+        return ratio::decode(stream);
+    }
+    let header = header(stream)?;
+    let mut data = Vec::new();
+    for (chunk, (kind, body)) in bodies(&header, stream)?.into_iter().enumerate() {
+        let len = (header.data_bytes - chunk as u64 * CHUNK_BYTES).min(CHUNK_BYTES) as usize;
+        data.extend(restore(&header, kind, body, len).map_err(|error| format!("chunk {chunk}: {error}"))?);
+    }
     Ok(data)
 }
 
@@ -369,7 +382,10 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
             ensure_zero(&body[size..], "after the constant")?;
             body[..size].repeat(CHUNK_BYTES as usize / size)
         }
-        _ => return masked(header, body, len),
+        _ => {
+            let capacity = CHUNK_BYTES as usize / size;
+            return masked(header, body, len, capacity, |kind, body| restore(header, kind, body, len));
+        }
     };
     bytes.truncate(len);
     if header.big_endian {
@@ -380,32 +396,38 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
 
 // ---- the stream, §5: missing values and planes ----
 
-/// A masked body: a plane, and behind it a packed or constant body with the other elements.
-fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
-    ensure(!header.missing.is_empty(), || "a masked chunk of a stream without missing values".into())?;
-    ensure((body.len() as u64) < ceil16(len as u64), || format!("a masked body of {} bytes", body.len()))?;
+/// A masked body of `len` bytes of data: a plane, and behind it a packed or constant body with the other elements.
+fn masked(
+    container: &Container,
+    body: &[u8],
+    len: usize,
+    capacity: usize,
+    restore: impl FnOnce(u64, &[u8]) -> Outcome<Vec<u8>>,
+) -> Outcome<Vec<u8>> {
+    ensure(!container.missing.is_empty(), || "a masked chunk of a stream without missing values".into())?;
+    let raw = (len as u64).next_multiple_of(container.unit);
+    ensure((body.len() as u64) < raw, || format!("a masked body of {} bytes", body.len()))?;
     let [first, zero] = [number(body, 0, 1)?, number(body, 1, 1)?];
     let (which, inner) = (first & 15, first >> 6);
     ensure(first & 0x30 == 0 && zero == 0, || "a plane's reserved bits are not zero".into())?;
-    ensure(which != 0 && which >> header.missing.len() == 0, || format!("a plane of the values {which:#b}"))?;
-    let plane_bytes = header.unit * number(body, 2, 2)?;
+    ensure(which != 0 && which >> container.missing.len() == 0, || format!("a plane of the values {which:#b}"))?;
+    let plane_bytes = container.unit * number(body, 2, 2)?;
     let plane = slice(body, 0, plane_bytes)?;
     let rest = &body[plane.len()..];
     ensure(inner == 0 && !rest.is_empty() || inner == 2, || {
         format!("a masked body has one of kind {inner} and {} bytes within", rest.len())
     })?;
-    let mut data = restore(header, inner, rest, len)?;
+    let mut data = restore(inner, rest)?;
     let mut reader = Reader { rest: plane.get(4..).ok_or("a plane of less than 4 bytes")? };
-    let size = header.elem_bytes;
-    let capacity = CHUNK_BYTES as usize / size;
+    let size = container.elem_bytes;
     let mut taken = vec![false; capacity];
-    for (k, value) in header.missing.iter().enumerate().filter(|(k, _)| which >> k & 1 == 1) {
+    for (k, value) in container.missing.iter().enumerate().filter(|(k, _)| which >> k & 1 == 1) {
         for (i, is_missing) in plane_of_value(capacity, &mut reader)?.into_iter().enumerate() {
             ensure(!(is_missing && taken[i]), || format!("element {i} has two missing values, the second is {k}"))?;
             taken[i] |= is_missing;
             if let Some(place) = data.chunks_mut(size).nth(i).filter(|_| is_missing) {
                 place.copy_from_slice(&value.to_le_bytes()[..size]);
-                if header.big_endian {
+                if container.big_endian {
                     place.reverse();
                 }
             }
@@ -418,7 +440,7 @@ fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
 /// For each of a chunk's elements whether it is the value that the next part of a plane tells of.
 fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     let block = (capacity / 32).max(64);
-    let blocks = capacity / block;
+    let blocks = capacity.div_ceil(block);
     let first = unpack(reader.take(4)?, 32, 1);
     let mixed = unpack(reader.take(4)?, 32, 1);
     let of_blocks = [&first[blocks..], &mixed[blocks..]].concat();
@@ -426,7 +448,7 @@ fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     ensure(first.contains(&1) || mixed.contains(&1), || "a plane of a value that no element has".into())?;
     let mixed: Vec<usize> = (0..blocks).filter(|&b| mixed[b] == 1).collect();
     let flags = unpack(reader.take(mixed.len() * block / 64)?, mixed.len() * block / 8, 1);
-    let mut changes = vec![0; capacity];
+    let mut changes = vec![0; blocks * block];
     for (m, &b) in mixed.iter().enumerate() {
         for j in (0..block / 8).filter(|j| flags[m * block / 8 + j] == 1) {
             let eight = unpack(reader.take(1)?, 8, 1);
@@ -686,8 +708,13 @@ fn float_bits(n: u64, j: i32, float: Float) -> u64 {
 /// The features of the format that a valid stream uses, by name.
 pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static str>> {
     decode(stream)?;
-    let header = header(stream)?;
+    let container = container(stream)?;
     let mut found = std::collections::BTreeSet::new();
+    if container.codec == 2 {
+        found.extend(ratio::features(&container, stream)?);
+        return Ok(found);
+    }
+    let header = header(stream)?;
     if header.big_endian {
         found.insert("big-endian");
     }

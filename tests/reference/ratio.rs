@@ -1,10 +1,15 @@
-//! A second decoder of codec 2, written from `docs/codecs/ratio.md`, whose tables it reads: slow, plain and strict. It
-//! reads streams without missing values.
+//! A second decoder of codec 2, written from `docs/codecs/ratio.md`, whose tables it reads: slow, plain and strict.
 
-use super::{Container, Geometry, Outcome, container, ensure, ensure_zero, mask, number, slice};
+use super::{Container, Geometry, Outcome, bodies, container, ensure, ensure_zero, mask, masked, number, slice, step};
+use std::sync::OnceLock;
 
 /// Frequencies of symbols, by table, as the page has them.
-fn tables() -> Vec<Vec<u64>> {
+fn tables() -> &'static [Vec<u64>] {
+    static TABLES: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
+    TABLES.get_or_init(read_tables)
+}
+
+fn read_tables() -> Vec<Vec<u64>> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/codecs/ratio.md");
     let page = std::fs::read_to_string(page).unwrap();
     let rows = page.split("| table | frequencies |").nth(1).unwrap().lines().skip(2).take_while(|l| l.starts_with('|'));
@@ -26,58 +31,104 @@ struct Stream {
     container: Container,
     step_j: i32,
     step_w: u64,
-    tables: Vec<Vec<u64>>,
+    tables: &'static [Vec<u64>],
 }
 
 /// Decodes a stream: the bytes of the array it was made from.
 pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     let container = container(stream)?;
     ensure(container.codec == 2 && container.unit == 4, || format!("codec {}", container.codec))?;
-    ensure(container.missing.is_empty(), || "missing values".into())?;
     let Geometry::Tiles(sides) = container.geometry.clone() else { return Err("no tiles".into()) };
-    let (dims, size) = (container.dims.clone(), container.elem_bytes);
-    let mut data = vec![0; container.data_bytes as usize];
-    let mut at = container.bodies_at;
-    let s = Stream {
-        step_j: i16::from_le_bytes([stream[12], stream[13]]).into(),
-        step_w: stream[14].into(),
-        tables: tables(),
-        container,
-    };
-    for chunk in 0..s.container.chunks {
-        let (kind, bytes) = s.container.entry(stream, chunk)?;
-        let body = slice(stream, at, bytes)?;
-        at += bytes;
-        let (mut start, mut lens, mut rest) = (vec![0; dims.len()], vec![0; dims.len()], chunk);
+    ensure(sides.iter().sum::<u32>() <= 14, || format!("tiles with the sides {sides:?}"))?;
+    let (step_j, step_w) = step(&container, stream)?;
+    let s = Stream { step_j, step_w, tables: tables(), container };
+    let (dims, size) = (s.container.dims.clone(), s.container.elem_bytes);
+    let capacity = 1 << sides.iter().sum::<u32>();
+    let mut data = vec![0; s.container.data_bytes as usize];
+    for (chunk, (kind, body)) in bodies(&s.container, stream)?.into_iter().enumerate() {
+        let (mut start, mut lens, mut rest) = (vec![0; dims.len()], vec![0; dims.len()], chunk as u64);
         for k in (0..dims.len()).rev() {
             let (side, tiles) = (1u64 << sides[k], dims[k].div_ceil(1 << sides[k]));
             start[k] = rest % tiles * side;
             lens[k] = side.min(dims[k] - start[k]);
             rest /= tiles;
         }
-        let count: u64 = lens.iter().product();
-        let words = match kind {
-            0 => packed(&s, &sides, &lens, body).map_err(|e| format!("chunk {chunk}: {e}"))?,
-            1 => (0..count).map(|i| number(body, i * size as u64, size as u64)).collect::<Outcome<_>>()?,
-            2 => vec![number(body, 0, size as u64)?; count as usize],
-            _ => return Err("a masked chunk".into()),
+        let bytes = lens.iter().product::<u64>() as usize * size;
+        let tile = |kind, body: &[u8]| tile(&s, &sides, &lens, kind, body);
+        let restored = match kind {
+            3 => masked(&s.container, body, bytes, capacity, tile),
+            _ => tile(kind, body),
         };
-        for (i, word) in words.into_iter().enumerate() {
+        for (i, element) in restored.map_err(|e| format!("chunk {chunk}: {e}"))?.chunks(size).enumerate() {
             let (mut place, mut i, mut stride) = (0, i as u64, 1);
             for k in (0..dims.len()).rev() {
                 place += (start[k] + i % lens[k]) * stride;
                 i /= lens[k];
                 stride *= dims[k];
             }
-            let to = &mut data[place as usize * size..][..size];
-            to.copy_from_slice(&word.to_le_bytes()[..size]);
-            if s.container.big_endian {
-                to.reverse();
+            data[place as usize * size..][..size].copy_from_slice(element);
+        }
+    }
+    Ok(data)
+}
+
+/// The bytes of a tile.
+fn tile(s: &Stream, sides: &[u32], lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec<u8>> {
+    let (size, count) = (s.container.elem_bytes, lens.iter().product::<u64>() as usize);
+    let ends_at = |len: usize| {
+        ensure(body.len() == len.next_multiple_of(4), || format!("{} bytes of a body of {len}", body.len()))?;
+        ensure_zero(&body[len..], "padding")
+    };
+    let words = match kind {
+        0 => {
+            let whole = size << sides.iter().sum::<u32>();
+            ensure(!body.is_empty() && body.len() <= whole.max(4), || format!("{} bytes are packed", body.len()))?;
+            packed(s, sides, lens, body)?
+        }
+        1 => {
+            ends_at(count * size)?;
+            (0..count as u64).map(|i| number(body, i * size as u64, size as u64)).collect::<Outcome<_>>()?
+        }
+        _ => {
+            ends_at(size)?;
+            vec![number(body, 0, size as u64)?; count]
+        }
+    };
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect();
+    if s.container.big_endian {
+        bytes.chunks_mut(size).for_each(<[u8]>::reverse);
+    }
+    Ok(bytes)
+}
+
+/// The features of the codec that a valid stream uses, by name.
+pub fn features(container: &Container, stream: &[u8]) -> Outcome<Vec<&'static str>> {
+    let mut found = vec!["ratio"];
+    let (_, step_w) = step(container, stream)?;
+    for (kind, body) in bodies(container, stream)? {
+        let (kind, body) = match kind {
+            3 => {
+                found.push("ratio: masked");
+                (u64::from(body[0] >> 6), &body[4 * number(body, 2, 2)? as usize..])
+            }
+            _ => (kind, body),
+        };
+        found.push(["ratio: packed", "ratio: raw", "ratio: constant"][kind as usize]);
+        if kind == 0 {
+            let head = number(body, 0, 4)?;
+            let differences = ["none", "x", "y", "xy", "z", "xz", "yz", "xyz"];
+            let names = differences.map(|axes| format!("ratio: differences {axes}").leak() as &'static str);
+            found.push(names[(head & 7) as usize]);
+            let never = head >> 7 & 255 == 255;
+            found.push(if never { "ratio: no words" } else { "ratio: words" });
+            if head >> 3 & 1 == 1 {
+                found.push("ratio: exact");
+            } else if step_w > 0 {
+                found.push("ratio: bins");
             }
         }
     }
-    ensure(at == stream.len() as u64, || format!("the bodies end at {at}"))?;
-    Ok(data)
+    Ok(found)
 }
 
 /// Sides X, Y, Z and lengths lx, ly, lz (§1).

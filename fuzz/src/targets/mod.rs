@@ -48,7 +48,11 @@ impl<'a> Input<'a> {
         let [dtype, mode, flags, threads] = self.bytes();
         let mode = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][usize::from(mode % 4)];
         let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]).with_bound(mode, self.f64());
-        params.profile = if flags & 1 == 0 { Profile::Adaptive } else { Profile::Fast };
+        params.profile = match flags & 17 {
+            0 => Profile::Adaptive,
+            1 => Profile::Fast,
+            _ => Profile::Ratio,
+        };
         params.big_endian = flags & 2 != 0;
         params.range = (flags & 4 != 0).then(|| self.f64());
         params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));
