@@ -3,9 +3,9 @@
 //!
 //! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --bound B --level NAME --cpu-time --json FILE]`
 //!
-//! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a round memcpy, compress and decompress take turns, on one thread and on N
-//! (all cores); figures are medians of 5 rounds. GB/s counts uncompressed bytes. Each level runs in a process of its
-//! own.
+//! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a
+//! round memcpy, compress and decompress take turns, on one thread and on N (all cores); figures are medians of 5
+//! rounds. GB/s counts uncompressed bytes. Each level runs in a process of its own.
 
 #[path = "counter.rs"]
 mod counter;

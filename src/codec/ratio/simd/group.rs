@@ -1,6 +1,9 @@
 //! Groups of codes by vectors: what `encode` and `decode` do lane by lane, of codes that fit 32 bits. Codes of more
 //! than 25 bits are only decoded.
 
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::Simd;
 use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
 use crate::codec::ratio::tables::{self, FREQUENCIES, SLOTS_OF, TABLES};
@@ -59,10 +62,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// Nothing yet.
-    pub fn new() -> Group {
-        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) }
-    }
+    /// One in which all codes are 0.
+    pub const ZERO: Group =
+        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) };
 
     /// Takes codes apart.
     #[inline(always)]

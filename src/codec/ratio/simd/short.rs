@@ -1,6 +1,9 @@
 //! Tiles whose words are short numbers, so that 32 bits hold all their differences, whatever the type: nearly all tiles
 //! of bins. What comes out is what `predict`, `encode` and `decode` say.
 
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::Simd;
 use super::group::{Group, Source, States};
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
@@ -364,7 +367,7 @@ pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
 ) -> State {
     let mut state = State::new();
     let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
-    let mut group = Group::new();
+    let mut group = Group::ZERO;
     let groups = places.as_chunks::<GROUP>().0;
     for (g, codes) in groups.iter().enumerate().rev() {
         let mut has = [u32::MAX; QUAD];
