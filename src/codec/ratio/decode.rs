@@ -79,7 +79,7 @@ fn store<W: Word>(big_endian: bool, words: &[W], out: &mut [u8], element: impl F
     }
 }
 
-/// Writes the elements of the first `count` words, from element `at` on.
+/// Writes the elements of the first `count` words, from element `at` on, and anything into elements behind them.
 #[inline(always)]
 fn store_step<W: Word>(
     big_endian: bool,
@@ -95,14 +95,21 @@ fn store_step<W: Word>(
         elements.iter_mut().for_each(|w| *w = w.swap());
     }
     let size = size_of::<W>();
-    let out = &mut out[at * size..(at + count) * size];
-    if count == STEP {
-        for (i, bytes) in out.chunks_exact_mut(size).enumerate().take(STEP) {
-            elements[i].store(bytes);
+    let out = &mut out[at * size..];
+    if out.len() >= STEP * size {
+        for i in 0..STEP {
+            elements[i].store(&mut out[i * size..(i + 1) * size]);
         }
     } else {
-        elements.iter().zip(out.chunks_exact_mut(size)).for_each(|(w, bytes)| w.store(bytes));
+        store_last(elements, count, out);
     }
+}
+
+/// Stores the first `count` elements.
+#[cold]
+#[inline(never)]
+fn store_last<W: Word>(elements: [W; STEP], count: usize, out: &mut [u8]) {
+    elements[..count].iter().zip(out.chunks_exact_mut(size_of::<W>())).for_each(|(w, bytes)| w.store(bytes));
 }
 
 fn packed<E: Element, P: Level>(
@@ -118,7 +125,9 @@ fn packed<E: Element, P: Level>(
     let codes = Packed { set: prefix.head.set, switch: prefix.head.switch, lanes: prefix.lanes, bytes: prefix.words };
     let is_done = match prefix.quantizer {
         Some(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
-            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(q, w.add(base)));
+            // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
+            let q = *q;
+            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(&q, w.add(base)));
         }),
         None => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
             store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), prefix.shift));

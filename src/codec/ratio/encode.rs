@@ -74,7 +74,7 @@ pub fn tile<E: Element>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let size = size_of::<E::Word>();
-    load(plan.big_endian, data, &mut buffers.elements);
+    let (any, largest) = p.load(plan.big_endian, data, &mut buffers.elements);
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let within_bound = match &plan.quantizer {
         Some(q) => quantized::<E>(p, plan, q, lens, data.len() / size, buffers, out),
@@ -82,7 +82,7 @@ pub fn tile<E: Element>(
     };
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
     let unchanged = plan.quantizer.is_none() && plan.keep_bits.is_none();
-    if !unchanged && (body.is_none() || may_be_smaller(plan, &buffers.elements[..data.len() / size])) {
+    if !unchanged && (body.is_none() || may_be_smaller(plan, any, largest)) {
         let mut other = std::mem::take(&mut buffers.other);
         let exact = by_bits::<E>(p, plan, None, lens, data.len() / size, buffers, &mut other);
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
@@ -98,20 +98,11 @@ pub fn tile<E: Element>(
     })
 }
 
-fn load<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) {
-    for (w, bytes) in elements.iter_mut().zip(data.chunks_exact(size_of::<W>())) {
-        let word = W::load(bytes);
-        *w = if big_endian { word.swap() } else { word };
-    }
-}
-
 /// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of
 /// a power of two, are as far apart as bins.
-fn may_be_smaller<W: Word>(plan: &Plan, elements: &[W]) -> bool {
+fn may_be_smaller<W: Word>(plan: &Plan, any: W, largest: W) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
-    let any = elements.iter().fold(W::ZERO, |any, w| any | *w);
-    let largest = elements.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN));
     let spacing = ((largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
     let zeros = any.trailing_zeros().min(mantissa) as i32;
     spacing + zeros > i32::from(q.step.j)
@@ -297,7 +288,8 @@ impl Prefix {
 
 /// How coding ended.
 pub struct State {
-    lanes: [u32; LANES],
+    /// The states.
+    pub lanes: [u32; LANES],
     switch: usize,
 }
 
@@ -460,21 +452,28 @@ impl State {
         State { lanes: [1; LANES], switch: NEVER }
     }
 
-    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes; makes the states as large as they
-    /// must be if it needs them so and they are not yet.
-    #[inline(always)]
-    pub fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
-        if self.switch != NEVER {
-            return encode(&mut self.lanes, words);
-        }
-        let (lanes, at) = (self.lanes, words.at);
-        encode(&mut self.lanes, words);
-        if words.at != at || self.lanes.iter().any(|x| *x >= TOP - LOW) {
-            words.at = at;
-            self.switch = before;
-            self.lanes = lanes.map(|x| x + LOW);
+    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes.
+    fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
+        let start = (self.lanes, words.at);
+        loop {
             encode(&mut self.lanes, words);
+            if self.holds(start, words, before) {
+                return;
+            }
         }
+    }
+
+    /// Whether a step may stay as it was encoded. If it needs larger states and they are not yet, they are as large as
+    /// they must be, and as they were before it, on return.
+    #[inline(always)]
+    pub fn holds(&mut self, (lanes, at): ([u32; LANES], usize), words: &mut Words, before: usize) -> bool {
+        if self.switch != NEVER || words.at == at && self.lanes.iter().all(|x| *x < TOP - LOW) {
+            return true;
+        }
+        words.at = at;
+        self.switch = before;
+        self.lanes = lanes.map(|x| x + LOW);
+        false
     }
 }
 
