@@ -242,7 +242,7 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
         0 => integrate(set, own, codes.into_iter().map(zz).collect()),
         1 => codes,
         _ => codes.iter().enumerate().fold(Vec::new(), |mut a: Vec<u64>, (n, code)| {
-            let lag = side.lags[n / 32];
+            let lag = side.lags[n / 16];
             a.push(zz(*code).wrapping_add(if lag == 0 || lag > n { 0 } else { a[n - lag] }));
             a
         }),
@@ -376,14 +376,14 @@ impl Side {
             side.odd = places.into_iter().map(|p| Ok((p, next(size)?))).collect::<Outcome<_>>()?;
         }
         if form.prediction == 2 {
-            let segments = n.div_ceil(32);
+            let segments = n.div_ceil(16);
             let masks = (0..segments.div_ceil(16)).map(|_| next(2)).collect::<Outcome<Vec<u64>>>()?;
             let mut lag = 1;
             for k in 0..16 * masks.len() as u64 {
                 if masks[k as usize / 16] >> (k % 16) & 1 == 1 {
                     ensure(k < segments, || "lags behind the last".into())?;
                     lag = next(2)?;
-                    ensure(lag < 2 || (32..=32 * k).contains(&lag), || format!("lag {lag} of segment {k}"))?;
+                    ensure(lag < 2 || (16..=16 * k).contains(&lag), || format!("lag {lag} of segment {k}"))?;
                 }
                 side.lags.push(lag as usize);
             }

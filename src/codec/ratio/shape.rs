@@ -5,8 +5,8 @@ use crate::container::{Dims, MAX_RANK};
 
 /// What a tile costs by itself, in elements at which a difference is missing.
 const TILE_COST: u64 = 256;
-/// What has no more elements than this is taken for the components of something, which are unlike each other: lossless
-/// tiles do not mix them.
+/// A last dimension but one of no more elements than this is taken for the components of something, which are unlike
+/// each other: lossless tiles do not mix them.
 const COMPONENTS: u64 = 5;
 /// Longer than this no length counts.
 const LONGEST: u64 = 1 << 20;
@@ -16,9 +16,9 @@ const LONGEST: u64 = 1 << 20;
 /// before.
 pub fn sides_log2(dims: &Dims, is_lossless: bool) -> [u8; MAX_RANK] {
     let mut sides = [0; MAX_RANK];
-    let components = if is_lossless && dims.count() > 1 << TILE_LOG2 { COMPONENTS } else { 1 };
-    let is_long = |k: &usize| dims.lens()[*k] > if *k + 1 == dims.rank() { 1 } else { components };
-    let mut longer = (0..dims.rank()).rev().filter(is_long);
+    let are_components = is_lossless && dims.count() > 1 << TILE_LOG2;
+    let shortest = |k: usize| if are_components && k + 2 == dims.rank() { COMPONENTS } else { 1 };
+    let mut longer = (0..dims.rank()).rev().filter(|k| dims.lens()[*k] > shortest(*k));
     let axes: [Option<usize>; 3] = std::array::from_fn(|_| longer.next());
     let lens = axes.map(|axis| axis.map_or(1, |k| dims.lens()[k].min(LONGEST)));
     let most = lens.map(|len| len.next_power_of_two().trailing_zeros());

@@ -5,7 +5,7 @@ use crate::error::{Result, fail};
 use crate::primitives::word::Word;
 
 /// Words of a segment, the last of which may be shorter.
-pub const SEGMENT: usize = 32;
+pub const SEGMENT: usize = 16;
 /// Segments of a tile, at most.
 pub const SEGMENTS: usize = (1 << super::super::format::TILE_LOG2) / SEGMENT;
 /// Distances of segments: 0 for none, 1, or from `SEGMENT` on up to where the segment starts.
@@ -161,7 +161,7 @@ mod tests {
         let words: Vec<u64> = (0..3000).map(word).collect();
         let (mut seen, mut lags) = (Seen::new(), [0; SEGMENTS]);
         assert!(choose(&words, &mut seen, &mut lags));
-        assert!(lags[20..94].iter().all(|lag| lag % 371 == 0 && *lag > 0), "{:?}", &lags[..94]);
+        assert!(lags[40..188].iter().all(|lag| lag % 371 == 0 && *lag > 0), "{:?}", &lags[..188]);
         let mut differences = vec![0; words.len()];
         forward(&words, &lags, &mut differences);
         assert!(differences[640..].iter().all(|d| d.magnitude() < 4));
@@ -171,7 +171,7 @@ mod tests {
         let mut again = [0; SEGMENTS];
         let rest = &mut &bytes[..];
         read(rest, words.len(), &mut again).unwrap();
-        assert!(rest.is_empty() && again[..94] == lags[..94]);
+        assert!(rest.is_empty() && again[..188] == lags[..188]);
         inverse(&again, &mut differences);
         assert_eq!(differences, words);
     }
@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn distances_behind_the_start_are_refused() {
         let mut lags = [0; SEGMENTS];
-        for (lag, legal) in [(0u16, true), (1, true), (2, false), (31, false), (32, true), (33, false)] {
+        for (lag, legal) in [(0u16, true), (1, true), (2, false), (15, false), (16, true), (17, false)] {
             let bytes = [[2, 0], lag.to_le_bytes()].concat();
-            assert_eq!(read(&mut &bytes[..], 64, &mut lags).is_ok(), legal, "{lag}");
+            assert_eq!(read(&mut &bytes[..], 32, &mut lags).is_ok(), legal, "{lag}");
         }
-        assert!(read(&mut &[4, 0][..], 64, &mut lags).is_err());
-        assert!(read(&mut &[0][..], 64, &mut lags).is_err());
+        assert!(read(&mut &[4, 0, 0, 0][..], 32, &mut lags).is_err());
+        assert!(read(&mut &[0][..], 32, &mut lags).is_err());
     }
 }
