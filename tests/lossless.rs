@@ -50,13 +50,15 @@ fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
             let rows: Vec<f64> = (0..n / 17 + 1).map(|_| 9.0 * bell(random)).collect();
             (0..n).map(|i| nearest(90.0 + rows[i / 17] + columns[i % 17] + bell(random) * 1e-2)).collect()
         }
+        "levels" => (0..n).map(|_| nearest(5.3 * (bell(random) * 50.0).round())).collect(),
         "flat" => (0..n).map(|i| nearest(f64::from((i / 300) as u32))).collect(),
         _ => vectors::words(kind, dtype, n as u64, n),
     }
 }
 
-const KINDS: [&str; 12] = [
-    "decimals", "repeats", "weights", "pruned", "few", "smooth", "table", "flat", "noise", "specials", "walk", "signed",
+const KINDS: [&str; 13] = [
+    "decimals", "repeats", "weights", "pruned", "few", "levels", "smooth", "table", "flat", "noise", "specials",
+    "walk", "signed",
 ];
 
 /// The forms of a stream's packed tiles.
@@ -74,7 +76,7 @@ fn forms(stream: &[u8]) -> Vec<u16> {
 }
 
 fn form_name(form: u16) -> String {
-    let order = ["numbers", "magnitudes", "decimals"][usize::from(form >> 6 & 3)];
+    let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
     let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
     let table = if form >> 10 & 1 == 1 { "table" } else { "" };
     format!("{order} {prediction} {table} {}", if form >> 11 & 1 == 1 { "low" } else { "" }).trim_end().into()
@@ -112,6 +114,7 @@ fn forms_come_back() {
         "numbers lags",
         "decimals axes",
         "decimals axes table low",
+        "ranks symbols table",
     ] {
         assert!(seen.contains(form), "no {form:?} among {seen:?}");
     }
@@ -165,6 +168,7 @@ fn golden_forms() {
         (DType::F16, "pruned", "symbols table low"),
         (DType::U16, "few", "symbols table"),
         (DType::F32, "smooth", "table"),
+        (DType::F32, "levels", "ranks symbols table"),
     ];
     for (dtype, kind, form) in cases {
         let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors", "lossless"].iter().collect();

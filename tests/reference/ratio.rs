@@ -250,7 +250,11 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
     let shift = form.shift;
     let element = |(n, a): (usize, u64)| {
         let w = a.wrapping_add(base) & mask(bits);
-        match s.container.float {
+        if form.order == 3 {
+            let element = side.list.get(w as usize).copied();
+            return element.ok_or_else(|| format!("element {w} of {}", side.list.len()));
+        }
+        Ok(match s.container.float {
             Some(_) if bins => unquantize(s, w),
             _ if form.order == 1 => {
                 let x = (w << shift) & mask(bits);
@@ -263,9 +267,9 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
                 (v << shift) & mask(bits - 1) | v & 1 << (bits - 1)
             }
             None => (w << shift) & mask(bits),
-        }
+        })
     };
-    Ok(words.into_iter().enumerate().map(element).collect())
+    words.into_iter().enumerate().map(element).collect()
 }
 
 /// Step 3 of §5 for one group.
@@ -331,10 +335,10 @@ impl Form {
             table: field(10, 1) == 1,
             low: field(11, 1) == 1,
         };
-        ensure(field(12, 4) == 0 && form.order < 3 && form.prediction < 3, || format!("form {bits:x}"))?;
+        ensure(field(12, 4) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
         ensure(form.shift < 8 * s.container.elem_bytes as u64, || format!("shift {}", form.shift))?;
-        ensure(form.order < 2 || s.container.float.is_some() && s.container.elem_bytes >= 4, || "decimals".into())?;
-        ensure(form.order < 2 || form.shift == 0, || format!("decimals and shift {}", form.shift))?;
+        ensure(form.order != 2 || s.container.float.is_some() && s.container.elem_bytes >= 4, || "decimals".into())?;
+        ensure(form.order < 2 || form.shift == 0, || format!("order and shift {}", form.shift))?;
         ensure(form.prediction == 0 || axes == 0, || format!("axes {axes}"))?;
         ensure(!form.symbols() || form.table, || "symbols without a table".into())?;
         Ok(form)
@@ -350,6 +354,7 @@ impl Form {
 struct Side {
     digits: u64,
     odd: Vec<(u64, u64)>,
+    list: Vec<u64>,
     lags: Vec<usize>,
     table: Option<Vec<u64>>,
     low: u64,
@@ -374,6 +379,13 @@ impl Side {
             ensure(places.is_sorted_by(|a, b| a < b), || "places do not rise".into())?;
             ensure(places.last().is_none_or(|p| *p < n), || "places behind the last".into())?;
             side.odd = places.into_iter().map(|p| Ok((p, next(size)?))).collect::<Outcome<_>>()?;
+        }
+        if form.order == 3 {
+            let size = s.container.elem_bytes as u64;
+            let count = next(2)?;
+            ensure((1..=256).contains(&count), || format!("{count} distinct elements"))?;
+            side.list = (0..count).map(|_| next(size)).collect::<Outcome<_>>()?;
+            ensure((count * size).is_multiple_of(2) || next(1)? == 0, || "padding".into())?;
         }
         if form.prediction == 2 {
             let segments = n.div_ceil(16);

@@ -3,7 +3,7 @@
 use super::decimals::Decimals;
 use super::low::Low;
 use super::table::{SYMBOLS, Table};
-use super::{Form, Order, Prediction, lags};
+use super::{Form, Order, Prediction, lags, ranks};
 use crate::codec::ratio::tables::TOKENS;
 use crate::error::Result;
 use crate::primitives::lorenzo::{self, AXES};
@@ -29,6 +29,7 @@ pub struct Side<'a> {
     form: Form,
     buffers: &'a Buffers,
     decimals: Option<Decimals<'a>>,
+    list: &'a [u8],
     low: Option<(Low, &'a [u8])>,
 }
 
@@ -46,8 +47,9 @@ impl<'a> Side<'a> {
     pub fn read<E: Element>(form: Form, rest: &mut &'a [u8], n: usize, buffers: &'a mut Buffers) -> Result<Side<'a>> {
         let decimals = match form.order {
             Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
-            Order::Numbers | Order::Magnitudes => None,
+            _ => None,
         };
+        let list = if form.order == Order::Ranks { ranks::read::<E::Word>(rest)? } else { &[] };
         if form.prediction == Prediction::Lags {
             lags::read(rest, n, &mut buffers.lags)?;
         }
@@ -56,7 +58,7 @@ impl<'a> Side<'a> {
             Table::read(rest, limit)?.slots(&mut buffers.slots);
         }
         let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
-        Ok(Side { form, buffers, decimals, low })
+        Ok(Side { form, buffers, decimals, list, low })
     }
 
     /// The tile's table.
@@ -88,6 +90,7 @@ impl<'a> Side<'a> {
         words.iter_mut().for_each(|w| *w = w.add(base));
         match (self.form.order, &self.decimals) {
             (Order::Decimals, Some(decimals)) => decimals.elements::<E>(words),
+            (Order::Ranks, _) => ranks::elements(self.list, words)?,
             (Order::Magnitudes, _) => words.iter_mut().for_each(|w| *w = (*w << shift).rotr(1)),
             _ => words.iter_mut().for_each(|w| *w = super::super::encode::from_bits::<E>(*w, shift)),
         }

@@ -6,7 +6,7 @@ use super::super::predict;
 use super::super::tables::TOKENS;
 use super::low::Low;
 use super::table::{self, BIT, Counts, OWN, SYMBOLS, Table};
-use super::{Form, Order, Prediction, decimals, lags};
+use super::{Form, Order, Prediction, decimals, lags, ranks};
 use crate::error::Result;
 use crate::host::memory::{filled, reserve};
 use crate::primitives::lorenzo::AXES;
@@ -34,6 +34,7 @@ pub struct Buffers<W> {
     /// What stands between base and states.
     pub side: Vec<u8>,
     odd: decimals::Odd<W>,
+    list: Vec<W>,
     lags: lags::Lags,
     seen: lags::Seen,
 }
@@ -45,6 +46,8 @@ impl<W: Word> Buffers<W> {
         let words = || filled(n, W::ZERO);
         let mut odd = decimals::Odd::new();
         reserve(&mut odd, decimals::most_odd(n))?;
+        let mut list = Vec::new();
+        reserve(&mut list, ranks::MOST)?;
         let mut side = Vec::new();
         // More than any form takes, so that it never grows.
         reserve(&mut side, n * (size_of::<W>() + 2) + 4096)?;
@@ -57,6 +60,7 @@ impl<W: Word> Buffers<W> {
             tokens: filled(n, 0)?,
             side,
             odd,
+            list,
             lags: [0; _],
             seen: lags::Seen::new(),
         })
@@ -113,8 +117,11 @@ impl<W: Word> Choice<W> {
 
     /// Writes what stands between base and states; the codes become what the coder gets of them.
     pub fn write_side(&self, n: usize, buffers: &mut Buffers<W>) {
-        let Buffers { side, odd, lags, best, .. } = buffers;
+        let Buffers { side, odd, list, lags, best, .. } = buffers;
         side.clear();
+        if self.form.order == Order::Ranks {
+            ranks::write(list, side);
+        }
         if self.form.order == Order::Decimals {
             decimals::write(self.digits, odd, side);
         }
@@ -160,6 +167,16 @@ pub fn choose<E: Element>(
         words.for_each(|(word, bits)| *word = bits.rotl(1) >> shift);
         let form = Form { order: Order::Magnitudes, ..Form::plain(shift) };
         let symbols = buffers.symbols(form, E::Word::ZERO, n, false);
+        if symbols.cost < best.cost {
+            best = symbols;
+            buffers.keep(n);
+        }
+    }
+    if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
+        ranks::words(elements, &buffers.list, &mut buffers.words[..n]);
+        let form = Form { order: Order::Ranks, ..Form::plain(0) };
+        let mut symbols = buffers.symbols(form, E::Word::ZERO, n, false);
+        symbols.cost += BIT * ranks::cost(&buffers.list);
         if symbols.cost < best.cost {
             best = symbols;
             buffers.keep(n);

@@ -133,7 +133,7 @@ pub fn read(rest: &mut &[u8], n: usize, lags: &mut Lags) -> Result<()> {
     let mut masks = *rest;
     super::take(rest, segments.div_ceil(16) * 2)?;
     let (mut lag, mut mask) = (1, 0);
-    for s in 0..segments {
+    for (s, own) in lags[..segments].iter_mut().enumerate() {
         if s % 16 == 0 {
             mask = take16(&mut masks)?;
         }
@@ -143,9 +143,9 @@ pub fn read(rest: &mut &[u8], n: usize, lags: &mut Lags) -> Result<()> {
                 return fail!(Corrupt, "segment {s} of a tile is predicted by words {lag} before it");
             }
         }
-        lags[s] = lag;
+        *own = lag;
     }
-    if segments % 16 > 0 && mask >> (segments % 16) != 0 {
+    if !segments.is_multiple_of(16) && mask >> (segments % 16) != 0 {
         return fail!(Corrupt, "padding bits are not zero");
     }
     Ok(())

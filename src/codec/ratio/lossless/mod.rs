@@ -6,6 +6,7 @@ pub mod decode;
 pub mod encode;
 pub mod lags;
 pub mod low;
+pub mod ranks;
 pub mod table;
 
 use crate::error::{Result, fail};
@@ -22,6 +23,8 @@ pub enum Order {
     Magnitudes,
     /// Integers that are the elements times a power of ten.
     Decimals,
+    /// Their numbers in a list of all that occur.
+    Ranks,
 }
 
 /// What codes stand for.
@@ -69,7 +72,7 @@ impl Form {
 
     /// Reads the number for elements of a type.
     pub fn read<E: Element>(bits: u16) -> Result<Form> {
-        let order = [Order::Numbers, Order::Magnitudes, Order::Decimals].get(usize::from(bits >> 6 & 3));
+        let order = [Order::Numbers, Order::Magnitudes, Order::Decimals, Order::Ranks].get(usize::from(bits >> 6 & 3));
         let prediction = [Prediction::Axes, Prediction::Symbols, Prediction::Lags].get(usize::from(bits >> 8 & 3));
         let (Some(order), Some(prediction), 0) = (order, prediction, bits >> 12) else {
             return fail!(Corrupt, "a tile has form {bits:#x}");
@@ -82,7 +85,8 @@ impl Form {
             low: bits >> 11 & 1 == 1,
         };
         let legal = form.shift < E::Word::BITS
-            && (form.order != Order::Decimals || decimals::has::<E>() && form.shift == 0)
+            && (form.order != Order::Decimals || decimals::has::<E>())
+            && (matches!(form.order, Order::Numbers | Order::Magnitudes) || form.shift == 0)
             && (form.prediction != Prediction::Symbols || form.own_table);
         if !legal {
             return fail!(Corrupt, "{form:?} is no form of elements of {} bits", E::Word::BITS);

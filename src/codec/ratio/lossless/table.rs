@@ -25,8 +25,9 @@ const fn log2(x: u32) -> u32 {
     let (mut log, mut k) = (octave, 0);
     while k < BIT.ilog2() {
         mantissa = (mantissa * mantissa) >> 31;
-        log = log << 1 | (mantissa >> 32) as u32;
-        mantissa >>= mantissa >> 32;
+        let carry = mantissa >> 32;
+        log = log << 1 | carry as u32;
+        mantissa >>= carry;
         k += 1;
     }
     log
