@@ -52,18 +52,27 @@ fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2)
 }
 
+/// Kernels know the plain form of tiles alone, and the encoder takes others where every bit is kept.
+const NO_FORMS: &str = "codec ratio has no kernels for mode lossless";
+
 impl GpuCodec for Ratio {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         encoder(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, _: &Params, layout: &Layout) -> Option<String> {
+    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
+        if params.mode == Mode::Lossless {
+            return Some(NO_FORMS.into());
+        }
         let missing = layout.shape.missing.len();
         (missing > 0).then(|| format!("codec ratio has no kernels that compress with {missing} missing values"))
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
+        if header.mode == Mode::Lossless {
+            return Some(NO_FORMS.into());
+        }
         Grid::new(&header.layout).and(Plan::for_decoding(header)).err().map(|e| e.message)
     }
 

@@ -7,6 +7,7 @@ mod encode;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod lossless;
 mod plan;
 mod predict;
 mod shape;
@@ -51,8 +52,8 @@ impl Codec for Ratio {
         Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
     }
 
-    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims, params.mode == Mode::Lossless) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
@@ -180,7 +181,7 @@ impl<E: Element> ChunkCodec for Tiles<E> {
     type Decoder = Decoder<E>;
 
     fn encoder(&self) -> Result<Encoder<E>> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new(&self.plan.grid)? })
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new(&self.plan)? })
     }
 
     fn decoder(&self) -> Result<Decoder<E>> {

@@ -86,6 +86,11 @@ impl Plan {
         &self.colliding.0[..self.colliding.1]
     }
 
+    /// Every element comes back bit for bit, so tiles may take forms.
+    pub fn is_lossless(&self) -> bool {
+        self.quantizer.is_none() && self.keep_bits.is_none()
+    }
+
     /// From a stream's verified header.
     pub fn for_decoding(header: &Header) -> Result<Plan> {
         let _fpu = fpu::Guard::standard();
