@@ -440,3 +440,30 @@ fn integrate(set: u64, own: [u64; 3], mut words: Vec<u64>) -> Vec<u64> {
     }
     words
 }
+
+/// The features of the codec that a valid body uses, by name.
+pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>> {
+    let mut found = Vec::new();
+    let (kind, body) = match kind {
+        3 => {
+            found.push("ratio: masked");
+            (u64::from(body[0] >> 6), &body[4 * number(body, 2, 2)? as usize..])
+        }
+        _ => (kind, body),
+    };
+    found.push(["ratio: packed", "ratio: raw", "ratio: constant"][kind as usize]);
+    if kind > 0 {
+        return Ok(found);
+    }
+    let head = number(body, 0, 4)?;
+    let differences = ["none", "x", "y", "xy", "z", "xz", "yz", "xyz"];
+    let names = differences.map(|axes| format!("ratio: differences {axes}").leak() as &'static str);
+    found.push(names[(head & 7) as usize]);
+    found.push(if head >> 7 & 255 == 255 { "ratio: no words" } else { "ratio: words" });
+    match head >> 3 & 1 {
+        1 => found.push("ratio: exact"),
+        _ if s.step_w > 0 => found.push("ratio: bins"),
+        _ => {}
+    }
+    Ok(found)
+}
