@@ -143,6 +143,15 @@ fn the_plot_without_advice() {
     bench.fails("analyze ra.f32 --dims 80,99", "holds 8000 f32 elements; --dims 80x99 says 7920");
 }
 
+/// The original would be lost.
+#[test]
+fn the_output_is_not_the_input() {
+    let bench = Bench::new();
+    bench.put("x.f32", &[0; 4000]);
+    bench.fails("compress --dtype f32 --abs 1e-3 -f x.f32 ./x.f32", "is the input");
+    assert_eq!(bench.get("x.f32"), [0; 4000]);
+}
+
 /// Each field of docs/advice.md that is here: those of the repository, and those of SLEEK_DATA.
 #[test]
 fn the_page_is_right() {

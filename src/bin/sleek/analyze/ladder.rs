@@ -54,6 +54,9 @@ pub enum Why {
     Digits,
 }
 
+/// The bound that is advised, and the bits that half of the noise's costs more.
+type Advised = (Option<(Why, Row)>, Option<f64>);
+
 /// All bounds that make sense for a field.
 pub struct Ladder {
     pub lossless: Row,
@@ -132,12 +135,7 @@ impl Trial<'_> {
     }
 
     /// The bound of the noise, of which half costs a whole bit more, and what that costs; else the bound of the digits.
-    fn find_floor(
-        &mut self,
-        base: &Params,
-        noise: Option<f64>,
-        grid: Option<Grid>,
-    ) -> Result<(Option<(Why, Row)>, Option<f64>), String> {
+    fn find_floor(&mut self, base: &Params, noise: Option<f64>, grid: Option<Grid>) -> Result<Advised, String> {
         let abs = |bound| base.clone().with_bound(Mode::Abs, bound);
         let mut cost = None;
         // Noise below the digits was rounded away.

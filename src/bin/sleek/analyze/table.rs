@@ -12,7 +12,7 @@ use crate::progress::bytes;
 use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
-const HEAD: &str = "  ratio smallest max error RMS error   PSNR spectrum in GB/s out";
+const HEAD: &str = "  ratio smallest max error RMS error  PSNR spectrum in GB/s out";
 
 /// Prints everything.
 pub fn print(analysis: &Analysis) {
@@ -70,7 +70,7 @@ fn row_line(first: &str, second: &str, row: &Row) {
     let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
     let spectrum = row.spectrum.map_or("-".into(), percent);
     say!(
-        "{first:>8}{second:>9}{:>7}{:>9}{:>10}{:>10}{psnr:>7}{spectrum:>9}{:>5.1}{:>6.1}",
+        "{first:>8}{second:>9}{:>7}{:>9}{:>10}{:>10}{psnr:>6}{spectrum:>9}{:>5.1}{:>6.1}",
         ratio(row.ratio),
         row.smallest.map_or("-".into(), ratio),
         error(row.max_error),
