@@ -55,6 +55,13 @@ pub fn run(args: &Args) -> Outcome {
     let mut params = args.quality.params(args.dtype)?;
     params.big_endian = args.big_endian;
     let cut = Cut::new(args)?;
+    let places = [&args.input, &args.output].map(|path| std::fs::canonicalize(path).ok());
+    if args.output.as_os_str() != "-" && places[0].is_some() && places[0] == places[1] {
+        return Err(format!(
+            "{}: is the input, which the result would replace; give it another name",
+            args.output.display()
+        ));
+    }
     let mut input = Input::open(&args.input)?;
     if let Some(n) = input.bytes {
         check_size(args, &input.name, n)?;
