@@ -35,7 +35,7 @@ impl<W: Word> Buffers<W> {
             words: filled(grid.capacity(), W::ZERO)?,
             present: filled(GROUPS * GROUP / RUN, 0)?,
             short: DecodeBuffers::new(grid)?,
-            lossless: lossless::Buffers::new(),
+            lossless: lossless::Buffers::new()?,
         })
     }
 }

@@ -56,7 +56,7 @@ impl<W: Word> Buffers<W> {
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             short: ShortBuffers::new(grid)?,
-            lossless: lossless::Buffers::new(grid, plan.is_lossless())?,
+            lossless: lossless::Buffers::new(grid, plan.takes_forms)?,
         })
     }
 }
@@ -83,7 +83,7 @@ pub fn tile<E: Element>(
     let (any, largest) = p.load(plan.big_endian, data, &mut buffers.elements);
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let within_bound = match &plan.quantizer {
-        _ if plan.is_lossless() => lossless_tile::<E>(p, plan, lens, data.len() / size, buffers, out),
+        _ if plan.takes_forms => lossless_tile::<E>(p, plan, lens, data.len() / size, buffers, out),
         Some(q) => quantized::<E>(p, plan, q, lens, data.len() / size, buffers, out),
         None => by_bits::<E>(p, plan, plan.keep_bits, lens, data.len() / size, buffers, out),
     };

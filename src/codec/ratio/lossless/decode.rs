@@ -6,6 +6,7 @@ use super::table::{SYMBOLS, Table};
 use super::{Form, Order, Prediction, lags, ranks};
 use crate::codec::ratio::tables::TOKENS;
 use crate::error::Result;
+use crate::host::memory::boxed;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::TABLE_BITS;
@@ -13,14 +14,14 @@ use crate::primitives::word::Word;
 
 /// Buffers that a decoder reuses from tile to tile.
 pub struct Buffers {
-    slots: [u32; 1 << TABLE_BITS],
-    lags: lags::Lags,
+    slots: Box<[u32; 1 << TABLE_BITS]>,
+    lags: Box<lags::Lags>,
 }
 
 impl Buffers {
     /// Empty ones.
-    pub const fn new() -> Buffers {
-        Buffers { slots: [0; _], lags: [0; _] }
+    pub fn new() -> Result<Buffers> {
+        Ok(Buffers { slots: boxed(0)?, lags: boxed(0)? })
     }
 }
 
@@ -55,7 +56,7 @@ impl<'a> Side<'a> {
         }
         if form.own_table {
             let limit = if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS };
-            Table::read(rest, limit)?.slots(&mut buffers.slots);
+            Table::read(rest, limit)?.slots(&mut *buffers.slots);
         }
         let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
         Ok(Side { form, buffers, decimals, list, low })

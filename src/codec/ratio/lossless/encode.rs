@@ -8,7 +8,7 @@ use super::low::Low;
 use super::table::{self, BIT, Counts, OWN, SYMBOLS, Table};
 use super::{Form, Order, Prediction, decimals, lags, ranks};
 use crate::error::Result;
-use crate::host::memory::{filled, reserve};
+use crate::host::memory::{boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::{LANES, Symbol};
@@ -35,7 +35,7 @@ pub struct Buffers<W> {
     pub side: Vec<u8>,
     odd: decimals::Odd<W>,
     list: Vec<W>,
-    lags: lags::Lags,
+    lags: Box<lags::Lags>,
     seen: lags::Seen,
 }
 
@@ -61,8 +61,8 @@ impl<W: Word> Buffers<W> {
             side,
             odd,
             list,
-            lags: [0; _],
-            seen: lags::Seen::new(),
+            lags: boxed(0)?,
+            seen: lags::Seen::new()?,
         })
     }
 }

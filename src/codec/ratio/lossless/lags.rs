@@ -2,6 +2,7 @@
 
 use super::take16;
 use crate::error::{Result, fail};
+use crate::host::memory::boxed;
 use crate::primitives::word::Word;
 
 /// Words of a segment, the last of which may be shorter.
@@ -18,12 +19,12 @@ const PROBES: usize = 4;
 const CHANGE: u32 = 16;
 
 /// Where pairs of words with these leading bits were seen last.
-pub struct Seen([u16; 1 << HASH_LOG2]);
+pub struct Seen(Box<[u16; 1 << HASH_LOG2]>);
 
 impl Seen {
     /// Nothing yet.
-    pub const fn new() -> Seen {
-        Seen([0; 1 << HASH_LOG2])
+    pub fn new() -> Result<Seen> {
+        Ok(Seen(boxed(0)?))
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
     fn repeats_are_found_and_come_back() {
         let word = |i: usize| (i as u64 % 371).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ i as u64 & 3;
         let words: Vec<u64> = (0..3000).map(word).collect();
-        let (mut seen, mut lags) = (Seen::new(), [0; SEGMENTS]);
+        let (mut seen, mut lags) = (Seen::new().unwrap(), [0; SEGMENTS]);
         assert!(choose(&words, &mut seen, &mut lags));
         assert!(lags[40..188].iter().all(|lag| lag % 371 == 0 && *lag > 0), "{:?}", &lags[..188]);
         let mut differences = vec![0; words.len()];
