@@ -16,7 +16,7 @@ use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, Warps, need};
 
 /// Places for the words of tiles that are not restored in registers.
-const PLACES: u32 = 64;
+const PLACES: u64 = 1024;
 
 /// The kernels for an element type in a context.
 #[derive(Clone, Copy)]
@@ -102,7 +102,8 @@ impl GpuCodec for Ratio {
             })?;
             let blocks = compress.blocks(batch.work_slots);
             let warps = u64::from(blocks) * u64::from(compress.warps());
-            let room = (layout.chunk_bytes() + TILE_BODY_SLACK).next_multiple_of(16) as u64;
+            let words = params.dtype.size().max(4) << TILE_LOG2;
+            let room = (words + layout.chunk_bytes() + TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;
             let common = CompressArgs {
                 batch,
@@ -150,8 +151,9 @@ impl GpuCodec for Ratio {
                 (0, 1)
             }
         };
-        let busy = (PLACES as usize * 4).next_multiple_of(16);
-        let scratch = session.allocate(busy + PLACES as usize * TILE_PLACE_BYTES)?;
+        let places = all.clamp(1, PLACES) as u32;
+        let busy = (places as usize * 4).next_multiple_of(16);
+        let scratch = session.allocate(busy + places as usize * TILE_PLACE_BYTES)?;
         // SAFETY: the contract of this function; slots and what tells of the scratch memory are zeroed before the kernel
         // uses them.
         unsafe {
@@ -159,7 +161,7 @@ impl GpuCodec for Ratio {
             let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
             session.clear(scratch.start(), busy)?;
-            let args = TileDecompressArgs { common, start, lens, boxed, places: PLACES, scratch: scratch.start() };
+            let args = TileDecompressArgs { common, start, lens, boxed, places, scratch: scratch.start() };
             decompress.launch(session, decompress.blocks(batch.work_slots), &args)
         }
     }
