@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn bounds_have_few_digits() {
         for (bound, one, two) in
-            [(0.00345, 0.003, 0.0035), (1.0, 1.0, 1.0), (9.99e-8, 1e-7, 1e-7), (123.0, 100.0, 120.0)]
+            [(0.00346, 0.003, 0.0035), (1.0, 1.0, 1.0), (9.99e-8, 1e-7, 1e-7), (123.0, 100.0, 120.0)]
         {
             assert_eq!((round(bound, 1), round(bound, 2)), (one, two), "{bound}");
         }

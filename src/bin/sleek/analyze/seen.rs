@@ -78,8 +78,8 @@ impl Seen {
             grid: grid(&whole, |v| spacing_at(sample.dtype, v), rounding),
             decades: decades(parts),
             scales: match order {
-                Order::Columns(n) => spreads(&columns(parts, n)),
-                _ => spreads(&windows(parts)),
+                Order::Columns(n) => spreads(&columns(parts, n), 0.0),
+                _ => spreads(&windows(parts), 0.05),
             },
             missing: 1.0 - finite as f64 / count.max(1) as f64,
         }
@@ -182,9 +182,9 @@ fn windows(parts: &[Vec<f64>]) -> Vec<Vec<f64>> {
     parts.iter().flat_map(|p| p.as_chunks::<WINDOW>().0).map(|w| w.to_vec()).collect()
 }
 
-/// The smallest and the largest spread, from the first to the last tenth of the values, without the outer twentieth of
-/// the parts; parts without any do not count.
-fn spreads(parts: &[Vec<f64>]) -> Option<(f64, f64)> {
+/// The smallest and the largest spread, from the first to the last tenth of the values, without this share of the parts
+/// at either end; parts without any do not count.
+fn spreads(parts: &[Vec<f64>], without: f64) -> Option<(f64, f64)> {
     let spread = |part: &Vec<f64>| {
         let mut values: Vec<f64> = part.iter().copied().filter(|v| v.is_finite()).collect();
         if values.len() < 16 {
@@ -194,7 +194,7 @@ fn spreads(parts: &[Vec<f64>]) -> Option<(f64, f64)> {
         (spread > 0.0).then_some(spread)
     };
     let mut all: Vec<f64> = parts.iter().filter_map(spread).collect();
-    (all.len() > 1).then(|| (quantile(&mut all, 0.05), quantile(&mut all, 0.95)))
+    (all.len() > 1).then(|| (quantile(&mut all, without), quantile(&mut all, 1.0 - without)))
 }
 
 fn decades(parts: &[Vec<f64>]) -> f64 {
@@ -308,9 +308,9 @@ mod tests {
         assert_eq!(grid_of(wave(20_000), DType::F64), None);
         let single: Vec<f64> = wave(20_000).iter().map(|v| f64::from(*v as f32)).collect();
         assert_eq!(grid_of(single, DType::F32), None);
-        let packed: Vec<f64> = wave(20_000).iter().map(|v| 271.3 + (v / 0.00437).round() * 0.00437).collect();
+        let packed: Vec<f64> = wave(20_000).iter().map(|v| 271.3 + (v / 0.0437219).round() * 0.0437219).collect();
         let found = grid_of(packed, DType::F64).unwrap();
-        assert!(found.decimals.is_none() && (found.spacing / 0.00437 - 1.0).abs() < 1e-6, "{found:?}");
+        assert!(found.decimals.is_none() && (found.spacing / 0.0437219 - 1.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]
@@ -321,7 +321,7 @@ mod tests {
         let e = noise(60_000);
         let table: Vec<f64> = (0..60_000).map(|i| [e[i], 500.0 + e[i], 1e6 + 100.0 * e[i]][i % 3]).collect();
         assert_eq!(order(std::slice::from_ref(&table)), Order::Columns(3));
-        let (small, large) = spreads(&columns(&[table], 3)).unwrap();
+        let (small, large) = spreads(&columns(&[table], 3), 0.0).unwrap();
         assert!(large > 50.0 * small, "{small} {large}");
     }
 }
