@@ -158,7 +158,9 @@ fn by_bits<E: Element>(
     Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
 }
 
-/// Encodes every bit in the form that takes least; `None` if the elements themselves take less.
+/// Encodes every bit in the form that takes least; `None` if the elements themselves take less. Never inlined: tables of
+/// its own would lie on the stack of tiles with a bound too.
+#[inline(never)]
 fn lossless_tile<E: Element>(
     p: impl Level,
     plan: &Plan,

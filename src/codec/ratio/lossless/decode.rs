@@ -45,6 +45,7 @@ pub struct Own<'a> {
 
 impl<'a> Side<'a> {
     /// Reads it for a tile of `n` elements.
+    #[inline(never)]
     pub fn read<E: Element>(form: Form, rest: &mut &'a [u8], n: usize, buffers: &'a mut Buffers) -> Result<Side<'a>> {
         let decimals = match form.order {
             Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
@@ -56,7 +57,7 @@ impl<'a> Side<'a> {
         }
         if form.own_table {
             let limit = if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS };
-            Table::read(rest, limit)?.slots(&mut *buffers.slots);
+            Table::read(rest, limit)?.slots(&mut buffers.slots);
         }
         let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
         Ok(Side { form, buffers, decimals, list, low })
@@ -74,6 +75,7 @@ impl<'a> Side<'a> {
     }
 
     /// Codes become elements.
+    #[inline(never)]
     pub fn elements<E: Element>(
         &self,
         set: u8,
