@@ -71,7 +71,7 @@ int main(void) {
             for (int mode = SLEEK_LOSSLESS; mode <= SLEEK_PRECISION; mode++)
                 // The profiles, then zfp with a line and with as many dimensions as its blocks have.
                 for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_RATIO + 2; profile++) {
-                    static const uint64_t dims[2][4] = {{5, 5, 5, 8}, {5, 4, 5, VALUES / 100}};
+                    static const uint64_t dims[2][4] = {{5, 5, 5, 8}, {4, 4, 4, VALUES / 64}};
                     const int zfp = profile > SLEEK_RATIO;
                     sleek_params params;
                     if (t > 1 && (mode != SLEEK_LOSSLESS || zfp)) continue;

@@ -171,7 +171,7 @@ fn missing_values_of_tiles_come_back() {
             let nan = data("specials", dtype, 4000, &mut Random(9));
             let value = nan.chunks(size).find(|c| c[size - 1] & 0x7f >= 0x7c).unwrap().to_vec();
             for k in 0..count as usize {
-                if k / 700 % 3 == 1 || r.next() % 90 == 0 {
+                if k / 700 % 3 == 1 || r.next().is_multiple_of(90) {
                     bytes[k * size..(k + 1) * size].copy_from_slice(&value);
                 }
             }
