@@ -179,11 +179,11 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
 
 #[test]
 fn headers_are_fresh() {
-    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES)];
+    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES), ("EXTENSION_WORDS", EXTENSION_WORDS as u64)];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     for (name, made) in [
         ("common/constants.h", constants_h()),
-        ("common/launch.h", launch_h("#include \"platform.cuh\"\n", &common, COMMON)),
+        ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {
         let path = kernels().join(name);
