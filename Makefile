@@ -13,7 +13,7 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan tsan miri fuzz-smoke fuzz fuzz-keep damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
+.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
 	kernels gpu-check gpu-bench static wheel install uninstall clean
 
 help: ## this list
@@ -60,7 +60,7 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
 	$(CARGO) fmt
@@ -92,6 +92,10 @@ memcheck: ## the C tests under valgrind
 asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a nightly toolchain and clang
 	@bash tests/asan.sh
 
+ubsan: ## the C tests, and the kernels as the stand-in driver runs them, under UndefinedBehaviorSanitizer
+	@bash examples/demo/need.sh cc:gcc c++:g++
+	SLEEK_TEST_CFLAGS="-fsanitize=undefined -fno-sanitize-recover=undefined" $(CARGO) test --all-features --test capi --test cuda
+
 tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nightly toolchain with rust-src, minutes
 	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
 
@@ -99,18 +103,27 @@ miri: ## codec and format in Miri, which watches each access; needs a nightly to
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \
 		--config profile.dev.package.sleek.debug-assertions=false --config profile.dev.package.sleek.overflow-checks=false
 
-FUZZ_SECONDS ?= 600
+MINUTES ?= 10
 fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
 	@bash fuzz/run.sh 10
 
-fuzz: ## every fuzz target for FUZZ_SECONDS (600), going on from where the last run stopped
-	@SLEEK_FUZZ=required bash fuzz/run.sh $(FUZZ_SECONDS)
+fuzz: ## every fuzz target for MINUTES (10), going on from where the last run stopped
+	@SLEEK_FUZZ=required bash fuzz/run.sh $$((60 * $(MINUTES)))
+
+fuzz-carry: ## build/fuzz: all fuzz targets with their corpora and run.sh, for a machine with many cores and without Rust
+	@bash fuzz/carry.sh build/fuzz
+
+nightly: ## what a night is for: fuzzing (MINUTES for each target), what it found into the corpus, damage, memcheck, ASan, UBSan, TSan, Miri
+	$(MAKE) fuzz fuzz-keep damage memcheck asan ubsan tsan miri
 
 fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of the repository
 	@bash fuzz/keep.sh
 
 damage: ## a million streams with random damage, none of which may be decoded
 	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture
+
+aarch64: ## the library's tests as an AArch64 processor runs them, in the emulator, NEON level included; needs a nightly toolchain with rust-src
+	@bash tests/aarch64.sh
 
 unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; clippy sees to a SAFETY note on each block
 	@cd src && for at in *; do \
@@ -156,7 +169,7 @@ gpu-check: ## on a machine with a GPU: CPU and GPU bytes on real fields and odd 
 gpu-bench: ## on a machine with a GPU: compress and decompress beside a device-to-device copy
 	@bash tests/gpu/bench.sh
 
-kernels: ## kernels/*/kernels.bin from the kernel sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
+kernels: ## the stale archives of compiled kernels (kernels.bin) from their sources, with NVRTC 12.0 and ptxas 12.9 from PyPI
 	@bash kernels/build.sh
 
 static: # the static library, in a folder of its own: two plugins in one program would collide, so it is none

@@ -27,19 +27,26 @@ fn main() {
 
 /// The modules as the Rust tables that `src/runtime/cuda/module.rs` includes.
 fn table(rows: &[modules::Row], kernels: &Path) -> String {
-    let folders: BTreeSet<&String> = rows.iter().map(|row| &row.folder).collect();
+    let archives: BTreeSet<(&String, &String)> = rows.iter().map(|row| (&row.folder, &row.feature)).collect();
     let mut rust = String::new();
-    for folder in &folders {
+    for (k, (folder, feature)) in archives.iter().enumerate() {
         let archive = kernels.join(folder).join("kernels.bin");
-        let _ = writeln!(rust, "static {}: &[u8] = include_bytes!({archive:?});", folder.to_uppercase());
+        let _ = writeln!(rust, "{}static ARCHIVE_{k}: &[u8] = include_bytes!({archive:?});", only_with(feature));
     }
     rust += "static MODULES: &[Row] = &[\n";
-    for modules::Row { folder, codec, name, dtypes, part, entries, .. } in rows {
+    for row in rows {
+        let modules::Row { folder, codec, name, dtypes, part, entries, feature, .. } = row;
+        let k = archives.iter().position(|archive| *archive == (folder, feature)).unwrap_or_default();
         let _ = writeln!(
             rust,
-            "Row {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, entries: &{entries:?}, archive: {} }},",
-            folder.to_uppercase()
+            "{}Row {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, entries: &{entries:?}, archive: ARCHIVE_{k} }},",
+            only_with(feature)
         );
     }
     rust + "];\n"
+}
+
+/// What stands before an item of the table that the library has with a feature alone.
+fn only_with(feature: &str) -> String {
+    if feature.is_empty() { String::new() } else { format!("#[cfg(feature = {feature:?})] ") }
 }

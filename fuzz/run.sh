@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a while: run.sh SECONDS [TARGET...]. Each starts from the golden streams, fuzz/corpus and what earlier
+# Runs every fuzz target for a while: run.sh SECONDS [TARGET...]. Each starts from fuzz/corpus, the golden streams and what earlier
 # runs found (fuzz/found, not in the repository).
 # Needs a nightly toolchain and cargo-fuzz (fuzz/setup.sh); without them it says so and is content, unless SLEEK_FUZZ=required.
 set -euo pipefail
@@ -13,7 +13,8 @@ for target; do
 	echo "fuzzing $target for $seconds s"
 	mkdir -p "fuzz/found/$target"
 	log=$(mktemp)
-	cargo +nightly fuzz run "$target" "fuzz/found/$target" "fuzz/corpus/$target" tests/vectors -- -max_total_time="$seconds" \
+	golden=$([[ $of_streams != *" $target "* ]] || echo tests/vectors)
+	cargo +nightly fuzz run "$target" "fuzz/found/$target" "fuzz/corpus/$target" $golden -- -max_total_time="$seconds" \
 		-max_len=8192 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
 	grep -E 'number_of_executed_units| cov: ' "$log" | tail -n 2
 	rm "$log"

@@ -1,5 +1,7 @@
 # Sourced by run.sh and keep.sh: the targets, and the tools that they need.
-targets=(decode sealed header plane roundtrip boxes filter capi)
+# Those of them that take streams start from the golden ones too.
+of_streams=" decode sealed header filter capi "
+targets=(decode sealed header plane sleek ratio toy roundtrip boxes filter capi)
 
 skip() {
 	echo "fuzzing is passed over: $1" >&2

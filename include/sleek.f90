@@ -16,8 +16,14 @@ module sleek
     integer(c_int32_t), parameter, public :: SLEEK_F32 = 1, SLEEK_F64 = 2, SLEEK_F16 = 3, SLEEK_BF16 = 4
     integer(c_int32_t), parameter, public :: SLEEK_I8 = 5, SLEEK_I16 = 6, SLEEK_I32 = 7, SLEEK_I64 = 8
 
-    ! How values may change: not at all, by a bound, by a bound times the value range, by a bound times each value.
+    ! How values may change: not at all, by a bound, by a bound times the value range, by a bound times each value; or so that
+    ! each value takes so many bits, or keeps so many of its block (codec zfp; bound is that number).
     integer(c_int32_t), parameter, public :: SLEEK_LOSSLESS = 0, SLEEK_ABS = 1, SLEEK_NOA = 2, SLEEK_REL = 3
+    integer(c_int32_t), parameter, public :: SLEEK_RATE = 4, SLEEK_PRECISION = 5
+
+    ! Codecs.
+    integer(c_int32_t), parameter, public :: SLEEK_CODEC_DEFAULT = 0, SLEEK_CODEC_SLEEK = 1, SLEEK_CODEC_RATIO = 2
+    integer(c_int32_t), parameter, public :: SLEEK_CODEC_ZFP = 3
 
     ! Profiles.
     integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1, SLEEK_RATIO = 2

@@ -70,7 +70,7 @@ typedef enum sleek_dtype {
     SLEEK_F16 = 3,
     // bfloat16: the upper half of a binary32.
     SLEEK_BF16 = 4,
-    // int8_t; integers are compressed with mode lossless only.
+    // int8_t; integers have no bound: they take mode lossless, or with codec zfp a rate or a precision.
     SLEEK_I8 = 5,
     // int16_t
     SLEEK_I16 = 6,
@@ -99,6 +99,11 @@ typedef enum sleek_mode {
     SLEEK_NOA = 2,
     // |v - r| <= bound * |v|, zeros exact.
     SLEEK_REL = 3,
+    // bound is how many bits each value takes; nothing is promised of v - r. Codec zfp.
+    SLEEK_RATE = 4,
+    // bound is how many bits of each value are kept, counted from the largest of its block; nothing is promised of
+    // v - r. Codec zfp.
+    SLEEK_PRECISION = 5,
 } sleek_mode;
 
 // Methods of compression.
@@ -109,6 +114,8 @@ typedef enum sleek_codec {
     SLEEK_CODEC_SLEEK = 1,
     // Prediction along all dimensions and an entropy coder: the smallest stream.
     SLEEK_CODEC_RATIO = 2,
+    // ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
+    SLEEK_CODEC_ZFP = 3,
 } sleek_codec;
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -152,14 +159,15 @@ typedef struct sleek_params {
     size_t struct_size;
     // SLEEK_F32 ... SLEEK_U64; no default.
     int32_t dtype;
-    // SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA or SLEEK_REL.
+    // SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA, SLEEK_REL, SLEEK_RATE or SLEEK_PRECISION.
     int32_t mode;
     // SLEEK_CODEC_DEFAULT (default) or a codec.
     int32_t codec;
     // SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
     int32_t profile;
     // The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
-    // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
+    // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it. For SLEEK_RATE and SLEEK_PRECISION the
+    // bits of a value, > 0 and <= 64; for SLEEK_PRECISION a whole number.
     double bound;
     // SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
     double range;
@@ -195,7 +203,7 @@ typedef struct sleek_info {
     size_t struct_size;
     // Version of the stream format.
     int32_t format_version;
-    // The codec, SLEEK_CODEC_SLEEK or SLEEK_CODEC_RATIO.
+    // The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_RATIO or SLEEK_CODEC_ZFP.
     int32_t codec;
     // SLEEK_F32 ... SLEEK_U64.
     int32_t dtype;
@@ -215,11 +223,12 @@ typedef struct sleek_info {
     uint64_t raw_bytes;
     // Bytes of the stream.
     uint64_t stream_bytes;
-    // The bound that was asked for.
+    // The bound that was asked for, or the rate or precision.
     double bound;
     // The value range that SLEEK_NOA used, else 0.
     double range;
-    // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
+    // The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, SLEEK_RATE,
+    // SLEEK_PRECISION, or no error at all).
     double abs_bound;
     // Chunks (16 KiB of data) that were compressed.
     uint64_t chunks_packed;
@@ -432,7 +441,8 @@ const char *sleek_strerror(int32_t code);
 const char *sleek_version(void);
 
 // Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
-// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
+// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence goes
+// on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
 //
 // - device: what is asked for, one of sleek_device.
 // - src, dst: may be NULL, which counts as host memory; nothing is read or written.
@@ -450,11 +460,12 @@ int32_t sleek_device_info(int32_t device, const void *src, const void *dst, char
 // Never 0.
 size_t sleek_workspace_bytes(void);
 
-// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the
-// first such call while a stream is being captured into a graph, since loading cannot be captured; and of use before
-// something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
+// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Only needed
+// before the first such call while a stream is being captured into a graph, since loading cannot be captured; and of
+// use before something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
 //
-// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
+// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_UNSUPPORTED_TYPE (of elements that the
+// codec does not take); SLEEK_E_DEVICE (also of a codec that has no kernels); SLEEK_E_INTERNAL.
 int32_t sleek_device_prepare(const struct sleek_params *params, int32_t ordinal, void *stream);
 
 // sleek_compress() for pipelines on the GPU: enqueues the work on stream and returns at once. It allocates nothing,
@@ -465,9 +476,11 @@ int32_t sleek_device_prepare(const struct sleek_params *params, int32_t ordinal,
 // - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
 // - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
 //
-// All memory must stay valid until the stream has passed the work.
+// All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
+// array has it from the device's pool, allocated and freed in the order of the stream.
 //
-// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress().
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec has
+// no kernels for what is asked, which the CPU cannot do here.
 int32_t sleek_compress_async(const struct sleek_params *params,
                              const void *src,
                              size_t count,
@@ -480,7 +493,8 @@ int32_t sleek_compress_async(const struct sleek_params *params,
 
 // sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
 //
-// - params: only its dtype counts; a stream of other elements is refused with SLEEK_E_INVALID_ARGUMENT in result.
+// - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
+//   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
 // - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
 //   capacity that was given for compressing it will do.
 // - dst: receives elements first ... first + count - 1.
@@ -531,7 +545,7 @@ int32_t sleek_compress_batch_async(const struct sleek_params *params,
 
 // sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
 //
-// - params: only its dtype counts, for all streams.
+// - params: only its codec and its dtype count, for all streams.
 // - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
 // - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
 //   refused with SLEEK_E_OUT_OF_RANGE in its result.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes kernels/*/kernels.bin; with --check compares instead. Fetches NVRTC 12.0 and ptxas 12.9 into .venv once. Needs Python 3.11.
+# Makes the archives of kernels that are stale; with --check makes all and compares. Fetches NVRTC 12.0 and ptxas 12.9 into .venv once. Needs Python 3.11.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! .venv/bin/python -c 'import nvidia.cuda_nvrtc, nvidia.cuda_nvcc' 2>/dev/null; then

@@ -12,6 +12,10 @@ pub struct Row {
     pub defines: Vec<String>,
     /// Role and kernel.
     pub entries: Vec<(String, String)>,
+    /// Empty where the library always has the module.
+    pub feature: String,
+    /// The architectures that the archive has code for besides PTX, if not all.
+    pub archs: Option<Vec<u8>>,
 }
 
 /// The rows of the table; panics with the line at fault, for it is read when the library is built.
@@ -31,6 +35,7 @@ fn row(text: &str) -> Row {
     let strings = |key: &str| value(key).split('"').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
     let string =
         |key: &str| strings(key).pop().unwrap_or_else(|| panic!("modules.toml: {key} is no string in\n{text}"));
+    let has = |key: &str| text.contains(&format!("\n{key} = "));
     let entry = |e: String| match e.split_once(" = ") {
         Some((role, kernel)) => (role.into(), kernel.into()),
         None => panic!("modules.toml: entry {e:?} is not \"role = kernel\""),
@@ -44,5 +49,10 @@ fn row(text: &str) -> Row {
         source: string("source"),
         defines: strings("defines"),
         entries: strings("entries").into_iter().map(entry).collect(),
+        feature: if has("feature") { string("feature") } else { String::new() },
+        archs: text.contains("\narchs = ").then(|| {
+            let numbers = value("archs").trim_start_matches('[').split(',').map(str::trim).filter(|n| !n.is_empty());
+            numbers.map(|n| n.parse().unwrap_or_else(|e| panic!("modules.toml: archs {n}: {e}"))).collect()
+        }),
     }
 }

@@ -106,6 +106,26 @@ impl Error {
     }
 }
 
+impl Error {
+    /// An error with the message that the arguments make, or with as much of it as there is memory for.
+    pub fn of(kind: Kind, arguments: fmt::Arguments) -> Self {
+        /// A text that drops what cannot be had.
+        struct Growing(String);
+        impl fmt::Write for Growing {
+            fn write_str(&mut self, s: &str) -> fmt::Result {
+                if self.0.try_reserve(s.len()).is_ok() {
+                    self.0.push_str(s);
+                }
+                Ok(())
+            }
+        }
+        let mut message = Growing(String::new());
+        // Only a Display of ours could fail, and those do not.
+        let _ = fmt::Write::write_fmt(&mut message, arguments);
+        Error::new(kind, message.0)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind.text(), self.message)
@@ -117,10 +137,10 @@ impl std::error::Error for Error {}
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// `Err(Error::new(kind, format!(…)))`.
+/// `Err(Error::of(kind, format_args!(…)))`.
 macro_rules! fail {
     ($kind:ident, $($arg:tt)*) => {
-        Err($crate::error::Error::new($crate::error::Kind::$kind, format!($($arg)*)))
+        Err($crate::error::Error::of($crate::error::Kind::$kind, format_args!($($arg)*)))
     };
 }
 pub(crate) use fail;

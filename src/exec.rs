@@ -34,6 +34,8 @@ impl ExecOptions {
 pub enum Level {
     /// What every processor of the architecture has.
     Scalar,
+    /// AArch64, all of which has NEON.
+    Neon,
     /// x86-64 with AVX2 and FMA.
     Avx2,
     /// x86-64 with AVX-512, its VBMI2 and VNNI, and GFNI.
@@ -42,12 +44,13 @@ pub enum Level {
 
 impl Level {
     /// Every level, lowest first.
-    pub const ALL: [Level; 3] = [Level::Scalar, Level::Avx2, Level::Avx512];
+    pub const ALL: [Level; 4] = [Level::Scalar, Level::Neon, Level::Avx2, Level::Avx512];
 
     /// The name, as `SLEEK_SIMD` takes it.
     pub fn name(self) -> &'static str {
         match self {
             Level::Scalar => "scalar",
+            Level::Neon => "neon",
             Level::Avx2 => "avx2",
             Level::Avx512 => "avx512",
         }
@@ -58,6 +61,7 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         return match self {
             Level::Scalar => true,
+            Level::Neon => false,
             Level::Avx2 => {
                 is_x86_feature_detected!("avx2")
                     && is_x86_feature_detected!("bmi1")
@@ -80,7 +84,7 @@ impl Level {
             }
         };
         #[cfg(not(target_arch = "x86_64"))]
-        return self == Level::Scalar;
+        return self == Level::Scalar || self == Level::Neon && cfg!(target_arch = "aarch64");
     }
 }
 

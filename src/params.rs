@@ -17,6 +17,10 @@ pub enum Mode {
     Noa = 2,
     /// |v − r| ≤ bound × |v|, sign and special values exact.
     Rel = 3,
+    /// So many bits for each value, whatever becomes of them.
+    Rate = 4,
+    /// So many bits of each value's block, from its largest one on.
+    Precision = 5,
 }
 
 impl Mode {
@@ -27,8 +31,18 @@ impl Mode {
             1 => Ok(Mode::Abs),
             2 => Ok(Mode::Noa),
             3 => Ok(Mode::Rel),
-            _ => fail!(InvalidArgument, "mode {code} is unknown; 0 lossless, 1 abs, 2 noa, 3 rel"),
+            4 => Ok(Mode::Rate),
+            5 => Ok(Mode::Precision),
+            _ => fail!(InvalidArgument, "mode {code} is unknown; 0 lossless, 1 abs, 2 noa, 3 rel, 4 rate, 5 precision"),
         }
+    }
+
+    /// All of them.
+    pub const ALL: [Mode; 6] = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel, Mode::Rate, Mode::Precision];
+
+    /// Whether it says how far a value may be off; rate and precision say what it takes.
+    pub fn has_bound(self) -> bool {
+        matches!(self, Mode::Abs | Mode::Noa | Mode::Rel)
     }
 
     /// The lower-case name, as the command takes it.
@@ -38,6 +52,8 @@ impl Mode {
             Mode::Abs => "abs",
             Mode::Noa => "noa",
             Mode::Rel => "rel",
+            Mode::Rate => "rate",
+            Mode::Precision => "precision",
         }
     }
 }
@@ -160,6 +176,9 @@ impl MissingValues {
     }
 }
 
+/// The most bits of a value, which `Rate` and `Precision` may ask for.
+const MAX_BITS: f64 = 64.0;
+
 /// Everything `compress` needs to know besides the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -167,7 +186,8 @@ pub struct Params {
     pub dtype: DType,
     /// Kind of bound.
     pub mode: Mode,
-    /// The bound: finite and not negative; ignored by `Lossless`. 0 means lossless.
+    /// The bound: finite and not negative; ignored by `Lossless`. 0 means lossless. Of `Rate` and `Precision` the bits:
+    /// more than 0, at most 64, and of `Precision` a whole number.
     pub bound: f64,
     /// Speed or ratio.
     pub profile: Profile,
@@ -223,13 +243,22 @@ impl Params {
 
     /// Refuses what cannot be honoured; never changes anything.
     pub fn check(&self) -> Result<()> {
-        if self.mode == Mode::Lossless {
-            return Ok(());
+        match self.mode {
+            Mode::Lossless => return Ok(()),
+            Mode::Rate if self.bound > 0.0 && self.bound <= MAX_BITS => return Ok(()),
+            Mode::Rate => {
+                return fail!(InvalidBound, "rate {}; bits for a value, above 0, at most {MAX_BITS}", self.bound);
+            }
+            Mode::Precision if (1.0..=MAX_BITS).contains(&self.bound) && self.bound.fract() == 0.0 => return Ok(()),
+            Mode::Precision => {
+                return fail!(InvalidBound, "precision {}; whole bits, 1 to {MAX_BITS}", self.bound);
+            }
+            Mode::Abs | Mode::Noa | Mode::Rel => {}
         }
         if !self.dtype.is_float() {
             return fail!(
                 UnsupportedType,
-                "mode {} on {} elements; integers are compressed with mode lossless only",
+                "mode {} on {} elements; integers have no bound, and are compressed with mode lossless",
                 self.mode.name(),
                 self.dtype.name()
             );

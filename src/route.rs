@@ -274,7 +274,12 @@ pub fn describe(asked: Device, src: *const c_void, dst: *const c_void) -> String
         #[cfg(feature = "cuda")]
         Ok(Route { ordinal: Some(d), reason }) => match crate::runtime::cuda::describe(d) {
             Ok((name, major, minor)) => {
-                format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}")
+                let missing = codec::gpu::without_kernels();
+                let but = match missing.is_empty() {
+                    true => String::new(),
+                    false => format!("; no kernels of {}, whose work the CPU does", missing.join(", ")),
+                };
+                format!("cuda device {d} ({name}, compute capability {major}.{minor}): {reason}{but}")
             }
             Err(e) => format!("none: {}", e.message),
         },

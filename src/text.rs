@@ -4,6 +4,7 @@
 use crate::container::MissingValue;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::host::memory::reserve;
 use crate::params::{Mode, Params, Profile};
 
 /// Reads a request. The element type of the answer means nothing: the text does not say it.
@@ -19,12 +20,15 @@ pub fn parse(text: &str) -> Result<Params> {
         if keys.contains(&key) && key != "fill" {
             return fail!(InvalidArgument, "'{item}' in '{text}': '{key}' may be there once only");
         }
+        reserve(&mut keys, 1)?;
         keys.push(key);
-        if let Some(mode) = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().find(|m| m.name() == key) {
+        // ZFP's own word for lossless.
+        let name = if key == "reversible" { Mode::Lossless.name() } else { key };
+        if let Some(mode) = Mode::ALL.into_iter().find(|m| m.name() == name) {
             if mode_given {
                 return fail!(
                     InvalidArgument,
-                    "'{item}' in '{text}' is a second mode; give one of abs, noa, rel, lossless"
+                    "'{item}' in '{text}' is a second mode; give one of abs, noa, rel, rate, precision, lossless"
                 );
             }
             mode_given = true;
@@ -32,7 +36,7 @@ pub fn parse(text: &str) -> Result<Params> {
             params.bound = match (mode, value) {
                 (Mode::Lossless, None) => 0.0,
                 (Mode::Lossless, Some(_)) => {
-                    return fail!(InvalidArgument, "'{item}' in '{text}': lossless has no value");
+                    return fail!(InvalidArgument, "'{item}' in '{text}': {key} has no value");
                 }
                 _ => number(item, value)?,
             };
@@ -46,13 +50,17 @@ pub fn parse(text: &str) -> Result<Params> {
             _ => {
                 return fail!(
                     InvalidArgument,
-                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, lossless, range=, fill=, profile=, codec= are defined"
+                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, profile=, \
+                     codec= are defined"
                 );
             }
         }
     }
     if !mode_given {
-        return fail!(InvalidArgument, "'{text}' has no mode; give one of abs=, noa=, rel=, lossless");
+        return fail!(
+            InvalidArgument,
+            "'{text}' has no mode; give one of abs=, noa=, rel=, rate=, precision=, lossless"
+        );
     }
     if keys.contains(&"range") && params.mode != Mode::Noa {
         return fail!(InvalidArgument, "'range' in '{text}' goes with noa only");
@@ -126,9 +134,12 @@ mod tests {
             "noa=1e-1,fill=1e36",
             "abs=1e0,fill=-9.999e3,fill=0x7fc00000",
             "lossless,fill=1e20,codec=sleek",
+            "rate=7.5e0,codec=zfp",
+            "precision=1.6e1,codec=zfp",
         ] {
             assert_eq!(format(&parse(text).unwrap()), text);
         }
+        assert_eq!(parse("reversible,codec=zfp").unwrap(), parse("lossless,codec=zfp").unwrap());
         let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
         assert_eq!((p.mode, p.bound, p.range, p.profile), (Mode::Noa, 0.5, Some(10.0), Profile::Adaptive));
     }
@@ -137,7 +148,14 @@ mod tests {
     fn nonsense_is_refused() {
         let texts =
             ["", "abs", "abs=", "abs=x", "abs=-1", "abs=nan", "lossless=1", "abs=1,rel=1", "range=5", "abs=1,ranges=5"];
-        for text in texts.into_iter().chain(["noa=1,range=0", "abs=1,profile=slow", "abs=1,"]) {
+        for text in texts.into_iter().chain(["noa=1,range=0", "abs=1,profile=slow", "abs=1,"]).chain([
+            "rate=0",
+            "rate=65",
+            "rate=nan",
+            "precision=7.5",
+            "precision=0",
+            "lossless,reversible",
+        ]) {
             let message = parse(text).unwrap_err().message;
             assert!(!message.is_empty(), "{text}");
         }

@@ -80,6 +80,33 @@ fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
     bombs
 }
 
+/// A legal stream of codec ratio with tiles of these sides, each with the same body.
+fn tiles(dtype: DType, lens: [u64; 2], sides: [u8; 2], kind: u32, body: &[u8]) -> Vec<u8> {
+    let chunks: u64 = lens.iter().zip(sides).map(|(len, side)| len.div_ceil(1 << side)).product();
+    let (groups, entry) = (chunks.div_ceil(64), (kind << 30) + body.len() as u32 / 4);
+    let mut stream = vec![0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 2, dtype as u8, 1, 8, 0, 0, 4, 0];
+    stream.extend((lens[0] * lens[1]).to_le_bytes());
+    stream.resize(64, 0);
+    stream.extend(48u32.to_le_bytes());
+    stream.extend([1, 1, 0, 2]);
+    stream.resize(80, 0);
+    lens.iter().for_each(|len| stream.extend(len.to_le_bytes()));
+    stream.extend(sides);
+    let bodies_at = (112 + 16 * groups + 4 * chunks).next_multiple_of(16);
+    stream.resize(112, 0);
+    for group in 0..groups {
+        stream.extend((bodies_at + 64 * group * body.len() as u64).to_le_bytes());
+        stream.extend([0; 8]);
+    }
+    (0..chunks).for_each(|_| stream.extend(entry.to_le_bytes()));
+    stream.resize(bodies_at as usize, 0);
+    (0..chunks).for_each(|_| stream.extend(body));
+    let len = stream.len() as u64;
+    stream[24..32].copy_from_slice(&len.to_le_bytes());
+    seal(&mut stream);
+    stream
+}
+
 /// The error text that the filter leaves when it is given `stream` to read; `None` if it restores it.
 fn filter(stream: &[u8]) -> Option<String> {
     unsafe extern "C" {
@@ -129,6 +156,35 @@ fn what_a_header_claims_is_not_allocated() {
     let expansion = array.len() / stream.len();
     assert!((800..900).contains(&expansion), "{expansion}");
     assert_eq!(filter(&stream), None);
+
+    // Tiles are larger: the most that they expand, constant and packed. Nobody waits long for the same number of tiles
+    // that have but one element in all their places.
+    let constant = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 2, &1.5f64.to_le_bytes());
+    // Bins of the step 4, all of them the base 0, and no state or word: symbol 0 of state 1 leaves 1.
+    let packed = tiles(DType::F64, [128 * 20, 128 * 20], [7, 7], 0, &[0x80, 0x7f, 0, 0]);
+    for (stream, value) in [(&constant, 1.5f64), (&packed, 0.0)] {
+        let array = sleek::decompress(stream).unwrap();
+        assert!(array.chunks_exact(8).all(|v| v == value.to_le_bytes()));
+        let expansion = array.len() / stream.len();
+        assert!((10_000..16_000).contains(&expansion), "{expansion}");
+        assert_eq!(reference::decode(stream).unwrap().len(), array.len());
+        assert_eq!(filter(stream), None);
+    }
+    let thin = tiles(DType::F64, [400, 1], [0, 14], 0, &[0x80, 0x7f, 0, 0]);
+    assert!(sleek::decompress(&thin).unwrap() == [0; 3200] && reference::decode(&thin).unwrap() == [0; 3200]);
+
+    // A hundred bytes and some that ask for a terabyte: one tile, and the dimensions of 2^37 elements.
+    let small = tiles(DType::F64, [1, 1], [7, 7], 2, &1.5f64.to_le_bytes());
+    for lens in [[1u64 << 20, 1 << 17], [1 << 37, 1], [1, 1 << 37]] {
+        let mut stream = small.clone();
+        stream[16..24].copy_from_slice(&(1u64 << 37).to_le_bytes());
+        stream[80..88].copy_from_slice(&lens[0].to_le_bytes());
+        stream[88..96].copy_from_slice(&lens[1].to_le_bytes());
+        seal(&mut stream);
+        let error = sleek::decompress(&stream).unwrap_err();
+        assert!(stream.len() < 200 && matches!(error.kind, Kind::Truncated | Kind::Corrupt), "{error}");
+        assert!(sleek::inspect(&stream).is_err() && filter(&stream).is_some());
+    }
 
     // An array of 4 GiB that is really there does not fit: an error, no abort.
     let stream = constants(MANY);

@@ -27,7 +27,9 @@ fn compile_with(dir: &TempDir, source: &str, library: &[String]) -> PathBuf {
     common::run(
         Command::new("cc")
             .args(["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror"])
-            .args(["-g", "-O1", "-I"])
+            .args(["-g", "-O1"])
+            .args(common::more_cflags())
+            .arg("-I")
             .arg(common::root().join("include"))
             .arg(common::root().join(source))
             .args(library)
@@ -69,6 +71,32 @@ fn round_trips_with_every_codec() {
 #[test]
 fn hostile_arguments() {
     assert_eq!(compile_and_run("tests/c/hostile.c"), "every fault is refused\n");
+}
+
+/// The same with each codec that takes what all take, by its number.
+#[test]
+fn hostile_arguments_with_every_codec() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/hostile.c");
+    let takes_all = |codec: &&&dyn sleek::codec::Codec| {
+        let can = codec.capabilities();
+        can.modes.len() == 4 && can.dtypes.len() == sleek::DType::ALL.len()
+    };
+    for codec in sleek::codec::REGISTRY.iter().filter(takes_all) {
+        let said = common::run(Command::new(&program).arg(codec.id().to_string()));
+        assert_eq!(said, "every fault is refused\n", "codec {}", codec.name());
+    }
+}
+
+/// With each codec that is shipped, by its number. With one thread: the pool and its queues are rayon's.
+#[test]
+fn any_allocation_may_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = compile(&dir, "tests/c/starve.c");
+    for codec in ["0", "2"] {
+        let said = common::run(Command::new(&program).arg(codec));
+        assert_eq!(said, "each allocation may fail\n", "codec {codec}");
+    }
 }
 
 #[test]
@@ -135,23 +163,22 @@ fn the_bench_of_calls() {
 #[ignore = "needs valgrind; make memcheck runs it"]
 fn memory_is_used_as_promised() {
     // In a forked child the parent's threads are gone and what they held counts as lost: no leak check there.
-    for (source, leaks) in [
-        ("tests/c/hostile.c", "--leak-check=full"),
-        ("tests/c/roundtrip.c", "--leak-check=full"),
-        ("tests/c/threads.c", "--leak-check=no"),
+    for (source, arguments, leaks) in [
+        ("tests/c/hostile.c", &["0", "2"][..], "--leak-check=full"),
+        ("tests/c/roundtrip.c", &["0", "2"], "--leak-check=full"),
+        ("tests/c/threads.c", &[""], "--leak-check=no"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        common::run(
-            Command::new("valgrind")
-                .args([
-                    "-q",
-                    "--error-exitcode=9",
-                    "--show-leak-kinds=definite",
-                    "--errors-for-leak-kinds=definite",
-                    leaks,
-                ])
-                .arg(compile(&dir, source)),
-        );
+        let program = compile(&dir, source);
+        for codec in arguments {
+            common::run(
+                Command::new("valgrind")
+                    .args(["-q", "--error-exitcode=9", "--show-leak-kinds=definite"])
+                    .args(["--errors-for-leak-kinds=definite", leaks])
+                    .arg(&program)
+                    .arg(codec),
+            );
+        }
     }
 }
 

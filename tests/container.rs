@@ -5,42 +5,11 @@ mod reference;
 mod vectors;
 
 use reference::builder::seal;
-use sleek::codec::{Codec, REGISTRY};
+use sleek::codec::REGISTRY;
 use sleek::container::MAX_RANK;
 use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
+use vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
 use vectors::{Random, exact};
-
-/// Every codec with every element type, mode and number of dimensions that it takes.
-fn requests() -> impl Iterator<Item = (&'static dyn Codec, Params)> {
-    REGISTRY.iter().flat_map(|codec| {
-        let can = codec.capabilities();
-        let modes = move |dtype: &DType| {
-            let dtype = *dtype;
-            can.modes.iter().filter(move |mode| dtype.is_float() || **mode == Mode::Lossless).map(move |mode| {
-                let bound = if dtype.size() == 2 { 0.03 } else { 1e-3 };
-                Params { codec: codec.id(), ..Params::new(dtype).with_bound(*mode, bound) }
-            })
-        };
-        can.dtypes.iter().flat_map(modes).map(|params| (*codec, params))
-    })
-}
-
-/// One request for each codec, which the parts of its streams do not depend on much.
-fn plain_requests() -> impl Iterator<Item = Params> {
-    REGISTRY.iter().map(|codec| {
-        let can = codec.capabilities();
-        let lossy = can.modes.iter().find(|mode| **mode != Mode::Lossless).unwrap_or(&Mode::Lossless);
-        Params { codec: codec.id(), ..Params::new(can.dtypes[0]).with_bound(*lossy, 1e-3) }
-    })
-}
-
-fn dims(lens: &[u64]) -> Dims {
-    Dims::new(lens).unwrap()
-}
-
-fn array(generator: &str, params: &Params, seed: u64) -> Vec<u8> {
-    vectors::bytes(generator, params.dtype, seed, params.dims.count() as usize, params.big_endian)
-}
 
 fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let count = data.len() / params.dtype.size();
@@ -53,30 +22,6 @@ fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
     assert_eq!((info.stream_bytes, info.raw_bytes), (stream.len() as u64, data.len() as u64));
     assert_eq!(info.dims, params.dims.of_count(count as u64).unwrap(), "{params:?}");
     (stream, back)
-}
-
-/// Numbers of dimensions, and lengths that are no multiple of anything.
-const SHAPES: [&[u64]; 14] = [
-    &[0],
-    &[1],
-    &[5],
-    &[1025],
-    &[9001],
-    &[0, 7],
-    &[1, 1],
-    &[33, 65],
-    &[3, 3001],
-    &[7, 9, 11],
-    &[40, 1, 70],
-    &[3, 5, 7, 9],
-    &[2, 1, 33, 41],
-    &[17, 4, 5, 6],
-];
-
-fn takes(codec: &dyn Codec, dims: &[u64]) -> bool {
-    // A codec that makes no use of dimensions takes any number of them.
-    let rank = codec.capabilities().rank;
-    rank == 1 || dims.len() <= rank
 }
 
 #[test]
@@ -368,8 +313,8 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
             assert!(right && error.message.contains(dtype.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::UnsupportedType);
         }
-        for mode in [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel].into_iter().filter(|m| !can.modes.contains(m)) {
-            let error = refusal(&base.clone().with_bound(mode, 0.1), 10);
+        for mode in Mode::ALL.into_iter().filter(|m| !can.modes.contains(m)) {
+            let error = refusal(&base.clone().with_bound(mode, if mode.has_bound() { 0.1 } else { 8.0 }), 10);
             let right = can.modes.iter().all(|mode| error.message.contains(mode.name()));
             assert!(right && error.message.contains(mode.name()) && error.message.contains(codec.name()), "{error}");
             assert_eq!(error.kind, Kind::InvalidArgument);

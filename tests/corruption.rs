@@ -4,10 +4,37 @@
 
 mod vectors;
 
-use sleek::{DType, Kind, Mode, Params};
+use sleek::codec::REGISTRY;
+use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
 use std::path::PathBuf;
 
-/// The golden streams, with their names; they use every feature of the format.
+/// Short streams of every codec of the registry, with missing values and with packed, raw and constant chunks.
+fn of_codecs() -> Vec<(String, Vec<u8>)> {
+    let mut streams = Vec::new();
+    for codec in REGISTRY {
+        let can = codec.capabilities();
+        let types = [DType::F32, DType::F64, DType::I16, DType::I32].into_iter().filter(|d| can.dtypes.contains(d));
+        for (k, dtype) in types.enumerate() {
+            for (generator, lens) in
+                [("walk", &[29, 31][..]), ("specials", &[700]), ("noise", &[3, 40]), ("constant", &[90])]
+            {
+                let mode = if dtype.is_float() && can.modes.contains(&Mode::Abs) { Mode::Abs } else { Mode::Lossless };
+                let mut params = Params { codec: codec.id(), ..Params::new(dtype).with_bound(mode, 1e-3) };
+                params.dims = Dims::new(lens).unwrap();
+                let mut words = vectors::words(generator, dtype, k as u64, params.dims.count() as usize);
+                if dtype.is_float() && generator == "walk" {
+                    params.missing = MissingValues::of(&[MissingValue::Number(-9999.0)]).unwrap();
+                    vectors::strew(&mut words, &[dtype.nearest(-9999.0)], 40, k as u64);
+                }
+                let stream = sleek::compress(&params, &vectors::to_bytes(dtype, &words, false)).unwrap();
+                streams.push((format!("{} {} {generator}", codec.name(), dtype.name()), stream));
+            }
+        }
+    }
+    streams
+}
+
+/// The golden streams, which use every feature of the format, and those of all codecs, with their names.
 fn streams() -> Vec<(String, Vec<u8>)> {
     let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors"].iter().collect();
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -16,6 +43,7 @@ fn streams() -> Vec<(String, Vec<u8>)> {
     let mut streams: Vec<_> = files.map(read).collect();
     streams.sort();
     assert!(streams.len() > 100, "only {} golden streams were found", streams.len());
+    streams.extend(of_codecs());
     streams
 }
 
@@ -127,6 +155,12 @@ fn random_damage_is_noticed() {
         *by_kind.entry(error.kind.code()).or_default() += 1;
     }
     println!("{damaged_streams} damaged streams, all refused; by status code {by_kind:?}");
+}
+
+/// The sums are made otherwise at each level.
+#[test]
+fn every_simd_level_notices() {
+    vectors::levels::at_lower_levels(&["every_truncation_is_noticed", "larger_damage_is_noticed", "random_damage"]);
 }
 
 /// Only the groups that are read are verified, so damage elsewhere does no harm to a range.

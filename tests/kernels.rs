@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use modules::Row;
 
 use sleek::bound::step_range;
+use sleek::codec::ratio::format::{
+    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_RATIO, DIGIT, DIRECT, GROUP, GROUPS, HEAD_BYTES, NEVER, QUAD, TILE_LOG2,
+};
+use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::container::Kind as ChunkKind;
@@ -20,6 +24,7 @@ use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
+use sleek::primitives::rans::{LANES, LOW, RAW_BITS, TABLE_BITS, TOP};
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
@@ -177,12 +182,83 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     h
 }
 
+/// `kernels/ratio/tables.h`: the numbers of codec ratio and its tables.
+fn ratio_tables_h() -> String {
+    let mut h = String::from(
+        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
+    );
+    let numbers: [(&str, usize); 19] = [
+        ("CODEC_RATIO", CODEC_RATIO.into()),
+        ("TILE_LOG2", TILE_LOG2 as usize),
+        ("GROUP", GROUP),
+        ("QUAD", QUAD),
+        ("BATCH_GROUPS", BATCH_GROUPS),
+        ("BATCH", BATCH),
+        ("GROUPS", GROUPS),
+        ("BASE_BITS", BASE_BITS as usize),
+        ("NEVER", NEVER),
+        ("DIGIT", DIGIT as usize),
+        ("DIRECT", DIRECT as usize),
+        ("LANES", LANES),
+        ("LOW", LOW as usize),
+        ("TOP", TOP as usize),
+        ("RAW_BITS", RAW_BITS as usize),
+        ("TABLE_BITS", TABLE_BITS as usize),
+        ("TABLES", TABLES),
+        ("TOKENS", TOKENS),
+        ("HEAD_BYTES", HEAD_BYTES),
+    ];
+    for (name, value) in numbers {
+        writeln!(h, "    {name} = {value},").unwrap();
+    }
+    let list = |numbers: Vec<u16>| {
+        let mut lines = String::new();
+        for line in numbers.chunks(24) {
+            let line: Vec<String> = line.iter().map(u16::to_string).collect();
+            writeln!(lines, "    {},", line.join(", ")).unwrap();
+        }
+        lines
+    };
+    let frequencies: Vec<u16> = FREQUENCIES.concat();
+    let firsts: Vec<u16> =
+        (0..=TABLES).map(|t| FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum()).collect();
+    let classes: Vec<u16> = CLASSES.concat().iter().map(|class| u16::from(*class)).collect();
+    writeln!(
+        h,
+        "}};\n// The classes, dense and sparse, whose tables have all tokens.\nenum : u32 {{ WIDEST = {}, WIDEST_SPARSE = {} }};\n\n// Of each table the number of its first frequency, and of the last one's end.\nCONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\nCONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n// The class of a group by whether it is sparse and the quarter octave of its sum.\nCONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
+        WIDEST[0],
+        WIDEST[1],
+        firsts.len(),
+        list(firsts),
+        frequencies.len(),
+        list(frequencies),
+        classes.len(),
+        list(classes)
+    )
+    .unwrap();
+    h
+}
+
 #[test]
 fn headers_are_fresh() {
     let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES), ("EXTENSION_WORDS", EXTENSION_WORDS as u64)];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
+    let ratio = [
+        ("TILE_BLOCK_BYTES", TILE_BLOCK_BYTES as u64),
+        ("TILE_WARP_BYTES", TILE_WARP_BYTES as u64),
+        ("TILE_RING_BYTES", TILE_RING_BYTES as u64),
+        ("TILE_SUM_BYTES", TILE_SUM_BYTES as u64),
+        ("TILE_OWN_BYTES", TILE_OWN_BYTES as u64),
+        ("TILE_BODY_SLACK", TILE_BODY_SLACK as u64),
+        ("TILE_PLACE_BYTES", TILE_PLACE_BYTES as u64),
+    ];
     for (name, made) in [
         ("common/constants.h", constants_h()),
+        ("ratio/tables.h", ratio_tables_h()),
+        (
+            "ratio/launch.h",
+            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &ratio, RATIO),
+        ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {
@@ -195,10 +271,11 @@ fn headers_are_fresh() {
     }
 }
 
-/// A source with every include put in its place once; what lies outside the folder is for tests.
+/// A source with every include put in its place once, but for those of the stand-in for the driver.
 fn source(path: &Path, seen: &mut BTreeSet<PathBuf>) -> String {
     let path = path.canonicalize().unwrap();
-    if !path.starts_with(kernels().canonicalize().unwrap()) || !seen.insert(path.clone()) {
+    let stand_in = kernels().join("../tests/gpu").canonicalize().unwrap();
+    if path.starts_with(stand_in) || !seen.insert(path.clone()) {
         return String::new();
     }
     let text = std::fs::read_to_string(&path).unwrap();
@@ -305,6 +382,12 @@ fn a_comment_changes_nothing_and_a_token_does() {
     assert_ne!(tokens(text), tokens(&text.replace("// one", "\n")).replacen("\n\n", "\n", 1));
 }
 
+/// What the archive has of a module.
+fn archs(row: &Row) -> Vec<u8> {
+    let compiled = row.archs.clone().unwrap_or_else(|| vec![80, 86, 89, 90]);
+    std::iter::once(PTX).chain(compiled).collect()
+}
+
 #[test]
 fn archives_are_fresh_and_hold_what_the_table_names() {
     for (folder, rows) in table() {
@@ -317,7 +400,7 @@ fn archives_are_fresh_and_hold_what_the_table_names() {
             "{folder}/kernels.bin is stale: make kernels"
         );
         let mut wanted: Vec<(&str, u8)> =
-            rows.iter().flat_map(|r| [PTX, 80, 86, 89, 90].map(|arch| (r.name.as_str(), arch))).collect();
+            rows.iter().flat_map(|r| archs(r).into_iter().map(|arch| (r.name.as_str(), arch))).collect();
         let mut there: Vec<(&str, u8)> = archive.members().map(|m| (m.name, m.arch)).collect();
         wanted.sort_unstable();
         there.sort_unstable();

@@ -6,7 +6,7 @@ mod reference;
 mod vectors;
 
 use reference::builder::{Body, Stream, random_packed, seal};
-use sleek::{DType, Kind, Mode, Params, Profile};
+use sleek::{DType, Dims, Kind, MissingValues, Mode, Params, Profile};
 use vectors::Random;
 
 /// Miri takes seconds for a packed chunk.
@@ -61,6 +61,35 @@ fn chunks_of_other_kinds() {
         there_and_back(&params, &[]);
         let big_endian = Params { big_endian: true, ..params };
         there_and_back(&big_endian, &vectors::bytes("noise", dtype, 3, 40, true));
+    }
+}
+
+/// Codec ratio: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part, damage.
+#[test]
+fn codec_ratio() {
+    let mut random = Random(7);
+    let shapes: [&[u64]; 4] = [&[700], &[20, 30], &[5, 6, 7], &[512]];
+    for (k, dtype) in types().into_iter().enumerate() {
+        for (lens, generator) in
+            shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
+        {
+            let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
+            let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            params.dims = Dims::new(lens).unwrap();
+            if dtype.is_float() {
+                params.missing = MissingValues::number(Some(1.0));
+            }
+            let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
+            there_and_back(&params, &data);
+            let stream = sleek::compress(&params, &data).unwrap();
+            read(dtype.name(), &stream);
+            for _ in 0..if WATCHED { 1 } else { 20 } {
+                read(dtype.name(), &damage(&mut random, &stream));
+            }
+            if WATCHED {
+                break;
+            }
+        }
     }
 }
 

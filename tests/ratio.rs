@@ -42,7 +42,7 @@ fn the_page_says_the_same() {
                 let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
                 let data = vectors::bytes(generator, dtype, k as u64, params.dims.count() as usize, params.big_endian);
                 let (stream, back) = checked(&params, &data);
-                let read = reference::ratio::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
+                let read = reference::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
                 assert!(read == back, "{params:?} {generator}");
                 let abs =
                     Params { mode: Mode::Abs, bound: sleek::inspect(&stream).unwrap().abs_bound, ..params.clone() };
@@ -69,7 +69,7 @@ fn values_without_a_bin_come_back() {
                 .collect();
             let data = vectors::to_bytes(dtype, &words, false);
             let (stream, back) = checked(&params, &data);
-            assert!(reference::ratio::decode(&stream).unwrap() == back);
+            assert!(reference::decode(&stream).unwrap() == back);
             let restored = vectors::to_words(dtype, &back);
             let is_odd = |w: u64| dtype.number(w).is_nan() || dtype.number(w).abs() > 1e20;
             assert!(words.iter().zip(restored).all(|(v, r)| !is_odd(*v) || *v == r), "{dtype:?} {rate}");
@@ -98,7 +98,7 @@ fn hostile_bodies_do_no_harm() {
             }
             seal(&mut damaged);
             let ours = sleek::decompress(&damaged);
-            let page = reference::ratio::decode(&damaged);
+            let page = reference::decode(&damaged);
             assert_eq!(ours.is_ok(), page.is_ok(), "{dtype:?} {k}: {ours:?} {page:?}");
             match (ours, page) {
                 (Ok(ours), Ok(page)) => {

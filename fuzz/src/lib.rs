@@ -1,6 +1,7 @@
-//! The fuzz targets, with the reference decoder and the exact judge of the tests. `tests/fuzz.rs` has the same three
+//! The fuzz targets, with the reference decoder and the exact judge of the tests. `tests/fuzz.rs` has the same
 //! modules and runs the same targets on a stable compiler.
 
+pub mod mutations;
 #[path = "../../tests/reference/mod.rs"]
 pub mod reference;
 pub mod targets;

@@ -77,6 +77,11 @@ fn decompressor(header: &Header, part: &Part) -> Result<std::result::Result<&'st
     Ok(gpu.and_then(|gpu| gpu.refuses_to_restore(header, part).map_or(Ok(gpu), Err)))
 }
 
+/// The names of the codecs without kernels.
+pub fn without_kernels() -> Vec<&'static str> {
+    super::REGISTRY.iter().filter(|codec| codec.gpu().is_none()).map(|codec| codec.name()).collect()
+}
+
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
     super::named(params).map_or_else(|e| Some(e.message), |codec| side(codec).err())

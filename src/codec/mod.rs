@@ -5,6 +5,7 @@
 pub mod gpu;
 pub mod ratio;
 pub mod sleek;
+pub mod zfp;
 
 use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
@@ -18,7 +19,7 @@ use crate::params::{Mode, Params, Profile};
 pub struct Capabilities {
     /// Element types that it takes.
     pub dtypes: &'static [DType],
-    /// Modes, each for floats; integers go with lossless alone.
+    /// Modes; those with a bound are for floats alone.
     pub modes: &'static [Mode],
     /// The highest rank whose dimensions it makes use of; 1 if it takes every array as a line.
     pub rank: usize,
@@ -91,6 +92,7 @@ macro_rules! registry {
 registry! {
     sleek::Sleek;
     ratio::Ratio;
+    zfp::Zfp;
     toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
 }
 

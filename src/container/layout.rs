@@ -250,6 +250,9 @@ impl Layout {
     }
 
     /// Shows the pieces of chunk `c` that are `wanted`, in the order in which they lie in it; whether there are any.
+    ///
+    /// Never inlined: its boxes of 32 dimensions would lie on the stack of whoever decodes a chunk between two calls.
+    #[inline(never)]
     pub fn pieces(&self, c: usize, wanted: &Wanted, mut show: impl FnMut(Piece)) -> bool {
         let dims = &self.shape.dims;
         let mut any = false;

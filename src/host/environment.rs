@@ -110,7 +110,7 @@ mod tests {
         }
         assert!(simd(None).is_ok() && simd(Some("".into())).is_ok() && simd(Some("avx2".into())).is_ok());
         let message = simd(Some("AVX2".into())).unwrap_err().message;
-        assert!(message.contains("'AVX2'") && message.contains("scalar, avx2, avx512"), "{message}");
+        assert!(message.contains("'AVX2'") && message.contains("scalar, neon, avx2, avx512"), "{message}");
         assert!(request(None).unwrap().is_none() && request(Some("".into())).unwrap().is_none());
         assert_eq!(request(Some("abs=0.5".into())).unwrap().unwrap().bound, 0.5);
         let message = request(Some("junk".into())).unwrap_err().message;

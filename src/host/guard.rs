@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_h
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result, fail};
+use crate::host::memory;
 
 const TEXT_BYTES: usize = 512;
 
@@ -92,8 +93,8 @@ static PLACE: Mutex<Option<(String, u32)>> = Mutex::new(None);
 
 fn wrap_panic_hook() {
     static WRAPPED: OnceLock<()> = OnceLock::new();
-    // A thread that is unwinding may not change the hook; the next call will.
-    if WRAPPED.get().is_some() || std::thread::panicking() {
+    // A thread that is unwinding may not change the hook, nor one that has no room for it; the next call will.
+    if WRAPPED.get().is_some() || std::thread::panicking() || !memory::has_room() {
         return;
     }
     crate::host::fork::once(&WRAPPED, || {

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::LocalKey;
 
 use crate::error::{Result, fail};
 
@@ -31,6 +32,39 @@ pub fn is_there(n: usize) -> bool {
     found
 }
 
+/// Whether there is room for the few small blocks that the standard library and libc take when something of theirs is
+/// used for the first time: both would end the process without.
+pub fn has_room() -> bool {
+    is_there(4 << 10)
+}
+
+/// What a thread keeps from one call to the next, and drops when it ends.
+pub struct Kept<T: 'static> {
+    /// Whether this thread has used it. libc notes down what is to be dropped, and ends the process where it has no
+    /// memory for the note.
+    pub used: &'static LocalKey<Cell<bool>>,
+    /// What is kept.
+    pub place: &'static LocalKey<Cell<T>>,
+}
+
+impl<T: Default> Kept<T> {
+    /// Takes what is kept; nothing where there is no room to keep anything, or where the thread ends.
+    pub fn take(&self) -> T {
+        if !self.used.get() && !has_room() {
+            return T::default();
+        }
+        self.used.set(true);
+        self.place.try_with(Cell::take).unwrap_or_default()
+    }
+
+    /// Keeps `value` for the next call, if it can be kept.
+    pub fn keep(&self, value: T) {
+        if self.used.get() {
+            let _ = self.place.try_with(|place| place.set(value));
+        }
+    }
+}
+
 /// A cache line of a buffer.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -40,8 +74,11 @@ struct Line([u8; 64]);
 const KEPT_BUFFERS: usize = 8;
 
 thread_local! {
-    static KEPT: Cell<Vec<Vec<Line>>> = const { Cell::new(Vec::new()) };
+    static USED: Cell<bool> = const { Cell::new(false) };
+    static PLACE: Cell<Vec<Vec<Line>>> = const { Cell::new(Vec::new()) };
 }
+
+const KEPT: Kept<Vec<Vec<Line>>> = Kept { used: &USED, place: &PLACE };
 
 /// A buffer that begins where a cache line does, of the thread that made it: when it ends the thread keeps it for the
 /// next one. What is in it at first is of no meaning.
@@ -54,10 +91,9 @@ impl Scratch {
     /// Of `n` bytes.
     pub fn new(n: usize) -> Result<Scratch> {
         let count = n.div_ceil(64);
-        let mut kept = KEPT.try_with(Cell::take).unwrap_or_default();
+        let mut kept = KEPT.take();
         let found = kept.iter().position(|lines| lines.len() >= count).map(|i| kept.swap_remove(i));
-        // A thread that ends keeps nothing more.
-        let _ = KEPT.try_with(|place| place.set(kept));
+        KEPT.keep(kept);
         let lines = match found {
             Some(lines) => lines,
             None => filled(count, Line([0; 64]))?,
@@ -85,18 +121,16 @@ impl std::ops::DerefMut for Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let lines = std::mem::take(&mut self.lines);
-        let _ = KEPT.try_with(|place| {
-            let mut kept = place.take();
-            // Where there is no room, or no memory for it, the smallest goes.
-            if kept.len() >= KEPT_BUFFERS {
-                let smallest = (0..kept.len()).min_by_key(|i| kept[*i].len()).unwrap_or(0);
-                kept.swap_remove(smallest);
-            }
-            if kept.try_reserve(1).is_ok() {
-                kept.push(lines);
-            }
-            place.set(kept);
-        });
+        let mut kept = KEPT.take();
+        // Where there is no room, or no memory for it, the smallest goes.
+        if kept.len() >= KEPT_BUFFERS {
+            let smallest = (0..kept.len()).min_by_key(|i| kept[*i].len()).unwrap_or(0);
+            kept.swap_remove(smallest);
+        }
+        if kept.try_reserve(1).is_ok() {
+            kept.push(lines);
+        }
+        KEPT.keep(kept);
     }
 }
 

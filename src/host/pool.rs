@@ -41,6 +41,8 @@ pub fn threads(requested: u32) -> usize {
         known = match crate::host::environment::threads() {
             Ok(Some(n)) => n.min(MAX_THREADS),
             _ if MPI_VARIABLES.iter().any(|v| crate::host::environment::variable(v).is_some()) => 1,
+            // The files that tell the limits of a container are read into memory; the next call may have it.
+            _ if !memory::has_room() => return 1,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS),
         };
         DEFAULT.store(known, Ordering::Relaxed);

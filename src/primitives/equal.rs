@@ -1,7 +1,9 @@
 //! Which elements of a run have given bits. Elements are words of 2, 4 or 8 bytes, as they lie in memory.
 
 use super::word::Word;
-use crate::exec::{Isa, Level};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
 
 /// Whether any element of `bytes`, words of `size` bytes, has the bits of `value`.
 #[inline]
@@ -22,6 +24,7 @@ pub fn contains(isa: Isa, size: usize, bytes: &[u8], value: u64) -> bool {
         (Level::Avx2, _) => return unsafe { avx2::contains::<u64>(bytes, value) },
         _ => {}
     }
+    let _ = isa;
     match size {
         2 => contains_word::<u16>(bytes, value),
         4 => contains_word::<u32>(bytes, value),
@@ -50,6 +53,7 @@ pub fn mark(isa: Isa, size: usize, bytes: &[u8], value: u64, mask: &mut [u64], c
         (Level::Avx2, _) => return unsafe { avx2::mark64(bytes, value, mask, copy) },
         _ => {}
     }
+    let _ = isa;
     copy.copy_from_slice(bytes);
     match size {
         2 => by_words::<u16>(bytes, value, mask, of_block),
@@ -253,6 +257,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     #[test]
     fn every_length_size_and_level_agrees() {

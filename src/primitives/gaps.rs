@@ -4,7 +4,9 @@
 use std::hint::select_unpredictable;
 
 use super::word::Word;
-use crate::exec::{Isa, Level};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
 
 /// Elements of a mask's word.
 const WORD: usize = 64;
@@ -506,6 +508,7 @@ mod avx2 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::Level;
 
     /// Masks of every kind for `n` elements.
     fn masks(n: usize) -> Vec<Vec<u64>> {

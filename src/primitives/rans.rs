@@ -8,8 +8,10 @@ pub const LANES: usize = 32;
 pub const TABLE_BITS: u32 = 10;
 /// A state below this takes a word.
 pub const LOW: u32 = 1 << 12;
+/// Bits of a state.
+pub const STATE_BITS: u32 = 28;
 /// All states are below this.
-pub const TOP: u32 = LOW << 16;
+pub const TOP: u32 = 1 << STATE_BITS;
 /// The most raw bits of a step.
 pub const RAW_BITS: u32 = 12;
 
@@ -37,7 +39,8 @@ impl Symbol {
 
 /// The words of an encoder, the last one first, in a buffer from its end on.
 pub struct Words<'a> {
-    buffer: &'a mut [u16],
+    /// Where they are put.
+    pub buffer: &'a mut [u16],
     /// Where the last one stands that was written.
     pub at: usize,
 }
@@ -64,7 +67,7 @@ impl<'a> Words<'a> {
     /// Encodes a symbol.
     #[inline(always)]
     pub fn symbol(&mut self, state: &mut u32, symbol: &Symbol) {
-        if *state >= symbol.frequency << (28 - TABLE_BITS) {
+        if *state >= symbol.frequency << (STATE_BITS - TABLE_BITS) {
             self.put(state);
         }
         let quotient = ((u64::from(*state) * u64::from(symbol.reciprocal)) >> (31 + symbol.shift)) as u32;
@@ -74,7 +77,7 @@ impl<'a> Words<'a> {
     /// Encodes `n` ≤ `RAW_BITS` bits.
     #[inline(always)]
     pub fn raw(&mut self, state: &mut u32, bits: u32, n: u32) {
-        if *state >> (28 - n) != 0 {
+        if *state >> (STATE_BITS - n) != 0 {
             self.put(state);
         }
         *state = *state << n | bits;
@@ -84,7 +87,8 @@ impl<'a> Words<'a> {
 /// The words of a decoder.
 pub struct Source<'a> {
     words: &'a [[u8; 2]],
-    at: usize,
+    /// The next one.
+    pub at: usize,
     /// States below this take words.
     pub threshold: u32,
 }
@@ -128,7 +132,9 @@ impl<'a> Source<'a> {
     pub fn raw(&mut self, state: &mut u32, n: u32) -> u32 {
         let bits = *state & ((1 << n) - 1);
         *state >>= n;
-        self.refill(state);
+        if n > 0 {
+            self.refill(state);
+        }
         bits
     }
 }

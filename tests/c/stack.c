@@ -67,12 +67,18 @@ int main(void) {
     nothing = touched(&c);
     for (int t = 0; t < 4; t++)
         for (int n = 0; n < 2; n++)
-            for (int mode = SLEEK_LOSSLESS; mode <= SLEEK_REL; mode++)
-                for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_FAST; profile++) {
+            for (int mode = SLEEK_LOSSLESS; mode <= SLEEK_PRECISION; mode++)
+                // The profiles, then zfp with a line and with as many dimensions as its blocks have.
+                for (int profile = SLEEK_ADAPTIVE; profile <= SLEEK_RATIO + 2; profile++) {
+                    static const uint64_t dims[2][4] = {{5, 5, 5, 8}, {5, 4, 5, VALUES / 100}};
+                    const int zfp = profile > SLEEK_RATIO;
                     sleek_params params;
-                    if (t > 1 && mode != SLEEK_LOSSLESS) continue;
+                    if (t > 1 && (mode != SLEEK_LOSSLESS || zfp)) continue;
+                    if (zfp ? mode == SLEEK_NOA || mode == SLEEK_REL : mode > SLEEK_REL) continue;
                     sleek_params_init(&params);
-                    params.dtype = types[t], params.mode = mode, params.profile = profile, params.bound = 1e-3, params.threads = 1;
+                    params.dtype = types[t], params.mode = mode, params.threads = 1, params.bound = mode > SLEEK_REL ? 11 : 1e-3;
+                    params.profile = zfp ? SLEEK_ADAPTIVE : profile, params.codec = zfp ? SLEEK_CODEC_ZFP : SLEEK_CODEC_DEFAULT;
+                    if (profile == SLEEK_RATIO + 2) params.dims = dims[n], params.rank = 4;
                     params.fill_value = -9999.0, params.has_fill_value = t < 2;
                     c.params = &params, c.array = t == 0 ? (void *)floats : doubles, c.count = counts[n], c.size = (size_t)sizes[t];
                     c.capacity = sleek_compress_bound(&params, c.count);

@@ -6,9 +6,13 @@
 mod bytes;
 mod calls;
 mod capi;
+mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod inputs;
 mod missing;
+mod ratio;
 #[path = "../gpu/shim.rs"]
 mod shim;
+#[path = "../vectors/mod.rs"]
+mod vectors;

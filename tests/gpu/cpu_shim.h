@@ -32,6 +32,7 @@ static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, 
 
 #define OFFSET_OF(type, field) __builtin_offsetof(type, field)
 #define DEV inline
+#define SELDOM inline
 // Kernels enter themselves into a list, which the stand-in driver looks them up in. `turns`: any number of blocks does
 // the work.
 #define SHIM_KERNEL(turns, name, Args, threads, ...)                                                                  \
@@ -41,6 +42,7 @@ static inline uint4 make_uint4(u32 x, u32 y, u32 z, u32 w) { return uint4{x, y, 
 #define KERNEL(...) SHIM_KERNEL(true, __VA_ARGS__, )
 #define GRID_KERNEL(...) SHIM_KERNEL(false, __VA_ARGS__, )
 #define SHARED static thread_local
+#define CONSTANT static const
 
 namespace shim {
 struct Kernel {
@@ -303,6 +305,10 @@ template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % LANES >= distance) sum += below;
 }
+inline void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
+    const u32 below = __shfl_up_sync(~0u, sum, distance);
+    if (shim::fiber->thread % (32 - (clamp >> 8)) >= distance) sum += below;
+}
 template <class Word, class Window> void add_next(Word& sum, Window& window, u32 wanted, Word low, Word factor, u32 h) {
     if (!wanted) return;
     sum += (Word)(window & low) * factor;
@@ -356,6 +362,46 @@ inline void wait_for_copies() {
     for (const auto& [to, from] : shim::fiber->copies) *to = *from;
     shim::fiber->copies.clear();
 }
+// Dynamic shared memory; its addresses are places in it. Copies into it are there only once somebody has waited for them.
+inline const u32 SHARED_ROOM = 232448;
+inline thread_local uint4 shared_bytes[SHARED_ROOM / 16];
+#define SHARED_BYTES(name) uint4* const name = shared_bytes
+inline u32 shared_address(const void* p) { return (u32)((const u8*)p - (const u8*)shared_bytes); }
+inline u8* shared_at(u32 at, u32 bytes) {
+    if (at + bytes > SHARED_ROOM) abort();
+    return (u8*)shared_bytes + at;
+}
+inline void copy_async(u32 to, const u8* from, u32 bytes) {
+    uint4 q = make_uint4(0, 0, 0, 0);
+    memcpy(&q, from, bytes);
+    memcpy(shared_at(to, 16), &q, 16);
+}
+inline void close_lot() {}
+inline void wait_for_older_lots() {}
+inline u32 load_shared16(u32 at) {
+    u16 v;
+    memcpy(&v, shared_at(at, 2), 2);
+    return v;
+}
+inline u32 load_shared32(u32 at) {
+    u32 v;
+    memcpy(&v, shared_at(at, 4), 4);
+    return v;
+}
+inline uint4 load_shared128(u32 at) {
+    uint4 v;
+    memcpy(&v, shared_at(at, 16), 16);
+    return v;
+}
+inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
+inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+inline u32 high_product(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
+inline void store_relaxed(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+inline bool take_word(u32* p) {
+    u32 free = 0;
+    return __atomic_compare_exchange_n(p, &free, 1u, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+inline void give_word(u32* p) { __atomic_store_n(p, 0u, __ATOMIC_SEQ_CST); }
 inline void prefetch(const u8*) {}
 inline void hold_back() {}
 

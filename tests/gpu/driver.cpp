@@ -86,7 +86,7 @@ Status cuDeviceGetName(char* name, int bytes, int) {
     return SUCCESS;
 }
 Status cuDeviceGetAttribute(int* v, int attribute, int) {
-    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : 1;
+    *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 97 ? 84000 : 1;
     return SUCCESS;
 }
 Status cuDevicePrimaryCtxRetain(void** c, int d) {
@@ -180,8 +180,9 @@ Status cuModuleGetFunction(void** f, void*, const char* name) {
     return NOT_FOUND;
 }
 Status cuFuncGetAttribute(int* v, int attribute, void* f) {
-    if (attribute != 0) return INVALID_VALUE;    // maximal threads per block
-    *v = ((const shim::Kernel*)f)->threads;
+    // Maximal threads of a block, and the bytes that a kernel names to share.
+    if (attribute > 1) return INVALID_VALUE;
+    *v = attribute ? 2500 : ((const shim::Kernel*)f)->threads;
     return SUCCESS;
 }
 Status cuFuncSetAttribute(void*, int, int) { return SUCCESS; }
@@ -189,10 +190,11 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) {
     *n = 2;
     return SUCCESS;
 }
-Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
+Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                       void* stream, void** args, void**) {
     const shim::Kernel& k = *(const shim::Kernel*)f;
-    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx != k.threads) return INVALID_VALUE;
+    if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx > k.threads || bx % 32) return INVALID_VALUE;
+    if (shared > SHARED_ROOM) return INVALID_VALUE;
     launches++;
     last_stream = stream;
     void* a = args[0];

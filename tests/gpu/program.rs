@@ -6,6 +6,7 @@
 #[path = "../../benches/fields.rs"]
 mod fields;
 mod means;
+mod tiles;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -195,6 +196,7 @@ fn check() {
             n += 1;
         }
     }
+    n += tiles::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();
     batch(&mut r, if small { 20 } else { 500 });
@@ -677,8 +679,12 @@ fn main() {
         Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
         Some("first") => first(),
+        Some("check-tiles") => println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(false)),
+        Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11)),
+        Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11)),
+        Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }

@@ -47,6 +47,7 @@ impl Shim {
                 "-o",
             ])
             .arg(&library)
+            .args(crate::common::more_cflags())
             .arg("-I")
             .arg(&generated)
             .arg(&source)

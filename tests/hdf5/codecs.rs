@@ -40,3 +40,30 @@ fn a_codec_that_nobody_knows_makes_no_dataset() {
     assert!(!out.status.success() && said.contains(&format!("codec {unknown} ")), "{said}");
     assert!(REGISTRY.iter().all(|codec| said.contains(codec.name())), "{said}");
 }
+
+/// A rate through the filter, as words and as a text, for floats and integers.
+#[test]
+fn rates_are_what_chunks_take() {
+    let python = venv_python("venv-h5py-1.14");
+    let Some(place) = Place::with(&[&python]) else { return };
+    let params = Params { codec: 3, ..Params::new(DType::F32).with_bound(Mode::Rate, 8.0) };
+    let words: Vec<String> =
+        sleek::api::hdf5_filter::cd_values_of(&params).iter().map(|word| word.to_string()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    place.run(&python, &[&[&source("zfp.py"), "rates", "rates.h5"], &words[..]].concat());
+}
+
+/// Files of H5Z-ZFP become files of ours, without its plugin.
+#[test]
+fn files_of_another_zfp_are_taken_over() {
+    let python = venv_python("venv-h5py-1.14");
+    let Some(place) = Place::with(&[&python]) else { return };
+    let script = source("zfp.py");
+    place.run(&python, &[&script, "h5z", "old.h5"]);
+    for (request, bound) in [(&["--abs", "0.01"][..], "0.01"), (&["--reversible"], "0")] {
+        let how = ["repack", "--codec", "zfp", "--verify", "--force", "old.h5", "new.h5"];
+        let said = place.run(env!("CARGO_BIN_EXE_sleek"), &[&how[..], request].concat());
+        assert!(said.contains("verified"), "{said}");
+        place.run(&python, &[&script, "same", "old.h5", "new.h5", bound]);
+    }
+}

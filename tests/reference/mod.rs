@@ -1,11 +1,12 @@
-//! A second decoder, written from `docs/format.md` and `docs/codecs/sleek.md` alone and sharing no code with the
-//! library: slow, plain and strict. It is the judge of the page (is it enough to write a decoder?) and of the codec (do
-//! both read the same bytes alike?).
+//! A second decoder, written from `docs/format.md` and the pages of `docs/codecs` alone and sharing no code with the
+//! library: slow, plain and strict. It is the judge of the pages (are they enough to write a decoder?) and of the codecs
+//! (do both read the same bytes alike?).
 
 #![allow(dead_code)]
 
 pub mod builder;
 pub mod ratio;
+pub mod zfp;
 
 const CHUNK_BYTES: u64 = 16384;
 const SUBCHUNKS: usize = 32;
@@ -83,9 +84,53 @@ impl Container {
         let kind_at = 8 * self.entry_bytes - 2;
         Ok((entry >> kind_at, (entry & ((1 << kind_at) - 1)) * self.unit))
     }
+
+    /// Elements of a whole chunk.
+    fn capacity(&self) -> usize {
+        match &self.geometry {
+            Geometry::Runs(bytes) => *bytes as usize / self.elem_bytes,
+            Geometry::Tiles(sides) => 1 << sides.iter().sum::<u32>(),
+        }
+    }
+
+    fn ceil_unit(&self, bytes: usize) -> u64 {
+        (bytes as u64).div_ceil(self.unit) * self.unit
+    }
+
+    /// Where chunk `c` begins and its lengths along the dimensions; of runs along the line of all elements.
+    fn chunk(&self, c: u64) -> (Vec<u64>, Vec<u64>) {
+        let line = [self.data_bytes / self.elem_bytes as u64];
+        let (dims, sides) = match &self.geometry {
+            Geometry::Runs(_) => (&line[..], vec![self.capacity() as u64]),
+            Geometry::Tiles(sides) => (&self.dims[..], sides.iter().map(|side| 1 << side).collect()),
+        };
+        let (mut start, mut lens, mut rest) = (vec![0; dims.len()], vec![0; dims.len()], c);
+        for k in (0..dims.len()).rev() {
+            let along = dims[k].div_ceil(sides[k]);
+            start[k] = rest % along * sides[k];
+            lens[k] = sides[k].min(dims[k] - start[k]);
+            rest /= along;
+        }
+        (start, lens)
+    }
+
+    /// Puts the elements of a chunk with this start and these lengths where they belong in the array.
+    fn scatter(&self, start: &[u64], lens: &[u64], elements: &[u8], data: &mut [u8]) {
+        let last = lens.len() - 1;
+        let line = lens[last] as usize * self.elem_bytes;
+        for (row, elements) in elements.chunks(line).enumerate() {
+            let (mut row, mut at, mut stride) = (row as u64, start[last], 1);
+            for k in (0..last).rev() {
+                stride *= self.dims[k + 1];
+                at += (start[k] + row % lens[k]) * stride;
+                row /= lens[k];
+            }
+            data[at as usize * self.elem_bytes..][..line].copy_from_slice(elements);
+        }
+    }
 }
 
-/// The header of a stream of codec 1: the fields that decoding needs.
+/// The header of a stream of a codec that is known here: the fields that decoding needs.
 #[derive(Clone, Debug)]
 pub struct Header {
     pub container: Container,
@@ -175,7 +220,7 @@ pub fn container(stream: &[u8]) -> Outcome<Container> {
     let version = number(stream, 6, 2)?;
     ensure(version == 1, || format!("version {version} is not 1"))?;
     let (elem_bytes, float) = dtype(stream[9])?;
-    ensure(stream[10] <= 3, || format!("mode {} is none of 0 to 3", stream[10]))?;
+    ensure(stream[10] <= 5, || format!("mode {} is none of 0 to 5", stream[10]))?;
     ensure(stream[11] <= 15, || format!("flags {:#04x}: only bits 0 to 3 have a meaning", stream[11]))?;
     let count = number(stream, 16, 8)?;
     let data_bytes = count.checked_mul(elem_bytes as u64).filter(|&bytes| bytes < 1 << 62);
@@ -235,7 +280,7 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
         Geometry::Runs(1 << run_log2)
     };
     container.section = rest.take(number(bytes, 12, 4)? as usize)?.to_vec();
-    rest.finish("extension")?;
+    rest.finish(16, "extension")?;
     // A length of 0 must not hide that the others are too large.
     let product = container.dims.iter().try_fold(1u64, |n, &len| n.checked_mul(len.max(1)));
     ensure(product.is_some_and(|n| n < 1 << 63), || format!("dimensions {:?} are too large", container.dims))?;
@@ -263,11 +308,16 @@ fn extension(container: &mut Container, count: u64, stream: &[u8]) -> Outcome<()
 
 pub fn header(stream: &[u8]) -> Outcome<Header> {
     let container = container(stream)?;
-    ensure(container.codec == 1, || format!("codec {} is not 1", container.codec))?;
-    ensure(container.geometry == Geometry::Runs(CHUNK_BYTES) && container.unit == 16, || {
-        format!("{:?} with units of {} in a stream of codec 1", container.geometry, container.unit)
+    let right = match (container.codec, &container.geometry) {
+        (1, geometry) => *geometry == Geometry::Runs(CHUNK_BYTES) && container.unit == 16,
+        (2, Geometry::Tiles(_)) => container.capacity() <= 16384 && container.unit == 4,
+        (2, Geometry::Runs(_)) => false,
+        (codec, _) => return Err(format!("codec {codec} is not known here")),
+    };
+    ensure(right, || {
+        format!("{:?} with units of {} in a stream of codec {}", container.geometry, container.unit, container.codec)
     })?;
-    ensure(container.section.is_empty(), || format!("codec 1 has a section of {} bytes", container.section.len()))?;
+    ensure(container.section.is_empty(), || format!("a section of {} bytes", container.section.len()))?;
     let step_j = i16::from_le_bytes([stream[12], stream[13]]);
     let step_w = stream[14];
     ensure_zero(&stream[15..16], "header, byte 15")?;
@@ -288,6 +338,11 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
 
 // ---- the stream, §3: index ----
 
+/// Whether streams of this codec can be decoded here.
+pub fn knows(codec: u8) -> bool {
+    codec == 1 || codec == 2
+}
+
 /// Decodes one whole stream: the bytes of the array it was made from.
 pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     let header = header(stream)?;
@@ -296,7 +351,9 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
     let entries_end = header.entries_at + header.entry_bytes * header.chunks;
     ensure_zero(&front[entries_end as usize..], "after the chunk entries")?;
 
-    let mut data = Vec::new();
+    // As many bytes as bodies can restore: a header may claim more.
+    let most = header.chunks.min(stream.len() as u64) * (header.capacity() * header.elem_bytes) as u64;
+    let mut data = vec![0; header.data_bytes.min(most) as usize];
     let mut at = header.bodies_at;
     for group in 0..header.groups {
         let record = header.header_bytes + 16 * group;
@@ -308,6 +365,7 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
         for chunk in first..header.chunks.min(first + GROUP_CHUNKS) {
             let (kind, bytes) = header.entry(stream, chunk)?;
             let body = slice(stream, at, bytes)?;
+            ensure(bytes > 0, || format!("chunk {chunk} has no body"))?;
             at += body.len() as u64;
             checksum = checksum.wrapping_add(body_checksum(body, chunk - first));
             bodies.push((kind, body));
@@ -315,9 +373,9 @@ pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
         ensure(checksum == number(stream, record + 8, 8)?, || format!("the checksum of group {group} differs"))?;
         for (k, (kind, body)) in bodies.into_iter().enumerate() {
             let chunk = first + k as u64;
-            let len = (header.data_bytes - chunk * CHUNK_BYTES).min(CHUNK_BYTES) as usize;
-            let restored = restore(&header, kind, body, len).map_err(|error| format!("chunk {chunk}: {error}"))?;
-            data.extend(restored);
+            let (start, lens) = header.chunk(chunk);
+            let elements = restore(&header, &lens, kind, body).map_err(|error| format!("chunk {chunk}: {error}"))?;
+            header.scatter(&start, &lens, &elements, &mut data);
         }
     }
     ensure(at == stream.len() as u64, || format!("the bodies end at {at}, the stream at {}", stream.len()))?;
@@ -350,26 +408,29 @@ pub fn decode_file(file: &[u8]) -> Outcome<Vec<u8>> {
 
 // ---- the stream, §4: bodies ----
 
-/// The `len` bytes of data that a chunk body stands for.
-fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
-    let size = header.elem_bytes;
+/// The elements of a chunk with these lengths that a body stands for.
+fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec<u8>> {
+    let (size, whole) = (header.elem_bytes, header.capacity() * header.elem_bytes);
+    let len = lens.iter().product::<u64>() as usize * size;
     let mut bytes = match kind {
         0 => {
-            ensure(body.len() <= 16384, || format!("a packed body of {} bytes, above 16384", body.len()))?;
-            packed(header, body)?.iter().flat_map(|word| word.to_le_bytes()[..size].to_vec()).collect()
+            ensure(body.len() <= whole, || format!("a packed body of {} bytes, above {whole}", body.len()))?;
+            let words = if header.codec == 1 { packed(header, body)? } else { ratio::packed(header, lens, body)? };
+            words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(size)).collect()
         }
         1 => {
-            let right = ceil16(len as u64);
+            let right = header.ceil_unit(len);
             ensure(body.len() as u64 == right, || format!("a raw body of {} bytes, not {right}", body.len()))?;
             ensure_zero(&body[len..], "after the raw data")?;
             body.to_vec()
         }
         2 => {
-            ensure(body.len() == 16, || format!("a constant body of {} bytes, not 16", body.len()))?;
+            let right = header.ceil_unit(size);
+            ensure(body.len() as u64 == right, || format!("a constant body of {} bytes, not {right}", body.len()))?;
             ensure_zero(&body[size..], "after the constant")?;
-            body[..size].repeat(CHUNK_BYTES as usize / size)
+            body[..size].repeat(len / size)
         }
-        _ => return masked(header, body, len),
+        _ => return masked(header, lens, body),
     };
     bytes.truncate(len);
     if header.big_endian {
@@ -381,9 +442,11 @@ fn restore(header: &Header, kind: u64, body: &[u8], len: usize) -> Outcome<Vec<u
 // ---- the stream, §5: missing values and planes ----
 
 /// A masked body: a plane, and behind it a packed or constant body with the other elements.
-fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
+fn masked(header: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u8>> {
+    let size = header.elem_bytes;
+    let raw = header.ceil_unit(lens.iter().product::<u64>() as usize * size);
     ensure(!header.missing.is_empty(), || "a masked chunk of a stream without missing values".into())?;
-    ensure((body.len() as u64) < ceil16(len as u64), || format!("a masked body of {} bytes", body.len()))?;
+    ensure((body.len() as u64) < raw, || format!("a masked body of {} bytes", body.len()))?;
     let [first, zero] = [number(body, 0, 1)?, number(body, 1, 1)?];
     let (which, inner) = (first & 15, first >> 6);
     ensure(first & 0x30 == 0 && zero == 0, || "a plane's reserved bits are not zero".into())?;
@@ -394,13 +457,11 @@ fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
     ensure(inner == 0 && !rest.is_empty() || inner == 2, || {
         format!("a masked body has one of kind {inner} and {} bytes within", rest.len())
     })?;
-    let mut data = restore(header, inner, rest, len)?;
+    let mut data = restore(header, lens, inner, rest)?;
     let mut reader = Reader { rest: plane.get(4..).ok_or("a plane of less than 4 bytes")? };
-    let size = header.elem_bytes;
-    let capacity = CHUNK_BYTES as usize / size;
-    let mut taken = vec![false; capacity];
+    let mut taken = vec![false; header.capacity().next_multiple_of(64)];
     for (k, value) in header.missing.iter().enumerate().filter(|(k, _)| which >> k & 1 == 1) {
-        for (i, is_missing) in plane_of_value(capacity, &mut reader)?.into_iter().enumerate() {
+        for (i, is_missing) in plane_of_value(header.capacity(), &mut reader)?.into_iter().enumerate() {
             ensure(!(is_missing && taken[i]), || format!("element {i} has two missing values, the second is {k}"))?;
             taken[i] |= is_missing;
             if let Some(place) = data.chunks_mut(size).nth(i).filter(|_| is_missing) {
@@ -411,14 +472,14 @@ fn masked(header: &Header, body: &[u8], len: usize) -> Outcome<Vec<u8>> {
             }
         }
     }
-    reader.finish("plane")?;
+    reader.finish(header.unit, "plane")?;
     Ok(data)
 }
 
 /// For each of a chunk's elements whether it is the value that the next part of a plane tells of.
 fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     let block = (capacity / 32).max(64);
-    let blocks = capacity / block;
+    let blocks = capacity.div_ceil(block);
     let first = unpack(reader.take(4)?, 32, 1);
     let mixed = unpack(reader.take(4)?, 32, 1);
     let of_blocks = [&first[blocks..], &mixed[blocks..]].concat();
@@ -426,7 +487,7 @@ fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     ensure(first.contains(&1) || mixed.contains(&1), || "a plane of a value that no element has".into())?;
     let mixed: Vec<usize> = (0..blocks).filter(|&b| mixed[b] == 1).collect();
     let flags = unpack(reader.take(mixed.len() * block / 64)?, mixed.len() * block / 8, 1);
-    let mut changes = vec![0; capacity];
+    let mut changes = vec![0; blocks * block];
     for (m, &b) in mixed.iter().enumerate() {
         for j in (0..block / 8).filter(|j| flags[m * block / 8 + j] == 1) {
             let eight = unpack(reader.take(1)?, 8, 1);
@@ -438,7 +499,7 @@ fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
     }
     let mut state = 0;
     let mut elements = Vec::new();
-    for i in 0..capacity {
+    for i in 0..blocks * block {
         state = if i % block == 0 { first[i / block] } else { state ^ changes[i] };
         elements.push(state == 1);
     }
@@ -449,9 +510,11 @@ fn plane_of_value(capacity: usize, reader: &mut Reader) -> Outcome<Vec<bool>> {
 
 /// `count` values of `bits` bits, packed LSB-first.
 fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
-    let bit = |k: usize| u64::from(bytes[k / 8] >> (k % 8) & 1);
-    let bits = bits as usize;
-    (0..count).map(|i| (0..bits).fold(0, |value, k| value | bit(i * bits + k) << k)).collect()
+    let value = |at: usize| {
+        let around = bytes[at / 8..].iter().take(9).rev().fold(0u128, |sum, byte| sum << 8 | u128::from(*byte));
+        (around >> (at % 8)) as u64 & mask(bits)
+    };
+    (0..count).map(|i| if bits == 0 { 0 } else { value(i * bits as usize) }).collect()
 }
 
 /// Hands out the bytes of a part of the body one field after the other.
@@ -471,9 +534,9 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| number(self.take(8)?, 0, 8)).collect()
     }
 
-    /// What remains is padding to a multiple of 16.
-    fn finish(self, what: &str) -> Outcome<()> {
-        ensure(self.rest.len() < 16, || format!("{what}: {} bytes too many", self.rest.len()))?;
+    /// What remains is padding to a multiple of `unit`.
+    fn finish(self, unit: u64, what: &str) -> Outcome<()> {
+        ensure((self.rest.len() as u64) < unit, || format!("{what}: {} bytes too many", self.rest.len()))?;
         ensure_zero(self.rest, what)
     }
 }
@@ -515,7 +578,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
     let map_allowed = header.float.is_some() && !quantized && shift == 0;
     let mode3_allowed = special == 1 || map_allowed;
     let mut plans = plans(header, active, patched, mode3_allowed, &mut tail)?;
-    tail.finish("tail")?;
+    tail.finish(16, "tail")?;
 
     let mut payload = Reader { rest: payload };
     let mut elements = Vec::new();
@@ -529,7 +592,7 @@ fn packed(header: &Header, body: &[u8]) -> Outcome<Vec<u64>> {
             elements.push(if quantized { unquantize(header, word) } else { word << shift & mask(bits) });
         }
     }
-    payload.finish("payload")?;
+    payload.finish(16, "payload")?;
     Ok(elements)
 }
 

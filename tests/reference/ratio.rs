@@ -1,83 +1,27 @@
-//! A second decoder of codec 2, written from `docs/codecs/ratio.md`, whose tables it reads: slow, plain and strict. It
-//! reads streams without missing values.
+//! Packed tiles of codec 2, written from `docs/codecs/ratio.md`, whose tables it reads: slow, plain and strict.
 
-use super::{Container, Geometry, Outcome, container, ensure, ensure_zero, mask, number, slice};
+use std::sync::OnceLock;
+
+use super::{Geometry, Header, Outcome, ensure, ensure_zero, mask, number, slice, unquantize};
 
 /// Frequencies of symbols, by table, as the page has them.
-fn tables() -> Vec<Vec<u64>> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/codecs/ratio.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let rows = page.split("| table | frequencies |").nth(1).unwrap().lines().skip(2).take_while(|l| l.starts_with('|'));
-    let frequencies = |row: &str| {
-        let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);
-        runs.flat_map(|run| match run.split_once('×') {
-            Some((n, frequency)) => vec![frequency.parse().unwrap(); n.parse().unwrap()],
-            None => vec![run.parse().unwrap()],
-        })
-        .collect()
-    };
-    let tables: Vec<Vec<u64>> = rows.map(frequencies).collect();
-    assert!(tables.len() == 16 && tables.iter().all(|t| t.iter().sum::<u64>() == 1024));
-    tables
-}
-
-/// What holds for the whole stream.
-struct Stream {
-    container: Container,
-    step_j: i32,
-    step_w: u64,
-    tables: Vec<Vec<u64>>,
-}
-
-/// Decodes a stream: the bytes of the array it was made from.
-pub fn decode(stream: &[u8]) -> Outcome<Vec<u8>> {
-    let container = container(stream)?;
-    ensure(container.codec == 2 && container.unit == 4, || format!("codec {}", container.codec))?;
-    ensure(container.missing.is_empty(), || "missing values".into())?;
-    let Geometry::Tiles(sides) = container.geometry.clone() else { return Err("no tiles".into()) };
-    let (dims, size) = (container.dims.clone(), container.elem_bytes);
-    let mut data = vec![0; container.data_bytes as usize];
-    let mut at = container.bodies_at;
-    let s = Stream {
-        step_j: i16::from_le_bytes([stream[12], stream[13]]).into(),
-        step_w: stream[14].into(),
-        tables: tables(),
-        container,
-    };
-    for chunk in 0..s.container.chunks {
-        let (kind, bytes) = s.container.entry(stream, chunk)?;
-        let body = slice(stream, at, bytes)?;
-        at += bytes;
-        let (mut start, mut lens, mut rest) = (vec![0; dims.len()], vec![0; dims.len()], chunk);
-        for k in (0..dims.len()).rev() {
-            let (side, tiles) = (1u64 << sides[k], dims[k].div_ceil(1 << sides[k]));
-            start[k] = rest % tiles * side;
-            lens[k] = side.min(dims[k] - start[k]);
-            rest /= tiles;
-        }
-        let count: u64 = lens.iter().product();
-        let words = match kind {
-            0 => packed(&s, &sides, &lens, body).map_err(|e| format!("chunk {chunk}: {e}"))?,
-            1 => (0..count).map(|i| number(body, i * size as u64, size as u64)).collect::<Outcome<_>>()?,
-            2 => vec![number(body, 0, size as u64)?; count as usize],
-            _ => return Err("a masked chunk".into()),
+fn tables() -> &'static [Vec<u64>] {
+    static TABLES: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
+    TABLES.get_or_init(|| {
+        let page = include_str!("../../docs/codecs/ratio.md");
+        let rows = page.split("| table | frequencies |").nth(1).unwrap().lines().skip(2);
+        let frequencies = |row: &str| {
+            let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);
+            runs.flat_map(|run| match run.split_once('×') {
+                Some((n, frequency)) => vec![frequency.parse().unwrap(); n.parse().unwrap()],
+                None => vec![run.parse().unwrap()],
+            })
+            .collect()
         };
-        for (i, word) in words.into_iter().enumerate() {
-            let (mut place, mut i, mut stride) = (0, i as u64, 1);
-            for k in (0..dims.len()).rev() {
-                place += (start[k] + i % lens[k]) * stride;
-                i /= lens[k];
-                stride *= dims[k];
-            }
-            let to = &mut data[place as usize * size..][..size];
-            to.copy_from_slice(&word.to_le_bytes()[..size]);
-            if s.container.big_endian {
-                to.reverse();
-            }
-        }
-    }
-    ensure(at == stream.len() as u64, || format!("the bodies end at {at}"))?;
-    Ok(data)
+        let tables: Vec<Vec<u64>> = rows.take_while(|line| line.starts_with('|')).map(frequencies).collect();
+        assert!(tables.len() == 16 && tables.iter().all(|t| t.iter().sum::<u64>() == 1024));
+        tables
+    })
 }
 
 /// Sides X, Y, Z and lengths lx, ly, lz (§1).
@@ -150,9 +94,12 @@ fn digits(bytes: &[u8], at: &mut u64, count: u64) -> u64 {
     })
 }
 
-fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
-    let bits = 8 * s.container.elem_bytes as u32;
+/// The elements of a packed tile with these lengths.
+pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
+    let bits = 8 * s.elem_bytes as u32;
+    let Geometry::Tiles(sides) = &s.geometry else { return Err("no tiles".into()) };
     let (big, own) = axes(sides, lens);
+    let tables = tables();
     let capacity: u64 = big.iter().product();
     let groups = 4 * capacity.div_ceil(512);
     let head = number(body, 0, 4)?;
@@ -207,18 +154,18 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
         for l in (0..32).filter(|l| 4 * l + step < groups) {
             let g = 4 * l + step;
             if (0..32).any(|l| (0..4).any(|j| has(place(g, l, j)))) {
-                class[g as usize] = coder.symbol(l as usize, &s.tables[0])?;
+                class[g as usize] = coder.symbol(l as usize, &tables[0])?;
             }
         }
     }
     (1..groups as usize).for_each(|g| class[g] = (class[g] + class[g - 1]) % 16);
-    let mut codes = vec![0; 16384];
+    let mut codes = vec![0; 128 * groups as usize];
     for g in 0..groups {
         if g == switch {
             coder.change()?;
         }
         if class[g as usize] > 0 {
-            group(&mut coder, &s.tables[class[g as usize] as usize], |l, j| place(g, l, j), has, &mut codes)?;
+            group(&mut coder, &tables[class[g as usize] as usize], |l, j| place(g, l, j), has, &mut codes)?;
         }
     }
     if switch == groups {
@@ -232,7 +179,7 @@ fn packed(s: &Stream, sides: &[u32], lens: &[u64], body: &[u8]) -> Outcome<Vec<u
     let words = integrate(set, big, own, &codes);
     let element = |a: u64| {
         let w = a.wrapping_add(base) & mask(bits);
-        match s.container.float {
+        match s.float {
             Some(_) if bins => unquantize(s, w),
             Some(_) => {
                 let negative = w >> (bits - 1) == 1;
@@ -313,9 +260,4 @@ fn integrate(set: u64, big: [u64; 3], own: [u64; 3], codes: &[u64]) -> Vec<u64> 
         }
     }
     words
-}
-
-/// Q⁻¹ of the page of codec 1, §5.
-fn unquantize(s: &Stream, w: u64) -> u64 {
-    super::unquantize(&super::Header { container: s.container.clone(), step_j: s.step_j, step_w: s.step_w }, w)
 }

@@ -94,16 +94,17 @@ pub fn keeps(params: &Params, abs_bound: f64, v: u64, r: u64) -> bool {
     if v == r {
         return true;
     }
-    let Some((mantissa, _)) = float_layout(params.dtype) else { return false };
+    let Some((mantissa, _)) = float_layout(params.dtype) else { return !promises(params.mode) };
     let infinity = mask(params.dtype) >> 1 >> mantissa << mantissa;
     let magnitude = |w: u64| w & mask(params.dtype) >> 1;
     // NaN and infinities come back as they were, and nothing else becomes one.
     if magnitude(v) >= infinity || magnitude(r) >= infinity {
-        return false;
+        return magnitude(v) < infinity && !promises(params.mode);
     }
     let (a, b) = (value(params.dtype, v), value(params.dtype, r));
     match params.mode {
         Mode::Lossless => false,
+        Mode::Rate | Mode::Precision => true,
         Mode::Abs => within(a, b, params.bound),
         Mode::Noa => within(a, b, abs_bound),
         Mode::Rel => {
@@ -111,6 +112,11 @@ pub fn keeps(params: &Params, abs_bound: f64, v: u64, r: u64) -> bool {
             !subnormal(v) && a.is_sign_negative() == b.is_sign_negative() && within_relative(a, b, params.bound)
         }
     }
+}
+
+/// Whether a mode says how far values may be off, or that they may not.
+fn promises(mode: Mode) -> bool {
+    !matches!(mode, Mode::Rate | Mode::Precision)
 }
 
 #[test]

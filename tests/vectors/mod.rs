@@ -5,6 +5,7 @@
 
 pub mod exact;
 pub mod levels;
+pub mod requests;
 
 use sleek::DType;
 
@@ -160,9 +161,14 @@ pub fn bytes(generator: &str, dtype: DType, seed: u64, count: usize, big_endian:
 
 pub fn to_bytes(dtype: DType, words: &[u64], big_endian: bool) -> Vec<u8> {
     let size = dtype.size();
-    let pick =
-        |w: &u64| if big_endian { w.to_be_bytes()[8 - size..].to_vec() } else { w.to_le_bytes()[..size].to_vec() };
-    words.iter().flat_map(pick).collect()
+    let mut bytes = Vec::with_capacity(words.len() * size);
+    for word in words {
+        match big_endian {
+            true => bytes.extend_from_slice(&word.to_be_bytes()[8 - size..]),
+            false => bytes.extend_from_slice(&word.to_le_bytes()[..size]),
+        }
+    }
+    bytes
 }
 
 pub fn to_words(dtype: DType, bytes: &[u8]) -> Vec<u64> {

@@ -4,7 +4,7 @@
 use super::Input;
 use crate::vectors::exact;
 use sleek::codec::REGISTRY;
-use sleek::{Dims, Kind, MissingValue, MissingValues, Params};
+use sleek::{Dims, Kind, MissingValue, MissingValues, Params, Profile};
 
 /// The elements of a box, by plain arithmetic.
 fn sliced(whole: &[u8], size: usize, dims: &[u64], start: &[u64], lens: &[u64]) -> Vec<u8> {
@@ -40,10 +40,13 @@ pub fn compare(stream: &[u8], whole: &[u8], size: usize, dims: &[u64], start: &[
 pub fn run(bytes: &[u8]) {
     let mut input = Input(bytes);
     let [codec, rank, missing] = input.bytes();
-    let mut params = Params { codec: REGISTRY[usize::from(codec) % REGISTRY.len()].id(), ..input.params() };
+    let codec = REGISTRY[usize::from(codec) % REGISTRY.len()];
+    let any = input.params();
+    let profile = if codec.profiles().contains(&any.profile) { any.profile } else { Profile::default() };
+    let mut params = Params { codec: codec.id(), profile, ..any };
     let size = params.dtype.size();
     let rank = 1 + usize::from(rank % 5);
-    let lens: Vec<u64> = (0..rank).map(|_| u64::from(input.u8() % [255, 60, 24, 12, 6][rank - 1])).collect();
+    let lens: Vec<u64> = (0..rank).map(|_| u64::from(input.u8() % [255, 30, 12, 7, 4][rank - 1])).collect();
     let values = (0..missing % 5).map(|_| MissingValue::Bits(input.u64() >> (64 - 8 * size)));
     params.missing = MissingValues::of(&values.collect::<Vec<_>>()).unwrap();
     params.dims = Dims::new(&lens).unwrap();

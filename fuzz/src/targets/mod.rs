@@ -2,11 +2,33 @@
 
 pub mod boxes;
 pub mod capi;
+pub mod codec;
 pub mod filter;
 pub mod header;
 pub mod plane;
 pub mod roundtrip;
 pub mod stream;
+
+/// Takes an input of the fuzzer, and panics where something does not hold.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name.
+pub const ALL: [(&str, Target); 11] = [
+    ("decode", stream::decode),
+    ("sealed", stream::sealed),
+    ("header", header::run),
+    ("plane", plane::run),
+    ("sleek", codec::sleek),
+    ("ratio", codec::ratio),
+    ("toy", codec::toy),
+    ("roundtrip", roundtrip::run),
+    ("boxes", boxes::run),
+    ("filter", filter::run),
+    ("capi", capi::run),
+];
+
+/// Targets that take streams; the others take what arrays and requests are made of.
+pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 use sleek::{DType, Mode, Params, Profile};
 
@@ -48,11 +70,22 @@ impl<'a> Input<'a> {
         let [dtype, mode, flags, threads] = self.bytes();
         let mode = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][usize::from(mode % 4)];
         let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]).with_bound(mode, self.f64());
-        params.profile = if flags & 1 == 0 { Profile::Adaptive } else { Profile::Fast };
+        params.profile =
+            [Profile::Adaptive, Profile::Fast, Profile::Ratio, Profile::Ratio][usize::from(flags & 1 | flags >> 3 & 2)];
         params.big_endian = flags & 2 != 0;
         params.range = (flags & 4 != 0).then(|| self.f64());
         params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));
         params.threads = u32::from(threads % 4);
+        if flags & 16 != 0 {
+            // Where others have noa and rel, zfp has a rate and a precision.
+            let bits = f64::from(threads) / 2.0;
+            params.codec = sleek::codec::zfp::format::CODEC_ZFP;
+            (params.mode, params.bound) = match params.mode {
+                Mode::Noa => (Mode::Rate, bits),
+                Mode::Rel => (Mode::Precision, bits),
+                mode => (mode, params.bound),
+            };
+        }
         params
     }
 }

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._library import Params, SleekError, check, lib
 
-MODES = ("lossless", "abs", "noa", "rel")
+MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
 PROFILES = ("adaptive", "fast", "ratio")
 
 # Element types of sleek.h by numpy's names.
@@ -119,7 +119,7 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
     kind, floats = chunk.dtype, chunk.dtype.name in FLOATS
     p = requested(kind if floats else np.dtype("f4"), request)
     p.dtype, p.big_endian = element(kind)
-    if not floats:
+    if not floats and not (MODES[p.mode] in ("rate", "precision") and kind.name in ("int32", "int64")):
         # Integers can have no bound; every bit keeps any.
         p.mode, p.bound, p.range, p.codec, p.has_fill_value, p.missing_count = 0, 0.0, 0.0, 0, 0, 0
         return p

@@ -23,7 +23,8 @@ pub struct sleek_result {
 }
 
 /// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
-/// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason).
+/// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence goes
+/// on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
 ///
 /// - device: what is asked for, one of sleek_device.
 /// - src, dst: may be NULL, which counts as host memory; nothing is read or written.
@@ -65,11 +66,12 @@ pub extern "C" fn sleek_workspace_bytes() -> usize {
     route::WORKSPACE_BYTES
 }
 
-/// Loads what asynchronous calls for elements of params->dtype need on the GPU with this number. Only needed before the
-/// first such call while a stream is being captured into a graph, since loading cannot be captured; and of use before
-/// something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
+/// Loads what asynchronous calls with the codec and the dtype of params need on the GPU with this number. Only needed
+/// before the first such call while a stream is being captured into a graph, since loading cannot be captured; and of
+/// use before something that is timed, since the driver compiles what it has not in its cache, which takes seconds.
 ///
-/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_DEVICE; SLEEK_E_INTERNAL.
+/// Returns SLEEK_OK or: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_UNSUPPORTED_TYPE (of elements that the
+/// codec does not take); SLEEK_E_DEVICE (also of a codec that has no kernels); SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordinal: i32, stream: *mut c_void) -> i32 {
     status(|| {
@@ -87,9 +89,11 @@ pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordin
 /// - result: GPU memory, aligned to 8, that receives what sleek_compress() would return.
 /// - workspace: at least sleek_workspace_bytes() of GPU memory, aligned to 16.
 ///
-/// All memory must stay valid until the stream has passed the work.
+/// All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
+/// array has it from the device's pool, allocated and freed in the order of the stream.
 ///
-/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress().
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec has
+/// no kernels for what is asked, which the CPU cannot do here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress_async(
     params: *const sleek_params,
@@ -126,7 +130,8 @@ pub unsafe extern "C" fn sleek_compress_async(
 
 /// sleek_decompress_range() for pipelines on the GPU, on the terms of sleek_compress_async().
 ///
-/// - params: only its dtype counts; a stream of other elements is refused with SLEEK_E_INVALID_ARGUMENT in result.
+/// - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
+///   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
 /// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
 ///   capacity that was given for compressing it will do.
 /// - dst: receives elements first ... first + count - 1.
@@ -230,7 +235,7 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
 
 /// sleek_decompress_async() for many streams at once, on the terms of sleek_compress_batch_async().
 ///
-/// - params: only its dtype counts, for all streams.
+/// - params: only its codec and its dtype count, for all streams.
 /// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
 /// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
 ///   refused with SLEEK_E_OUT_OF_RANGE in its result.

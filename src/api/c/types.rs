@@ -57,7 +57,7 @@ pub enum sleek_dtype {
     SLEEK_F16 = 3,
     /// bfloat16: the upper half of a binary32.
     SLEEK_BF16 = 4,
-    /// int8_t; integers are compressed with mode lossless only.
+    /// int8_t; integers have no bound: they take mode lossless, or with codec zfp a rate or a precision.
     SLEEK_I8 = 5,
     /// int16_t
     SLEEK_I16 = 6,
@@ -87,6 +87,11 @@ pub enum sleek_mode {
     SLEEK_NOA = 2,
     /// |v - r| <= bound * |v|, zeros exact.
     SLEEK_REL = 3,
+    /// bound is how many bits each value takes; nothing is promised of v - r. Codec zfp.
+    SLEEK_RATE = 4,
+    /// bound is how many bits of each value are kept, counted from the largest of its block; nothing is promised of
+    /// v - r. Codec zfp.
+    SLEEK_PRECISION = 5,
 }
 
 /// Methods of compression.
@@ -98,6 +103,8 @@ pub enum sleek_codec {
     SLEEK_CODEC_SLEEK = 1,
     /// Prediction along all dimensions and an entropy coder: the smallest stream.
     SLEEK_CODEC_RATIO = 2,
+    /// ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
+    SLEEK_CODEC_ZFP = 3,
 }
 
 /// What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -133,14 +140,15 @@ pub struct sleek_params {
     pub struct_size: usize,
     /// SLEEK_F32 ... SLEEK_U64; no default.
     pub dtype: i32,
-    /// SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA or SLEEK_REL.
+    /// SLEEK_LOSSLESS (default), SLEEK_ABS, SLEEK_NOA, SLEEK_REL, SLEEK_RATE or SLEEK_PRECISION.
     pub mode: i32,
     /// SLEEK_CODEC_DEFAULT (default) or a codec.
     pub codec: i32,
     /// SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
     pub profile: i32,
     /// The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
-    /// SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it.
+    /// SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it. For SLEEK_RATE and SLEEK_PRECISION the
+    /// bits of a value, > 0 and <= 64; for SLEEK_PRECISION a whole number.
     pub bound: f64,
     /// SLEEK_NOA: the value range to use, > 0; 0 (default) for maximum - minimum of the finite values in the buffer.
     pub range: f64,
@@ -178,7 +186,7 @@ pub struct sleek_info {
     pub struct_size: usize,
     /// Version of the stream format.
     pub format_version: i32,
-    /// The codec, SLEEK_CODEC_SLEEK or SLEEK_CODEC_RATIO.
+    /// The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_RATIO or SLEEK_CODEC_ZFP.
     pub codec: i32,
     /// SLEEK_F32 ... SLEEK_U64.
     pub dtype: i32,
@@ -198,11 +206,12 @@ pub struct sleek_info {
     pub raw_bytes: u64,
     /// Bytes of the stream.
     pub stream_bytes: u64,
-    /// The bound that was asked for.
+    /// The bound that was asked for, or the rate or precision.
     pub bound: f64,
     /// The value range that SLEEK_NOA used, else 0.
     pub range: f64,
-    /// The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, or no error at all).
+    /// The absolute bound that is guaranteed; 0 if there is none (SLEEK_LOSSLESS, SLEEK_REL, SLEEK_RATE,
+    /// SLEEK_PRECISION, or no error at all).
     pub abs_bound: f64,
     /// Chunks (16 KiB of data) that were compressed.
     pub chunks_packed: u64,
@@ -453,7 +462,8 @@ macro_rules! pin {
 pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF16 = SLEEK_BF16, I8 = SLEEK_I8,
     I16 = SLEEK_I16, I32 = SLEEK_I32, I64 = SLEEK_I64, U8 = SLEEK_U8, U16 = SLEEK_U16, U32 = SLEEK_U32,
     U64 = SLEEK_U64);
-pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL);
+pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL,
+    Rate = SLEEK_RATE, Precision = SLEEK_PRECISION);
 pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST, Ratio = SLEEK_RATIO);
 pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
 pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument = SLEEK_E_INVALID_ARGUMENT,
@@ -466,4 +476,5 @@ const _: () = assert!(
     sleek_status::SLEEK_OK as i32 == 0
         && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
         && sleek_codec::SLEEK_CODEC_RATIO as u8 == crate::codec::ratio::format::CODEC_RATIO
+        && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::codec::zfp::format::CODEC_ZFP
 );

@@ -368,6 +368,24 @@ mod tests {
         Element { dtype: DType::F32, big_endian: true, fills, bytes: 4, lossless: false, chunk: vec![100, 200] }
     }
 
+    /// What is no bound goes the same ways.
+    #[test]
+    fn rates_and_precisions_are_said_in_all_forms() {
+        for (mode, bits) in [(Mode::Rate, 7.5), (Mode::Precision, 16.0)] {
+            let params = Params { codec: 3, ..Params::new(DType::F32).with_bound(mode, bits) };
+            let words = cd_values_of(&params);
+            assert_eq!(words[..2], [SHORT, mode as u32]);
+            assert_eq!(CdValues::decode(&words).unwrap().request, params);
+            assert_eq!(CdValues::decode(&text_words(&text::format(&params))).unwrap().request, params);
+            let long = CdValues { request: params.clone(), element: Some(element()) };
+            let read = CdValues::decode(&long.encode()).unwrap();
+            assert_eq!(read, long);
+            let chunk = read.params().unwrap().unwrap();
+            assert_eq!((chunk.mode, chunk.bound, chunk.codec, chunk.dims.lens()), (mode, bits, 3, &[100, 200][..]));
+        }
+        assert!(CdValues::decode(&[SHORT, 4, 0, 0, 3 << 16]).is_err(), "a rate of 0");
+    }
+
     fn long_form(mode: Mode, bound: f64) -> CdValues {
         let range = (mode == Mode::Noa).then_some(7.5);
         let missing = MissingValues::number(Some(2f64.powi(100)));

@@ -82,13 +82,16 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     // SAFETY: as above.
     let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
     let mut request = request;
-    let known = together(&mut request, if ours.preceded { DType::U8 } else { stored.dtype }, fills)?;
+    // Behind another filter the bytes are no elements any more.
+    let dtype = if ours.preceded { DType::U8 } else { stored.dtype };
+    let known = together(&mut request, dtype, fills)?;
+    // Integers have no bound; some codecs have a rate for them.
+    let suits = stored.dtype.is_float() || codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
     let element = Element {
-        // Behind another filter the bytes are no elements any more.
-        dtype: if ours.preceded { DType::U8 } else { stored.dtype },
+        dtype,
         big_endian: stored.big_endian && !ours.preceded,
         bytes: if ours.resized { 0 } else { stored.bytes },
-        lossless: lossy && (!stored.dtype.is_float() || known.is_none()),
+        lossless: lossy && (!suits || known.is_none()),
         fills: known.unwrap_or_default(),
         chunk,
     };

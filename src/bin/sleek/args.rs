@@ -5,7 +5,7 @@ use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
 
-/// The bound: exactly one of four.
+/// The bound, or what takes its place: exactly one.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct Bound {
@@ -18,19 +18,26 @@ pub struct Bound {
     /// Bound relative to each value: |v − r| ≤ E · |v|
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     rel: Option<f64>,
-    /// Every bit comes back
-    #[arg(long)]
+    /// With codec zfp: so many bits for each value, whatever the errors
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    rate: Option<f64>,
+    /// With codec zfp: so many bits of each value, from the top of its block's largest on, whatever the errors
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    precision: Option<f64>,
+    /// Every bit comes back; also --reversible, as ZFP has it
+    #[arg(long, alias = "reversible")]
     lossless: bool,
 }
 
 impl Bound {
     fn is_given(&self) -> bool {
-        self.lossless || self.abs.or(self.noa).or(self.rel).is_some()
+        self.lossless || self.mode_and_value().0 != Mode::Lossless
     }
 
     fn mode_and_value(&self) -> (Mode, f64) {
-        let given = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
-        let lossy = given.into_iter().find_map(|(mode, bound)| bound.map(|b| (mode, b)));
+        let bounds = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
+        let mut given = bounds.into_iter().chain([(Mode::Rate, self.rate), (Mode::Precision, self.precision)]);
+        let lossy = given.find_map(|(mode, value)| value.map(|v| (mode, v)));
         lossy.unwrap_or((Mode::Lossless, 0.0))
     }
 }

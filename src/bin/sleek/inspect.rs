@@ -123,8 +123,11 @@ fn print(info: &Info, frames: u64) {
     row("codec", &codec);
     row("frames", &frames.to_string());
     shares("chunks", &CHUNKS, &info.chunks);
-    shares("subchunks", &SUBCHUNKS, &info.subchunks);
-    say!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
+    // Codec sleek alone has any.
+    if info.subchunks.iter().any(|n| *n > 0) {
+        shares("subchunks", &SUBCHUNKS, &info.subchunks);
+        say!("{:<11}{:<18}{:>12}", "", "with exceptions", info.patched);
+    }
 }
 
 fn row(label: &str, value: &str) {
@@ -136,10 +139,13 @@ fn bound(info: &Info) -> String {
     let asked = match info.mode {
         Mode::Lossless => return "lossless".into(),
         Mode::Noa => format!("noa {:e} of the value range {}", info.bound, number(info.range)),
+        Mode::Rate => return format!("none: fixed rate, {} bits for each value", number(info.bound)),
+        Mode::Precision => return format!("none: fixed precision, {} bits", number(info.bound)),
         mode => format!("{} {:e}", mode.name(), info.bound),
     };
     match info.mode {
         Mode::Rel => asked,
+        _ if info.abs_bound > 0.0 && info.step == 0.0 => format!("{asked}: every error at most {:.4e}", info.abs_bound),
         _ if info.step > 0.0 => format!("{asked}: every error at most {:.4e}, step {:.4e}", info.abs_bound, info.step),
         _ => format!("{asked}: too small for {}, so stored losslessly", info.dtype.name()),
     }

@@ -273,6 +273,7 @@ impl Report {
         match self.header.mode {
             Mode::Lossless => "lossless".into(),
             Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, number(self.header.range)),
+            mode @ (Mode::Rate | Mode::Precision) => format!("none: {} {}", mode.name(), number(self.header.bound)),
             mode => format!("{} {:e}", mode.name(), self.header.bound),
         }
     }
@@ -299,6 +300,9 @@ impl Report {
                 v.original,
                 v.restored
             ),
+            None if matches!(self.header.mode, Mode::Rate | Mode::Precision) => {
+                format!("a {} promises no bound; NaN and infinities are kept", self.header.mode.name())
+            }
             None => "kept".into(),
         }
     }
@@ -319,10 +323,10 @@ impl Marks<'_> {
 }
 
 /// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
-/// back.
+/// back, and where nothing is promised.
 fn limit(header: &Header) -> f64 {
     match header.mode {
-        Mode::Lossless => 0.0,
+        Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
         Mode::Abs | Mode::Rel => header.bound,
         Mode::Noa => mul_down(header.bound, header.range),
     }
@@ -332,6 +336,10 @@ fn limit(header: &Header) -> f64 {
 pub fn holds(mode: Mode, limit: f64, (v_bits, v): (u64, f64), (r_bits, r): (u64, f64)) -> bool {
     if v_bits == r_bits {
         return true;
+    }
+    // From a rate or a precision follows no bound, but what is no number comes back.
+    if matches!(mode, Mode::Rate | Mode::Precision) {
+        return v.is_finite();
     }
     if mode == Mode::Lossless || !v.is_finite() || !r.is_finite() {
         return false;
@@ -394,5 +402,6 @@ mod tests {
         assert!(!holds(Mode::Lossless, 0.0, bits(-0.0), bits(0.0)));
         assert!(!holds(Mode::Rel, 2.0, bits(-0.0), bits(0.0)));
         assert!(!holds(Mode::Rel, 3.0, bits(1.0), bits(-1.0)));
+        assert!(holds(Mode::Rate, 0.0, bits(1.0), bits(-7.0)) && !holds(Mode::Rate, 0.0, bits(f64::NAN), bits(0.0)));
     }
 }

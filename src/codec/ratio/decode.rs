@@ -3,6 +3,8 @@
 use super::encode::from_bits;
 use super::format::*;
 use super::plan::Plan;
+use super::simd::Level;
+use super::simd::short::{DecodeBuffers, Packed, STEP};
 use super::tables::{CODES, SLOTS_OF, TABLES};
 use crate::container::Kind;
 use crate::error::{Result, fail};
@@ -17,7 +19,8 @@ pub struct Buffers<W> {
     /// The codes in their places.
     codes: Vec<W>,
     words: Vec<W>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Vec<u32>,
+    short: DecodeBuffers<W>,
 }
 
 impl<W: Word> Buffers<W> {
@@ -26,13 +29,15 @@ impl<W: Word> Buffers<W> {
         Ok(Buffers {
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
             words: filled(grid.capacity(), W::ZERO)?,
-            present: [0; _],
+            present: filled(GROUPS * GROUP / RUN, 0)?,
+            short: DecodeBuffers::new(grid)?,
         })
     }
 }
 
 /// Decodes a body into `out`, the bytes of a tile with these lengths.
 pub fn tile<E: Element>(
+    p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
@@ -43,7 +48,7 @@ pub fn tile<E: Element>(
     let size = size_of::<E::Word>();
     let words = &mut buffers.words[..out.len() / size];
     match kind {
-        Kind::Packed => return packed::<E>(plan, lens, buffers, body, out),
+        Kind::Packed => return packed::<E, _>(p, plan, lens, buffers, body, out),
         Kind::Raw => {
             zero(&body[out.len()..])?;
             words.iter_mut().zip(body.chunks_exact(size)).for_each(|(w, bytes)| *w = E::Word::load(bytes));
@@ -74,7 +79,34 @@ fn store<W: Word>(big_endian: bool, words: &[W], out: &mut [u8], element: impl F
     }
 }
 
-fn packed<E: Element>(
+/// Writes the elements of the first `count` words, from element `at` on.
+#[inline(always)]
+fn store_step<W: Word>(
+    big_endian: bool,
+    words: &[W; STEP],
+    count: usize,
+    at: usize,
+    out: &mut [u8],
+    element: impl Fn(W) -> W,
+) {
+    let mut elements = *words;
+    elements.iter_mut().for_each(|w| *w = element(*w));
+    if big_endian {
+        elements.iter_mut().for_each(|w| *w = w.swap());
+    }
+    let size = size_of::<W>();
+    let out = &mut out[at * size..(at + count) * size];
+    if count == STEP {
+        for (i, bytes) in out.chunks_exact_mut(size).enumerate().take(STEP) {
+            elements[i].store(bytes);
+        }
+    } else {
+        elements.iter().zip(out.chunks_exact_mut(size)).for_each(|(w, bytes)| w.store(bytes));
+    }
+}
+
+fn packed<E: Element, P: Level>(
+    p: P,
     plan: &Plan,
     lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
@@ -82,7 +114,19 @@ fn packed<E: Element>(
     out: &mut [u8],
 ) -> Result<()> {
     let prefix = Prefix::<E::Word>::read(plan, body)?;
-    let n = out.len() / size_of::<E::Word>();
+    let (n, base) = (out.len() / size_of::<E::Word>(), prefix.base);
+    let codes = Packed { set: prefix.head.set, switch: prefix.head.switch, lanes: prefix.lanes, bytes: prefix.words };
+    let is_done = match prefix.quantizer {
+        Some(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
+            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(q, w.add(base)));
+        }),
+        None => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
+            store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), prefix.shift));
+        }),
+    }?;
+    if is_done {
+        return Ok(());
+    }
     let words = &mut buffers.words[..n];
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     if n == plan.grid.capacity() && n.is_multiple_of(BATCH) {
@@ -97,7 +141,6 @@ fn packed<E: Element>(
         });
     }
     lorenzo::inverse(prefix.head.set, lens, words);
-    let base = prefix.base;
     match prefix.quantizer {
         Some(q) => store(plan.big_endian, words, out, |w| quantize::decode::<E, Plain>(q, w.add(base))),
         None => store(plan.big_endian, words, out, |w| from_bits::<E>(w.add(base), prefix.shift)),
@@ -201,35 +244,46 @@ impl<W: Word> Prefix<'_, W> {
         if switch == groups {
             change(&mut lanes, &mut source)?;
         }
-        if lanes != [1; LANES] {
-            return fail!(Corrupt, "states of a tile end as {lanes:?}, not as 1");
-        }
-        match source.rest() {
-            Some([] | [[0, 0]]) => Ok(()),
-            Some(rest) => fail!(Corrupt, "{} words behind a tile's last", rest.len()),
-            None => fail!(Corrupt, "a tile's words end early"),
-        }
+        check_end(&lanes, source.rest())
+    }
+}
+
+/// Checks the states at the end, and the words behind the last one that was taken, if there are as many.
+pub fn check_end(lanes: &[u32; LANES], rest: Option<&[[u8; 2]]>) -> Result<()> {
+    if *lanes != [1; LANES] {
+        return fail!(Corrupt, "states of a tile end as {lanes:?}, not as 1");
+    }
+    match rest {
+        Some([] | [[0, 0]]) => Ok(()),
+        Some(rest) => fail!(Corrupt, "{} words behind a tile's last", rest.len()),
+        None => fail!(Corrupt, "a tile's words end early"),
     }
 }
 
 /// From here on states take no words.
 fn change(lanes: &mut [u32; LANES], source: &mut Source) -> Result<()> {
+    lower(lanes)?;
+    source.threshold = 0;
+    Ok(())
+}
+
+/// Makes states as small as those are that take no words.
+pub fn lower(lanes: &mut [u32; LANES]) -> Result<()> {
     if lanes.iter().any(|x| *x <= LOW) {
         return fail!(Corrupt, "states {lanes:?} are to become smaller by {LOW}");
     }
     lanes.iter_mut().for_each(|x| *x -= LOW);
-    source.threshold = 0;
     Ok(())
 }
 
 /// Which values of a group the lanes have, four bits for each lane of a quarter.
 #[inline(always)]
-fn present_in(present: &[u32], g: usize) -> [u32; BATCH_GROUPS] {
+pub fn present_in(present: &[u32], g: usize) -> [u32; BATCH_GROUPS] {
     std::array::from_fn(|r| present[place(g, r) / RUN])
 }
 
 /// The class of each group.
-fn read_classes<const WHOLE: bool>(
+pub fn read_classes<const WHOLE: bool>(
     present: &[u32],
     groups: usize,
     lanes: &mut [u32; LANES],

@@ -3,6 +3,8 @@
 use super::format::*;
 use super::plan::Plan;
 use super::predict;
+use super::simd::Level;
+use super::simd::short::ShortBuffers;
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
@@ -23,9 +25,10 @@ pub struct Buffers<W> {
     differences: Vec<W>,
     /// The codes in their places.
     codes: Vec<W>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Vec<u32>,
     stream: Vec<u16>,
     other: Vec<u8>,
+    short: ShortBuffers,
 }
 
 /// Magnitudes count no more than this.
@@ -44,9 +47,10 @@ impl<W: Word> Buffers<W> {
             trial: words()?,
             differences: words()?,
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
-            present: [0; _],
+            present: filled(GROUPS * GROUP / RUN, 0)?,
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
+            short: ShortBuffers::new(grid)?,
         })
     }
 }
@@ -62,6 +66,7 @@ enum Meaning {
 
 /// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
 pub fn tile<E: Element>(
+    p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
@@ -72,14 +77,14 @@ pub fn tile<E: Element>(
     load(plan.big_endian, data, &mut buffers.elements);
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let within_bound = match &plan.quantizer {
-        Some(q) => quantized::<E>(plan, q, lens, data.len() / size, buffers, out),
-        None => by_bits::<E>(plan, plan.keep_bits, lens, data.len() / size, buffers, out),
+        Some(q) => quantized::<E>(p, plan, q, lens, data.len() / size, buffers, out),
+        None => by_bits::<E>(p, plan, plan.keep_bits, lens, data.len() / size, buffers, out),
     };
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
     let unchanged = plan.quantizer.is_none() && plan.keep_bits.is_none();
     if !unchanged && (body.is_none() || may_be_smaller(plan, &buffers.elements[..data.len() / size])) {
         let mut other = std::mem::take(&mut buffers.other);
-        let exact = by_bits::<E>(plan, None, lens, data.len() / size, buffers, &mut other);
+        let exact = by_bits::<E>(p, plan, None, lens, data.len() / size, buffers, &mut other);
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
         if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
             out[..bytes].copy_from_slice(&other[..bytes]);
@@ -114,6 +119,7 @@ fn may_be_smaller<W: Word>(plan: &Plan, elements: &[W]) -> bool {
 
 /// Encodes by bins; `None` where an element would come back as a missing value.
 fn quantized<E: Element>(
+    p: impl Level,
     plan: &Plan,
     q: &Quantizer,
     lens: [usize; AXES],
@@ -123,18 +129,17 @@ fn quantized<E: Element>(
 ) -> Option<(Kind, usize)> {
     let words = &mut buffers.words[..n];
     words.copy_from_slice(&buffers.elements[..n]);
-    let (whole, rest) = words.as_chunks_mut::<64>();
-    whole.iter_mut().for_each(|words| quantize::encode::<E, 64>(q, words));
-    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| quantize::encode::<E, 1>(q, word));
+    p.quantize::<E>(q, words);
     if collides(plan, words) {
         return None;
     }
-    Some(pack::<E>(plan, Meaning::Bins, lens, n, buffers, out))
+    Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out))
 }
 
 /// Encodes by elements' bits, rounded to so many mantissa bits; `None` where an element would come back as a missing
 /// value.
 fn by_bits<E: Element>(
+    p: impl Level,
     plan: &Plan,
     keep_bits: Option<u32>,
     lens: [usize; AXES],
@@ -153,7 +158,7 @@ fn by_bits<E: Element>(
     let any = words.iter().fold(E::Word::ZERO, |any, w| any | *w);
     let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
     words.iter_mut().for_each(|w| *w = ordered::<E>(*w).sar(shift));
-    Some(pack::<E>(plan, Meaning::Bits(shift), lens, n, buffers, out))
+    Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
 }
 
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
@@ -168,6 +173,7 @@ pub fn ordered<E: Element>(w: E::Word) -> E::Word {
 
 /// Packs the first `n` words.
 fn pack<E: Element>(
+    p: impl Level,
     plan: &Plan,
     meaning: Meaning,
     lens: [usize; AXES],
@@ -178,16 +184,18 @@ fn pack<E: Element>(
     let words = &mut buffers.words[..n];
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
+    if let Some(tile) = p.encode_short(&plan.grid, lens, words, &mut buffers.short) {
+        let mut prefix = Prefix::new(base, meaning, tile.set, plan.quantizer.is_some());
+        return match tile.coded {
+            Some((state, at)) => (Kind::Packed, prefix.write(&state, &buffers.short.stream[at..], out)),
+            None => flat::<E>(plan, meaning, base, &mut prefix, out),
+        };
+    }
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
     let set = predict::choose(plan.grid.set(), lens, words, trial, differences);
     let mut prefix = Prefix::new(base, meaning, set, plan.quantizer.is_some());
     if differences.iter().all(|d| *d == E::Word::ZERO) {
-        let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
-        if size <= prefix.len.next_multiple_of(plan.layout.unit()) {
-            out[..size].fill(0);
-            element::<E>(plan, meaning, base).store(out);
-            return (Kind::Constant, size);
-        }
+        return flat::<E>(plan, meaning, base, &mut prefix, out);
     }
     let capacity = plan.grid.capacity();
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
@@ -205,6 +213,23 @@ fn pack<E: Element>(
         Coder::<_, false> { codes: places, present: &buffers.present }.encode(&mut words)
     };
     (Kind::Packed, prefix.write(&state, words.all(), out))
+}
+
+/// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
+fn flat<E: Element>(
+    plan: &Plan,
+    meaning: Meaning,
+    base: E::Word,
+    prefix: &mut Prefix,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
+    if size > prefix.len.next_multiple_of(plan.layout.unit()) {
+        return (Kind::Packed, prefix.write(&State::new(), &[], out));
+    }
+    out[..size].fill(0);
+    element::<E>(plan, meaning, base).store(out);
+    (Kind::Constant, size)
 }
 
 /// The element that a word stands for.
@@ -271,7 +296,7 @@ impl Prefix {
 }
 
 /// How coding ended.
-struct State {
+pub struct State {
     lanes: [u32; LANES],
     switch: usize,
 }
@@ -338,7 +363,7 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
     /// to be from there on.
     fn encode(&self, words: &mut Words) -> State {
         let groups = self.codes.len() / GROUP;
-        let mut state = State { lanes: [1; LANES], switch: NEVER };
+        let mut state = State::new();
         let (mut classes, mut any) = ([0u8; GROUPS], [false; GROUPS]);
         let mut group = Group {
             tokens: [[0; QUAD]; LANES],
@@ -355,24 +380,7 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
                 state.step(words, g + 1, |lanes, words| group.encode::<WHOLE>(lanes, words));
             }
         }
-        // A group without elements has the class of the one before it.
-        for g in 0..groups {
-            if !any[g] {
-                classes[g] = if g == 0 { 0 } else { classes[g - 1] };
-            }
-        }
-        state.step(words, 0, |lanes, words| {
-            for s in (0..BATCH_GROUPS).rev() {
-                for lane in (0..groups / BATCH_GROUPS).rev() {
-                    let g = lane * BATCH_GROUPS + s;
-                    if any[g] {
-                        let before = if g == 0 { 0 } else { classes[g - 1] };
-                        let difference = usize::from(classes[g].wrapping_sub(before)) % TABLES;
-                        words.symbol(&mut lanes[lane], &SYMBOLS[0][difference]);
-                    }
-                }
-            }
-        });
+        encode_classes(&mut state, &mut classes[..groups], &any, words);
         state
     }
 
@@ -423,10 +431,39 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
     }
 }
 
+/// Encodes the differences of the classes; of the groups without elements there are none.
+pub fn encode_classes(state: &mut State, classes: &mut [u8], any: &[bool; GROUPS], words: &mut Words) {
+    let groups = classes.len();
+    // A group without elements has the class of the one before it.
+    for g in 0..groups {
+        if !any[g] {
+            classes[g] = if g == 0 { 0 } else { classes[g - 1] };
+        }
+    }
+    state.step(words, 0, |lanes, words| {
+        for s in (0..BATCH_GROUPS).rev() {
+            for lane in (0..groups / BATCH_GROUPS).rev() {
+                let g = lane * BATCH_GROUPS + s;
+                if any[g] {
+                    let before = if g == 0 { 0 } else { classes[g - 1] };
+                    let difference = usize::from(classes[g].wrapping_sub(before)) % TABLES;
+                    words.symbol(&mut lanes[lane], &SYMBOLS[0][difference]);
+                }
+            }
+        }
+    });
+}
+
 impl State {
+    /// States begin at 1.
+    pub fn new() -> State {
+        State { lanes: [1; LANES], switch: NEVER }
+    }
+
     /// Encodes by `encode` what stands from group `before` − 1 on, or the classes; makes the states as large as they
     /// must be if it needs them so and they are not yet.
-    fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
+    #[inline(always)]
+    pub fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
         if self.switch != NEVER {
             return encode(&mut self.lanes, words);
         }

@@ -5,18 +5,23 @@
 mod decode;
 mod encode;
 pub mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod plan;
 mod predict;
 mod shape;
+pub mod simd;
 pub mod tables;
 
 use std::marker::PhantomData;
 
 use super::{Capabilities, Codec, CpuCodec, Info};
+#[cfg(target_arch = "x86_64")]
+use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::exec::ExecOptions;
+use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
@@ -24,6 +29,7 @@ use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use format::CODEC_RATIO;
 use plan::Plan;
+use simd::Scalar;
 
 /// The codec of this module.
 pub struct Ratio;
@@ -53,6 +59,11 @@ impl Codec for Ratio {
     fn cpu(&self) -> &dyn CpuCodec {
         self
     }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+        Some(self)
+    }
 }
 
 /// Calls `$f::<Element>($args)` for an element type.
@@ -71,7 +82,24 @@ macro_rules! by_dtype {
     };
 }
 
-/// Compresses elements of one type.
+/// Evaluates an expression for the token of a level.
+macro_rules! by_level {
+    ($isa:expr, $p:ident => $body:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx512::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some($p) = Avx2::of($isa) {
+            return $body;
+        }
+        let $p = Scalar;
+        $body
+    }};
+}
+
+/// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
+#[inline(never)]
 fn compress<E: Element>(
     plan: Plan,
     mut header: Header,
@@ -79,11 +107,12 @@ fn compress<E: Element>(
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    let tiles = Tiles::<E> { plan, element: PhantomData };
+    let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
     cpu::compress(&tiles, &mut header, &[], options, src, dst)
 }
 
 /// Restores elements of one type.
+#[inline(never)]
 fn decompress<E: Element>(
     plan: Plan,
     header: &Header,
@@ -92,7 +121,7 @@ fn decompress<E: Element>(
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
-    let tiles = Tiles::<E> { plan, element: PhantomData };
+    let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
     cpu::decompress(&tiles, header, index, wanted, dst, options)
 }
 
@@ -130,6 +159,7 @@ impl CpuCodec for Ratio {
 /// The coder of the tiles of one stream.
 struct Tiles<E> {
     plan: Plan,
+    isa: Isa,
     element: PhantomData<E>,
 }
 
@@ -159,7 +189,7 @@ impl<E: Element> ChunkCodec for Tiles<E> {
 
     fn encode(&self, encoder: &mut Encoder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let lens = self.plan.grid.lens(self.plan.layout.tile(data.chunk).lens());
-        encode::tile::<E>(&self.plan, lens, &mut encoder.buffers, data.bytes(), out)
+        by_level!(self.isa, p => encode::tile::<E>(p, &self.plan, lens, &mut encoder.buffers, data.bytes(), out))
     }
 
     fn decode(
@@ -173,6 +203,8 @@ impl<E: Element> ChunkCodec for Tiles<E> {
         _: bool,
     ) -> Result<()> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(c).lens());
-        decode::tile::<E>(&self.plan, lens, &mut decoder.buffers, kind, body.bytes(), out)
+        by_level!(self.isa, p => {
+            decode::tile::<E>(p, &self.plan, lens, &mut decoder.buffers, kind, body.bytes(), out)
+        })
     }
 }

@@ -36,7 +36,7 @@ impl Plan {
         let (abs, range) = match params.mode {
             Mode::Abs => (params.bound, 0.0),
             Mode::Noa => bound::noa(params, || cpu::value_range(params, &layout.shape.missing, src)),
-            Mode::Lossless | Mode::Rel => (0.0, 0.0),
+            _ => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);
         let mantissa = mantissa_and_bias(dtype).0;

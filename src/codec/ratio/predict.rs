@@ -4,7 +4,7 @@ use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::word::Word;
 
 /// Words whose magnitudes are added up.
-const SAMPLE: usize = 128;
+pub const SAMPLE: usize = 128;
 /// What is added to each sum, so that small differences between small sums mean little.
 const NOISE: u64 = 16;
 /// What a magnitude counts at most.
@@ -35,7 +35,7 @@ fn cost<W: Word>(words: &[W]) -> u64 {
 
 /// 256 times the logarithm of `sum`, rounded to what is easily computed.
 #[inline(always)]
-fn logarithm(sum: u64) -> u64 {
+pub fn logarithm(sum: u64) -> u64 {
     let sum = sum + NOISE;
     let octave = u64::from(sum.ilog2());
     octave << 8 | ((u128::from(sum) << 8 >> octave) as u64 & 255)

@@ -181,7 +181,7 @@ pub fn class(sum: u32, small: u32, most: u64) -> usize {
 }
 
 /// The classes, dense and sparse, whose tables have all tokens.
-const WIDEST: [usize; 2] = [15, 14];
+pub const WIDEST: [usize; 2] = [15, 14];
 
 /// 1 for 1, and 4 more for each octave; 0 for 0.
 fn quarter_octave(sum: u32) -> usize {

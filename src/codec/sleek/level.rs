@@ -7,16 +7,16 @@ use super::plan::Plan;
 use super::{decode, encode};
 use crate::codec::sleek::constants::SUBCHUNKS;
 use crate::codec::sleek::format::ChunkHeader;
-use crate::codec::sleek::simd::scalar::Scalar;
+#[cfg(target_arch = "aarch64")]
+use crate::codec::sleek::simd::neon::Neon;
+use crate::codec::sleek::simd::{Simd, scalar::Scalar};
 #[cfg(target_arch = "x86_64")]
-use crate::codec::sleek::simd::{Simd, avx2::Avx2, avx512::Avx512};
+use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
-#[cfg(target_arch = "x86_64")]
-use crate::primitives::quantize::Element;
-use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
+use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
@@ -38,14 +38,13 @@ macro_rules! by_dtype {
 }
 
 /// The chunk coders compiled for a level: `inline(always)` brings the generic code into these functions, where the
-/// compiler may use the level's instructions.
-#[cfg(target_arch = "x86_64")]
+/// compiler may use the level's instructions, and keeps each one's buffers off the stack of the others.
 macro_rules! compiled_for {
-    ($name:ident, $features:literal) => {
+    ($name:ident, $how:meta) => {
         mod $name {
             use super::*;
 
-            #[target_feature(enable = $features)]
+            #[$how]
             pub fn encode<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 p: P,
                 plan: &Plan,
@@ -57,7 +56,7 @@ macro_rules! compiled_for {
                 encode::chunk::<E, S, P>(p, plan, buffers, data, stores, out)
             }
 
-            #[target_feature(enable = $features)]
+            #[$how]
             pub fn decode<
                 E: Element,
                 const S: usize,
@@ -78,12 +77,18 @@ macro_rules! compiled_for {
     };
 }
 
+compiled_for!(scalar, inline(never));
+#[cfg(target_arch = "aarch64")]
+compiled_for!(neon, inline(never));
 #[cfg(target_arch = "x86_64")]
-compiled_for!(avx2, "avx2,bmi1,bmi2,lzcnt,popcnt,fma");
+compiled_for!(avx2, target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"));
 #[cfg(target_arch = "x86_64")]
 compiled_for!(
     avx512,
-    "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+    target_feature(
+        enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni",
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+    )
 );
 
 /// Encodes a chunk; see `ChunkCodec::encode`.
@@ -105,9 +110,13 @@ pub fn encode(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan; avx2::encode, level, plan, buffers, data, stores, out) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        return by_dtype!(plan; neon::encode, level, plan, buffers, data, stores, out);
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
-    by_dtype!(plan; encode::chunk, Scalar, plan, buffers, data, stores, out)
+    by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
 }
 
 /// Decodes a chunk; see `ChunkCodec::decode`.
@@ -130,9 +139,13 @@ pub fn decode<const PAST_CACHES: bool>(
         // SAFETY: as above.
         return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    if let Some(level) = Neon::of(isa) {
+        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = isa;
-    by_dtype!(plan, PAST_CACHES; decode::chunk, Scalar, plan, kind, body, ahead, spare, out)
+    by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
 }
 
 /// Header and descriptors of a packed chunk.

@@ -26,7 +26,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::host::memory::Scratch;
+use crate::host::memory::{Kept, Scratch};
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
@@ -122,13 +122,15 @@ struct Encoder {
 }
 
 thread_local! {
-    static KEPT: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
+    static USED: Cell<bool> = const { Cell::new(false) };
+    static PLACE: Cell<Option<encode::Buffers>> = const { Cell::new(None) };
 }
+
+const KEPT: Kept<Option<encode::Buffers>> = Kept { used: &USED, place: &PLACE };
 
 impl Drop for Encoder {
     fn drop(&mut self) {
-        // A thread that ends keeps nothing more.
-        let _ = KEPT.try_with(|kept| kept.set(Some(std::mem::take(&mut self.buffers))));
+        KEPT.keep(Some(std::mem::take(&mut self.buffers)));
     }
 }
 
@@ -143,7 +145,7 @@ impl ChunkCodec for Chunks {
     type Decoder = Decoder;
 
     fn encoder(&self) -> Result<Encoder> {
-        let buffers = match KEPT.try_with(Cell::take).ok().flatten() {
+        let buffers = match KEPT.take() {
             Some(buffers) => buffers,
             None => encode::Buffers::new()?,
         };

@@ -238,6 +238,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     }
 
     /// Decodes chunk `c` and shows what is `wanted` of it: pieces of `dst`, and what belongs there.
+    #[inline(never)]
     pub fn decode_pieces(
         &mut self,
         c: usize,

@@ -288,6 +288,68 @@ launch_structs! {
     }
 }
 
+launch_structs! {
+    /// Of the kernels of codec ratio.
+    RATIO:
+
+    /// How arrays are cut into tiles.
+    struct Tiling {
+        /// The lengths of the dimensions; of a line each array has its own.
+        lens: [u64; MAX_RANK],
+        /// The sides of a tile, as powers of two; of a line they follow from its length.
+        sides_log2: [u8; MAX_RANK],
+        /// Dimensions.
+        rank: u32,
+        /// 0.
+        zero: u32,
+    }
+
+    /// Of the kernels that compress.
+    struct TileCompressArgs {
+        /// What is said of every codec's arrays.
+        common: CompressArgs,
+        /// How they are cut.
+        tiling: Tiling,
+        /// Where warps make bodies: `warps` times `room` bytes.
+        bodies: *mut u8,
+        /// Bytes of the place of a body.
+        room: u64,
+        /// How many there are; warps that have none do nothing.
+        warps: u64,
+    }
+
+    /// Of the kernel that decompresses.
+    struct TileDecompressArgs {
+        /// What is said of every codec's streams.
+        common: DecompressArgs,
+        /// Where a box begins.
+        start: [u64; MAX_RANK],
+        /// Its lengths.
+        lens: [u64; MAX_RANK],
+        /// Whether a box is wanted, not a run of elements.
+        boxed: u32,
+        /// Places for the words of tiles that are not restored in registers.
+        places: u32,
+        /// For each of them a word that is 0 where it is free, to a multiple of 16 bytes; then the places.
+        scratch: *mut u8,
+    }
+}
+
+/// Bytes that a block of the kernel that decompresses tiles shares: its tables and what all know of a stream.
+pub const TILE_BLOCK_BYTES: usize = (4 << 14) + 2048;
+/// And for each of its warps: a ring of words, and sums over planes or rows.
+pub const TILE_WARP_BYTES: usize = TILE_RING_BYTES + TILE_SUM_BYTES + TILE_OWN_BYTES;
+/// Of the ring.
+pub const TILE_RING_BYTES: usize = 1024;
+/// Of the sums.
+pub const TILE_SUM_BYTES: usize = 4096;
+/// Of what it knows of its tile.
+pub const TILE_OWN_BYTES: usize = 112;
+/// More room than its elements take for a body that is being made, of which the end is not known.
+pub const TILE_BODY_SLACK: usize = 2048;
+/// Bytes of a place for a tile's words.
+pub const TILE_PLACE_BYTES: usize = 8 << 14;
+
 impl Item {
     /// An array of its own, or part of a batch, which numbers it.
     pub fn new(src: *const u8, dst: *mut u8, count: u64, bytes: u64) -> Item {

@@ -1,6 +1,9 @@
 //! A codec for tests, in the bytes of `tests/codecs/toy/README.md`: tiles of up to four dimensions, wide entries, a
 //! section of its own. It is there to show that the library has nothing of SLEEK's outside SLEEK's folder.
 
+#[cfg(feature = "cuda")]
+mod gpu;
+
 use crate::codec::{Capabilities, Codec, CpuCodec, Info};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
@@ -50,6 +53,11 @@ impl Codec for Toy {
 
     fn cpu(&self) -> &dyn CpuCodec {
         self
+    }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn crate::codec::gpu::GpuCodec> {
+        Some(self)
     }
 }
 

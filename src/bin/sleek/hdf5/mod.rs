@@ -2,6 +2,7 @@
 
 pub mod abi;
 pub mod dataset;
+mod h5z_zfp;
 pub mod libraries;
 mod missing;
 pub mod object;
@@ -185,6 +186,10 @@ impl Hdf5 {
         // Errors are told in our own words, not printed by HDF5.
         h5!(hdf5, H5Eset_auto2(abi::DEFAULT, null_mut(), null_mut()))?;
         h5!(hdf5, H5Zregister(sleek::api::hdf5_filter::sleek_h5_class()))?;
+        // The plugin's own comes first, where there is one.
+        if h5!(hdf5, H5Zfilter_avail(h5z_zfp::ID))? == 0 {
+            h5!(hdf5, H5Zregister((&raw const h5z_zfp::CLASS).cast()))?;
+        }
         Ok(hdf5)
     }
 

@@ -77,7 +77,7 @@ fn violation(
 /// What an error is held against.
 fn limit(params: &Params) -> f64 {
     match params.mode {
-        Mode::Lossless => 0.0,
+        Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
         Mode::Abs | Mode::Rel => params.bound,
         Mode::Noa => mul_down(params.bound, params.range.unwrap_or(0.0)),
     }

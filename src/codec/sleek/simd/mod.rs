@@ -24,8 +24,10 @@ mod avx512_pack;
 mod avx512_unpack;
 #[cfg(target_arch = "x86_64")]
 mod avx512_warp_tile;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
 pub mod scalar;
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests;
 
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};

@@ -1,7 +1,11 @@
 //! Every level against the portable code, function by function.
 
+#[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::scalar::{BitWriter, Scalar, positions};
 use super::*;
 use crate::codec::sleek::constants::SAMPLE;
@@ -209,14 +213,34 @@ fn streams<P: SimdLevel>(p: P) {
 #[test]
 fn every_level_streams_every_chunk() {
     streams(Scalar);
+    #[cfg(target_arch = "aarch64")]
+    streams(Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it"));
+    #[cfg(target_arch = "x86_64")]
     if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
         streams(level);
     }
+    #[cfg(target_arch = "x86_64")]
     if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {
         streams(level);
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn neon_agrees() {
+    let level = Isa::of(Level::Neon).and_then(Neon::of).expect("every AArch64 processor has it");
+    check::<u16, 64, _>(level, 5);
+    check::<u16, 128, _>(level, 5);
+    check::<u16, 256, _>(level, 5);
+    check::<u32, 128, _>(level, 8);
+    check::<u64, 64, _>(level, 11);
+    transpose::<256, _>(level);
+    transpose::<128, _>(level);
+    transpose::<64, _>(level);
+    lists(level);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn avx2_agrees() {
     if let Some(level) = Isa::of(Level::Avx2).and_then(Avx2::of) {
@@ -232,6 +256,7 @@ fn avx2_agrees() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn avx512_agrees() {
     if let Some(level) = Isa::of(Level::Avx512).and_then(Avx512::of) {

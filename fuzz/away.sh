@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Runs the fuzz targets that fuzz/carry.sh put beside it on all cores: run.sh SECONDS [EXECUTIONS [TARGET...]]. A third of
+# the time (GUIDED=33 percent) goes to the fuzzer, who looks for new code; what it finds joins the corpora, of which then
+# the program `plain`, many times as quick, tries mutations until each target has had EXECUTIONS (10^8), those of earlier
+# runs in this folder counted too. Prints a table; $OUT (or out) gets it, what crashed, and the corpora made small.
+set -uo pipefail
+cd "$(dirname "$0")"
+seconds=$1 goal=${2:-100000000}
+shift $(($# < 2 ? $# : 2))
+cores=${CORES:-$(nproc)}
+out=$(mkdir -p "${OUT:-out}" && cd "${OUT:-out}" && pwd)
+# The quick ones first: what they leave of their time is for the others.
+[ $# -gt 0 ] || set -- header plane decode capi filter roundtrip sealed sleek boxes toy ratio
+merging=60
+guided=$((SECONDS + (seconds - merging) * ${GUIDED:-33} / 100)) end=$((SECONDS + seconds))
+export SLEEK_NUM_THREADS=2
+mkdir -p logs executions current "$out/crashes"
+
+of() { # what has been counted for a target: of WAY TARGET
+	cat executions/"$1.$2".* 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'
+}
+
+level() { # What the instructions are must make no difference: two processes of four go without the best.
+	case $(($1 % 4)) in 1) export SLEEK_SIMD=scalar ;; 2) export SLEEK_SIMD=avx2 ;; esac
+}
+
+golden() { # TARGET: the folder that it starts from besides, if it takes streams
+	! grep -qx "$1" of-streams || echo corpus/golden
+}
+
+plain() { # TARGET NUMBER RUNS DEADLINE
+	local target=$1 number=$2 runs=$3 deadline=$4 done left seed
+	level "$number"
+	for attempt in 1 2 3 4 5; do
+		left=$((deadline - SECONDS)) seed=$((RANDOM * 32768 + RANDOM + 1))
+		[ "$left" -gt 0 ] && [ "$runs" -gt 0 ] || return 0
+		done=$(bin/plain "$target" "$runs" "$left" "$seed" "current/$target.$number" "corpus/$target" $(golden "$target") \
+			2>"logs/plain.$target.$number.$attempt")
+		[ -n "$done" ] && { echo "$done" >>"executions/plain.$target.$number"; return 0; }
+		cp "current/$target.$number" "$out/crashes/$target-plain-$number-$attempt"
+		cp "logs/plain.$target.$number.$attempt" "$out/crashes/$target-plain-$number-$attempt.log"
+	done
+}
+
+fuzzer() { # TARGET NUMBER RUNS DEADLINE: one process after the other, since each ends where it finds something
+	local target=$1 number=$2 runs=$3 deadline=$4 log done left crashed
+	level "$number"
+	for attempt in 1 2 3 4 5; do
+		left=$((deadline - SECONDS))
+		[ "$left" -gt 0 ] && [ "$runs" -gt 0 ] || return 0
+		log=logs/$target.$number.$attempt crashed=
+		"bin/$target" "found/$target" "corpus/$target" $(golden "$target") -seed=$((RANDOM * 32768 + RANDOM + 1)) -runs="$runs" \
+			-max_total_time="$left" -max_len=2048 -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+			-artifact_prefix="$out/crashes/$target-" >"$log" 2>&1 || crashed=yes
+		done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+		echo "${done:-0}" >>"executions/fuzzer.$target.$number"
+		runs=$((runs - ${done:-0}))
+		[ "$crashed" ] || return 0
+		tail -n 80 "$log" >"$out/crashes/$target-fuzzer-$number-$attempt.log"
+	done
+}
+
+small() { # TARGET: its corpus anew, of what reaches code that the golden streams do not
+	mkdir -p "small/$1" "known/$1"
+	[ -z "$(golden "$1")" ] || cp corpus/golden/* "known/$1"
+	timeout "$merging" "bin/$1" "known/$1" "corpus/$1" "found/$1" -set_cover_merge=1 -use_counters=0 -max_len=2048 \
+		>"logs/$1.small" 2>&1 || return 0
+	find "known/$1" -type f ! -name '*.slk' -exec mv -t "small/$1" {} +
+	rm -r "corpus/$1"
+	mv "small/$1" corpus/
+}
+
+all() { # WAY DEADLINE TARGET...: each on all cores for its share of the time, or until it has had enough
+	local way=$1 last=$2 target number before runs
+	shift 2
+	for target; do
+		mkdir -p "found/$target"
+		before=$(($(of plain "$target") + $(of fuzzer "$target")))
+		runs=$(((goal - before + cores - 1) / cores))
+		deadline=$((SECONDS + (last - SECONDS) / $#))
+		shift
+		for ((number = 0; number < cores; number++)); do "$way" "$target" "$number" "$runs" "$deadline" & done
+		wait
+	done
+}
+
+all fuzzer "$guided" "$@"
+rm -rf small known
+for target; do small "$target" & done
+wait
+rm -rf small known
+all plain "$end" "$@"
+for target; do
+	crashes=$(find "$out/crashes" -type f -name "$target-*" ! -name '*.log' | wc -l)
+	cover=$(grep -ho 'cov: [0-9]*' logs/"$target".[0-9]* 2>/dev/null | sort -k 2 -n | tail -n 1)
+	printf '%-10s %12d executions by the fuzzer, %12d plain, %s, %d crashes\n' "$target" "$(of fuzzer "$target")" \
+		"$(of plain "$target")" "$cover" "$crashes"
+done | tee "$out/table.txt"
+tar -cJf "$out/corpus.tar.xz" corpus
+grep -m 1 'model name' /proc/cpuinfo

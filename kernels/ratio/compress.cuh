@@ -1,0 +1,353 @@
+// Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end, in a place of memory
+// that is its own. A body's size is published as soon as it is known, and it goes to its place when the sizes of all
+// before it are: tickets are in the order of the bodies, so that a warp waits for such alone as have begun before it.
+//
+// A block shares
+//
+//   symbols   the tables (encode.cuh)                    all warps make them, all read
+//   job       what is known of the array                 thread 0 at the start of an array; all read it
+//   source    of each warp: its tile, and what words are   lane 0 writes it, the warp reads
+//
+//   barrier 1   everyone is done with the array before
+//   barrier 2   the array is known, and the tables
+#pragma once
+#include "encode.cuh"
+
+namespace ratio {
+
+// How arrays are cut, and what follows for a stream; by one thread.
+DEV void lay_out(Header& head, const TileCompressArgs& a, u64 count) {
+    head.dtype = a.common.dtype;
+    head.values = 0;
+    head.big_endian = a.common.big_endian;
+    head.step_w = 0;
+    head.step_j = 0;
+    Grid& g = head.grid;
+    g.rank = a.tiling.rank;
+    for (u32 k = 0; k < g.rank; k++) {
+        g.len[k] = a.tiling.lens[k];
+        g.side[k] = a.tiling.sides_log2[k];
+    }
+    if (g.rank == 1) {
+        g.len[0] = count;
+        g.side[0] = (u8)(count < 2 ? 0 : min_of(top_bit(min_of(count, 1ull << 20) - 1) + 1, (u32)TILE_LOG2));
+    }
+    g.make();
+    const u32 extension = EXTENSION_BYTES + (g.rank > 1 ? 8 * g.rank : 0) + g.rank;
+    head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
+    head.layout();
+}
+
+// Before the tiles: the plan, an empty index, the header but for its length and checksum. Thread 0 of an array's first
+// block writes plan and header, all the index.
+DEV void begin_compress(const TileCompressArgs& args) {
+    SHARED Header head;
+    const CompressArgs& a = args.common;
+    const Share share(a.batch);
+    const Item item = item_of(a.batch, share.item);
+    if (threadIdx.x == 0) lay_out(head, args, item.count);
+    __syncthreads();
+    const bool room = item.bytes >= head.bodies_at;
+    if (room)
+        for (u64 i = head.bytes / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < head.bodies_at / 16;
+             i += (u64)share.of * blockDim.x)
+            ((uint4*)item.dst)[i] = make_uint4(0, 0, 0, 0);
+    if (share.rank || threadIdx.x) return;
+    Slot& slot = a.batch.slots[share.item];
+    Plan plan = resolve(a, item.count, slot.control);
+    plan.chunks = room ? head.grid.chunks : 0;
+    plan.groups = head.groups;
+    plan.records_at = head.bytes;
+    plan.entries_at = head.entries_at;
+    plan.bodies_at = head.bodies_at;
+    slot.plan = plan;
+    slot.control.ticket = slot.control.slots = 0;
+    slot.control.end = head.bodies_at;
+    slot.control.index_sum = 0;
+    slot.control.closed = slot.control.status = 0;
+    if (room) {
+        u64* w = (u64*)item.dst;
+        const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) | FLAG_EXTENDED;
+        w[0] = MAGIC48 | (u64)VERSION << 48;
+        w[1] = CODEC_RATIO | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 |
+               (u64)plan.step_w << 48;
+        w[2] = item.count;
+        w[3] = 0;
+        w[4] = a.mode == MODE_LOSSLESS ? 0 : bits_of(a.bound);
+        w[5] = bits_of(plan.range);
+        w[6] = bits_of(plan.abs_bound);
+        w[7] = 0;
+        w += HEADER_BYTES / 8;
+        const Grid& g = head.grid;
+        for (u32 i = 2; i < (head.bytes - HEADER_BYTES) / 8; i++) w[i] = 0;
+        w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
+        w[1] = 0;
+        for (u32 k = 0; g.rank > 1 && k < g.rank; k++) w[2 + k] = g.len[k];
+        u8* sides = (u8*)(w + 2 + (g.rank > 1 ? g.rank : 0));
+        for (u32 k = 0; k < g.rank; k++) sides[k] = g.side[k];
+    }
+    if (plan.chunks == 0)
+        seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);
+}
+
+// The array that a block works on.
+template <class T> struct Job {
+    Item item;
+    Slot* slot;
+    Outcome* outcome;
+    Plan plan;
+    Header head;
+    Quantizer<T> quantizer;
+
+    DEV u32* entries() const { return (u32*)(item.dst + head.entries_at); }
+    DEV u64* record(u64 group) const { return (u64*)(item.dst + head.bytes + group * GROUP_BYTES); }
+};
+
+// Where a body is, in units from the first one on.
+struct Mark {
+    u64 chunk, units;
+};
+
+// Units of all bodies before that of `chunk`, of which the mark `known` is one: counted from the nearest group whose
+// record says where it begins, if one behind `known` does. Waits for sizes that are not published yet. For a whole warp.
+template <class T> DEV u64 units_before(const Job<T>& job, Mark known, u64 chunk, u32 lane) {
+    enum { TOGETHER = 16 };
+    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS;
+    u64 place = 0;
+    if (lane <= group && mine > known.chunk) place = load_relaxed(job.record(group - lane));
+    const u32 told = __ballot_sync(FULL, place != 0);
+    if (uniform(told != 0)) {
+        const u32 nearest = __ffs((i32)told) - 1;
+        known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - job.head.bodies_at) / UNIT};
+    }
+    while (uniform(known.chunk < chunk)) {
+        const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * TOGETHER);
+        const u32* entries = job.entries() + known.chunk;
+        u32 sum;
+        for (;;) {
+            YIELD();
+            u32 entry[TOGETHER];
+            bool there = true;
+            sum = 0;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++) entry[k] = lane + 32 * k < n ? load_relaxed(entries + lane + 32 * k) : 1u << WIDE_KIND_SHIFT;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++) {
+                there &= entry[k] != 0;
+                sum += entry[k] & WIDE_SIZE_MASK;
+            }
+            if (uniform(__all_sync(FULL, there))) break;
+            hold_back();
+        }
+        known.chunk += n;
+        known.units += __reduce_add_sync(FULL, sum);
+    }
+    return known.units;
+}
+
+// Word i of the raw body of a tile.
+template <class T> DEV u32 raw_word(const Source<T>& s, u32 i) {
+    enum { SIZE = T::BITS / 8, IN_WORD = SIZE < 4 ? 4 / SIZE : 1 };
+    u32 word = 0;
+#pragma unroll
+    for (u32 k = 0; k < IN_WORD; k++) {
+        const u32 n = SIZE == 8 ? i / 2 : i * IN_WORD + k;
+        if (n >= s.t.count()) break;
+        const typename T::Word v = s.element(n % s.t.lx, n / s.t.lx % s.t.ly, n / s.t.lx / s.t.ly);
+        word |= SIZE == 8 ? (u32)(v >> (32 * (i & 1) & (8 * sizeof(v) - 1))) : (u32)v << (8 * SIZE * k & 31);
+    }
+    return word;
+}
+
+// Copies a body to its place; what this lane has of its keyed sum.
+template <class T> SELDOM u64 put_raw(const Source<T>& s, u32* to, u32 words) {
+    u64 sum = 0;
+    for (u32 i = threadIdx.x & 31; i < words; i += 32) {
+        const u32 word = raw_word(s, i);
+        to[i] = word;
+        sum += (u64)word * key_of(i);
+    }
+    return sum;
+}
+DEV u64 put_body(const u8* body, u32* to, u32 words) {
+    const u16* from = (const u16*)body;
+    u64 sum = 0;
+#pragma unroll 4
+    for (u32 i = threadIdx.x & 31; i < words; i += 32) {
+        const u32 word = from[2 * i] | (u32)from[2 * i + 1] << 16;
+        to[i] = word;
+        sum += (u64)word * key_of(i);
+    }
+    return sum;
+}
+
+#define UNCHOSEN 8u    // no set of axes
+
+// Says what words are, and takes the first as their base. For a whole warp.
+template <class T> DEV void mean(Source<T>& s, u32 meaning, u32 shift, u32 drop) {
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) {
+        s.meaning = meaning;
+        s.shift = shift;
+        s.drop = drop;
+        s.base = 0;
+        s.base = s.word(s.element(0, 0, 0));
+    }
+    __syncwarp();
+}
+template <class T> DEV u32 zeros_below(typename T::Word any) { return any ? top_bit(any & ((typename T::Word)0 - any)) : 0; }
+
+// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of a
+// power of two, are as far apart as bins.
+template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
+    const u32 exponent = (u32)(all.most >> T::MANTISSA), zeros = all.any ? zeros_below<T>(all.any) : (u32)T::BITS;
+    const i32 spacing = (i32)(exponent ? exponent : 1) - T::BIAS - T::MANTISSA;
+    return spacing + (i32)min_of(zeros, (u32)T::MANTISSA) > step_j;
+}
+
+// The body of a tile whose words mean what the source says, with fewer bytes than `limit`, if there is one. Bins that
+// are all below 2^20 are computed in few instructions; `few` tells of them, and comes from the last time.
+template <class T>
+DEV Made body_of(const Source<T>& s, const Symbols& symbols, bool exact, u8* end, u32 limit, bool& few, u32 set) {
+    typedef AnyWords<T> Any;
+    typedef FewBins<T> Few;
+    typedef KnownFewBins<T> Known;
+    enum { HAS_FEW = T::BITS >= 32 };
+    if constexpr (HAS_FEW) {
+        if (uniform(few && set == UNCHOSEN)) {
+            const Choice choice = choose<T, Few, Known>(s);
+            few = choice.good;
+            if (uniform(few)) set = choice.set;
+        }
+        if (uniform(few)) return encode<T, Known>(s, symbols, set, exact, end, limit);
+    }
+    if (uniform(set == UNCHOSEN)) set = choose<T, Any, Any>(s).set;
+    return encode<T, Any>(s, symbols, set, exact, end, limit);
+}
+
+// Some bits of a tile's first elements.
+template <class T> DEV u32 first_bits(const Source<T>& s) {
+    const Quad q = quad_of(*s.grid, s.t, 0, threadIdx.x & 31);
+    return q.has & 1 ? (u32)s.element(q.x, q.y, q.z) : 0;
+}
+
+// The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
+template <class T> DEV Made shortest(Source<T>& s, const Symbols& symbols, const Plan& plan, u8* end, u32 raw_bytes) {
+    bool few = false;
+    if (T::EXPONENT && uniform(plan.step_w)) {
+        mean(s, BINS, 0, 0);
+        few = (u64)(s.base + FEW_BINS) < 2 * FEW_BINS;
+        const Made made = body_of(s, symbols, false, end, raw_bytes, few, UNCHOSEN);
+        // Of bins below 2^20 it takes elements that all are multiples of four of their smallest distances.
+        if (uniform(few && made.bytes != NO_BODY && __any_sync(FULL, first_bits(s) & 3))) return made;
+        const Survey<T> all = survey(s);
+        if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
+        bool none = false;
+        mean(s, BITS, zeros_below<T>(all.any), 0);
+        const Made other = body_of(s, symbols, true, end, min_of(raw_bytes, made.bytes), none, UNCHOSEN);
+        if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
+        mean(s, BINS, 0, 0);
+        return body_of(s, symbols, false, end, raw_bytes, few, made.set);
+    }
+    mean(s, BITS, 0, plan.rounded ? plan.drop : 0);
+    Survey<T> all = survey(s);
+    mean(s, BITS, zeros_below<T>(all.any), all.exact ? 0 : s.drop);
+    const Made made = body_of(s, symbols, false, end, raw_bytes, few, UNCHOSEN);
+    if (made.bytes != NO_BODY || !uniform(s.drop)) return made;
+    mean(s, BITS, 0, 0);
+    all = survey(s);
+    mean(s, BITS, zeros_below<T>(all.any), 0);
+    return body_of(s, symbols, plan.step_w != 0, end, raw_bytes, few, UNCHOSEN);
+}
+
+// Brings a body to its place in the stream and enters it there. For a whole warp.
+template <class T> DEV void enter(const Job<T>& job, const Source<T>& s, const Made& made, Mark& known) {
+    const u32 lane = threadIdx.x & 31, raw = job.head.raw_bytes(s.t.count());
+    const u64 chunk = s.t.chunk;
+    const bool is_raw = made.bytes == NO_BODY;
+    const u32 units = (is_raw ? raw : made.bytes) / UNIT, entry = units | (is_raw ? KIND_RAW : made.kind) << WIDE_KIND_SHIFT;
+    if (lane == 0) store_relaxed(job.entries() + chunk, entry);
+    const u64 before = units_before(job, known, chunk, lane), at = job.head.bodies_at + before * UNIT,
+              end = at + (u64)units * UNIT;
+    known = {chunk + 1, before + units};
+    Control& control = job.slot->control;
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    u64* record = job.record(chunk / GROUP_CHUNKS);
+    if (lane == 0 && k == 0) store_relaxed(&record[0], at);
+    u64 sum = 0;
+    if (uniform(end <= job.item.bytes)) {
+        u32* to = (u32*)(job.item.dst + at);
+        sum = warp_sum(uniform(is_raw) ? put_raw(s, to, units) : put_body(made.body, to, units));
+    } else {
+        fail(&control, STATUS_BUFFER_TOO_SMALL);
+    }
+    bool last = false;
+    if (lane == 0) {
+        add_relaxed(&record[1], body_checksum(sum, k));
+        add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(job.head.entries_at / 4 + chunk)));
+        if (chunk + 1 == job.plan.chunks) control.end = end;
+        last = count_in(&control.closed, 1) + 1 == (u32)job.plan.chunks;
+    }
+    if (!uniform(__any_sync(FULL, last))) return;
+    u64 all = 0;
+    for (u64 g = lane; g < job.head.groups; g += 32)
+        all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((job.head.bytes + g * GROUP_BYTES) / 4)));
+    all = warp_sum(all);
+    if (lane == 0)
+        seal(job.item.dst, job.plan, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
+             load_relaxed(&control.status), job.outcome);
+}
+
+#define ENCODE_WARPS 16
+
+template <class T> DEV void compress(const TileCompressArgs& args) {
+    SHARED Symbols symbols;
+    SHARED Job<T> job;
+    SHARED Source<T> sources[ENCODE_WARPS];
+    const CompressArgs& a = args.common;
+    const Batch& batch = a.batch;
+    make_symbols(symbols);
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
+    const u64 own = (u64)blockIdx.x * (blockDim.x / 32) + warp;
+    u8* end = args.bodies + (own + 1) * args.room - 16;
+    Source<T>& s = sources[warp];
+    for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            const u32 i = array_of(batch, work_slot, lane);
+            if (lane == 0) {
+                job.item = item_of(batch, i);
+                job.slot = batch.slots + i;
+                job.outcome = batch.outcomes + i;
+                job.plan = job.slot->plan;
+                lay_out(job.head, args, job.item.count);
+                job.quantizer.set(job.plan.step_w, job.plan.step_j);
+                job.quantizer.set_bound(job.plan.abs_bound);
+            }
+        }
+        __syncthreads();
+        Mark known = {0, 0};
+        for (;;) {
+            const u64 chunk = __shfl_sync(FULL, count_if(lane == 0, &job.slot->control.ticket), 0);
+            if (uniform(chunk >= job.plan.chunks || own >= args.warps)) break;
+            if (lane == 0) {
+                const Grid& g = job.head.grid;
+                s.src = job.item.src;
+                s.grid = &job.head.grid;
+                s.t = tile_of(g, chunk);
+                s.step[0] = g.stride[g.x];
+                s.step[1] = g.y < MAX_RANK ? g.stride[g.y] : 0;
+                s.step[2] = g.z < MAX_RANK ? g.stride[g.z] : 0;
+                s.big_endian = a.big_endian;
+                s.is_float = job.head.is_float;
+                s.quantizer = job.quantizer;
+            }
+            __syncwarp();
+            const Made made = shortest(s, symbols, job.plan, end, job.head.raw_bytes(s.t.count()));
+            enter(job, s, made, known);
+            __syncwarp();    // all are done with the source
+        }
+    }
+}
+
+}    // namespace ratio

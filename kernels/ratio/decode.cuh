@@ -1,0 +1,285 @@
+// One warp, one tile: the codes of a packed body (docs/codecs/ratio.md §3–§5), group by group, in registers.
+//
+// The words of the body pass through a ring in shared memory, which copies that nobody waits for keep filled:
+//
+//   ring   TILE_RING_BYTES of each warp   its lanes ask for 16 bytes each and take words of 2 from it
+//
+// Byte p of the body, counted from the multiple of 16 at or before it, is at p modulo the ring's length.
+#pragma once
+#include "stream.cuh"
+#include "tables.h"
+
+namespace ratio {
+
+// The decoder's tables: for each slot bits 0–9 its number within its symbol, 10–15 the raw bits of the token, 16–21 the
+// token's residual, or for one with raw bits the top of its code, 22–31 the frequency. Of table 0 the residual is the
+// difference of classes. By a whole block; a barrier has to follow.
+DEV void make_tables(u32* slots) {
+    const u32 lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (u32 t = threadIdx.x / 32; t < TABLES; t += blockDim.x / 32) {
+        u32 start = 0;
+#pragma unroll 1
+        for (u32 first = FIRSTS[t]; first < FIRSTS[t + 1]; first += 32) {
+            const u32 symbol = first - FIRSTS[t] + lane, frequency = first + lane < FIRSTS[t + 1] ? FREQUENCIES[first + lane] : 0;
+            const u32 up_to = warp_running_sum(frequency);
+            const u32 raw = t == 0 || symbol < DIRECT ? 0 : 5 + (symbol - DIRECT) / 2;
+            const u32 residual = t == 0 ? symbol : raw ? 2 + (symbol & 1) : (symbol >> 1) ^ (0 - (symbol & 1));
+            const u32 entry = frequency << 22 | (residual & 63) << 16 | raw << 10, at = start + up_to - frequency;
+            // A symbol of many slots is written by all lanes.
+            const u32 many = __ballot_sync(FULL, frequency > 8);
+#pragma unroll 1
+            for (u32 left = many; uniform(left); left &= left - 1) {
+                const u32 of = __ffs((i32)left) - 1, n = __shfl_sync(FULL, frequency, of), e = __shfl_sync(FULL, entry, of),
+                          from = __shfl_sync(FULL, at, of);
+                for (u32 k = lane; k < n; k += 32) slots[(t << TABLE_BITS) + from + k] = e | k;
+            }
+            if (frequency <= 8)
+                for (u32 k = 0; k < frequency; k++) slots[(t << TABLE_BITS) + at + k] = entry | k;
+            start += __shfl_sync(FULL, up_to, 31);
+        }
+    }
+}
+
+// The words of a body, and the state of a lane.
+struct Coder {
+    u32 x, threshold;
+    u32 at, issued;    // the next word's byte; bytes that were asked for
+    u32 ring, below;   // where the ring is; the lanes before this one
+    const u8* from;    // byte 0
+    u32 there;         // bytes that may be read from there on
+
+    DEV void begin(const u8* words, const u8* end, u32 ring_at, u32 lane) {
+        const u32 skipped = (u32)(u64)words & 15;
+        from = words - skipped;
+        there = (u32)min_of((u64)(end - from), (u64)1 << 20);
+        at = skipped;
+        issued = 0;
+        ring = ring_at;
+        below = low_ones(lane);
+        wait_for_copies();    // those of the tile before
+        __syncwarp();
+        fill(lane);
+        fill(lane);
+        close_lot();
+        wait_for_copies();
+        __syncwarp();
+    }
+    // Asks for as much as there is room for, 512 bytes at most.
+    DEV void fill(u32 lane) {
+        const u32 pieces = min_of(((at & ~15u) + TILE_RING_BYTES - issued) / 16, 32u), piece = issued + 16 * lane;
+        if (lane < pieces && piece < there)
+            copy_async(ring + piece % TILE_RING_BYTES, from + piece, min_of(there - piece, 16u));
+        issued += 16 * pieces;
+    }
+    // Makes sure that 320 bytes are there.
+    DEV void top_up(u32 lane) {
+        if (uniform(issued - at <= TILE_RING_BYTES - 256)) fill(lane);
+        close_lot();
+        wait_for_older_lots();
+        __syncwarp();
+    }
+    DEV void refill(bool takes_part) {
+        const bool need = takes_part && x < threshold;
+        const u32 all = __ballot_sync(FULL, need);
+        const u32 word = load_shared16(ring + (at + 2 * __popc(all & below)) % TILE_RING_BYTES);
+        if (need) x = __byte_perm(word, x, 0x5410);
+        at += 2 * __popc(all);
+    }
+    // What the table at this place in shared memory says.
+    template <bool WHOLE> DEV u32 symbol(u32 table, bool has) {
+        const u32 entry = load_shared32(table + (x << 2 & ((4u << TABLE_BITS) - 4)));
+        const u32 next = (entry >> 22) * (x >> TABLE_BITS) + (entry & ((1u << TABLE_BITS) - 1));
+        x = WHOLE || has ? next : x;
+        refill(WHOLE || has);
+        return WHOLE || has ? entry : 0;
+    }
+    DEV u32 raw(u32 n) {
+        const u32 bits = x & low_ones(n);
+        x >>= n;
+        refill(true);
+        return bits;
+    }
+    // From here on states take no words; false if one is too small.
+    DEV bool change() {
+        const bool good = __all_sync(FULL, x > LOW);
+        x -= LOW;
+        threshold = 0;
+        return good;
+    }
+};
+
+// What words of a tile are decoded into: residuals modulo 2^32, or all of their 64 bits.
+struct Narrow {
+    typedef u32 Word;
+    enum { MOST_RAW = 30 };
+    DEV static u32 residual(u32 code) { return (code >> 1) ^ (0 - (code & 1)); }
+};
+struct Wide {
+    typedef u64 Word;
+    enum { MOST_RAW = 62 };
+    DEV static u64 residual(u64 code) { return (code >> 1) ^ (0 - (code & 1)); }
+};
+
+// What was met on the way of a tile's codes.
+struct Met {
+    u32 sum;    // of codes with raw bits; and whether one of them did not fit
+    u32 far;
+};
+
+// The residuals of a group of a class above 0. Of streams of 64 bits `met` tells whether 32 are enough.
+template <class T, class Form, bool WHOLE>
+DEV void decode_group(Coder& c, u32 table, u32 has, u32 lane, typename Form::Word (&d)[QUAD], Met& met) {
+    typedef typename Form::Word Word;
+    c.top_up(lane);
+    u32 e[QUAD], all = 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        e[j] = c.symbol<WHOLE>(table, has >> j & 1);
+        all |= e[j];
+        d[j] = (Word)(typename Form::Word)((i64)((i32)(e[j] << 10) >> 26));
+    }
+    if (!uniform(__any_sync(FULL, all & 63u << 10))) return;
+    u32 n[QUAD], together = 0, most = 0;
+    Word bits[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        n[j] = e[j] >> 10 & 63;
+        together += n[j];
+        most = n[j] > most ? n[j] : most;
+        bits[j] = 0;
+    }
+    if (uniform(!__any_sync(FULL, together > RAW_BITS))) {
+        u32 raw = c.raw(together);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            bits[j] = raw & low_ones(n[j]);
+            raw >>= n[j];
+        }
+    } else {
+        const u32 longest = __reduce_max_sync(FULL, most);
+#pragma unroll 1
+        for (u32 from = 0; uniform(from < longest); from += RAW_BITS) {
+            c.top_up(lane);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) {
+                const u32 left = n[j] > from ? n[j] - from : 0;
+                const Word raw = c.raw(min_of(left, (u32)RAW_BITS));
+                if (from < 8 * sizeof(Word)) bits[j] |= raw << from;
+            }
+        }
+    }
+    if (most > Form::MOST_RAW) met.far = 1;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        Word code = (Word)(e[j] >> 16 & 63) << (n[j] & (8 * sizeof(Word) - 1)) | bits[j];
+        if (T::BITS < 32) code &= ((Word)1 << (T::BITS & 31)) - 1;
+        if (T::BITS == 64 && sizeof(Word) == 4 && n[j]) {
+            met.sum += (u32)code;
+            met.far |= (u32)code >> 22;
+        }
+        d[j] = n[j] ? Form::residual(code) : d[j];
+    }
+}
+
+// What stands before the words of a packed body, the same on all lanes but for the state.
+template <class T> struct Prefix {
+    typename T::Word base;
+    u32 set, exact, change, shift, state;
+    const u8* words;
+    bool good;
+};
+
+DEV u32 read16(const u8* p) { return *(const u16*)p; }
+
+// Reads and checks it. For a whole warp.
+template <class T>
+DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 lane) {
+    Prefix<T> p;
+    const u8* end = body + bytes;
+    const u32 bits = *(const u32*)body, base_words = bits >> 4 & 7, low = bits >> 15 & 7, high = bits >> 18 & 7;
+    p.set = bits & 7;
+    p.exact = bits >> 3 & 1;
+    p.change = bits >> 7 & 255;
+    p.good = base_words <= 4 && (p.change <= head.grid.groups() || p.change == NEVER) && low <= high &&
+             !(p.exact && !head.step_w) && !(p.set & ~head.grid.set());
+    p.shift = 0;
+    p.base = 0;
+    p.state = 1;
+    const u8* at = body + HEAD_BYTES;
+    const bool has_shift = p.exact || !head.step_w;
+    p.words = at;
+    if (!p.good || (u32)(end - at) < 2 * has_shift + 2 * base_words) {
+        p.good = false;
+        return p;
+    }
+    if (has_shift) {
+        p.shift = read16(at);
+        at += 2;
+    }
+    if (p.shift >= T::BITS) p.good = false;
+    u64 base = bits >> (32 - BASE_BITS);
+#pragma unroll 1
+    for (u32 k = 0; k < base_words; k++) {
+        const u32 shift = BASE_BITS + 16 * k;
+        base |= (u64)read16(at) << shift;
+        at += 2;
+    }
+    const u32 width = BASE_BITS + 16 * base_words;
+    if (width < 64) base = (u64)((i64)(base << (64 - width)) >> (64 - width));
+    p.base = (typename T::Word)base;
+    u32 mask = 0;
+    if (low < high) {
+        if (end - at < 4) p.good = false;
+        if (!p.good) return p;
+        mask = read16(at) | read16(at + 2) << 16;
+        at += 4;
+    }
+    const u32 more = high - low, longer = __popc(mask), digits = longer * more, more_bytes = (digits + 3) / 4 * 2;
+    if ((u32)(end - at) < 16 * low + more_bytes) p.good = false;
+    if (!p.good) return p;
+    u32 x = 0;
+    for (u32 k = 0; k < low; k++) {
+        const u32 digit = lane * low + k;
+        x |= (at[digit / 2] >> digit % 2 * 4 & 15u) << (DIGIT * k);
+    }
+    at += 16 * low;
+    if (mask >> lane & 1)
+        for (u32 k = 0; k < more; k++) {
+            const u32 digit = __popc(mask & low_ones(lane)) * more + k;
+            x |= (at[digit / 2] >> digit % 2 * 4 & 15u) << (DIGIT * (low + k));
+        }
+    const u32 behind = digits + lane;    // fewer than four digits of zero follow
+    if (behind < 2 * more_bytes && at[behind / 2] >> behind % 2 * 4 & 15) p.good = false;
+    p.words = at + more_bytes;
+    p.state = x ? x : 1;
+    p.good = __all_sync(FULL, p.good);
+    return p;
+}
+
+// The classes of the groups 4·lane … 4·lane + 3, four bits each. `some` has a bit for each of these that has an
+// element.
+DEV u32 read_classes(Coder& c, u32 table, u32 groups, u32 some, u32 lane) {
+    u32 sum = 0, classes = 0;
+    c.top_up(lane);
+#pragma unroll
+    for (u32 s = 0; s < BATCH_GROUPS; s++) {
+        const u32 entry = c.symbol<false>(table, lane < groups / BATCH_GROUPS && some >> s & 1);
+        sum += entry >> 16 & 63;
+        classes |= (sum & 15) << (4 * s);
+    }
+    const u32 before = warp_running_sum(sum) - sum;
+    u32 all = 0;
+#pragma unroll
+    for (u32 s = 0; s < BATCH_GROUPS; s++) all |= ((classes >> (4 * s)) + before & 15) << (4 * s);
+    return all;
+}
+
+// Whether decoding ended as encoding began, and all words were taken.
+DEV bool ended_well(const Coder& c, const u8* end) {
+    const u32 all = (u32)(end - c.from);
+    const bool rest = c.at == all || (c.at + 2 == all && read16(c.from + c.at) == 0);
+    return __all_sync(FULL, c.x == 1) && rest;
+}
+
+}    // namespace ratio

@@ -1,0 +1,304 @@
+// One warp, one tile: the differences of its words to a packed body (docs/codecs/ratio.md §3–§5), from the last group to
+// the first, since what is encoded last is decoded first. The body grows towards lower addresses, in memory that is the
+// warp's own.
+//
+//   symbols   of each table and each token: reciprocal, start, shift and what the frequency leaves of 1024;
+//             all warps of a block make them, all read
+#pragma once
+#include "choose.cuh"
+
+namespace ratio {
+
+struct Symbols {
+    uint2 of[TABLES][TOKENS];
+    u8 last[TABLES];    // the greatest token
+    u8 classes[2 * 128];
+};
+
+// As Symbol of src/primitives/rans.rs, but that a symbol of frequency 1, whose quotient is the state itself, has one
+// less as quotient and as much more as its start. By a whole block; a barrier has to follow.
+DEV void make_symbols(Symbols& s) {
+    const u32 lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (u32 t = threadIdx.x / 32; t < TABLES; t += blockDim.x / 32) {
+        u32 start = 0;
+        const u32 from = FIRSTS[t], end = FIRSTS[t + 1];
+#pragma unroll 1
+        for (u32 first = from; uniform(first < end); first += 32) {
+            const u32 frequency = first + lane < end ? FREQUENCIES[first + lane] : 0;
+            const u32 up_to = warp_running_sum(frequency), own = start + up_to - frequency;
+            if (frequency) {
+                const u32 shift = frequency > 1 ? top_bit(frequency - 1) + 1 : 0;
+                const u32 reciprocal =
+                    frequency > 1 ? (u32)(((1ull << (31 + shift)) + frequency - 1) / frequency) : ~0u;
+                const u32 bias = frequency > 1 ? own : own + (1u << TABLE_BITS) - 1;
+                s.of[t][first - from + lane] = make_uint2(
+                    reciprocal, bias | (shift ? shift - 1 : 0) << 11 | ((1u << TABLE_BITS) - frequency) << 21);
+            }
+            start += __shfl_sync(FULL, up_to, 31);
+        }
+        if (lane == 0) s.last[t] = (u8)(end - from - 1);
+    }
+    for (u32 i = threadIdx.x; i < 2 * 128; i += blockDim.x) s.classes[i] = CLASSES[i];
+}
+
+// The words of a body, the last one first, and the state of a lane.
+struct Writer {
+    u32 x, used, below;    // used: words; below: the lanes before this one
+    u8* end;               // behind the last word
+
+    DEV void emit(bool wanted) {
+        const u32 all = __ballot_sync(FULL, wanted);
+        used += __popc(all);
+        if (wanted) {
+            *(u16*)(end - 2 * (used - __popc(all & below))) = (u16)x;
+            x >>= 16;
+        }
+    }
+    DEV void symbol(uint2 s, bool has) {
+        const u32 rest = s.y >> 21;
+        emit(has && x + (rest << (28 - TABLE_BITS)) >= TOP);
+        const u32 quotient = high_product(x, s.x) >> (s.y >> 11 & 31);
+        if (has) x += quotient * rest + (s.y & 2047);
+    }
+    DEV void raw(u32 bits, u32 n) {
+        emit(x >> (28 - n) != 0);
+        x = x << n | bits;
+    }
+};
+
+DEV u32 width_of_code(u32 code) { return top_bit(code); }
+DEV u32 width_of_code(u64 code) { return top_bit(code); }
+
+// A group of residuals to symbols and raw bits; returns its class. `has`: which of the places have an element.
+template <class Word>
+DEV u32 encode_group(Writer& w, const Symbols& s, const Word (&d)[QUAD], u32 has) {
+    u32 sum = 0;
+    Word most = 0, code[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        sum += (u32)min_of((u64)magnitude_of(d[j]), 1ull << 23);
+        code[j] = d[j] << 1 ^ (Word)0 - (d[j] >> (8 * sizeof(Word) - 1));
+        most = code[j] > most ? code[j] : most;
+    }
+    const u32 all = __reduce_add_sync(FULL, sum);
+    if (!uniform(all)) return 0;
+    const u32 small = __popc(__ballot_sync(FULL, sum <= all >> 7)), octave = top_bit(all);
+    const u32 quarter = 1 + 4 * octave + ((u32)((u64)all << 2 >> octave) & 3);
+    const u32 sparse = small > 10 && all > 8;
+    u32 cls = s.classes[128 * sparse + quarter];
+    const bool direct = __all_sync(FULL, most < DIRECT);
+    u32 token[QUAD], raw[QUAD];
+    Word bits[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        token[j] = (u32)code[j];
+        raw[j] = 0;
+    }
+    u32 greatest = (u32)most;
+    if (!uniform(direct)) {
+        greatest = 0;
+        u32 together = 0, longest = 0;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const u32 top = width_of_code(code[j]);
+            const bool far = code[j] >= DIRECT;
+            raw[j] = far ? top - 1 : 0;
+            if (far) token[j] = DIRECT + (top - 6) * 2 + (u32)(code[j] >> (top - 1) & 1);
+            bits[j] = code[j] & (((Word)1 << raw[j]) - 1);
+            greatest = token[j] > greatest ? token[j] : greatest;
+            together += raw[j];
+            longest = raw[j] > longest ? raw[j] : longest;
+        }
+        if (uniform(__all_sync(FULL, together <= RAW_BITS))) {
+            u32 string = 0;
+#pragma unroll
+            for (u32 j = QUAD; j-- > 0;) string = string << raw[j] | (u32)bits[j];
+            w.raw(string, together);
+        } else {
+            longest = __reduce_max_sync(FULL, longest);
+#pragma unroll 1
+            for (u32 round = (longest + RAW_BITS - 1) / RAW_BITS; uniform(round-- > 0);) {
+                const u32 from = round * RAW_BITS;
+#pragma unroll
+                for (u32 j = QUAD; j-- > 0;) {
+                    const u32 n = raw[j] > from ? min_of(raw[j] - from, (u32)RAW_BITS) : 0;
+                    w.raw((u32)(from < 8 * sizeof(Word) ? bits[j] >> from : 0) & low_ones(n), n);
+                }
+            }
+        }
+    }
+    if (uniform(__any_sync(FULL, greatest > s.last[cls]))) cls = sparse ? WIDEST_SPARSE : WIDEST;
+    const uint2* table = s.of[cls];
+#pragma unroll
+    for (u32 j = QUAD; j-- > 0;) w.symbol(table[token[j]], has >> j & 1);
+    return cls;
+}
+
+// How a tile was encoded.
+struct Made {
+    u32 kind, bytes, set;    // set: the axes along which differences were taken
+    u8* body;                // where it begins, a multiple of 2
+};
+#define NO_BODY 0xffffffffu
+
+// The n-th bit that is set, from 0 on.
+DEV u32 bit_of(u32 mask, u32 n) {
+    for (; n; n--) mask &= mask - 1;
+    return __ffs((i32)mask) - 1;
+}
+
+// Bytes of the final states where all lanes have `low` digits and some up to `high`.
+DEV u32 bytes_of_states(u32 width, u32 low, u32 high) {
+    const u32 longer = __popc(__ballot_sync(FULL, width > low));
+    return (low < high ? 4 : 0) + 16 * low + (longer * DIGIT * (high - low) + 15) / 16 * 2;
+}
+
+// Writes final states and what stands before them in front of the words; returns the whole body. For a whole warp.
+template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact) {
+    const u32 lane = threadIdx.x & 31, width = w.x == 1 ? 0 : (top_bit(w.x) + DIGIT) / DIGIT,
+              high = __reduce_max_sync(FULL, width);
+    u32 low = 0, fewest = bytes_of_states(width, 0, high);
+    for (u32 l = 1; uniform(l <= high); l++) {
+        const u32 bytes = bytes_of_states(width, l, high);
+        if (bytes < fewest) {
+            low = l;
+            fewest = bytes;
+        }
+    }
+    const i64 base = (i64)(typename T::Signed)Source<T>::extended(s.base);
+    const u64 folded = (u64)(base ^ base >> 63);
+    const u32 bits = folded ? top_bit(folded) + 2 : 1, base_words = bits > BASE_BITS ? (bits - BASE_BITS + 15) / 16 : 0;
+    const bool has_shift = s.meaning == BITS;
+    const u32 before = HEAD_BYTES + 2 * has_shift + 2 * base_words, bytes = before + fewest + 2 * w.used;
+    u8* body = w.end - bytes;
+    u16* at = (u16*)body;
+    const u32 head = set | (u32)exact << 3 | base_words << 4 | change << 7 | low << 15 | high << 18 |
+                     ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
+    const u32 mask = __ballot_sync(FULL, width > low), more = high - low;
+    if (lane < before / 2) {
+        u32 word = lane == 0 ? head & 0xffff : head >> 16;
+        if (lane >= 2) word = has_shift && lane == 2 ? s.shift : (u32)((base >> BASE_BITS) >> (16 * (lane - 2 - has_shift)));
+        at[lane] = (u16)word;
+    }
+    at += before / 2;
+    if (low < high) {
+        if (lane < 2) at[lane] = (u16)(mask >> (16 * lane));
+        at += 2;
+    }
+    // Digits, two to a byte: each lane asks those that have them.
+    const u32 state = width ? w.x : 0, longer = __popc(mask), digits = longer * more;
+    const u32 from = lane < longer ? bit_of(mask, lane) : 0, rest = __shfl_sync(FULL, state >> (DIGIT * (low & 7)), from);
+    u8* byte = (u8*)at;
+#pragma unroll 1
+    for (u32 i = lane; uniform(i - lane < 16 * low); i += 32) {
+        u32 two = 0;
+#pragma unroll
+        for (u32 k = 0; k < 2; k++) {
+            const u32 digit = 2 * i + k, value = __shfl_sync(FULL, state, digit / low & 31);
+            two |= (value >> (DIGIT * (digit % low)) & 15) << (DIGIT * k);
+        }
+        if (i < 16 * low) byte[i] = (u8)two;
+    }
+    byte += 16 * low;
+    const u32 more_bytes = (digits * DIGIT + 15) / 16 * 2;
+#pragma unroll 1
+    for (u32 i = lane; uniform(i - lane < more_bytes); i += 32) {
+        u32 two = 0;
+#pragma unroll
+        for (u32 k = 0; k < 2; k++) {
+            const u32 digit = 2 * i + k, value = __shfl_sync(FULL, rest, (more ? digit / more : 0) & 31);
+            if (digit < digits) two |= (value >> (DIGIT * (digit % more)) & 15) << (DIGIT * k);
+        }
+        if (i < more_bytes) byte[i] = (u8)two;
+    }
+    if (lane == 0 && bytes % UNIT) *(u16*)w.end = 0;
+    __syncwarp();
+    const Made made = {KIND_PACKED, (bytes + UNIT - 1) / UNIT * UNIT, set, body};
+    return made;
+}
+
+// A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
+// `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
+template <class T, class Form>
+SELDOM Made encode(const Source<T>& s, const Symbols& symbols, u32 set, bool exact, u8* end, u32 limit) {
+    typedef typename Form::Word Word;
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
+    Writer w = {1, 0, low_ones(lane), end};
+    u32 change = NEVER, classes = 0, some = 0;
+    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
+    bool all_zero = true;
+#pragma unroll 1
+    for (u32 i = groups; uniform(i-- > 0);) {
+        const Quad q = quad_of(*s.grid, s.t, i, lane);
+        if (!uniform(__any_sync(FULL, q.has))) continue;
+        if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
+        const u32 place = i * GROUP + lane * QUAD;
+        Word d[QUAD];
+        const bool any_face = set && __any_sync(FULL, q.has && (s.grid->a < 2 || on_face(set, q)));
+        differences<T, Form>(s, q, place, set, lane, d);
+        if (uniform(any_face)) {
+            Word other[QUAD];
+            differences<T, Form>(s, q, place, 7 - set, lane, other);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++)
+                if (on_face(set, s.one_of(q, place, j))) d[j] = other[j];
+        }
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? Form::narrow(d[j]) : 0;
+        // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
+        const u32 x = w.x, used = w.used;
+        u32 cls = encode_group(w, symbols, d, q.has);
+        if (uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) {
+            w.x = x + LOW;
+            w.used = used;
+            change = i + 1;
+            cls = encode_group(w, symbols, d, q.has);
+        }
+        if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
+        all_zero &= cls == 0;
+        if (uniform(2 * w.used >= limit)) return none;
+    }
+    if (uniform(all_zero)) {
+        Made made = finish(s, w, set, change, exact);    // for the length of what stands before the states
+        const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, head = *(const u16*)made.body;
+        if (size <= (HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (head >> 4 & 7) + UNIT - 1) / UNIT * UNIT) {
+            typename T::Word v[QUAD] = {s.base, 0, 0, 0};
+            restore<T>(s.quantizer, s.meaning == BINS, s.is_float, s.shift, v);
+            made.kind = KIND_CONSTANT;
+            made.bytes = size;
+            made.body = end - size;
+            if (lane < size / 2) ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
+            __syncwarp();
+            return uniform(size < limit) ? made : none;
+        }
+    }
+    // Differences of classes. A group without elements has the class of the one before it.
+    u32 own[BATCH_GROUPS], of = 0;
+#pragma unroll
+    for (u32 k = 0; k < BATCH_GROUPS; k++)
+        if (some >> k & 1) of = classes >> (4 * k) & 15;
+    const u32 there = __ballot_sync(FULL, some != 0) & low_ones(lane);
+    u32 before = __shfl_sync(FULL, of, there ? top_bit(there) : 0);
+    if (!there) before = 0;
+#pragma unroll
+    for (u32 k = 0; k < BATCH_GROUPS; k++) {
+        const u32 cls = classes >> (4 * k) & 15;
+        own[k] = cls - before & 15;
+        if (some >> k & 1) before = cls;
+    }
+    const u32 x = w.x, used = w.used;
+#pragma unroll 1
+    for (u32 again = 0; uniform(again < 2); again++) {
+#pragma unroll
+        for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbols.of[0][own[k]], some >> k & 1);
+        if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
+        w.x = x + LOW;
+        w.used = used;
+        change = 0;
+    }
+    const Made made = finish(s, w, set, change, exact);
+    return uniform(made.bytes < limit) ? made : none;
+}
+
+}    // namespace ratio

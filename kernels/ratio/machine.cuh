@@ -1,0 +1,61 @@
+// What the kernels of codec ratio need of the machine they run on, besides what all do.
+#pragma once
+#include "../common/platform.cuh"
+#ifndef SLEEK_CPU
+// What happens seldom, and has registers of its own.
+#define SELDOM __device__ __noinline__
+#define CONSTANT static __device__ const
+DEV void store_relaxed(u32* p, u32 v) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+// From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared memory.
+DEV void copy_async(u32 to, const u8* from, u32 bytes) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+// What was asked for since the last time becomes one lot; waits for all lots but the last.
+DEV void close_lot() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+DEV void wait_for_older_lots() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
+// The memory that the blocks of a launch share, as long as the host says, and places in it as addresses.
+#define SHARED_BYTES(name) extern __shared__ uint4 name[]
+DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+DEV u32 load_shared16(u32 at) {
+    u16 v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at) : "memory");
+    return v;
+}
+DEV u32 load_shared32(u32 at) {
+    u32 v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    return v;
+}
+DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory"); }
+DEV uint4 load_shared128(u32 at) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(at)
+                 : "memory");
+    return v;
+}
+DEV void store_shared128(u32 at, uint4 v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+// Makes a word of 0 one of 1, if it is 0; and 0 again, after all that this warp did.
+DEV bool take_word(u32* p) { return atomicCAS(p, 0u, 1u) == 0 && (__threadfence(), true); }
+DEV void give_word(u32* p) {
+    __threadfence();
+    atomicExch(p, 0u);
+}
+// The high half of a product.
+DEV u32 high_product(u32 a, u32 b) { return __umulhi(a, b); }
+// Adds to a sum that of the lane `distance` below, if there is one among those that belong together, of which
+// `clamp` tells how many they are: 32 less that, times 256.
+DEV void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %1, %2, 0xffffffff;\n\t"
+        "@p add.u32 %0, %0, r;\n\t}"
+        : "+r"(sum)
+        : "r"(distance), "r"(clamp));
+}
+#endif

@@ -1,0 +1,177 @@
+// Residuals to numbers (docs/codecs/ratio.md §6): sums along the axes of a tile, group by group as they are decoded.
+//
+// A place is a number of up to 14 bits: bits 0–1 say which of its lane's values it is, 2–6 the lane, the rest the group.
+// An axis has some of these bits. Along those of the lane sums go by shuffles, along those of the group each lane adds
+// what it had before: a sum that is carried on, in registers where the axis begins within a group, else in the
+// shared memory of the warp:
+//
+//   sums   TILE_SUM_BYTES of each warp   for each group of a plane (z), then of a row (y), 128 words
+#pragma once
+#include "geometry.cuh"
+#include "launch.h"
+#include "tables.h"
+
+namespace ratio {
+
+#define SUM_GROUPS (TILE_SUM_BYTES / (4 * GROUP))
+
+// Groups whose sums are kept for an axis.
+DEV u32 plane_groups(const Grid& g) { return g.c == 0 ? 0 : g.a + g.b > 7 ? 1u << (g.a + g.b - 7) : 1; }
+DEV u32 row_groups(const Grid& g) { return g.b == 0 || g.a < 7 ? 0 : 1u << (g.a - 7); }
+// Whether the sums of tiles can be made so.
+DEV bool sums_fit(const Grid& g) { return g.a >= 2 && plane_groups(g) + row_groups(g) <= SUM_GROUPS; }
+
+struct Sums {
+    u32 a, b, ab, total;     // sides as powers of two: along x, y, both, all
+    u32 clamp;               // of the lanes that have a row together
+    u32 row;                 // the sum of a row of several groups so far
+    u32 column[QUAD];        // of the rows of a plane so far, where groups have several
+    u32 planes, rows;        // addresses in shared memory, of this lane's words
+
+    DEV Sums(const Grid& g, u32 shared, u32 lane) {
+        a = g.a;
+        b = g.b;
+        ab = g.a + g.b;
+        total = ab + g.c;
+        clamp = (32 - min_of(1u << (a - 2), 32u)) << 8;
+        row = 0;
+        for (u32 j = 0; j < QUAD; j++) column[j] = 0;
+        planes = shared + 4 * QUAD * lane;
+        rows = planes + 4 * GROUP * plane_groups(g);
+    }
+
+    // Sums along x of N values of each lane, from its first on.
+    DEV void along_x(u32 (&v)[QUAD], u32 g) {
+        v[1] += v[0];
+        v[2] += v[1];
+        v[3] += v[2];
+        u32 sum = v[3];
+        add_from_below_clamped(sum, 1, clamp);
+        add_from_below_clamped(sum, 2, clamp);
+        add_from_below_clamped(sum, 4, clamp);
+        if (uniform(a > 5)) {
+            add_from_below_clamped(sum, 8, clamp);
+            add_from_below_clamped(sum, 16, clamp);
+        }
+        u32 before = sum - v[3];
+        if (uniform(a > 7)) {
+            if (uniform((g & low_ones(a - 7)) == 0)) row = 0;
+            before += row;
+            row += __shfl_sync(FULL, sum, 31);
+        }
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) v[j] += before;
+    }
+    // The same along y; N: how many of a lane's values, from the first on, it is about.
+    template <u32 N> DEV void along_y(u32 (&v)[QUAD], u32 g, u32 lane) {
+        if (uniform(a >= 7)) {
+            add_kept<N>(v, rows + (g & low_ones(a - 7)) * (4 * GROUP), (g & low_ones(ab - 7)) >> (a - 7) == 0);
+            return;
+        }
+        const u32 lanes = min_of(1u << (ab - 2), 32u), from = 1u << (a - 2), within = (32 - lanes) << 8;
+#pragma unroll 1
+        for (u32 distance = from; uniform(distance < lanes); distance *= 2)
+#pragma unroll
+            for (u32 j = 0; j < N; j++) add_from_below_clamped(v[j], distance, within);
+        if (uniform(ab > 7)) carry<N>(v, column, (g & low_ones(ab - 7)) == 0, lane | (31 & (0 - from)));
+    }
+    template <u32 N> DEV void along_z(u32 (&v)[QUAD], u32 g, u32 lane) {
+        if (uniform(ab >= 7)) {
+            add_kept<N>(v, planes + (g & low_ones(ab - 7)) * (4 * GROUP), g >> (ab - 7) == 0);
+            return;
+        }
+        const u32 lanes = min_of(1u << (total - 2), 32u), from = 1u << (ab - 2), within = (32 - lanes) << 8;
+#pragma unroll 1
+        for (u32 distance = from; uniform(distance < lanes); distance *= 2)
+#pragma unroll
+            for (u32 j = 0; j < N; j++) add_from_below_clamped(v[j], distance, within);
+        if (uniform(total > 7)) {
+            const uint4 before = load_shared128(planes);
+            u32 kept[QUAD] = {before.x, before.y, before.z, before.w};
+            carry<N>(v, kept, g == 0, lane | (31 & (0 - from)));
+            store_shared128(planes, make_uint4(kept[0], kept[1], kept[2], kept[3]));
+        }
+    }
+    // Adds what was carried on; the last of the lanes that belong together carry on.
+    template <u32 N> DEV static void carry(u32 (&v)[QUAD], u32 (&kept)[QUAD], bool first, u32 last) {
+#pragma unroll
+        for (u32 j = 0; j < N; j++) {
+            v[j] += first ? 0 : kept[j];
+            kept[j] = __shfl_sync(FULL, v[j], last);
+        }
+    }
+    template <u32 N> DEV static void add_kept(u32 (&v)[QUAD], u32 kept, bool first) {
+        if (N == 1) {
+            if (!uniform(first)) v[0] += load_shared32(kept);
+            store_shared32(kept, v[0]);
+            return;
+        }
+        if (!uniform(first)) {
+            const uint4 q = load_shared128(kept);
+            v[0] += q.x;
+            v[1] += q.y;
+            v[2] += q.z;
+            v[3] += q.w;
+        }
+        store_shared128(kept, make_uint4(v[0], v[1], v[2], v[3]));
+    }
+
+    // Residuals of group g to numbers. `set`: the axes along which differences were taken.
+    DEV void add(u32 (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
+        if (uniform(set == 0)) return;
+        if (uniform(set != 7)) add_on_face(v, set, q, g, lane);
+        if (uniform(set & 1)) along_x(v, g);
+        if (uniform(set & 2)) along_y<QUAD>(v, g, lane);
+        if (uniform(set & 4)) along_z<QUAD>(v, g, lane);
+    }
+    // Along the other axes, of the elements whose coordinates along those of the set are 0, and of these alone.
+    DEV void add_on_face(u32 (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
+        const bool row = !(set & 2 && q.y) && !(set & 4 && q.z), one = set & 1;
+        const bool first = row && !(one && q.x);
+        if (uniform(!__any_sync(FULL, first))) return;
+        u32 face[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) face[j] = first && (j == 0 || !one) ? v[j] : 0;
+        if (uniform(one)) {
+            if (uniform(!(set & 2) && b)) along_y<1>(face, g, lane);
+            if (uniform(!(set & 4) && total > ab)) along_z<1>(face, g, lane);
+            v[0] = first ? face[0] : v[0];
+            return;
+        }
+        along_x(face, g);
+        if (uniform(!(set & 2) && b)) along_y<QUAD>(face, g, lane);
+        if (uniform(!(set & 4) && total > ab)) along_z<QUAD>(face, g, lane);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) v[j] = first ? face[j] : v[j];
+    }
+};
+
+// The same in a place of memory that has a word for each place of a tile. For a whole warp.
+template <class Word> DEV void add_along(const Grid& g, Word* words, u32 set, u32 axis, bool on_face, u32 lane) {
+    const u32 lo = axis == 0 ? 0 : axis == 1 ? g.a : g.a + g.b, len = axis == 0 ? g.a : axis == 1 ? g.b : g.c;
+    const u32 lines = 1u << (g.a + g.b + g.c - len);
+#pragma unroll 1
+    for (u32 i = lane; i < lines; i += 32) {
+        const u32 start = (i & low_ones(lo)) | i >> lo << (lo + len);
+        const u32 x = start & low_ones(g.a), y = start >> g.a & low_ones(g.b), z = start >> (g.a + g.b);
+        if (on_face && ((set & 1 && x) || (set & 2 && y) || (set & 4 && z))) continue;
+        Word sum = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < 1u << len; k++) {
+            sum += words[start + (k << lo)];
+            words[start + (k << lo)] = sum;
+        }
+    }
+    __syncwarp();
+}
+template <class Word> DEV void add_all(const Grid& g, Word* words, u32 set, u32 lane) {
+    if (set == 0) return;
+#pragma unroll 1
+    for (u32 axis = 0; axis < 3; axis++)
+        if (!(set >> axis & 1)) add_along(g, words, set, axis, true, lane);
+#pragma unroll 1
+    for (u32 axis = 0; axis < 3; axis++)
+        if (set >> axis & 1) add_along(g, words, set, axis, false, lane);
+}
+
+}    // namespace ratio

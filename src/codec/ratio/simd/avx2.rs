@@ -1,0 +1,308 @@
+//! AVX2: four registers have a number for each lane. Words go to states and come from them by a permutation for each
+//! set of eight states.
+
+use std::arch::x86_64::*;
+
+use super::Simd;
+use crate::codec::sleek::simd::avx2::Avx2;
+use crate::primitives::word::Word;
+
+/// Registers that have the numbers of all lanes.
+pub const REGISTERS: usize = 4;
+
+/// For each set of eight states the place among the words of each of them.
+static EXPAND: [u64; 256] = permutations(true);
+/// For each set of eight states which of them gives each of eight words, the last of which are taken.
+static COMPRESS: [u64; 256] = permutations(false);
+
+const fn permutations(expand: bool) -> [u64; 256] {
+    let mut all = [0; 256];
+    let mut set = 0usize;
+    while set < 256 {
+        let (mut lane, mut at) = (0, if expand { 0 } else { 8 - set.count_ones() as usize });
+        while lane < 8 {
+            if set >> lane & 1 == 1 {
+                all[set] |= if expand { (at as u64) << (8 * lane) } else { (lane as u64) << (8 * at) };
+                at += 1;
+            }
+            lane += 1;
+        }
+        set += 1;
+    }
+    all
+}
+
+/// For position 4·b + i the lane 2·i + b.
+const TURNED: [u32; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
+/// For lane 2·i + b the position 4·b + i.
+const TURNED_BACK: [u32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
+
+/// Constants as a vector.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn constants(numbers: &[u32; 8]) -> __m256i {
+    // SAFETY: as the caller promises; they are 32 bytes.
+    unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) }
+}
+
+/// A permutation as a vector.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn permutation(bytes: u64) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe { _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes as i64)) }
+}
+
+/// In each half four vectors of four numbers as columns instead of rows.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let (ab, cd) = (_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d));
+        let (ab_high, cd_high) = (_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d));
+        [
+            _mm256_unpacklo_epi64(ab, cd),
+            _mm256_unpackhi_epi64(ab, cd),
+            _mm256_unpacklo_epi64(ab_high, cd_high),
+            _mm256_unpackhi_epi64(ab_high, cd_high),
+        ]
+    }
+}
+
+/// A method that is one instruction, or a few.
+macro_rules! instructions {
+    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $t),*) -> $r {
+            // SAFETY: the processor has the level, as the token says.
+            unsafe { $body }
+        }
+    )*};
+}
+
+impl Simd<REGISTERS> for Avx2 {
+    type V = __m256i;
+    type Mask = __m256i;
+
+    instructions! {
+        fn splat(number: u32) -> __m256i { _mm256_set1_epi32(number as i32) }
+        fn add(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(a, b) }
+        fn sub(a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi32(a, b) }
+        fn mul(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
+        fn mul_high(a: __m256i, b: __m256i) -> __m256i {{
+            let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(a, b));
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+            _mm256_blend_epi32::<0xAA>(even, odd)
+        }}
+        fn and(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
+        fn or(a: __m256i, b: __m256i) -> __m256i { _mm256_or_si256(a, b) }
+        fn xor(a: __m256i, b: __m256i) -> __m256i { _mm256_xor_si256(a, b) }
+        fn max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
+        fn min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
+        fn magnitude(v: __m256i) -> __m256i { _mm256_abs_epi32(v) }
+        fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
+        fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
+        fn octave(v: __m256i) -> __m256i {{
+            // The exponent of the number as a float, which must not be rounded up.
+            let cut = _mm256_andnot_si256(_mm256_srli_epi32::<1>(v), v);
+            let bits = _mm256_castps_si256(_mm256_cvtepi32_ps(cut));
+            _mm256_sub_epi32(_mm256_srli_epi32::<23>(bits), _mm256_set1_epi32(127))
+        }}
+        fn less(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(b, a) }
+        fn both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
+        fn mask(bits: u32) -> __m256i {{
+            let own = constants(&[1, 2, 4, 8, 16, 32, 64, 128]);
+            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), own), own)
+        }}
+        fn bits(mask: __m256i) -> u32 { _mm256_movemask_ps(_mm256_castsi256_ps(mask)) as u32 }
+        fn select(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
+        fn total(v: __m256i) -> u32 {{
+            let v = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+            let v = _mm_add_epi32(v, _mm_shuffle_epi32::<0x4E>(v));
+            _mm_cvtsi128_si32(_mm_add_epi32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
+        }}
+        fn largest(v: __m256i) -> u32 {{
+            let v = _mm_max_epu32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+            let v = _mm_max_epu32(v, _mm_shuffle_epi32::<0x4E>(v));
+            _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
+        }}
+        fn sums_of_halves(bytes: __m256i) -> __m256i {{
+            let halves = _mm256_avg_epu8(bytes, _mm256_setzero_si256());
+            _mm256_madd_epi16(_mm256_maddubs_epi16(halves, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
+        }}
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[u32]) -> __m256i {
+        assert!(from.len() >= 8);
+        // SAFETY: the processor has the level, as the token says; there are 8 numbers.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: __m256i, to: &mut [u32]) {
+        assert!(to.len() >= 8);
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
+    }
+
+    // Counts of immediate shifts are signed here; a constant count becomes the same instruction.
+    #[inline(always)]
+    fn left<const N: u32>(self, v: __m256i) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_sll_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+    }
+
+    #[inline(always)]
+    fn right<const N: u32>(self, v: __m256i) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+    }
+
+    #[inline(always)]
+    fn look_up<const L: usize>(self, table: &[u32; L], index: __m256i) -> __m256i {
+        const { assert!(L.is_power_of_two()) };
+        // SAFETY: the processor has the level, as the token says; indices are below L.
+        unsafe {
+            let index = _mm256_and_si256(index, _mm256_set1_epi32(L as i32 - 1));
+            _mm256_i32gather_epi32::<4>(table.as_ptr().cast(), index)
+        }
+    }
+
+    #[inline(always)]
+    fn pack_bytes(self, from: &[u32]) -> __m256i {
+        let v: [__m256i; 4] = [self.load(from), self.load(&from[8..]), self.load(&from[16..]), self.load(&from[24..])];
+        // SAFETY: the processor has the level, as the token says.
+        unsafe {
+            let bytes = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
+            _mm256_permutevar8x32_epi32(bytes, constants(&TURNED_BACK))
+        }
+    }
+
+    #[inline(always)]
+    fn unpack_bytes(self, bytes: __m256i, to: &mut [u32]) {
+        // SAFETY: the processor has the level, as the token says.
+        let numbers = unsafe {
+            let (low, high) = (_mm256_castsi256_si128(bytes), _mm256_extracti128_si256::<1>(bytes));
+            [
+                _mm256_cvtepi8_epi32(low),
+                _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(low)),
+                _mm256_cvtepi8_epi32(high),
+                _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(high)),
+            ]
+        };
+        for (v, to) in numbers.into_iter().zip(to.as_chunks_mut::<8>().0) {
+            self.store(v, to);
+        }
+    }
+
+    #[inline(always)]
+    fn load_quads(self, from: &[u32]) -> [__m256i; 4] {
+        let v: [__m256i; 4] = [self.load(from), self.load(&from[8..]), self.load(&from[16..]), self.load(&from[24..])];
+        // SAFETY: the processor has the level, as the token says.
+        unsafe {
+            let back = constants(&TURNED_BACK);
+            let [a, b, c, d] = transposed(v);
+            [
+                _mm256_permutevar8x32_epi32(a, back),
+                _mm256_permutevar8x32_epi32(b, back),
+                _mm256_permutevar8x32_epi32(c, back),
+                _mm256_permutevar8x32_epi32(d, back),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn store_quads(self, v: [__m256i; 4], to: &mut [u32]) {
+        // SAFETY: the processor has the level, as the token says.
+        let quads = unsafe {
+            let turned = constants(&TURNED);
+            transposed([
+                _mm256_permutevar8x32_epi32(v[0], turned),
+                _mm256_permutevar8x32_epi32(v[1], turned),
+                _mm256_permutevar8x32_epi32(v[2], turned),
+                _mm256_permutevar8x32_epi32(v[3], turned),
+            ])
+        };
+        for (v, to) in quads.into_iter().zip(to.as_chunks_mut::<8>().0) {
+            self.store(v, to);
+        }
+    }
+
+    #[inline(always)]
+    fn put(self, states: &mut [__m256i; 4], masks: [__m256i; 4], words: &mut [u16], at: &mut usize) {
+        for k in (0..4).rev() {
+            let set = self.bits(masks[k]);
+            // The last of the eight words are those that count; what lies before them is written over by the next.
+            let place = &mut words[*at - 8..*at];
+            *at -= set.count_ones() as usize;
+            // SAFETY: the processor has the level, as the token says; there is place for eight words.
+            unsafe {
+                let low = _mm256_and_si256(states[k], _mm256_set1_epi32(0xFFFF));
+                let taken = _mm256_permutevar8x32_epi32(low, permutation(COMPRESS[set as usize]));
+                let taken = _mm_packus_epi32(_mm256_castsi256_si128(taken), _mm256_extracti128_si256::<1>(taken));
+                _mm_storeu_si128(place.as_mut_ptr().cast(), taken);
+                states[k] = self.select(masks[k], _mm256_srli_epi32::<16>(states[k]), states[k]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn refill(self, states: &mut [__m256i; 4], masks: [__m256i; 4], words: &[[u8; 2]], at: &mut usize) {
+        for k in 0..4 {
+            let set = self.bits(masks[k]);
+            let next = &words[*at..*at + 8];
+            *at += set.count_ones() as usize;
+            // SAFETY: the processor has the level, as the token says; 16 bytes are loaded of eight words.
+            unsafe {
+                let next = _mm256_cvtepu16_epi32(_mm_loadu_si128(next.as_ptr().cast()));
+                let taken = _mm256_permutevar8x32_epi32(next, permutation(EXPAND[set as usize]));
+                let longer = _mm256_or_si256(_mm256_slli_epi32::<16>(states[k]), taken);
+                states[k] = self.select(masks[k], longer, states[k]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
+        // SAFETY: the processor has the level, as the token says; loads and stores are of the words.
+        unsafe {
+            match W::BITS {
+                32 => {
+                    for half in words.as_chunks_mut::<8>().0 {
+                        let v = _mm256_loadu_si256(half.as_ptr().cast());
+                        let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
+                        let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
+                        let low = _mm256_permute2x128_si256::<0x08>(v, v);
+                        let v = _mm256_add_epi32(v, _mm256_shuffle_epi32::<0xFF>(low));
+                        let v = _mm256_add_epi32(v, _mm256_set1_epi32(start.to_u64() as i32));
+                        _mm256_storeu_si256(half.as_mut_ptr().cast(), v);
+                        *start = half[7];
+                    }
+                }
+                64 => {
+                    for quarter in words.as_chunks_mut::<4>().0 {
+                        let v = _mm256_loadu_si256(quarter.as_ptr().cast());
+                        let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
+                        let low = _mm256_permute2x128_si256::<0x08>(v, v);
+                        let v = _mm256_add_epi64(v, _mm256_shuffle_epi32::<0xEE>(low));
+                        let v = _mm256_add_epi64(v, _mm256_set1_epi64x(start.to_u64() as i64));
+                        _mm256_storeu_si256(quarter.as_mut_ptr().cast(), v);
+                        *start = quarter[3];
+                    }
+                }
+                _ => words.iter_mut().for_each(|w| {
+                    *start = start.add(*w);
+                    *w = *start;
+                }),
+            }
+        }
+    }
+}

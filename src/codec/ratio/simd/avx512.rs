@@ -1,0 +1,255 @@
+//! AVX-512 with VBMI2 and VNNI: two registers have a number for each lane.
+
+use std::arch::x86_64::*;
+
+use super::Simd;
+use crate::codec::sleek::simd::avx512::Avx512;
+use crate::primitives::word::Word;
+
+/// Registers that have the numbers of all lanes.
+pub const REGISTERS: usize = 2;
+
+/// For position 4·b + i the lane 4·i + b, and the other way round.
+const TURNED: [u32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
+
+/// Of two registers with eight quads the first numbers, then the second ones; 2 more: the third and fourth ones.
+const FIRST_AND_SECOND: [u32; 16] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
+
+/// Constants as a vector.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn constants(numbers: &[u32; 16]) -> __m512i {
+    // SAFETY: as the caller promises; they are 64 bytes.
+    unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) }
+}
+
+/// A method that is one instruction, or a few.
+macro_rules! instructions {
+    ($(fn $name:ident($($arg:ident: $t:ty),*) -> $r:ty { $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: $t),*) -> $r {
+            // SAFETY: the processor has the level, as the token says.
+            unsafe { $body }
+        }
+    )*};
+}
+
+impl Simd<REGISTERS> for Avx512 {
+    type V = __m512i;
+    type Mask = __mmask16;
+
+    instructions! {
+        fn splat(number: u32) -> __m512i { _mm512_set1_epi32(number as i32) }
+        fn add(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi32(a, b) }
+        fn sub(a: __m512i, b: __m512i) -> __m512i { _mm512_sub_epi32(a, b) }
+        fn mul(a: __m512i, b: __m512i) -> __m512i { _mm512_mullo_epi32(a, b) }
+        fn mul_high(a: __m512i, b: __m512i) -> __m512i {{
+            let even = _mm512_srli_epi64::<32>(_mm512_mul_epu32(a, b));
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+            _mm512_mask_blend_epi32(0xAAAA, even, odd)
+        }}
+        fn and(a: __m512i, b: __m512i) -> __m512i { _mm512_and_si512(a, b) }
+        fn or(a: __m512i, b: __m512i) -> __m512i { _mm512_or_si512(a, b) }
+        fn xor(a: __m512i, b: __m512i) -> __m512i { _mm512_xor_si512(a, b) }
+        fn max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
+        fn min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
+        fn magnitude(v: __m512i) -> __m512i { _mm512_abs_epi32(v) }
+        fn left_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_sllv_epi32(v, bits) }
+        fn right_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_srlv_epi32(v, bits) }
+        fn octave(v: __m512i) -> __m512i { _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(v)) }
+        fn less(a: __m512i, b: __m512i) -> __mmask16 { _mm512_cmplt_epu32_mask(a, b) }
+        fn select(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
+        fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
+        fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
+        fn sums_of_halves(bytes: __m512i) -> __m512i {{
+            let halves = _mm512_avg_epu8(bytes, _mm512_setzero_si512());
+            _mm512_dpbusd_epi32(_mm512_setzero_si512(), halves, _mm512_set1_epi8(1))
+        }}
+    }
+
+    #[inline(always)]
+    fn load(self, from: &[u32]) -> __m512i {
+        assert!(from.len() >= 16);
+        // SAFETY: the processor has the level, as the token says; there are 16 numbers.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, v: __m512i, to: &mut [u32]) {
+        assert!(to.len() >= 16);
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn left<const N: u32>(self, v: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_slli_epi32::<N>(v) }
+    }
+
+    #[inline(always)]
+    fn right<const N: u32>(self, v: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_srli_epi32::<N>(v) }
+    }
+
+    #[inline(always)]
+    fn both(self, a: __mmask16, b: __mmask16) -> __mmask16 {
+        a & b
+    }
+
+    #[inline(always)]
+    fn mask(self, bits: u32) -> __mmask16 {
+        bits as u16
+    }
+
+    #[inline(always)]
+    fn bits(self, mask: __mmask16) -> u32 {
+        mask.into()
+    }
+
+    #[inline(always)]
+    fn look_up<const L: usize>(self, table: &[u32; L], index: __m512i) -> __m512i {
+        const { assert!(L.is_power_of_two()) };
+        // SAFETY: the processor has the level, as the token says; indices are below L.
+        unsafe {
+            let index = _mm512_and_si512(index, _mm512_set1_epi32(L as i32 - 1));
+            _mm512_i32gather_epi32::<4>(index, table.as_ptr().cast())
+        }
+    }
+
+    #[inline(always)]
+    fn pack_bytes(self, from: &[u32]) -> __m512i {
+        let v: [__m512i; 4] = [self.load(from), self.load(&from[16..]), self.load(&from[32..]), self.load(&from[48..])];
+        // SAFETY: the processor has the level, as the token says.
+        unsafe {
+            let bytes = _mm512_packus_epi16(_mm512_packus_epi32(v[0], v[1]), _mm512_packus_epi32(v[2], v[3]));
+            _mm512_permutexvar_epi32(constants(&TURNED), bytes)
+        }
+    }
+
+    #[inline(always)]
+    fn unpack_bytes(self, bytes: __m512i, to: &mut [u32]) {
+        // SAFETY: the processor has the level, as the token says.
+        let numbers = unsafe {
+            [
+                _mm512_cvtepi8_epi32(_mm512_castsi512_si128(bytes)),
+                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<1>(bytes)),
+                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<2>(bytes)),
+                _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<3>(bytes)),
+            ]
+        };
+        for (v, to) in numbers.into_iter().zip(to.as_chunks_mut::<16>().0) {
+            self.store(v, to);
+        }
+    }
+
+    #[inline(always)]
+    fn load_quads(self, from: &[u32]) -> [__m512i; 4] {
+        let v: [__m512i; 4] = [self.load(from), self.load(&from[16..]), self.load(&from[32..]), self.load(&from[48..])];
+        // SAFETY: the processor has the level, as the token says.
+        unsafe {
+            let first = constants(&FIRST_AND_SECOND);
+            let third = _mm512_add_epi32(first, _mm512_set1_epi32(2));
+            let (a, b) = (_mm512_permutex2var_epi32(v[0], first, v[1]), _mm512_permutex2var_epi32(v[2], first, v[3]));
+            let (c, d) = (_mm512_permutex2var_epi32(v[0], third, v[1]), _mm512_permutex2var_epi32(v[2], third, v[3]));
+            [
+                _mm512_shuffle_i64x2::<0x44>(a, b),
+                _mm512_shuffle_i64x2::<0xEE>(a, b),
+                _mm512_shuffle_i64x2::<0x44>(c, d),
+                _mm512_shuffle_i64x2::<0xEE>(c, d),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn store_quads(self, v: [__m512i; 4], to: &mut [u32]) {
+        // SAFETY: the processor has the level, as the token says.
+        let quads = unsafe {
+            let turned = constants(&TURNED);
+            let [a, b, c, d] = v;
+            let (a, b) = (_mm512_permutexvar_epi32(turned, a), _mm512_permutexvar_epi32(turned, b));
+            let (c, d) = (_mm512_permutexvar_epi32(turned, c), _mm512_permutexvar_epi32(turned, d));
+            let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+            let (ab_high, cd_high) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+            [
+                _mm512_unpacklo_epi64(ab, cd),
+                _mm512_unpackhi_epi64(ab, cd),
+                _mm512_unpacklo_epi64(ab_high, cd_high),
+                _mm512_unpackhi_epi64(ab_high, cd_high),
+            ]
+        };
+        for (v, to) in quads.into_iter().zip(to.as_chunks_mut::<16>().0) {
+            self.store(v, to);
+        }
+    }
+
+    #[inline(always)]
+    fn put(self, states: &mut [__m512i; 2], masks: [__mmask16; 2], words: &mut [u16], at: &mut usize) {
+        let mask = u32::from(masks[0]) | u32::from(masks[1]) << 16;
+        let count = mask.count_ones() as usize;
+        *at -= count;
+        let place = &mut words[*at..*at + count];
+        // SAFETY: the processor has the level, as the token says; as many words are stored as there is place for.
+        unsafe {
+            let low = _mm512_castsi256_si512(_mm512_cvtepi32_epi16(states[0]));
+            let all = _mm512_inserti64x4::<1>(low, _mm512_cvtepi32_epi16(states[1]));
+            let all = _mm512_maskz_compress_epi16(mask, all);
+            _mm512_mask_storeu_epi16(place.as_mut_ptr().cast(), ((1u64 << count) - 1) as u32, all);
+            states[0] = _mm512_mask_srli_epi32::<16>(states[0], masks[0], states[0]);
+            states[1] = _mm512_mask_srli_epi32::<16>(states[1], masks[1], states[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn refill(self, states: &mut [__m512i; 2], masks: [__mmask16; 2], words: &[[u8; 2]], at: &mut usize) {
+        let mask = u32::from(masks[0]) | u32::from(masks[1]) << 16;
+        let words = &words[*at..*at + 32];
+        *at += mask.count_ones() as usize;
+        // SAFETY: the processor has the level, as the token says; 64 bytes are loaded of 32 words.
+        unsafe {
+            let taken = _mm512_maskz_expand_epi16(mask, _mm512_loadu_si512(words.as_ptr().cast()));
+            let low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(taken));
+            let high = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(taken));
+            states[0] = _mm512_or_si512(_mm512_mask_slli_epi32::<16>(states[0], masks[0], states[0]), low);
+            states[1] = _mm512_or_si512(_mm512_mask_slli_epi32::<16>(states[1], masks[1], states[1]), high);
+        }
+    }
+
+    #[inline(always)]
+    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
+        // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            match W::BITS {
+                32 => {
+                    let v = _mm512_loadu_si512(words.as_ptr().cast());
+                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+                    let v = _mm512_add_epi32(v, _mm512_set1_epi32(start.to_u64() as i32));
+                    _mm512_storeu_si512(words.as_mut_ptr().cast(), v);
+                    *start = words[15];
+                }
+                64 => {
+                    for half in words.as_chunks_mut::<8>().0 {
+                        let v = _mm512_loadu_si512(half.as_ptr().cast());
+                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+                        let v = _mm512_add_epi64(v, _mm512_set1_epi64(start.to_u64() as i64));
+                        _mm512_storeu_si512(half.as_mut_ptr().cast(), v);
+                        *start = half[7];
+                    }
+                }
+                _ => words.iter_mut().for_each(|w| {
+                    *start = start.add(*w);
+                    *w = *start;
+                }),
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! Groups of codes by vectors: what `encode` and `decode` do lane by lane, of codes that fit 32 bits. Codes of more
+//! than 25 bits are only decoded.
+
+use super::Simd;
+use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
+use crate::codec::ratio::tables::{self, FREQUENCIES, SLOTS_OF, TABLES};
+use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
+
+/// Places of tables of tokens: more than there are tokens, so that any byte is one.
+const BYTES: usize = 256;
+/// The most words that a group takes: one for each symbol, and for each of up to three rounds of raw bits.
+const MOST_WORDS: usize = 4 * GROUP;
+/// What may be read behind the last word that counts.
+const READ_SLACK: usize = LANES;
+
+/// For each table and token what encodes it: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024,
+/// bits 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the right, the
+/// new state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up for.
+struct Encoding {
+    reciprocals: [[u32; BYTES]; TABLES],
+    rest: [[u32; BYTES]; TABLES],
+}
+
+static ENCODING: Encoding = encoding();
+
+const fn encoding() -> Encoding {
+    let mut all = Encoding { reciprocals: [[0; BYTES]; TABLES], rest: [[0; BYTES]; TABLES] };
+    let mut t = 0;
+    while t < TABLES {
+        let (mut s, mut start) = (0, 0);
+        while s < FREQUENCIES[t].len() {
+            let frequency = FREQUENCIES[t][s] as u32;
+            let lack = (1 << TABLE_BITS) - frequency;
+            if frequency == 1 {
+                all.reciprocals[t][s] = u32::MAX;
+                all.rest[t][s] = lack | (start + lack) << 10;
+            } else {
+                let shift = 31 - (frequency - 1).leading_zeros();
+                all.reciprocals[t][s] = (1u64 << (32 + shift)).div_ceil(frequency as u64) as u32;
+                all.rest[t][s] = lack | start << 10 | shift << 21;
+            }
+            start += frequency;
+            s += 1;
+        }
+        t += 1;
+    }
+    all
+}
+
+/// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes, and these bits of the four.
+pub struct Group {
+    tokens: [u32; LANES],
+    lens: [u32; LANES],
+    bits: [[u32; LANES]; QUAD],
+    /// 0 if all codes are 0.
+    pub class: usize,
+    /// The most raw bits of a value, and of a lane.
+    longest: (u32, u32),
+}
+
+impl Group {
+    /// Nothing yet.
+    pub fn new() -> Group {
+        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) }
+    }
+
+    /// Takes codes apart.
+    #[inline(always)]
+    pub fn take<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP]) {
+        let n = LANES / M;
+        let mut any = p.load(codes);
+        for part in codes.chunks_exact(n).skip(1) {
+            any = p.or(any, p.load(part));
+        }
+        if p.bits(p.less(p.splat(0), any)) == 0 {
+            self.class = 0;
+            return;
+        }
+        let mut most = p.load(codes);
+        for part in codes.chunks_exact(n).skip(1) {
+            most = p.max(most, p.load(part));
+        }
+        let most = p.largest(most);
+        let mut sums = [p.splat(0); M];
+        if most < DIRECT {
+            for k in 0..M {
+                let tokens = p.pack_bytes(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
+                p.store(tokens, &mut self.tokens[k * n..(k + 1) * n]);
+                sums[k] = p.sums_of_halves(tokens);
+            }
+            self.longest = (0, 0);
+        } else {
+            self.take_long(p, codes, &mut sums);
+        }
+        let mut sum = sums[0];
+        for other in &sums[1..] {
+            sum = p.add(sum, *other);
+        }
+        let sum = p.total(sum);
+        let limit = p.splat(sum >> 7);
+        let large: u32 = sums.iter().map(|own| p.bits(p.less(limit, *own)).count_ones()).sum();
+        self.class = tables::class(sum, LANES as u32 - large, most.into());
+    }
+
+    /// The same where some have raw bits.
+    #[inline(always)]
+    fn take_long<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP], sums: &mut [P::V; M]) {
+        let n = LANES / M;
+        let (zero, one) = (p.splat(0), p.splat(1));
+        let (mut longest, mut longest_lane) = (zero, zero);
+        for k in 0..M {
+            let quads = p.load_quads(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
+            let (mut tokens, mut lens, mut sum, mut total) = (zero, zero, zero, zero);
+            for j in (0..QUAD).rev() {
+                let code = quads[j];
+                sum = p.add(sum, p.add(p.right::<1>(code), p.and(code, one)));
+                let is_direct = p.less(code, p.splat(DIRECT));
+                let octave = p.octave(p.max(code, one));
+                let len = p.select(is_direct, zero, p.sub(octave, one));
+                let token = p.add(p.add(octave, octave), p.add(p.right_by(code, len), p.splat(50)));
+                let token = p.select(is_direct, code, token);
+                let bits = p.and(code, p.sub(p.left_by(one, len), one));
+                p.store(bits, &mut self.bits[j][k * n..(k + 1) * n]);
+                tokens = p.or(p.left::<8>(tokens), token);
+                lens = p.or(p.left::<8>(lens), len);
+                total = p.add(total, len);
+                longest = p.max(longest, len);
+            }
+            longest_lane = p.max(longest_lane, total);
+            sums[k] = sum;
+            p.store(tokens, &mut self.tokens[k * n..(k + 1) * n]);
+            p.store(lens, &mut self.lens[k * n..(k + 1) * n]);
+        }
+        self.longest = (p.largest(longest), p.largest(longest_lane));
+    }
+
+    /// Encodes it; `has` are the lanes that have a value j. What is decoded last comes first.
+    #[inline(always)]
+    pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
+        &self,
+        p: P,
+        has: &[u32; QUAD],
+        lanes: &mut [u32; LANES],
+        words: &mut Words,
+    ) {
+        let n = LANES / M;
+        let mut x = [p.splat(0); M];
+        let mut tokens = x;
+        for k in 0..M {
+            x[k] = p.load(&lanes[k * n..]);
+            tokens[k] = p.load(&self.tokens[k * n..]);
+        }
+        if self.longest.0 > 0 {
+            self.encode_raw(p, &mut x, words);
+        }
+        let (reciprocals, rest) = (&ENCODING.reciprocals[self.class], &ENCODING.rest[self.class]);
+        let low = p.splat((1 << TABLE_BITS) - 1);
+        for j in (0..QUAD as u32).rev() {
+            let (mut reciprocal, mut other, mut full) = (x, x, [p.mask(0); M]);
+            for k in 0..M {
+                let token = p.right_by(tokens[k], p.splat(8 * j));
+                reciprocal[k] = p.look_up(reciprocals, token);
+                other[k] = p.look_up(rest, token);
+                // frequency · 2^18 − 1
+                let lack = p.and(other[k], low);
+                let most = p.sub(p.splat((1 << STATE_BITS) - 1), p.left::<{ STATE_BITS - TABLE_BITS }>(lack));
+                full[k] = p.less(most, x[k]);
+                if !WHOLE {
+                    full[k] = p.both(full[k], p.mask(has[j as usize] >> (k * n)));
+                }
+            }
+            p.put(&mut x, full, words.buffer, &mut words.at);
+            for k in 0..M {
+                let q = p.right_by(p.mul_high(x[k], reciprocal[k]), p.right::<21>(other[k]));
+                let more = p.and(p.right::<10>(other[k]), p.splat(2047));
+                let next = p.add(p.add(x[k], more), p.mul(q, p.and(other[k], low)));
+                x[k] = if WHOLE { next } else { p.select(p.mask(has[j as usize] >> (k * n)), next, x[k]) };
+            }
+        }
+        for k in 0..M {
+            p.store(x[k], &mut lanes[k * n..]);
+        }
+    }
+
+    #[inline(always)]
+    fn encode_raw<P: Simd<M>, const M: usize>(&self, p: P, x: &mut [P::V; M], words: &mut Words) {
+        let n = LANES / M;
+        let (zero, byte) = (p.splat(0), p.splat(255));
+        let mut lens = [zero; M];
+        for k in 0..M {
+            lens[k] = p.load(&self.lens[k * n..]);
+        }
+        let (mut bits, mut len) = ([zero; M], [zero; M]);
+        if self.longest.1 <= RAW_BITS {
+            for k in 0..M {
+                for j in 0..QUAD {
+                    bits[k] = p.or(bits[k], p.left_by(p.load(&self.bits[j][k * n..]), len[k]));
+                    len[k] = p.add(len[k], p.and(p.right_by(lens[k], p.splat(8 * j as u32)), byte));
+                }
+            }
+            return put_raw(p, x, &bits, &len, words);
+        }
+        for round in (0..self.longest.0.div_ceil(RAW_BITS)).rev() {
+            let from = p.splat(round * RAW_BITS);
+            for j in (0..QUAD).rev() {
+                for k in 0..M {
+                    let own = p.and(p.right_by(lens[k], p.splat(8 * j as u32)), byte);
+                    len[k] = p.min(p.sub(p.max(own, from), from), p.splat(RAW_BITS));
+                    let all = p.right_by(p.load(&self.bits[j][k * n..]), from);
+                    bits[k] = p.and(all, p.sub(p.left_by(p.splat(1), len[k]), p.splat(1)));
+                }
+                put_raw(p, x, &bits, &len, words);
+            }
+        }
+    }
+}
+
+/// Encodes as many raw bits on each lane.
+#[inline(always)]
+fn put_raw<P: Simd<M>, const M: usize>(p: P, x: &mut [P::V; M], bits: &[P::V; M], len: &[P::V; M], words: &mut Words) {
+    let mut full = [p.mask(0); M];
+    for k in 0..M {
+        let most = p.sub(p.right_by(p.splat(1 << STATE_BITS), len[k]), p.splat(1));
+        full[k] = p.less(most, x[k]);
+    }
+    p.put(x, full, words.buffer, &mut words.at);
+    for k in 0..M {
+        x[k] = p.or(p.left_by(x[k], len[k]), bits[k]);
+    }
+}
+
+/// The words of a decoder, behind whose end there are zeros.
+pub struct Source<'a> {
+    words: &'a [[u8; 2]],
+    /// The next one.
+    pub at: usize,
+    tail: [[u8; 2]; 2 * MOST_WORDS + READ_SLACK],
+    /// Where the tail begins, once it is read from.
+    tail_at: Option<usize>,
+}
+
+impl<'a> Source<'a> {
+    /// These words, from the one at `at` on.
+    pub fn new(words: &'a [[u8; 2]], at: usize) -> Source<'a> {
+        Source { words, at, tail: [[0; 2]; _], tail_at: None }
+    }
+
+    /// Words, and where the next one is among them, which as many follow as a group may take; `None` if more were taken
+    /// than there are.
+    #[inline(always)]
+    fn window(&mut self) -> Option<(&[[u8; 2]], usize)> {
+        let rest = self.words.get(self.at..)?;
+        if rest.len() >= MOST_WORDS + READ_SLACK {
+            return Some((self.words, self.at));
+        }
+        let tail_at = match self.tail_at {
+            Some(at) => at,
+            None => {
+                self.tail[..rest.len()].copy_from_slice(rest);
+                *self.tail_at.insert(self.at)
+            }
+        };
+        Some((&self.tail, self.at - tail_at))
+    }
+}
+
+/// States at work.
+pub struct States<P: Simd<M>, const M: usize> {
+    p: P,
+    x: [P::V; M],
+    threshold: P::V,
+}
+
+impl<P: Simd<M>, const M: usize> States<P, M> {
+    /// These, which take words below the threshold.
+    #[inline(always)]
+    pub fn new(p: P, lanes: &[u32; LANES], threshold: u32) -> Self {
+        let mut states = States { p, x: [p.splat(0); M], threshold: p.splat(threshold) };
+        for k in 0..M {
+            states.x[k] = p.load(&lanes[k * (LANES / M)..]);
+        }
+        states
+    }
+
+    /// The states.
+    #[inline(always)]
+    pub fn lanes(&self) -> [u32; LANES] {
+        let mut lanes = [0; LANES];
+        for k in 0..M {
+            self.p.store(self.x[k], &mut lanes[k * (LANES / M)..]);
+        }
+        lanes
+    }
+
+    /// Decodes the differences of a group of this class, other than 0. `None` if the words have ended before;
+    /// otherwise whether no token is above `last`, for which there is no room in 32 bits, or in the words.
+    #[inline(always)]
+    pub fn group<const WHOLE: bool>(
+        &mut self,
+        class: usize,
+        has: &[u32; QUAD],
+        last: u32,
+        source: &mut Source,
+        out: &mut [u32; GROUP],
+    ) -> Option<bool> {
+        let (p, n) = (self.p, LANES / M);
+        let (words, first) = source.window()?;
+        let mut at = first;
+        let slots = &SLOTS_OF[class];
+        let low = p.splat((1 << TABLE_BITS) - 1);
+        let (mut x, mut tokens) = (self.x, [p.splat(0); M]);
+        for j in 0..QUAD as u32 {
+            let mut takes = [p.mask(0); M];
+            for k in 0..M {
+                let entry = p.look_up(slots, x[k]);
+                let frequency = p.and(p.right::<TABLE_BITS>(entry), low);
+                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[k])), p.and(entry, low));
+                takes[k] = p.less(next, self.threshold);
+                let mut symbol = p.right::<{ 2 * TABLE_BITS }>(entry);
+                if WHOLE {
+                    x[k] = next;
+                } else {
+                    let has = p.mask(has[j as usize] >> (k * n));
+                    x[k] = p.select(has, next, x[k]);
+                    takes[k] = p.both(takes[k], has);
+                    symbol = p.select(has, symbol, p.splat(0));
+                }
+                tokens[k] = p.or(tokens[k], p.left_by(symbol, p.splat(8 * j)));
+            }
+            p.refill(&mut x, takes, words, &mut at);
+        }
+        let mut any = tokens[0];
+        for other in &tokens[1..] {
+            any = p.or(any, *other);
+        }
+        let mut fits = true;
+        let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
+        if p.bits(p.less(p.splat(0), is_long)) == 0 {
+            let (ones, sixty_threes) = (p.splat(0x0101_0101), p.splat(0x3F3F_3F3F));
+            for k in 0..M {
+                // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
+                let sign = p.and(tokens[k], ones);
+                let turn = p.sub(p.left::<8>(sign), sign);
+                let half = p.and(p.right::<1>(tokens[k]), sixty_threes);
+                p.unpack_bytes(p.xor(half, turn), &mut out[k * n * QUAD..(k + 1) * n * QUAD]);
+            }
+        } else {
+            fits = raw(p, self.threshold, &mut x, &tokens, last, words, &mut at, out);
+        }
+        self.x = x;
+        source.at += at - first;
+        Some(fits)
+    }
+}
+
+/// Takes as many raw bits from each state.
+#[inline(always)]
+fn take_raw<P: Simd<M>, const M: usize>(
+    p: P,
+    threshold: P::V,
+    x: &mut [P::V; M],
+    len: &[P::V; M],
+    words: &[[u8; 2]],
+    at: &mut usize,
+) -> [P::V; M] {
+    let (one, zero) = (p.splat(1), p.splat(0));
+    let (mut bits, mut takes) = (*x, [p.mask(0); M]);
+    for k in 0..M {
+        bits[k] = p.and(x[k], p.sub(p.left_by(one, len[k]), one));
+        x[k] = p.right_by(x[k], len[k]);
+        takes[k] = p.both(p.less(x[k], threshold), p.less(zero, len[k]));
+    }
+    p.refill(x, takes, words, at);
+    bits
+}
+
+/// The differences of tokens with raw bits; whether no token is above `last`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // What a group has at hand.
+fn raw<P: Simd<M>, const M: usize>(
+    p: P,
+    threshold: P::V,
+    x: &mut [P::V; M],
+    tokens: &[P::V; M],
+    last: u32,
+    words: &[[u8; 2]],
+    at: &mut usize,
+    out: &mut [u32; GROUP],
+) -> bool {
+    let (zero, one) = (p.splat(0), p.splat(1));
+    let (mut lens, mut codes) = ([[zero; M]; QUAD], [[zero; M]; QUAD]);
+    let (mut largest, mut total) = (zero, [zero; M]);
+    for j in 0..QUAD {
+        for k in 0..M {
+            let token = p.and(p.right_by(tokens[k], p.splat(8 * j as u32)), p.splat(255));
+            let is_direct = p.less(token, p.splat(DIRECT));
+            let len = p.select(is_direct, zero, p.sub(p.right::<1>(token), p.splat(27)));
+            let code = p.left_by(p.add(p.and(token, one), p.splat(2)), len);
+            codes[j][k] = p.select(is_direct, token, code);
+            lens[j][k] = len;
+            total[k] = p.add(total[k], len);
+            largest = p.max(largest, token);
+        }
+    }
+    let largest = p.largest(largest);
+    if largest > last {
+        return false;
+    }
+    let mut most = total[0];
+    for other in &total[1..] {
+        most = p.max(most, *other);
+    }
+    if p.largest(most) <= RAW_BITS {
+        let mut bits = take_raw(p, threshold, x, &total, words, at);
+        for j in 0..QUAD {
+            for k in 0..M {
+                let len = lens[j][k];
+                codes[j][k] = p.or(codes[j][k], p.and(bits[k], p.sub(p.left_by(one, len), one)));
+                bits[k] = p.right_by(bits[k], len);
+            }
+        }
+    } else {
+        let longest = (largest >> 1) - 27;
+        for round in 0..longest.div_ceil(RAW_BITS) {
+            let from = p.splat(round * RAW_BITS);
+            for j in 0..QUAD {
+                let mut len = [zero; M];
+                for k in 0..M {
+                    len[k] = p.min(p.sub(p.max(lens[j][k], from), from), p.splat(RAW_BITS));
+                }
+                let bits = take_raw(p, threshold, x, &len, words, at);
+                for k in 0..M {
+                    codes[j][k] = p.or(codes[j][k], p.left_by(bits[k], from));
+                }
+            }
+        }
+    }
+    let n = LANES / M;
+    for k in 0..M {
+        let mut quads = [zero; QUAD];
+        for j in 0..QUAD {
+            let code = codes[j][k];
+            quads[j] = p.xor(p.right::<1>(code), p.sub(zero, p.and(code, one)));
+        }
+        p.store_quads(quads, &mut out[k * n * QUAD..(k + 1) * n * QUAD]);
+    }
+    true
+}

@@ -1,0 +1,221 @@
+//! Vectors of 32-bit numbers, once for each SIMD level, and what is made of them: groups of codes (`group`), and tiles
+//! whose words are short numbers (`short`). A scalar level has none of it: `encode` and `decode` say what comes out.
+
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+pub mod group;
+pub mod short;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
+use super::format::Grid;
+#[cfg(target_arch = "x86_64")]
+use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
+use crate::error::Result;
+use crate::primitives::lorenzo::AXES;
+use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
+use crate::primitives::word::Word;
+use short::{DecodeBuffers, Packed, STEP, ShortBuffers, ShortTile};
+
+/// What a level does in its own way. A value of it is the right to its instructions.
+pub trait Level: Arithmetic + Copy {
+    /// The bins of elements.
+    #[inline(always)]
+    fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
+        quantize_all::<E>(q, words);
+    }
+
+    /// Encodes words that are short; `None` if they are not, or the level does so no faster than the portable code.
+    fn encode_short<W: Word>(self, _: &Grid, _: [usize; AXES], _: &[W], _: &mut ShortBuffers) -> Option<ShortTile> {
+        None
+    }
+
+    /// Decodes a packed tile and shows its words: see `short::restore`. `false` if differences are too long for that,
+    /// or the level does so no faster than the portable code.
+    fn decode_short<W: Word>(
+        self,
+        _: &Grid,
+        _: [usize; AXES],
+        _: &Packed,
+        _: &mut DecodeBuffers<W>,
+        _: impl FnMut(usize, &[W; STEP], usize),
+    ) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+#[inline(always)]
+fn quantize_all<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
+    let (whole, rest) = words.as_chunks_mut::<64>();
+    whole.iter_mut().for_each(|words| quantize::encode::<E, 64>(q, words));
+    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| quantize::encode::<E, 1>(q, word));
+}
+
+/// No more than the portable code.
+#[derive(Clone, Copy)]
+pub struct Scalar;
+
+impl Arithmetic for Scalar {}
+impl Level for Scalar {}
+
+/// The methods of a level with vectors, compiled for it.
+#[cfg(target_arch = "x86_64")]
+macro_rules! level {
+    ($token:ty, $registers:expr, $features:literal) => {
+        impl Level for $token {
+            #[inline(always)]
+            fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
+                #[target_feature(enable = $features)]
+                fn run<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
+                    quantize_all::<E>(q, words);
+                }
+                // SAFETY: the processor has the level, as the token says.
+                unsafe { run::<E>(q, words) }
+            }
+
+            fn encode_short<W: Word>(
+                self,
+                grid: &Grid,
+                lens: [usize; AXES],
+                words: &[W],
+                buffers: &mut ShortBuffers,
+            ) -> Option<ShortTile> {
+                #[target_feature(enable = $features)]
+                fn run<W: Word>(
+                    p: $token,
+                    grid: &Grid,
+                    lens: [usize; AXES],
+                    words: &[W],
+                    buffers: &mut ShortBuffers,
+                ) -> Option<ShortTile> {
+                    short::encode_tile::<W, _, { $registers }>(p, grid, lens, words, buffers)
+                }
+                // SAFETY: as above.
+                unsafe { run(self, grid, lens, words, buffers) }
+            }
+
+            fn decode_short<W: Word>(
+                self,
+                grid: &Grid,
+                lens: [usize; AXES],
+                packed: &Packed,
+                buffers: &mut DecodeBuffers<W>,
+                show: impl FnMut(usize, &[W; STEP], usize),
+            ) -> Result<bool> {
+                #[target_feature(enable = $features)]
+                fn run<W: Word>(
+                    p: $token,
+                    grid: &Grid,
+                    lens: [usize; AXES],
+                    packed: &Packed,
+                    buffers: &mut DecodeBuffers<W>,
+                    show: impl FnMut(usize, &[W; STEP], usize),
+                ) -> Result<bool> {
+                    short::decode_tile::<W, _, { $registers }>(p, grid, lens, packed, buffers, show)
+                }
+                // SAFETY: as above.
+                unsafe { run(self, grid, lens, packed, buffers, show) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+level!(Avx2, avx2::REGISTERS, "avx2,bmi1,bmi2,lzcnt,popcnt,fma");
+#[cfg(target_arch = "x86_64")]
+level!(
+    Avx512,
+    avx512::REGISTERS,
+    "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
+);
+
+/// The vectors of a level: M of them have a number for each of 32 lanes, the first one those of the first lanes.
+/// Numbers are unsigned unless something else is said; those that are compared are below 2^31.
+pub trait Simd<const M: usize>: Arithmetic + Copy {
+    /// As many numbers as a register takes.
+    type V: Copy;
+    /// For each number whether something is so.
+    type Mask: Copy;
+
+    /// The first numbers of a slice.
+    fn load(self, from: &[u32]) -> Self::V;
+    /// Stores them at the start of a slice.
+    fn store(self, v: Self::V, to: &mut [u32]);
+    /// The same number everywhere.
+    fn splat(self, number: u32) -> Self::V;
+    /// Sum modulo 2^32.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Difference modulo 2^32.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Product modulo 2^32.
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The upper 32 bits of the product.
+    fn mul_high(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that both have.
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that one of them has.
+    fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that exactly one of them has.
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The greater one.
+    fn max(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The smaller one.
+    fn min(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Distance from 0 as signed numbers.
+    fn magnitude(self, v: Self::V) -> Self::V;
+    /// Shifted to the left.
+    fn left<const N: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the right.
+    fn right<const N: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the left by as many bits each; from 32 on nothing is left.
+    fn left_by(self, v: Self::V, bits: Self::V) -> Self::V;
+    /// Shifted to the right by as many bits each; from 32 on nothing is left.
+    fn right_by(self, v: Self::V, bits: Self::V) -> Self::V;
+    /// Position of the highest bit of each number; all are 1 … 2^25.
+    fn octave(self, v: Self::V) -> Self::V;
+    /// Whether a < b.
+    fn less(self, a: Self::V, b: Self::V) -> Self::Mask;
+    /// Both.
+    fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// The lowest bits, one for each number.
+    fn mask(self, bits: u32) -> Self::Mask;
+    /// A bit for each number.
+    fn bits(self, mask: Self::Mask) -> u32;
+    /// Of a where the mask says so, of b elsewhere.
+    fn select(self, mask: Self::Mask, a: Self::V, b: Self::V) -> Self::V;
+    /// The entries of a table at these places modulo L, a power of two.
+    fn look_up<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V;
+    /// The sum of all numbers.
+    fn total(self, v: Self::V) -> u32;
+    /// The largest one.
+    fn largest(self, v: Self::V) -> u32;
+
+    /// Four times as many numbers below 2^8 as bytes, four neighbours to each number of a vector.
+    fn pack_bytes(self, from: &[u32]) -> Self::V;
+    /// Signed bytes as four times as many numbers.
+    fn unpack_bytes(self, bytes: Self::V, to: &mut [u32]);
+    /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
+    fn sums_of_halves(self, bytes: Self::V) -> Self::V;
+    /// Four times as many numbers: of each four neighbours the first ones, the second ones and so on.
+    fn load_quads(self, from: &[u32]) -> [Self::V; 4];
+    /// The inverse of `load_quads`.
+    fn store_quads(self, v: [Self::V; 4], to: &mut [u32]);
+
+    /// Takes 16 bits from each of the states that a mask tells, and puts them in front of the words that begin at
+    /// `at`, in the order of the lanes.
+    fn put(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &mut [u16], at: &mut usize);
+    /// Gives the states that a mask tells 16 bits each of the words from `at` on, in the order of the lanes; at least
+    /// 32 words are there.
+    fn refill(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &[[u8; 2]], at: &mut usize);
+
+    /// The sum of each of 16 numbers, those before it and `start`, which becomes the last sum.
+    #[inline(always)]
+    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
+        for w in words {
+            *start = start.add(*w);
+            *w = *start;
+        }
+    }
+}

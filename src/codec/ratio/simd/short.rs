@@ -1,0 +1,541 @@
+//! Tiles whose words are short numbers, so that 32 bits hold all their differences, whatever the type: nearly all tiles
+//! of bins. What comes out is what `predict`, `encode` and `decode` say.
+
+use super::Simd;
+use super::group::{Group, Source, States};
+use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
+use crate::codec::ratio::encode::{State, encode_classes};
+use crate::codec::ratio::format::*;
+use crate::codec::ratio::predict::{SAMPLE, logarithm};
+use crate::error::{Result, fail};
+use crate::host::memory::filled;
+use crate::primitives::lorenzo::{self, AXES};
+use crate::primitives::rans::{self, LANES, LOW, Words};
+use crate::primitives::word::Word;
+
+/// Numbers in front of those of a tile, and behind them, that are read with them.
+pub const MARGIN: usize = 32;
+/// Words of a tile, and of a row.
+const MOST: usize = 1 << TILE_LOG2;
+/// Neighbours where there are none.
+static ZEROS: [u32; MARGIN + MOST + MARGIN] = [0; _];
+
+/// Bits of the magnitudes of short words: eight of them, and 128 such sums, must fit 32 bits; and eight of them a word.
+const fn short_bits<W: Word>() -> u32 {
+    if W::BITS < 32 { W::BITS - 5 } else { 21 }
+}
+
+/// The words as short numbers behind a margin; whether they are.
+#[inline(always)]
+pub fn shorten<W: Word>(words: &[W], short: &mut [u32]) -> bool {
+    let bits = short_bits::<W>();
+    let limit = W::ONE << bits;
+    let mut any = W::ZERO;
+    for (short, w) in short[MARGIN..].iter_mut().zip(words) {
+        *short = w.extend() as u32;
+        any = any | (w.add(limit) >> (bits + 1));
+    }
+    any == W::ZERO
+}
+
+/// What an encoder keeps for short tiles.
+pub struct ShortBuffers {
+    short: Vec<u32>,
+    places: Vec<u32>,
+    present: [u32; GROUPS * GROUP / RUN],
+    /// The words of the last tile, at the end.
+    pub stream: Vec<u16>,
+}
+
+impl ShortBuffers {
+    /// For the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<ShortBuffers> {
+        let n = grid.capacity();
+        Ok(ShortBuffers {
+            short: filled(MARGIN + n + MARGIN, 0)?,
+            places: filled(grid.groups() * GROUP + MARGIN, 0)?,
+            present: [0; _],
+            // Each symbol takes 10 bits at the most, its raw bits as many as there are.
+            stream: filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
+        })
+    }
+}
+
+/// A tile of short words, encoded.
+pub struct ShortTile {
+    /// The axes along which differences were taken.
+    pub set: u8,
+    /// How coding ended, and where the words begin; nothing if all differences are 0.
+    pub coded: Option<(State, usize)>,
+}
+
+/// See `Level::encode_short`.
+#[inline(always)]
+pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
+    p: P,
+    grid: &Grid,
+    lens: [usize; AXES],
+    words: &[W],
+    buffers: &mut ShortBuffers,
+) -> Option<ShortTile> {
+    let ShortBuffers { short, places, present, stream } = buffers;
+    if !shorten(words, short) {
+        return None;
+    }
+    let set = choose(p, grid.set(), lens, short);
+    let is_whole = words.len() == grid.capacity() && words.len().is_multiple_of(BATCH);
+    if !is_whole {
+        places.fill(0);
+    }
+    if !codes(p, (grid.set(), set), lens, grid.sides, short, places) {
+        return Some(ShortTile { set, coded: None });
+    }
+    let places = &places[..grid.groups() * GROUP];
+    let mut words = Words::new(stream);
+    let state = if is_whole {
+        encode::<P, M, true>(p, places, &[], &mut words)
+    } else {
+        grid.present(lens, present);
+        encode::<P, M, false>(p, places, present, &mut words)
+    };
+    let at = words.at;
+    Some(ShortTile { set, coded: Some((state, at)) })
+}
+
+/// What a decoder keeps for short tiles.
+pub struct DecodeBuffers<W> {
+    places: Vec<u32>,
+    present: [u32; GROUPS * GROUP / RUN],
+    sums: Sums<W>,
+}
+
+impl<W: Word> DecodeBuffers<W> {
+    /// For the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<DecodeBuffers<W>> {
+        let places = filled(grid.groups() * GROUP + MARGIN, 0)?;
+        Ok(DecodeBuffers { places, present: [0; _], sums: Sums::new(grid)? })
+    }
+}
+
+/// What a packed tile says of its codes.
+pub struct Packed<'a> {
+    /// The axes along which differences were taken.
+    pub set: u8,
+    /// See `Head`.
+    pub switch: usize,
+    /// The states that the encoder ended with.
+    pub lanes: [u32; LANES],
+    /// The words' bytes.
+    pub bytes: &'a [u8],
+}
+
+/// See `Level::decode_short`.
+#[inline(always)]
+pub fn decode_tile<W: Word, P: Simd<M>, const M: usize>(
+    p: P,
+    grid: &Grid,
+    lens: [usize; AXES],
+    packed: &Packed,
+    buffers: &mut DecodeBuffers<W>,
+    show: impl FnMut(usize, &[W; STEP], usize),
+) -> Result<bool> {
+    let DecodeBuffers { places, present, sums } = buffers;
+    let count: usize = lens.iter().product();
+    let groups = &mut places[..grid.groups() * GROUP];
+    let is_short = if count == grid.capacity() && count.is_multiple_of(BATCH) {
+        decode::<P, M, W, true>(p, packed, &[], groups)?
+    } else {
+        grid.present(lens, present);
+        decode::<P, M, W, false>(p, packed, present, groups)?
+    };
+    if is_short {
+        restore(p, packed.set, lens, grid.sides, places, sums, show);
+    }
+    Ok(is_short)
+}
+
+/// A row of a tile, and those before it along y, z and both; each begins behind a margin.
+struct Rows<'a> {
+    own: &'a [u32],
+    y: &'a [u32],
+    z: &'a [u32],
+    yz: &'a [u32],
+}
+
+impl<'a> Rows<'a> {
+    #[inline(always)]
+    fn of(short: &'a [u32], lens: [usize; AXES], set: u8, y: usize, z: usize) -> Rows<'a> {
+        let at = |y: usize, z: usize| &short[(z * lens[1] + y) * lens[0]..];
+        let (has_y, has_z) = (set & 2 != 0 && y > 0, set & 4 != 0 && z > 0);
+        Rows {
+            own: at(y, z),
+            y: if has_y { at(y - 1, z) } else { &ZEROS },
+            z: if has_z { at(y, z - 1) } else { &ZEROS },
+            yz: if has_y && has_z { at(y - 1, z - 1) } else { &ZEROS },
+        }
+    }
+}
+
+/// For each set of axes the cost of the differences along them: see `predict`. The sets are those of the first AXES.
+#[inline(always)]
+pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(p: P, lens: [usize; AXES], short: &[u32]) -> [u64; SETS] {
+    let n = LANES / M;
+    let zero = p.splat(0);
+    let (mut sums, mut costs, mut filled) = ([zero; SETS], [0; SETS], 0);
+    let first = p.mask(1);
+    let not_first = p.mask(!1);
+    for z in 0..lens[2] {
+        for y in 0..lens[1] {
+            let rows = Rows::of(short, lens, SETS as u8 - 1, y, z);
+            for x in (0..lens[0]).step_by(n) {
+                let at = |row: &[u32]| p.load(&row[MARGIN + x..]);
+                let left = |row: &[u32]| {
+                    let v = p.load(&row[MARGIN + x - 1..]);
+                    if x == 0 { p.select(not_first, v, zero) } else { v }
+                };
+                let mut d = [zero; SETS];
+                d[0] = at(rows.own);
+                let own_left = left(rows.own);
+                d[1] = p.sub(d[0], own_left);
+                if SETS > 2 {
+                    d[2] = p.sub(d[0], at(rows.y));
+                    let y_left = p.sub(own_left, left(rows.y));
+                    d[3] = p.sub(d[2], y_left);
+                    if SETS > 4 {
+                        let (other, other_left) = (at(rows.z), left(rows.z));
+                        d[4] = p.sub(d[0], other);
+                        d[5] = p.sub(d[4], p.sub(own_left, other_left));
+                        d[6] = p.sub(d[2], p.sub(other, at(rows.yz)));
+                        d[7] = p.sub(d[6], p.sub(y_left, p.sub(other_left, left(rows.yz))));
+                        if z == 0 {
+                            d[4] = d[7];
+                        }
+                        if y == 0 && z == 0 {
+                            d[6] = d[7];
+                        }
+                    }
+                    // On the face there are the differences along all axes.
+                    if y == 0 {
+                        d[2] = d[SETS - 1];
+                    }
+                    if x == 0 {
+                        d[1] = p.select(first, d[SETS - 1], d[1]);
+                        if y == 0 {
+                            d[3] = p.select(first, d[SETS - 1], d[3]);
+                        }
+                        if SETS > 4 && z == 0 {
+                            d[5] = p.select(first, d[SETS - 1], d[5]);
+                        }
+                    }
+                }
+                let count = (lens[0] - x).min(n);
+                if count == n && filled + n <= SAMPLE {
+                    for (sum, d) in sums.iter_mut().zip(d) {
+                        *sum = p.add(*sum, p.magnitude(d));
+                    }
+                    filled += n;
+                } else {
+                    // Of a sample's last elements some may be those of the next.
+                    let own = count.min(SAMPLE - filled);
+                    let (is_own, is_there) = (p.mask(low_bits(own)), p.mask(low_bits(count)));
+                    let mut next = [zero; SETS];
+                    for s in 0..SETS {
+                        let size = p.select(is_there, p.magnitude(d[s]), zero);
+                        let of_own = p.select(is_own, size, zero);
+                        sums[s] = p.add(sums[s], of_own);
+                        next[s] = p.sub(size, of_own);
+                    }
+                    filled += count;
+                    if filled > SAMPLE {
+                        add_up(p, &sums, &mut costs);
+                        sums = next;
+                        filled -= SAMPLE;
+                    }
+                }
+                if filled == SAMPLE {
+                    add_up(p, &sums, &mut costs);
+                    (sums, filled) = ([zero; SETS], 0);
+                }
+            }
+        }
+    }
+    if filled > 0 {
+        add_up(p, &sums, &mut costs);
+    }
+    costs
+}
+
+#[inline(always)]
+fn low_bits(n: usize) -> u32 {
+    ((1u64 << n) - 1) as u32
+}
+
+#[inline(always)]
+fn add_up<P: Simd<M>, const M: usize, const SETS: usize>(p: P, sums: &[P::V; SETS], costs: &mut [u64; SETS]) {
+    for (cost, sum) in costs.iter_mut().zip(sums) {
+        *cost += logarithm(p.total(*sum).into());
+    }
+}
+
+/// The set of axes whose differences cost the least.
+#[inline(always)]
+pub fn choose<P: Simd<M>, const M: usize>(p: P, allowed: u8, lens: [usize; AXES], short: &[u32]) -> u8 {
+    fn first_least(costs: &[u64]) -> u8 {
+        (0..costs.len()).min_by_key(|s| costs[*s]).unwrap_or(0) as u8
+    }
+    match allowed {
+        0 => 0,
+        1 => first_least(&costs::<P, M, 2>(p, lens, short)),
+        3 => first_least(&costs::<P, M, 4>(p, lens, short)),
+        _ => first_least(&costs::<P, M, 8>(p, lens, short)),
+    }
+}
+
+/// Writes the codes of the differences along the axes of `set` into their places; whether any is other than 0. Places
+/// behind the end of a row become 0.
+#[inline(always)]
+pub fn codes<P: Simd<M>, const M: usize>(
+    p: P,
+    (allowed, set): (u8, u8),
+    lens: [usize; AXES],
+    sides: [usize; AXES],
+    short: &[u32],
+    places: &mut [u32],
+) -> bool {
+    let n = LANES / M;
+    let (zero, mut any) = (p.splat(0), p.splat(0));
+    let not_first = p.mask(!1);
+    for z in 0..lens[2] {
+        for y in 0..lens[1] {
+            let on_face = set != 0 && (set & 2 == 0 || y == 0) && (set & 4 == 0 || z == 0);
+            let along = if on_face && set & 1 == 0 { allowed } else { set };
+            let rows = Rows::of(short, lens, along, y, z);
+            let place = (z * sides[1] + y) * sides[0];
+            for x in (0..lens[0]).step_by(n) {
+                let differences = |at: usize| {
+                    let load = |row: &[u32]| p.load(&row[at..]);
+                    p.sub(p.sub(load(rows.own), load(rows.y)), p.sub(load(rows.z), load(rows.yz)))
+                };
+                let mut d = differences(MARGIN + x);
+                if along & 1 != 0 {
+                    let left = differences(MARGIN + x - 1);
+                    d = p.sub(d, if x == 0 { p.select(not_first, left, zero) } else { left });
+                }
+                let code = p.xor(p.left::<1>(d), p.sub(zero, p.right::<31>(d)));
+                let count = lens[0] - x;
+                let code = if count < n { p.select(p.mask(low_bits(count)), code, zero) } else { code };
+                any = p.or(any, code);
+                p.store(code, &mut places[place + x..]);
+            }
+            if on_face && set & 1 != 0 && set != allowed {
+                let rows = Rows::of(short, lens, allowed, y, z);
+                let [own, y, z, yz] = [rows.own, rows.y, rows.z, rows.yz].map(|row| row[MARGIN]);
+                let code = own.wrapping_sub(y).wrapping_sub(z.wrapping_sub(yz)).zigzag();
+                any = p.or(any, p.splat(code | places[place]));
+                places[place] = code;
+            }
+        }
+    }
+    p.bits(p.less(zero, any)) != 0
+}
+
+/// Encodes the codes of all groups; see `encode`.
+#[inline(always)]
+pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
+    p: P,
+    places: &[u32],
+    present: &[u32],
+    words: &mut Words,
+) -> State {
+    let mut state = State::new();
+    let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
+    let mut group = Group::new();
+    let groups = places.as_chunks::<GROUP>().0;
+    for (g, codes) in groups.iter().enumerate().rev() {
+        let mut has = [u32::MAX; QUAD];
+        if !WHOLE {
+            has = lanes_with(present, g);
+            any[g] = has != [0; QUAD];
+        }
+        group.take(p, codes);
+        classes[g] = group.class as u8;
+        if group.class > 0 {
+            state.step(words, g + 1, |lanes, words| group.encode::<P, M, WHOLE>(p, &has, lanes, words));
+        }
+    }
+    encode_classes(&mut state, &mut classes[..groups.len()], &any, words);
+    state
+}
+
+/// For each of the four values the lanes that have it in group `g`.
+#[inline(always)]
+fn lanes_with(present: &[u32], g: usize) -> [u32; QUAD] {
+    let runs = present_in(present, g);
+    let mut has = [0; QUAD];
+    for (j, has) in has.iter_mut().enumerate() {
+        for (r, run) in runs.iter().enumerate() {
+            // Bits j, j + 4, j + 8, … come together.
+            let mut bits = run >> j & 0x1111_1111;
+            bits = (bits | bits >> 3) & 0x0303_0303;
+            bits = (bits | bits >> 6) & 0x000F_000F;
+            *has |= ((bits | bits >> 12) & 0xFF) << (8 * r);
+        }
+    }
+    has
+}
+
+/// Decodes the differences of all groups into their places; `false` if one is too long. Verdicts are those of `decode`.
+#[inline(always)]
+pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
+    p: P,
+    packed: &Packed,
+    present: &[u32],
+    places: &mut [u32],
+) -> Result<bool> {
+    let (switch, bytes, mut lanes) = (packed.switch, packed.bytes, packed.lanes);
+    let last = token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0;
+    let (groups, _) = places.as_chunks_mut::<GROUP>();
+    let mut threshold = if switch == NEVER { 0 } else { LOW };
+    let mut source = rans::Source::new(bytes, threshold);
+    let classes = read_classes::<WHOLE>(present, groups.len(), &mut lanes, &mut source);
+    let words = bytes.as_chunks().0;
+    let mut source = Source::new(words, source.at);
+    let mut states = States::new(p, &lanes, threshold);
+    for (g, out) in groups.iter_mut().enumerate() {
+        if g == switch {
+            lanes = states.lanes();
+            lower(&mut lanes)?;
+            threshold = 0;
+            states = States::new(p, &lanes, threshold);
+        }
+        if classes[g] == 0 {
+            out.fill(0);
+            continue;
+        }
+        let has = if WHOLE { [u32::MAX; QUAD] } else { lanes_with(present, g) };
+        match states.group::<WHOLE>(classes[g].into(), &has, last, &mut source, out) {
+            Some(true) => (),
+            Some(false) => return Ok(false),
+            None => return fail!(Corrupt, "a tile's words end early"),
+        }
+    }
+    lanes = states.lanes();
+    if switch == groups.len() {
+        lower(&mut lanes)?;
+    }
+    check_end(&lanes, words.get(source.at..))?;
+    Ok(true)
+}
+
+/// Buffers of sums.
+pub struct Sums<W> {
+    /// Of the row before.
+    row: Vec<W>,
+    /// Of the plane before.
+    plane: Vec<W>,
+    /// Of the face.
+    face: Vec<W>,
+}
+
+impl<W: Word> Sums<W> {
+    /// For the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Sums<W>> {
+        let [x, y, _] = grid.sides;
+        Ok(Sums {
+            row: filled(x + MARGIN, W::ZERO)?,
+            plane: filled(x * y, W::ZERO)?,
+            face: filled(grid.capacity() + MARGIN, W::ZERO)?,
+        })
+    }
+}
+
+/// Words that are shown at once.
+pub const STEP: usize = 16;
+
+/// Shows the words, less the base, that the differences in `places` lead to: where they begin among the tile's
+/// elements, 16 of them, and how many count.
+#[inline(always)]
+pub fn restore<W: Word, P: Simd<M>, const M: usize>(
+    p: P,
+    set: u8,
+    lens: [usize; AXES],
+    sides: [usize; AXES],
+    places: &[u32],
+    sums: &mut Sums<W>,
+    mut show: impl FnMut(usize, &[W; STEP], usize),
+) {
+    let Sums { row, plane, face } = sums;
+    let in_set = |axis: usize| set >> axis & 1 == 1;
+    let mut face_lens = lens;
+    (0..AXES).filter(|axis| in_set(*axis)).for_each(|axis| face_lens[axis] = 1);
+    if set != 0 {
+        let (mut at, [x_len, y_len, z_len]) = (0, face_lens);
+        for z in 0..z_len {
+            for y in 0..y_len {
+                let from = &places[(z * sides[1] + y) * sides[0]..][..x_len];
+                face[at..at + x_len].iter_mut().zip(from).for_each(|(w, d)| *w = W::from_u64(d.extend()));
+                at += x_len;
+            }
+        }
+        lorenzo::inverse(!set & 7, face_lens, &mut face[..at]);
+    }
+    for z in 0..lens[2] {
+        for y in 0..lens[1] {
+            let from = &places[(z * sides[1] + y) * sides[0]..];
+            let on_face = set != 0 && (!in_set(1) || y == 0) && (!in_set(2) || z == 0);
+            let face_at = (if in_set(2) { 0 } else { z * face_lens[1] } + if in_set(1) { 0 } else { y }) * face_lens[0];
+            let start = (z * lens[1] + y) * lens[0];
+            let mut sum = W::ZERO;
+            for x in (0..lens[0]).step_by(STEP) {
+                let count = (lens[0] - x).min(STEP);
+                let mut v = [W::ZERO; STEP];
+                let d = from[x..].first_chunk::<STEP>().expect("a margin");
+                for i in 0..STEP {
+                    v[i] = W::from_u64(d[i].extend());
+                }
+                if on_face {
+                    if !in_set(0) {
+                        v = *face[face_at + x..].first_chunk().expect("a margin");
+                    } else if x == 0 {
+                        v[0] = face[face_at];
+                    }
+                }
+                if in_set(0) {
+                    p.running_sums(&mut v, &mut sum);
+                }
+                if in_set(1) {
+                    let before: &mut [W; STEP] = row[x..].first_chunk_mut().expect("a margin");
+                    if y > 0 {
+                        add(&mut v, before);
+                    }
+                    *before = v;
+                }
+                if in_set(2) {
+                    let before = &mut plane[y * lens[0] + x..][..count];
+                    match before.first_chunk_mut::<STEP>() {
+                        Some(before) => {
+                            if z > 0 {
+                                add(&mut v, before);
+                            }
+                            *before = v;
+                        }
+                        None => {
+                            if z > 0 {
+                                v.iter_mut().zip(&*before).for_each(|(w, b)| *w = w.add(*b));
+                            }
+                            before.copy_from_slice(&v[..count]);
+                        }
+                    }
+                }
+                show(start + x, &v, count);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add<W: Word>(words: &mut [W; STEP], others: &[W; STEP]) {
+    for i in 0..STEP {
+        words[i] = words[i].add(others[i]);
+    }
+}

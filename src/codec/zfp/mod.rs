@@ -1,0 +1,169 @@
+//! ZFP: blocks of 4^d values, a near-orthogonal transform, and bit planes that are cut off by a rate, a precision, an
+//! accuracy, or not at all. Each tile is a headerless stream of zfp 1.0.1 (docs/codecs/zfp.md).
+
+mod element;
+pub mod format;
+mod plan;
+mod shape;
+mod tile;
+
+use std::marker::PhantomData;
+
+use super::{Capabilities, Codec, CpuCodec, Info};
+use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::exec::ExecOptions;
+use crate::host::fpu;
+use crate::params::{Mode, Params};
+use crate::primitives::stream::StreamingStores;
+use crate::runtime::cpu::{self, ChunkCodec, Data};
+use element::Element;
+use format::CODEC_ZFP;
+use plan::Plan;
+
+/// The codec of this module.
+pub struct Zfp;
+
+impl Codec for Zfp {
+    fn id(&self) -> u8 {
+        CODEC_ZFP
+    }
+
+    fn name(&self) -> &'static str {
+        "zfp"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            dtypes: &[DType::F32, DType::F64, DType::I32, DType::I64],
+            modes: &[Mode::Lossless, Mode::Abs, Mode::Rate, Mode::Precision],
+            rank: MAX_RANK,
+        }
+    }
+
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+        Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
+    }
+
+    fn cpu(&self) -> &dyn CpuCodec {
+        self
+    }
+}
+
+/// Calls `$f::<Element>($args)` for an element type.
+macro_rules! by_dtype {
+    ($dtype:expr; $f:ident($($arg:expr),*)) => {
+        match $dtype {
+            DType::F32 => $f::<f32>($($arg),*),
+            DType::F64 => $f::<f64>($($arg),*),
+            DType::I32 => $f::<i32>($($arg),*),
+            DType::I64 => $f::<i64>($($arg),*),
+            other => fail!(Internal, "codec zfp was given {}", other.name()),
+        }
+    };
+}
+
+/// Compresses elements of one type.
+fn compress<E: Element>(
+    plan: Plan,
+    mut header: Header,
+    options: ExecOptions,
+    src: &[u8],
+    dst: &mut [u8],
+) -> Result<usize> {
+    cpu::compress(&Tiles::<E> { plan, element: PhantomData }, &mut header, &[], options, src, dst)
+}
+
+/// Restores elements of one type.
+fn decompress<E: Element>(
+    plan: Plan,
+    header: &Header,
+    index: &Index,
+    wanted: &Wanted,
+    dst: &mut [u8],
+    options: ExecOptions,
+) -> Result<()> {
+    cpu::decompress(&Tiles::<E> { plan, element: PhantomData }, header, index, wanted, dst, options)
+}
+
+impl CpuCodec for Zfp {
+    fn compress(
+        &self,
+        params: &Params,
+        layout: &Layout,
+        src: &[u8],
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<usize> {
+        let (plan, header) = Plan::for_encoding(params, layout)?;
+        by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
+    }
+
+    fn decompress(
+        &self,
+        header: &Header,
+        index: &Index,
+        wanted: &Wanted,
+        dst: &mut [u8],
+        options: ExecOptions,
+    ) -> Result<()> {
+        let plan = Plan::for_decoding(header)?;
+        by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
+    }
+
+    fn inspect(&self, header: &Header, _: &Index, _: &mut Info) -> Result<()> {
+        Plan::for_decoding(header).map(|_| ())
+    }
+}
+
+/// The coder of the tiles of one stream.
+struct Tiles<E> {
+    plan: Plan,
+    element: PhantomData<fn() -> E>,
+}
+
+/// What a thread keeps.
+struct Coder<E> {
+    _fpu: fpu::Guard,
+    buffers: tile::Buffers<E>,
+}
+
+impl<E: Element> Coder<E> {
+    fn new() -> Result<Coder<E>> {
+        Ok(Coder { _fpu: fpu::Guard::standard(), buffers: tile::Buffers::new()? })
+    }
+}
+
+impl<E: Element> ChunkCodec for Tiles<E> {
+    type Encoder = Coder<E>;
+    type Decoder = Coder<E>;
+
+    fn encoder(&self) -> Result<Coder<E>> {
+        Coder::new()
+    }
+
+    fn decoder(&self) -> Result<Coder<E>> {
+        Coder::new()
+    }
+
+    fn encode(&self, coder: &mut Coder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        let lens = self.plan.axes.lens(self.plan.layout.tile(data.chunk).lens());
+        tile::encode(&self.plan, lens, &mut coder.buffers, data.bytes(), out)
+    }
+
+    fn decode(
+        &self,
+        coder: &mut Coder<E>,
+        c: usize,
+        kind: Kind,
+        body: Body,
+        _: &[u8],
+        out: &mut [u8],
+        _: bool,
+    ) -> Result<()> {
+        let lens = self.plan.axes.lens(self.plan.layout.tile(c).lens());
+        tile::decode(&self.plan, lens, &mut coder.buffers, kind, body.bytes(), out)
+    }
+}

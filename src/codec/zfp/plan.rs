@@ -1,0 +1,95 @@
+//! What an encoder or decoder needs to know of a whole stream.
+
+use zfp_rs::{ZfpConfig, ZfpDimensionality, ZfpScalarType, ZfpStreamAlignment};
+
+use super::format::{Axes, CODEC_ZFP, Coding};
+use crate::container::{Header, Layout};
+use crate::dtype::DType;
+use crate::error::{Result, fail};
+use crate::params::{Mode, Params};
+
+/// Parameters of every tile of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Where the tiles are.
+    pub layout: Layout,
+    /// Along which dimensions they have blocks.
+    pub axes: Axes,
+    /// Source and restored elements are big-endian.
+    pub big_endian: bool,
+    /// How the blocks of tiles without parameters of their own are cut off.
+    pub coding: Coding,
+    /// The bound of mode abs.
+    pub bound: f64,
+}
+
+impl Plan {
+    /// From what the user asks for (checked). The header lacks its length.
+    pub fn for_encoding(params: &Params, layout: &Layout) -> Result<(Plan, Header)> {
+        let axes = Axes::new(layout)?;
+        let coding = match params.mode {
+            Mode::Abs if params.bound > 0.0 => {
+                Coding::Accuracy(ZfpConfig::fixed_accuracy(params.bound).min_exp() as i16)
+            }
+            Mode::Rate => Coding::Rate(block_bits(params, &axes)?),
+            Mode::Precision => Coding::Precision(params.bound as u16),
+            _ => Coding::Reversible,
+        };
+        let header = Header {
+            layout: *layout,
+            codec: CODEC_ZFP,
+            mode: params.mode,
+            profile: params.profile,
+            big_endian: params.big_endian,
+            more: false,
+            word: coding.to_bytes(),
+            bound: if params.mode == Mode::Lossless { 0.0 } else { params.bound },
+            range: 0.0,
+            abs_bound: if matches!(coding, Coding::Accuracy(_)) { params.bound } else { 0.0 },
+            stream_bytes: 0,
+        };
+        Ok((Plan { layout: *layout, axes, big_endian: params.big_endian, coding, bound: params.bound }, header))
+    }
+
+    /// From a stream's verified header.
+    pub fn for_decoding(header: &Header) -> Result<Plan> {
+        let layout = header.layout;
+        if scalar(layout.dtype).is_none() || layout.unit() != 4 || layout.shape.section_bytes != 0 {
+            return fail!(
+                Corrupt,
+                "codec zfp has no streams of {} with units of {} and a section of {} bytes",
+                layout.dtype.name(),
+                layout.unit(),
+                layout.shape.section_bytes
+            );
+        }
+        let coding = Coding::read(header.word, layout.dtype)?;
+        Ok(Plan { layout, axes: Axes::new(&layout)?, big_endian: header.big_endian, coding, bound: 0.0 })
+    }
+}
+
+/// The bits of a block at a fixed rate, as the C library rounds them.
+fn block_bits(params: &Params, axes: &Axes) -> Result<u16> {
+    let dims = match axes.count() {
+        1 => ZfpDimensionality::D1,
+        2 => ZfpDimensionality::D2,
+        3 => ZfpDimensionality::D3,
+        _ => ZfpDimensionality::D4,
+    };
+    let config = scalar(params.dtype)
+        .and_then(|scalar| ZfpConfig::fixed_rate(params.bound, scalar, dims, ZfpStreamAlignment::Unaligned).ok());
+    match config {
+        Some(config) => Ok(config.max_bits() as u16),
+        None => fail!(InvalidBound, "rate {} leaves a block of 4^{} elements no bit", params.bound, axes.count()),
+    }
+}
+
+fn scalar(dtype: DType) -> Option<ZfpScalarType> {
+    match dtype {
+        DType::F32 => Some(ZfpScalarType::F32),
+        DType::F64 => Some(ZfpScalarType::F64),
+        DType::I32 => Some(ZfpScalarType::I32),
+        DType::I64 => Some(ZfpScalarType::I64),
+        _ => None,
+    }
+}

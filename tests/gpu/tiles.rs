@@ -1,0 +1,211 @@
+//! Codec ratio: arrays with their dimensions kept, bytes against the CPU's, and times beside a device-to-device copy.
+
+use super::*;
+use sleek::Dims;
+
+fn profile(p: Params, lens: &[u64]) -> Params {
+    Params { profile: Profile::Ratio, dims: Dims::new(lens).unwrap(), ..p }
+}
+
+/// The bounds of a field: 0 stands for lossless. What does not count for the range is not in it.
+fn bounded(field: &Field, bound: f64) -> Params {
+    let fills: Vec<f64> = field.fill.into_iter().collect();
+    let range = value_range(field.dtype, false, &fills, &field.bytes).map(|(min, max)| max - min);
+    match bound {
+        0.0 => Params::new(field.dtype),
+        _ => Params { range, ..Params::new(field.dtype).with_bound(Mode::Noa, bound) },
+    }
+}
+
+/// Every field at every bound; arrays of odd bits and shapes; damaged streams; a batch in a graph.
+pub fn check(small: bool) -> usize {
+    let mut n = 0;
+    for field in fields::load() {
+        let slab: u64 = field.dims.lens()[1..].iter().product::<u64>() * field.dtype.size() as u64;
+        let mut lens = field.dims.lens().to_vec();
+        if small {
+            lens[0] = (200_000 / slab).clamp(1, lens[0]);
+        }
+        let bytes = &field.bytes[..(lens[0] * slab) as usize];
+        for bound in [1e-1, 1e-3, 1e-6, 0.0] {
+            compare(&profile(bounded(&field, bound), &lens), bytes, 0, &field.name);
+            n += 1;
+        }
+    }
+    let mut r = Random(0xD1B5_4A32_D192_ED03);
+    for round in 0..if small { 30 } else { 500 } {
+        let dtype = DType::ALL[round % DType::ALL.len()];
+        let rank = 1 + r.next() as usize % 4;
+        let most = [200_000, 700, 90, 30][rank - 1];
+        let lens: Vec<u64> = (0..rank).map(|_| 1 + r.next() % most).collect();
+        let count: u64 = lens.iter().product();
+        let bytes = odd(dtype, count as usize * dtype.size(), &mut r);
+        let mut p = Params::new(dtype);
+        if dtype.is_float() {
+            p = match round / 12 % 5 {
+                0 => p.with_bound(Mode::Abs, 0.37),
+                1 => p.with_bound(Mode::Rel, 1e-2),
+                2 => p.with_bound(Mode::Noa, 1e-5),
+                3 => p.with_bound(Mode::Abs, 1e-20),
+                _ => p,
+            };
+        }
+        p.big_endian = round % 7 == 3;
+        compare(&profile(p, &lens), &bytes, if round % 4 == 1 { dtype.size() } else { 0 }, "odd tiles");
+        n += 1;
+    }
+    damaged(&mut r, if small { 20 } else { 300 });
+    batch(&mut r, if small { 10 } else { 200 });
+    n
+}
+
+/// Damaged streams are refused where the CPU refuses them and never written beyond the end.
+fn damaged(r: &mut Random, rounds: u32) {
+    let lens = [20, 50, 50];
+    let bytes = odd(DType::F32, 200_000, r);
+    let sound = sleek::compress(&profile(Params::new(DType::F32), &lens), &bytes).unwrap();
+    for round in 0..rounds {
+        let mut stream = sound.clone();
+        let at = r.next() as usize % stream.len();
+        stream[if round % 2 == 0 { at } else { at % 300 }] ^= 1 << (r.next() % 8);
+        let (src, dst) = (Memory::of(&stream), Memory::new(bytes.len() + 4096));
+        let gpu = unsafe {
+            route::decompress(Device::Auto, src.at(0), stream.len(), None, dst.at(0), bytes.len(), null_mut())
+        };
+        assert!(gpu.is_err() && sleek::decompress(&stream).is_err(), "round {round}");
+        assert!(dst.read(bytes.len(), 4096).iter().all(|b| *b == 0xA5), "round {round}: written beyond the end");
+    }
+}
+
+/// A batch of lines of all lengths, captured into a graph, which is then launched.
+fn batch(r: &mut Random, arrays: usize) {
+    let p = Params { profile: Profile::Ratio, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+    let data: Vec<Vec<u8>> =
+        (0..arrays).map(|i| odd(p.dtype, if i % 7 == 0 { 0 } else { r.next() as usize % 400_000 }, r)).collect();
+    let room = |i: usize| sleek::compress_bound(&p, data[i].len() / 4).unwrap();
+    let src: Vec<Memory> = data.iter().map(|d| Memory::of(d)).collect();
+    let dst: Vec<Memory> = (0..arrays).map(|i| Memory::new(room(i))).collect();
+    let back: Vec<Memory> = data.iter().map(|d| Memory::new(d.len())).collect();
+    let (made, restored) = (Memory::new(16 * arrays), Memory::new(16 * arrays));
+    let workspaces = [0, 1].map(|_| Memory::new(route::batch::workspace_bytes(arrays)));
+    let item = |i: usize, from: &Memory, to: &Memory| {
+        Item::new(from.at(0), to.at(0), data[i].len() as u64 / 4, room(i) as u64)
+    };
+    let there: Vec<Item> = (0..arrays).map(|i| item(i, &src[i], &dst[i])).collect();
+    let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst[i], &back[i])).collect();
+    route::prepare(&p, 0, null_mut()).unwrap();
+    let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
+    unsafe {
+        ok(sys::cuStreamCreate(&mut stream, 1));
+        ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
+        let s = stream.cast::<c_void>();
+        route::batch::compress_async(&p, &there, made.at(0), workspaces[0].at(0), s).unwrap();
+        route::batch::decompress_async(&p, &again, restored.at(0), workspaces[1].at(0), s).unwrap();
+        ok(sys::cuStreamEndCapture(stream, &mut graph));
+        ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
+        ok(sys::cuGraphLaunch(ready, stream));
+        ok(sys::cuStreamSynchronize(stream));
+        ok(sys::cuGraphExecDestroy(ready));
+        ok(sys::cuGraphDestroy(graph));
+        ok(sys::cuStreamDestroy_v2(stream));
+    }
+    for (i, d) in data.iter().enumerate() {
+        let expected = sleek::compress(&p, d).unwrap();
+        let length = u64::from_le_bytes(made.read(16 * i, 8).try_into().unwrap()) as usize;
+        assert_eq!((length, restored.read(16 * i + 8, 4)), (expected.len(), vec![0; 4]), "array {i} of the batch");
+        assert!(dst[i].read(0, length) == expected, "array {i} of the batch: streams differ");
+        let restored = sleek::decompress(&expected).unwrap();
+        assert!(back[i].read(0, d.len()) == restored, "array {i} of the batch: restored differently");
+    }
+}
+
+/// A field repeated, or cut off, along its first dimension to about so many bytes.
+fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
+    let mut lens = field.dims.lens().to_vec();
+    let slab = lens[1..].iter().product::<u64>() as usize * field.dtype.size();
+    lens[0] = (bytes / slab).max(1) as u64;
+    (lens.clone(), field.bytes.iter().cycle().take(lens[0] as usize * slab).copied().collect())
+}
+
+/// One table for each size: all fields at 1e-1, 1e-3, 1e-6 and lossless, and the geometric means.
+pub fn bench(sizes: &[usize], reps: usize) {
+    for mib in sizes {
+        println!("\n| {mib} MiB | bound | ratio | compress × memcpy | decompress × memcpy | µs | µs |");
+        println!("|---|---|---|---|---|---|---|");
+        let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
+        for field in fields::load() {
+            let (lens, bytes) = repeated(&field, mib << 20);
+            let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
+            let count = bytes.len() / field.dtype.size();
+            let workspace = Memory::new(route::WORKSPACE_BYTES);
+            let outcome = Memory::new(16);
+            let memcpy =
+                time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
+            for bound in [1e-1, 1e-3, 1e-6, 0.0] {
+                let p = profile(bounded(&field, bound), &lens);
+                let room = sleek::compress_bound(&p, count).unwrap();
+                let dst = Memory::new(room);
+                let c = time(reps, || unsafe {
+                    let (o, w) = (outcome.at(0), workspace.at(0));
+                    route::compress_async(&p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
+                });
+                let (n, status) = result(&outcome);
+                assert_eq!(status, 0, "{} {p:?}", field.name);
+                let d = time(reps, || unsafe {
+                    let (all, o, w) = ((0, count as u64), outcome.at(0), workspace.at(0));
+                    route::decompress_async(&p, dst.at(0), n, back.at(0), all, o, w, null_mut()).unwrap();
+                });
+                assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
+                let row = [bytes.len() as f64 / n as f64, memcpy / c, memcpy / d];
+                let name = if bound == 0.0 { "lossless".into() } else { format!("{bound:e}") };
+                println!(
+                    "| {} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
+                    field.name,
+                    row[0],
+                    row[1],
+                    row[2],
+                    1e3 * c,
+                    1e3 * d
+                );
+                means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+            }
+        }
+        for (name, rows) in means {
+            let mean = |k: usize| (rows.iter().map(|row| row[k].ln()).sum::<f64>() / rows.len() as f64).exp();
+            println!("| **mean {name}** | | {:.2} | {:.3} | {:.3} | | |", mean(0), mean(1), mean(2));
+        }
+    }
+}
+
+/// Arrays of one size in one launch, together as large as the arrays of the table of 512 MiB.
+pub fn batches(mib: usize, reps: usize) {
+    println!("\n| MiB of an array | arrays | ratio | compress × memcpy | decompress × memcpy |\n|---|---|---|---|---|");
+    let Some(field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
+    for each in [1usize, 4, 16, 64] {
+        let (lens, bytes) = repeated(&field, each << 20);
+        let (arrays, p) = (mib / each, profile(bounded(&field, 1e-3), &lens));
+        let count = bytes.len() / 4;
+        let room = sleek::compress_bound(&p, count).unwrap().next_multiple_of(16);
+        let stride = bytes.len().next_multiple_of(16);
+        let (src, dst, back) = (Memory::new(stride * arrays), Memory::new(room * arrays), Memory::new(stride * arrays));
+        for i in 0..arrays {
+            ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + (i * stride) as u64, bytes.as_ptr().cast(), bytes.len()) });
+        }
+        let (results, workspace) = (Memory::new(16 * arrays), Memory::new(route::batch::workspace_bytes(arrays)));
+        let item = |i: usize, from: &Memory, to: &Memory, (a, b): (usize, usize)| {
+            Item::new(from.at(i * a), to.at(i * b), count as u64, room as u64)
+        };
+        let there: Vec<Item> = (0..arrays).map(|i| item(i, &src, &dst, (stride, room))).collect();
+        let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst, &back, (room, stride))).collect();
+        let memcpy =
+            time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, stride * arrays, null_mut()) }));
+        let (r, w) = (results.at(0), workspace.at(0));
+        let c = time(reps, || unsafe { route::batch::compress_async(&p, &there, r, w, null_mut()) }.unwrap());
+        let outcomes = results.read(0, 16 * arrays);
+        let n: u64 = outcomes.chunks(16).map(|b| u64::from_le_bytes(b[..8].try_into().unwrap())).sum();
+        let d = time(reps, || unsafe { route::batch::decompress_async(&p, &again, r, w, null_mut()) }.unwrap());
+        assert!(results.read(0, 16 * arrays).chunks(16).all(|b| b[8..12] == [0; 4]));
+        let ratio = (bytes.len() * arrays) as f64 / n as f64;
+        println!("| {each} | {arrays} | {ratio:.2} | {:.3} | {:.3} |", memcpy / c, memcpy / d);
+    }
+}

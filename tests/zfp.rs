@@ -1,0 +1,254 @@
+//! Codec zfp: what the page's decoder says of its streams, golden bytes, the bound where zfp's own does not hold, hostile
+//! bodies, and the size of a rate.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::{DType, Dims, Mode, Params};
+use vectors::{Random, exact};
+
+const CODEC: u8 = 3;
+const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
+
+fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+    Params { codec: CODEC, dims: Dims::new(lens).unwrap(), ..Params::new(dtype).with_bound(mode, bound) }
+}
+
+fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let stream = sleek::compress(params, data).unwrap();
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    assert_eq!((info.codec, info.mode), (CODEC, params.mode));
+    exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
+    (stream, back)
+}
+
+fn modes(dtype: DType) -> Vec<(Mode, f64)> {
+    let sizes = [(Mode::Lossless, 0.0), (Mode::Rate, 7.25), (Mode::Rate, 24.0), (Mode::Precision, 13.0)];
+    let bounds = [(Mode::Abs, 0.05), (Mode::Abs, 1e-6), (Mode::Abs, 0.0)];
+    sizes.into_iter().chain(bounds.into_iter().filter(|_| dtype.is_float())).collect()
+}
+
+const SHAPES: [&[u64]; 11] = [
+    &[1],
+    &[5],
+    &[4099],
+    &[9, 6],
+    &[67, 131],
+    &[3, 700],
+    &[17, 18, 19],
+    &[40, 3, 5],
+    &[9, 10, 6, 7],
+    &[2, 9, 1, 13, 8],
+    &[4, 5, 4, 6, 5],
+];
+
+/// The page's decoder, which shares no code with ours, reads the same.
+#[test]
+fn the_page_says_the_same() {
+    for dtype in TYPES {
+        for (mode, bound) in modes(dtype) {
+            for (k, shape) in SHAPES.into_iter().enumerate() {
+                for generator in ["walk", ["signed", "specials", "noise", "decades"][k % 4]] {
+                    let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
+                    let count = params.dims.count() as usize;
+                    let data = vectors::bytes(generator, dtype, k as u64, count, params.big_endian);
+                    let (stream, back) = checked(&params, &data);
+                    let read =
+                        reference::zfp::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
+                    assert!(read == back, "{params:?} {generator}");
+                }
+            }
+        }
+    }
+}
+
+/// Name, type, mode, its number and shape of each golden stream.
+const GOLDEN: [(&str, DType, Mode, f64, &[u64]); 12] = [
+    ("f32-abs", DType::F32, Mode::Abs, 0.01, &[21, 18]),
+    ("f32-abs-infinite", DType::F32, Mode::Abs, 1e-2, &[100]),
+    ("f32-rate", DType::F32, Mode::Rate, 9.5, &[10, 9, 7]),
+    ("f32-precision", DType::F32, Mode::Precision, 14.0, &[5, 6, 7, 3]),
+    ("f32-lossless", DType::F32, Mode::Lossless, 0.0, &[130]),
+    ("f64-abs", DType::F64, Mode::Abs, 1e-4, &[5, 4, 7, 6]),
+    ("f64-rate", DType::F64, Mode::Rate, 16.0, &[70]),
+    ("f64-lossless", DType::F64, Mode::Lossless, 0.0, &[12, 3, 11]),
+    ("i32-rate", DType::I32, Mode::Rate, 7.0, &[9, 9]),
+    ("i32-lossless", DType::I32, Mode::Lossless, 0.0, &[6, 7, 8]),
+    ("i64-precision", DType::I64, Mode::Precision, 22.0, &[2, 9, 8]),
+    ("i64-lossless", DType::I64, Mode::Lossless, 0.0, &[5, 5, 5, 5]),
+];
+
+/// `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
+#[test]
+fn golden_streams_do_not_change() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/zfp");
+    for (name, dtype, mode, bound, lens) in GOLDEN {
+        let params = params(dtype, mode, bound, lens);
+        let mut words = vectors::words("walk", dtype, 6, params.dims.count() as usize);
+        if name == "f32-abs-infinite" {
+            words[50] = dtype.nearest(f64::INFINITY);
+        }
+        let (stream, back) = checked(&params, &vectors::to_bytes(dtype, &words, false));
+        let path = folder.join(format!("{name}.slk"));
+        if std::env::var_os("SLEEK_UPDATE").is_some() {
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(&path, &stream).unwrap();
+        }
+        let golden = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(stream == golden, "{name}: the encoder writes other bytes");
+        assert!(reference::zfp::decode(&golden).unwrap() == back, "{name}");
+        assert_eq!(has_own_parameters(&golden), name == "f32-abs-infinite", "{name}");
+    }
+}
+
+/// Values at which zfp by itself breaks its bound: near the last place, of very different magnitude, tiny, not finite.
+#[test]
+fn bounds_hold_where_zfp_breaks_them() {
+    let random = &mut Random(77);
+    let mut own = 0;
+    for round in 0..400 {
+        let dtype = [DType::F32, DType::F64][round % 2];
+        let (mantissa, _) = vectors::float_layout(dtype).unwrap();
+        let specials = vectors::specials(dtype);
+        let scale = [0, 8, -60, -90, 60][round / 2 % 5];
+        let words: Vec<u64> = (0..4096 + 130)
+            .map(|i| match random.below(400) {
+                0 if round % 3 == 0 => specials[random.below(specials.len() as u64) as usize],
+                1 if round % 5 == 0 => random.next() & vectors::mask(dtype),
+                _ => dtype.nearest(
+                    (100.0 * (i as f64 * 0.01).sin() + random.around(1000) as f64 / 900.0) * exact::power(scale),
+                ),
+            })
+            .collect();
+        // From half a unit of the largest values to a great many.
+        let bound =
+            exact::power(scale + 6 - mantissa as i32 + random.below(18) as i32) * (1.0 + 0.1 * (round % 7) as f64);
+        let lens: [&[u64]; 4] = [&[4226], &[2, 2113], &[2, 2113], &[2113, 2]];
+        let (stream, _) =
+            checked(&params(dtype, Mode::Abs, bound, lens[round % 4]), &vectors::to_bytes(dtype, &words, false));
+        own += u64::from(has_own_parameters(&stream));
+    }
+    assert!(own > 50, "{own} streams with tiles that have parameters of their own");
+}
+
+/// Whether a packed tile of the stream has parameters of its own.
+fn has_own_parameters(stream: &[u8]) -> bool {
+    let container = reference::container(stream).unwrap();
+    (0..container.chunks).any(|c| matches!(container.entry(stream, c), Ok((0, bytes)) if bytes % 8 == 4))
+}
+
+/// All patterns of signs, exponents and low bits, and bounds of every magnitude.
+#[test]
+fn bounds_of_every_magnitude_hold() {
+    let random = &mut Random(5);
+    for dtype in [DType::F32, DType::F64] {
+        let (least, most) = if dtype == DType::F32 { (-150, 128) } else { (-1022, 1023) };
+        for e in (least..most).step_by(if dtype == DType::F32 { 9 } else { 71 }) {
+            let bound = exact::power(e) * (1.0 + random.below(1000) as f64 / 1001.0);
+            for spread in [1, 3, 30] {
+                let near = |random: &mut Random| {
+                    let x = random.around(1 << 20) as f64
+                        * exact::power((e - 4 - random.below(spread) as i32).clamp(-1000, 1000));
+                    dtype.nearest(x)
+                };
+                let words: Vec<u64> = (0..900).map(|_| near(random)).collect();
+                checked(&params(dtype, Mode::Abs, bound, &[30, 30]), &vectors::to_bytes(dtype, &words, false));
+            }
+        }
+    }
+}
+
+#[test]
+fn lossless_is_lossless() {
+    for dtype in TYPES {
+        for generator in vectors::GENERATORS {
+            for lens in [&[4500u64][..], &[50, 60], &[12, 13, 14], &[7, 8, 9, 10]] {
+                let params = params(dtype, Mode::Lossless, 0.0, lens);
+                checked(&params, &vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false));
+            }
+        }
+    }
+    // Zeros of both signs in every order, alone and among numbers.
+    for k in 0..256u64 {
+        let zero = |i: u64| (k >> (i % 8) & 1) << 31;
+        let words: Vec<u64> =
+            (0..64).map(|i| if i == k % 64 { (k as f32).to_bits().into() } else { zero(i) }).collect();
+        checked(&params(DType::F32, Mode::Lossless, 0.0, &[8, 8]), &vectors::to_bytes(DType::F32, &words, false));
+    }
+}
+
+/// A rate is what tiles take: blocks times their bits.
+#[test]
+fn a_rate_is_a_size() {
+    for dtype in TYPES {
+        for (lens, blocks) in [(&[4096u64 * 3][..], 1024u64), (&[128, 192], 256), (&[32, 32, 48], 64), (&[16; 4], 16)] {
+            for rate in [4.0, 8.5, 16.0] {
+                let params = params(dtype, Mode::Rate, rate, lens);
+                let count = params.dims.count();
+                let (stream, _) = checked(&params, &vectors::bytes("walk", dtype, 2, count as usize, false));
+                let container = reference::container(&stream).unwrap();
+                let bits = ((4096 / blocks) as f64 * rate + 0.5).floor() as u64;
+                let bits = bits.max(if !dtype.is_float() {
+                    1
+                } else if dtype == DType::F32 {
+                    9
+                } else {
+                    12
+                });
+                let expected = container.bodies_at + container.chunks * (blocks * bits).div_ceil(64) * 8;
+                assert_eq!(stream.len() as u64, expected, "{dtype:?} {lens:?} {rate}");
+            }
+        }
+    }
+    let low = sleek::compress(&params(DType::I32, Mode::Rate, 0.1, &[64]), &[0; 256]).unwrap_err();
+    assert!(low.message.contains("rate 0.1") && low.message.contains("no bit"), "{low}");
+}
+
+/// Behind valid checksums a body may say anything.
+#[test]
+fn hostile_bodies_do_no_harm() {
+    let random = &mut Random(5);
+    let (mut taken, mut refused) = (0, 0);
+    let cases = [
+        (DType::F32, Mode::Abs, 1e-3, &[3000u64][..]),
+        (DType::F64, Mode::Rate, 9.0, &[60, 70]),
+        (DType::I32, Mode::Lossless, 0.0, &[9, 20, 30]),
+        (DType::F64, Mode::Lossless, 0.0, &[9, 8, 7, 6]),
+        (DType::I64, Mode::Precision, 20.0, &[9, 8, 7, 6]),
+        (DType::F32, Mode::Abs, 1e-6, &[30, 31]),
+    ];
+    for (dtype, mode, bound, lens) in cases {
+        let params = params(dtype, mode, bound, lens);
+        let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
+        let (stream, _) = checked(&params, &data);
+        let head = reference::container(&stream).unwrap().bodies_at as usize;
+        for k in 0..400 {
+            let mut damaged = stream.clone();
+            let body = (stream.len() - head) as u64;
+            let room = if k % 2 == 0 { body.min(40) } else { body };
+            for _ in 0..1 + random.below(3) {
+                damaged[head + random.below(room) as usize] ^= 1 << random.below(8);
+            }
+            if k % 5 == 0 {
+                damaged[12 + random.below(4) as usize] ^= 1 << random.below(8);
+            }
+            seal(&mut damaged);
+            let ours = sleek::decompress(&damaged);
+            let page = reference::zfp::decode(&damaged);
+            assert_eq!(ours.is_ok(), page.is_ok(), "{dtype:?} {k}: {:?} {:?}", ours.err(), page.err());
+            match (ours, page) {
+                (Ok(ours), Ok(page)) => {
+                    // NaN that arithmetic makes have no certain bits.
+                    let alike = |(a, b): (&u64, &u64)| a == b || dtype.number(*a).is_nan() && dtype.number(*b).is_nan();
+                    let (ours, page) = (vectors::to_words(dtype, &ours), vectors::to_words(dtype, &page));
+                    assert!(ours.iter().zip(&page).all(alike), "{dtype:?} {k}");
+                    taken += 1;
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(taken > 100 && refused > 500, "{taken} taken, {refused} refused");
+}
