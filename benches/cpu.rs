@@ -3,9 +3,9 @@
 //!
 //! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAME --bound B --level NAME --cpu-time --json FILE]`
 //!
-//! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a round memcpy, compress and decompress take turns, on one thread and on N
-//! (all cores); figures are medians of 5 rounds. GB/s counts uncompressed bytes. Each level runs in a process of its
-//! own.
+//! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a
+//! round memcpy, compress and decompress take turns, on one thread and on N (all cores); figures are medians of 5
+//! rounds. GB/s counts uncompressed bytes. Each level runs in a process of its own.
 
 #[path = "counter.rs"]
 mod counter;
@@ -21,7 +21,7 @@ use counter::{Counter, Event};
 use fields::Field;
 use serde_json::{Value, json};
 use sleek::exec::{Isa, Level};
-use sleek::{Dims, Mode, Params, Profile};
+use sleek::{Dims, MissingValues, Mode, Params, Profile};
 
 struct Options {
     bytes: usize,
@@ -97,8 +97,11 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
     let range = sleek::primitives::range::value_range(field.dtype, false, field.fill.as_slice(), &field.bytes);
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
-    let dims = if profile == Profile::Ratio { repeated(field, src.len()).0 } else { Dims::NONE };
-    let params = |threads| Params { profile, threads, dims, ..Params::new(field.dtype).with_bound(mode, abs) };
+    // Profile ratio is told all that there is to tell of a field.
+    let told = profile == Profile::Ratio;
+    let dims = if told { repeated(field, src.len()).0 } else { Dims::NONE };
+    let missing = MissingValues::number(field.fill.filter(|_| told));
+    let params = |threads| Params { profile, threads, dims, missing, ..Params::new(field.dtype).with_bound(mode, abs) };
     let values = src.len() / field.dtype.size();
     let mut dst = vec![0u8; sleek::compress_bound(&params(1), values).expect("bound")];
     let mut n = 0;

@@ -9,6 +9,9 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[cfg(unix)]
+#[path = "cli/advice.rs"]
+mod advice;
 mod common;
 #[cfg(unix)]
 #[path = "cli/faults.rs"]

@@ -13,7 +13,7 @@ use std::process::Command;
 use vectors::exact;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 23] = [
+const FEATURES: [&str; 40] = [
     "another follows",
     "big-endian",
     "bases",
@@ -37,8 +37,25 @@ const FEATURES: [&str; 23] = [
     "shift",
     "zigzag",
     "special numbers",
+    "ratio",
+    "ratio: packed",
+    "ratio: raw",
+    "ratio: constant",
+    "ratio: masked",
+    "ratio: bins",
+    "ratio: exact",
+    "ratio: words",
+    "ratio: no words",
+    "ratio: differences none",
+    "ratio: differences x",
+    "ratio: differences y",
+    "ratio: differences xy",
+    "ratio: differences z",
+    "ratio: differences xz",
+    "ratio: differences yz",
+    "ratio: differences xyz",
 ];
-const MOST_BYTES: usize = 300 << 10;
+const MOST_BYTES: usize = 320 << 10;
 
 struct Case {
     name: String,
@@ -66,7 +83,7 @@ impl Case {
         let dtype = DType::from_name(text("dtype")).unwrap();
         let modes = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel];
         let mode = modes.into_iter().find(|mode| mode.name() == text("mode")).unwrap();
-        let profiles = [Profile::Adaptive, Profile::Fast];
+        let profiles = Profile::ALL;
         let params = Params {
             profile: profiles.into_iter().find(|profile| profile.name() == text("profile")).unwrap(),
             big_endian: entry["big_endian"].as_bool().unwrap(),

@@ -139,3 +139,9 @@ fn dimensions_of_one_element_are_passed_over() {
     (deep[3], deep[17], deep[31]) = (40, 50, 20);
     assert!(bodies(&deep) == plain);
 }
+
+#[test]
+fn every_simd_level_says_the_same() {
+    let alike = ["the_page", "values_without", "hostile_bodies", "what_is_predicted", "dimensions_of_one"];
+    vectors::levels::at_lower_levels(&alike);
+}

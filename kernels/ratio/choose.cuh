@@ -1,6 +1,6 @@
 // One warp, one tile of an array: its words (docs/codecs/ratio.md §6), their differences along any set of axes, and the
-// set that our encoder takes, by the rules of src/codec/ratio/predict.rs. Neighbours are read again where they are
-// needed, from the caches mostly, so that no lane keeps more than its own four places.
+// set that our encoder takes, by the rules of src/codec/ratio/predict.rs. Words are computed once and kept at their
+// places, in memory that is the warp's own, from where neighbours are read again as they are needed.
 #pragma once
 #include "../common/plan.cuh"
 #include "../common/quantizer.cuh"
@@ -39,6 +39,7 @@ template <class T> struct Source {
     u32 big_endian, is_float, meaning, shift, drop;
     Quantizer<T> quantizer;
     typename T::Word base;
+    u8* words;    // where they are kept, at their places
 
     DEV u64 number_of(u32 x, u32 y, u32 z) const {
         const u64 far = grid->z == MANY ? z_offset(*grid, grid->stride, t.chunk, z) : z * step[2];
@@ -109,16 +110,23 @@ template <class T> struct Source {
         enum { ABOVE = 8 * sizeof(v) - T::BITS };
         return (typename T::Signed)(v << ABOVE) >> ABOVE;
     }
-    // Words of four places in a row.
-    template <class Form> DEV void words(const u8* p, u32 has, typename Form::Word (&v)[QUAD], u32& beyond) const {
-        typename T::Word e[QUAD];
-        elements(p, has, e);
+    // The elements of a lane's places, 0 where there is none; returns which have one.
+    DEV u32 elements_at(u32 group, u32 lane, typename T::Word (&v)[QUAD]) const {
+        const Quad q = quad_of(*grid, t, group, lane);
+        if (grid->a >= 2) {
+            elements(q.has ? place_of_element(q.x, q.y, q.z) : src, q.has, v);
+            return q.has;
+        }
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) v[j] = has >> j & 1 ? Form::word(*this, e[j], beyond) : 0;
-    }
-    // That of an element, if there is one.
-    template <class Form> DEV typename Form::Word word_at(bool there, u32 x, u32 y, u32 z, u32& beyond) const {
-        return there ? Form::word(*this, element(x, y, z), beyond) : 0;
+        for (u32 j = 0; j < QUAD; j++) v[j] = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < QUAD; k++) {
+            const Quad o = place_of(*grid, t, group * GROUP + lane * QUAD + k);
+            const typename T::Word one = o.has ? element(o.x, o.y, o.z) : 0;
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) v[j] = j == k ? one : v[j];
+        }
+        return q.has;
     }
     // Where a lane's value j is, of a quad at `place`; of tiles that are narrower than a quad each on its own.
     DEV Quad one_of(const Quad& q, u32 place, u32 j) const {
@@ -133,20 +141,15 @@ template <class T> struct Source {
 template <class T> struct AnyWords {
     typedef typename T::Word Word;
     typedef u64 Sum;
-    enum { CHECKED = 0 };
     DEV static Word word(const Source<T>& s, typename T::Word bits, u32&) { return s.word(bits); }
-    DEV static Word narrow(Word d) { return (Word)Source<T>::extended(d); }
 };
 #define FEW_BINS (1u << 20)
 template <class T> struct FewBins {
     typedef u32 Word;
     typedef u32 Sum;
-    enum { CHECKED = 1 };
     DEV static u32 word(const Source<T>& s, typename T::Word bits, u32& beyond) {
         return few(s, Quantizer<T>::number_of_element(bits), beyond) - (u32)s.base;
     }
-    // Of words of 16 bits all are such.
-    DEV static u32 narrow(u32 d) { return d; }
     DEV static u32 few(const Source<T>& s, float v, u32& beyond) {
         const Quantizer<T>& q = s.quantizer;
         const float biased = v * q.inverse + 12582912.0f;
@@ -164,65 +167,78 @@ template <class T> struct FewBins {
         return (u32)bin;
     }
 };
-// The same where it is known that all are so.
-template <class T> struct KnownFewBins : FewBins<T> {
-    enum { CHECKED = 0 };
-    DEV static u32 word(const Source<T>& s, typename T::Word bits, u32&) {
-        return known(s, Quantizer<T>::number_of_element(bits));
-    }
-    DEV static u32 known(const Source<T>& s, float v) {
-        return bits_of(v * s.quantizer.inverse + 12582912.0f) - (0x4B400000u + (u32)s.base);
-    }
-    DEV static u32 known(const Source<T>& s, double v) {
-        return (u32)bits_of(v * s.quantizer.inverse + 6755399441055744.0) - (u32)s.base;
-    }
-};
+// A difference of words as a signed number; those of bins in 32 bits are such.
+template <class T, class Word> DEV Word narrow(Word d) {
+    return sizeof(d) == sizeof(typename T::Word) ? (Word)Source<T>::extended((typename T::Word)d) : d;
+}
 
-// The words of a lane's places, and their differences along y and z.
-template <class T, class Form, class Behind> struct Rows {
-    typedef typename Form::Word Word;
-    Word own[QUAD], y[QUAD], z[QUAD], yz[QUAD];    // before differences along x
-
-    DEV void read(const Source<T>& s, const Quad& q, u32 place, u32 set, u32& beyond) {
-        Word zy[QUAD];
-        if (s.grid->a >= 2) {
-            const u8* p = s.place_of_element(q.x, q.y, q.z);
-            const u64 up = s.step[1] * (T::BITS / 8);
-            s.template words<Form>(p, q.has, own, beyond);
-            s.template words<Behind>(p - up, set & 2 && q.y ? q.has : 0, y, beyond);
-            if (set & 4) {
-                p = s.grid->z == MANY && q.z ? s.place_of_element(q.x, q.y, q.z - 1) : p - s.step[2] * (T::BITS / 8);
-                s.template words<Behind>(p, q.z ? q.has : 0, z, beyond);
-                s.template words<Behind>(p - up, set & 2 && q.y && q.z ? q.has : 0, zy, beyond);
-            } else {
+DEV void load_words(const u32* p, u32 (&v)[QUAD]) { split(*(const uint4*)p, v); }
+DEV void load_words(const u64* p, u64 (&v)[QUAD]) {
+    const uint4 a = ((const uint4*)p)[0], b = ((const uint4*)p)[1];
+    v[0] = a.x | (u64)a.y << 32;
+    v[1] = a.z | (u64)a.w << 32;
+    v[2] = b.x | (u64)b.y << 32;
+    v[3] = b.z | (u64)b.w << 32;
+}
+DEV void store_words(u32* p, const u32 (&v)[QUAD]) { *(uint4*)p = make_uint4(v[0], v[1], v[2], v[3]); }
+DEV void store_words(u64* p, const u64 (&v)[QUAD]) {
+    ((uint4*)p)[0] = make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32));
+    ((uint4*)p)[1] = make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32));
+}
+template <class Word> DEV void load_words_if(bool there, const Word* p, Word (&v)[QUAD]) {
+    if (there) {
+        load_words(p, v);
+    } else {
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++) z[j] = zy[j] = 0;
+        for (u32 j = 0; j < QUAD; j++) v[j] = 0;
+    }
+}
+
+// The words of a lane's places, and their differences along y and z, before those along x.
+template <class Word> struct Rows {
+    Word own[QUAD], y[QUAD], z[QUAD], yz[QUAD];
+    Word before[4];    // the same of what is before the places of lane 0, where their row began in another group
+
+    // Asks for them, and their neighbours; `axes`: those along which differences may be asked for.
+    DEV void load(const Grid& g, const Word* words, const Quad& q, u32 place, u32 axes, u32 lane) {
+        const u32 up = 1u << g.a, back = 1u << (g.a + g.b);
+        const bool by_y = axes & 2 && q.y, by_z = axes & 4 && q.z;
+        before[0] = before[1] = before[2] = before[3] = 0;
+        if (g.a >= 2) {
+            const Word* p = words + place;
+            load_words(p, own);
+            load_words_if(by_y, p - up, y);
+            load_words_if(by_z, p - back, z);
+            load_words_if(by_y && by_z, p - back - up, yz);
+            if (g.a > 7 && lane == 0 && q.x) {
+                before[0] = p[-1];
+                if (by_y) before[1] = *(p - up - 1);
+                if (by_z) before[2] = *(p - back - 1);
+                if (by_y && by_z) before[3] = *(p - back - up - 1);
             }
         } else {
-#pragma unroll 1
-            for (u32 k = 0; k < QUAD; k++) {
-                const Quad o = place_of(*s.grid, s.t, place + k);
-                const bool by_y = o.has && set & 2 && o.y, by_z = o.has && set & 4 && o.z;
-                const Word w[4] = {s.template word_at<Form>(o.has, o.x, o.y, o.z, beyond),
-                                   s.template word_at<Form>(by_y, o.x, o.y - 1, o.z, beyond),
-                                   s.template word_at<Form>(by_z, o.x, o.y, o.z - 1, beyond),
-                                   s.template word_at<Form>(by_y && by_z, o.x, o.y - 1, o.z - 1, beyond)};
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++)
-                    if (j == k) {
-                        own[j] = w[0];
-                        y[j] = w[1];
-                        z[j] = w[2];
-                        zy[j] = w[3];
-                    }
+            for (u32 j = 0; j < QUAD; j++) {
+                const Word* p = words + place + j;
+                const bool y_of = axes & 2 && (place + j) >> g.a & low_ones(g.b),
+                           z_of = axes & 4 && (place + j) >> (g.a + g.b);
+                own[j] = *p;
+                y[j] = y_of ? *(p - up) : 0;
+                z[j] = z_of ? *(p - back) : 0;
+                yz[j] = y_of && z_of ? *(p - back - up) : 0;
             }
         }
+    }
+    // Neighbours to differences.
+    DEV void subtract() {
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) {
-            y[j] = own[j] - y[j];
-            z[j] = own[j] - z[j];
-            yz[j] = y[j] + z[j] - own[j] + zy[j];
-        }
+        for (u32 j = 0; j < QUAD; j++) subtract(own[j], y[j], z[j], yz[j]);
+        subtract(before[0], before[1], before[2], before[3]);
+    }
+    DEV static void subtract(Word own, Word& y, Word& z, Word& yz) {
+        y = own - y;
+        z = own - z;
+        yz = y + z - own + yz;
     }
 };
 
@@ -236,35 +252,17 @@ DEV void along_x(const Word (&v)[QUAD], Word first, const Quad& q, u32 a, u32 la
 #pragma unroll
     for (u32 j = 1; j < QUAD; j++) d[j] = v[j] - (a >= 2 || j & a ? v[j - 1] : 0);
 }
-// What is before the places of lane 0, in the rows that differences along y and z need: own, y, z, yz. Only rows of
-// several groups have any.
-template <class T, class Form>
-DEV void before_first(const Source<T>& s, const Quad& q, u32 set, u32 lane, typename Form::Word (&f)[4]) {
-    f[0] = f[1] = f[2] = f[3] = 0;
-    if (s.grid->a <= 7 || lane || !q.x || !(set & 1) || !q.has) return;
-    u32 beyond = 0;
-    const bool by_y = set & 2 && q.y, by_z = set & 4 && q.z;
-    f[0] = s.template word_at<Form>(true, q.x - 1, q.y, q.z, beyond);
-    f[1] = f[0] - s.template word_at<Form>(by_y, q.x - 1, q.y - 1, q.z, beyond);
-    f[2] = f[0] - s.template word_at<Form>(by_z, q.x - 1, q.y, q.z - 1, beyond);
-    f[3] = f[1] + f[2] - f[0] + s.template word_at<Form>(by_y && by_z, q.x - 1, q.y - 1, q.z - 1, beyond);
-}
 
 // The differences of a lane's words along a set of axes, whatever is on its face.
-template <class T, class Form>
-DEV void differences(const Source<T>& s, const Quad& q, u32 place, u32 set, u32 lane, typename Form::Word (&d)[QUAD]) {
-    typedef typename Form::Word Word;
-    Rows<T, Form, Form> rows;
-    u32 beyond = 0;
-    rows.read(s, q, place, set, beyond);
+template <class Word>
+DEV void differences(const Rows<Word>& rows, const Quad& q, u32 a, u32 set, u32 lane, Word (&d)[QUAD]) {
     Word row[QUAD];
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++)
         row[j] = set & 4 ? (set & 2 ? rows.yz[j] : rows.z[j]) : set & 2 ? rows.y[j] : rows.own[j];
     if (uniform(set & 1)) {
-        Word before[4];
-        before_first<T, Form>(s, q, set, lane, before);
-        along_x(row, set & 4 ? (set & 2 ? before[3] : before[2]) : set & 2 ? before[1] : before[0], q, s.grid->a, lane, d);
+        const Word first = set & 4 ? (set & 2 ? rows.before[3] : rows.before[2]) : set & 2 ? rows.before[1] : rows.before[0];
+        along_x(row, first, q, a, lane, d);
         return;
     }
 #pragma unroll
@@ -288,35 +286,71 @@ DEV u32 logarithm(u64 sum) {
 // What is known of a tile's elements.
 template <class T> struct Survey {
     typename T::Word any, most;    // the OR of all; the largest magnitude
-    u32 exact;                     // whether rounding would do harm
+    u32 exact;                     // whether rounding would do harm, or words are not what the form says
 };
 
 DEV u32 warp_max_of(u32 v) { return __reduce_max_sync(FULL, v); }
 DEV u64 warp_max_of(u64 v) { return ~warp_min(~v); }
 
-template <class T> SELDOM Survey<T> survey(const Source<T>& s) {
+// Calls `visit` for each group of a tile with its number, which of a lane's places have an element, and these. Those of
+// a batch are on their way together.
+template <class T, class Visit> DEV void for_all(const Source<T>& s, Visit visit) {
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i += BATCH_GROUPS) {
+        typename T::Word e[BATCH_GROUPS][QUAD];
+        u32 has[BATCH_GROUPS];
+#pragma unroll
+        for (u32 k = 0; k < BATCH_GROUPS; k++) has[k] = s.elements_at(i + k, lane, e[k]);
+#pragma unroll
+        for (u32 k = 0; k < BATCH_GROUPS; k++) visit(i + k, has[k], e[k]);
+    }
+}
+
+template <class T> SELDOM Survey<T> survey(const Source<T>& source) {
     typedef typename T::Word Word;
-    const u32 lane = threadIdx.x & 31;
+    const Source<T> s = source;
     Word any = 0, rounded = 0, most = 0;
     bool exact = false;
     const Rounding<T> rounding = {s.drop};
-#pragma unroll 1
-    for (u32 i = 0; uniform(i < s.grid->groups()); i++) {
-#pragma unroll 1
+    for_all(s, [&](u32, u32 has, const Word (&e)[QUAD]) {
+#pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
-            const Quad q = place_of(*s.grid, s.t, i * GROUP + lane * QUAD + j);
-            if (!q.has) continue;
-            const Word v = s.element(q.x, q.y, q.z), magnitude = v & ones<T>(T::BITS - 1);
+            const Word v = e[j], magnitude = v & ones<T>(T::BITS - 1);
             any |= v;
             most = magnitude > most ? magnitude : most;
-            if (T::EXPONENT && s.drop) {
+            if (T::EXPONENT && s.drop && has >> j & 1) {
                 exact |= rounding.inexact(v);
                 rounded |= rounding.apply(v);
             }
         }
-    }
+    });
     exact = __any_sync(FULL, exact);
     return {warp_or(s.drop && !exact ? rounded : any), warp_max_of(most), exact};
+}
+
+// Puts the words of a tile into their places, 0 where there is no element. `exact` of what it returns: whether one is
+// not what the form says.
+template <class T, class Form> SELDOM Survey<T> take_in(const Source<T>& source) {
+    typedef typename T::Word Word;
+    const Source<T> s = source;
+    const u32 lane = threadIdx.x & 31;
+    typename Form::Word* words = (typename Form::Word*)s.words + lane * QUAD;
+    Word any = 0, most = 0;
+    u32 beyond = 0;
+    for_all(s, [&](u32 group, u32 has, const Word (&e)[QUAD]) {
+        typename Form::Word w[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const Word magnitude = e[j] & ones<T>(T::BITS - 1);
+            any |= e[j];
+            most = magnitude > most ? magnitude : most;
+            w[j] = has >> j & 1 ? Form::word(s, e[j], beyond) : 0;
+        }
+        store_words(words + group * GROUP, w);
+    });
+    __syncwarp();
+    return {warp_or(any), warp_max_of(most), (u32)__any_sync(FULL, beyond)};
 }
 
 DEV u32 warp_total(u32 v) { return __reduce_add_sync(FULL, v); }
@@ -325,20 +359,15 @@ DEV u64 warp_total(u64 v) { return warp_sum(v); }
 template <class T, class Sum> DEV Sum counted(u32 d) { return magnitude_of(d); }
 template <class T, class Sum> DEV Sum counted(u64 d) { return (Sum)min_of(magnitude_of(d), 1ull << 56); }
 
-// A set of axes, and whether words are what the form says.
-struct Choice {
-    u32 set, good;
-};
-
 // The set of axes, out of those along which tiles have several elements, whose differences look shortest.
-template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T>& s) {
+template <class T, class Form> SELDOM u32 choose(const Source<T>& s) {
     typedef typename Form::Word Word;
     typedef typename Form::Sum Sum;
     enum { OF_SAMPLE = 128 };
     const u32 lane = threadIdx.x & 31, allowed = s.grid->set(), groups = s.grid->groups(), a = s.grid->a;
     const bool full = s.t.count() == s.grid->capacity() && groups * GROUP == s.t.count() && a >= 2;
     Sum now[8], next[8];                     // of each set: this lane's sums of the sample, and of the one behind it
-    u32 cost = 0, sample = 0, beyond = 0;    // cost: of set lane % 8
+    u32 cost = 0, sample = 0;    // cost: of set lane % 8
 #pragma unroll
     for (u32 set = 0; set < 8; set++) now[set] = next[set] = 0;
     // Each lane takes the logarithm of one set's sum.
@@ -356,10 +385,16 @@ template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T
         cost += logarithm(own);
         sample++;
     };
+    const Word* words = (const Word*)s.words;
+    Rows<Word> next_rows;
+    next_rows.load(*s.grid, words, quad_of(*s.grid, s.t, 0, lane), lane * QUAD, allowed, lane);
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
         const Quad q = quad_of(*s.grid, s.t, i, lane);
         const u32 place = i * GROUP + lane * QUAD;
+        Rows<Word> rows = next_rows;
+        if (uniform(i + 1 < groups))
+            next_rows.load(*s.grid, words, quad_of(*s.grid, s.t, i + 1, lane), place + GROUP, allowed, lane);
         u32 in_now = 15, last = i;
         if (!uniform(full)) {
             if (!uniform(__any_sync(FULL, q.has))) continue;
@@ -379,10 +414,7 @@ template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T
             for (u32 j = 0; j < QUAD; j++) in_now |= (n[j] == sample) << j;
             last = __reduce_max_sync(FULL, high);
         }
-        Rows<T, Form, Behind> rows;
-        rows.read(s, q, place, allowed, beyond);
-        Word before[4];
-        before_first<T, Form>(s, q, allowed, lane, before);
+        rows.subtract();
         Word d[8][QUAD];    // differences along each set, whatever is on a face
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
@@ -392,7 +424,7 @@ template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T
             d[6][j] = rows.yz[j];
         }
 #pragma unroll
-        for (u32 set = 0; set < 8; set += 2) along_x(d[set], before[set / 2], q, a, lane, d[set + 1]);
+        for (u32 set = 0; set < 8; set += 2) along_x(d[set], rows.before[set / 2], q, a, lane, d[set + 1]);
         // Of the elements on the face of a set those along the other axes count.
         if (uniform(a < 2 || __any_sync(FULL, (allowed & 2 && q.y == 0) || (allowed & 4 && q.z == 0)))) {
             u32 faces[QUAD];    // a bit for each set
@@ -420,18 +452,17 @@ template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T
 #pragma unroll
             for (u32 set = 0; set < 8; set++)
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++) now[set] += counted<T, Sum>(Form::narrow(d[set][j]));
+                for (u32 j = 0; j < QUAD; j++) now[set] += counted<T, Sum>(narrow<T>(d[set][j]));
         } else {
 #pragma unroll
             for (u32 set = 0; set < 8; set++)
 #pragma unroll
                 for (u32 j = 0; j < QUAD; j++) {
-                    const Sum m = q.has >> j & 1 ? counted<T, Sum>(Form::narrow(d[set][j])) : 0;
+                    const Sum m = q.has >> j & 1 ? counted<T, Sum>(narrow<T>(d[set][j])) : 0;
                     now[set] += in_now >> j & 1 ? m : 0;
                     next[set] += in_now >> j & 1 ? 0 : m;
                 }
         }
-        if (Form::CHECKED && uniform(__any_sync(FULL, beyond))) return {0, 0};
         if (uniform(full || last > sample)) flush();
     }
     if (!uniform(full)) flush();
@@ -442,7 +473,7 @@ template <class T, class Form, class Behind> SELDOM Choice choose(const Source<T
         chosen = set;
         least = other;
     }
-    return {chosen, 1};
+    return chosen;
 }
 
 }    // namespace ratio

@@ -181,8 +181,6 @@ DEV u64 put_body(const u8* body, u32* to, u32 words) {
     return sum;
 }
 
-#define UNCHOSEN 8u    // no set of axes
-
 // Says what words are, and takes the first as their base. For a whole warp.
 template <class T> DEV void mean(Source<T>& s, u32 meaning, u32 shift, u32 drop) {
     __syncwarp();
@@ -205,59 +203,53 @@ template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
     return spacing + (i32)min_of(zeros, (u32)T::MANTISSA) > step_j;
 }
 
-// The body of a tile whose words mean what the source says, with fewer bytes than `limit`, if there is one. Bins that
-// are all below 2^20 are computed in few instructions; `few` tells of them, and comes from the last time.
-template <class T>
-DEV Made body_of(const Source<T>& s, const Symbols& symbols, bool exact, u8* end, u32 limit, bool& few, u32 set) {
-    typedef AnyWords<T> Any;
-    typedef FewBins<T> Few;
-    typedef KnownFewBins<T> Known;
-    enum { HAS_FEW = T::BITS >= 32 };
-    if constexpr (HAS_FEW) {
-        if (uniform(few && set == UNCHOSEN)) {
-            const Choice choice = choose<T, Few, Known>(s);
-            few = choice.good;
-            if (uniform(few)) set = choice.set;
-        }
-        if (uniform(few)) return encode<T, Known>(s, symbols, set, exact, end, limit);
-    }
-    if (uniform(set == UNCHOSEN)) set = choose<T, Any, Any>(s).set;
-    return encode<T, Any>(s, symbols, set, exact, end, limit);
+// The body of a tile whose words are at their places.
+template <class T, class Form>
+DEV Made body_of(const Source<T>& s, const Symbols& symbols, bool exact, u8* end, u32 limit) {
+    return encode<T, typename Form::Word>(s, symbols, choose<T, Form>(s), exact, end, limit);
 }
-
-// Some bits of a tile's first elements.
-template <class T> DEV u32 first_bits(const Source<T>& s) {
-    const Quad q = quad_of(*s.grid, s.t, 0, threadIdx.x & 31);
-    return q.has & 1 ? (u32)s.element(q.x, q.y, q.z) : 0;
+// The same of elements' bits, from which `drop` bits are rounded off.
+template <class T>
+DEV Made body_of_bits(Source<T>& s, const Symbols& symbols, typename T::Word any, u32 drop, bool exact, u8* end, u32 limit) {
+    mean(s, BITS, zeros_below<T>(any), drop);
+    take_in<T, AnyWords<T>>(s);
+    return body_of<T, AnyWords<T>>(s, symbols, exact, end, limit);
+}
+// The body of a tile's bins; `all` becomes what is known of its elements. Bins that are all below 2^20 are computed in
+// few instructions, and have 32 bits.
+template <class T> DEV Made body_of_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
+    mean(s, BINS, 0, 0);
+    if constexpr (T::BITS >= 32) {
+        if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {
+            all = take_in<T, FewBins<T>>(s);
+            if (!uniform(all.exact)) return body_of<T, FewBins<T>>(s, symbols, false, end, limit);
+        }
+    }
+    all = take_in<T, AnyWords<T>>(s);
+    return body_of<T, AnyWords<T>>(s, symbols, false, end, limit);
 }
 
 // The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
 template <class T> DEV Made shortest(Source<T>& s, const Symbols& symbols, const Plan& plan, u8* end, u32 raw_bytes) {
-    bool few = false;
+    Survey<T> all;
     if (T::EXPONENT && uniform(plan.step_w)) {
-        mean(s, BINS, 0, 0);
-        few = (u64)(s.base + FEW_BINS) < 2 * FEW_BINS;
-        const Made made = body_of(s, symbols, false, end, raw_bytes, few, UNCHOSEN);
-        // Of bins below 2^20 it takes elements that all are multiples of four of their smallest distances.
-        if (uniform(few && made.bytes != NO_BODY && __any_sync(FULL, first_bits(s) & 3))) return made;
-        const Survey<T> all = survey(s);
+        const Made made = body_of_bins(s, symbols, all, end, raw_bytes);
         if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
-        bool none = false;
-        mean(s, BITS, zeros_below<T>(all.any), 0);
-        const Made other = body_of(s, symbols, true, end, min_of(raw_bytes, made.bytes), none, UNCHOSEN);
+        // The second body is put in front of the first, if there is room for both.
+        const bool room = made.bytes != NO_BODY && 2 * made.bytes <= raw_bytes;
+        u8* front = uniform(room) ? (u8*)((u64)made.body & ~15ull) - 16 : end;
+        const Made other = body_of_bits(s, symbols, all.any, 0, true, front, min_of(raw_bytes, made.bytes));
         if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
-        mean(s, BINS, 0, 0);
-        return body_of(s, symbols, false, end, raw_bytes, few, made.set);
+        return uniform(room) ? made : body_of_bins(s, symbols, all, end, raw_bytes);
     }
     mean(s, BITS, 0, plan.rounded ? plan.drop : 0);
-    Survey<T> all = survey(s);
-    mean(s, BITS, zeros_below<T>(all.any), all.exact ? 0 : s.drop);
-    const Made made = body_of(s, symbols, false, end, raw_bytes, few, UNCHOSEN);
-    if (made.bytes != NO_BODY || !uniform(s.drop)) return made;
+    const u32 drop = s.drop;
+    all = survey(s);
+    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, false, end, raw_bytes);
+    if (made.bytes != NO_BODY || !uniform(drop && !all.exact)) return made;
     mean(s, BITS, 0, 0);
     all = survey(s);
-    mean(s, BITS, zeros_below<T>(all.any), 0);
-    return body_of(s, symbols, plan.step_w != 0, end, raw_bytes, few, UNCHOSEN);
+    return body_of_bits(s, symbols, all.any, 0, plan.step_w != 0, end, raw_bytes);
 }
 
 // Brings a body to its place in the stream and enters it there. For a whole warp.
@@ -341,6 +333,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 s.big_endian = a.big_endian;
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
+                s.words = args.bodies + own * args.room;
             }
             __syncwarp();
             const Made made = shortest(s, symbols, job.plan, end, job.head.raw_bytes(s.t.count()));

@@ -274,6 +274,7 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
                 decode_group<T, Form, true>(c, table, 15, lane, d, met);
             else
                 decode_group<T, Form, false>(c, table, q.has, lane, d, met);
+            if (STREAMING && T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
         if constexpr (STREAMING) {
             add.add(d, p.set, q, i, lane);

@@ -77,7 +77,7 @@ DEV u32 encode_group(Writer& w, const Symbols& s, const Word (&d)[QUAD], u32 has
     Word most = 0, code[QUAD];
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) {
-        sum += (u32)min_of((u64)magnitude_of(d[j]), 1ull << 23);
+        sum += (u32)min_of(magnitude_of(d[j]), (Word)(1 << 23));
         code[j] = d[j] << 1 ^ (Word)0 - (d[j] >> (8 * sizeof(Word) - 1));
         most = code[j] > most ? code[j] : most;
     }
@@ -220,32 +220,47 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
 
 // A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
 // `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
-template <class T, class Form>
+template <class T, class Word>
 SELDOM Made encode(const Source<T>& s, const Symbols& symbols, u32 set, bool exact, u8* end, u32 limit) {
-    typedef typename Form::Word Word;
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
     Writer w = {1, 0, low_ones(lane), end};
     u32 change = NEVER, classes = 0, some = 0;
     const Made none = {KIND_RAW, NO_BODY, set, nullptr};
     bool all_zero = true;
+    // What differences along the set need, and those along the other axes where a group has some of its face.
+    const auto is_on_face = [&](const Quad& q) {
+        return set && __any_sync(FULL, q.has && (s.grid->a < 2 || on_face(set, q)));
+    };
+    const Word* words = (const Word*)s.words;
+    Rows<Word> next;
+    Quad q = quad_of(*s.grid, s.t, groups - 1, lane), next_q = q;
+    bool next_face = is_on_face(q);
+    next.load(*s.grid, words, q, (groups - 1) * GROUP + lane * QUAD, uniform(next_face) ? 7 : set, lane);
 #pragma unroll 1
     for (u32 i = groups; uniform(i-- > 0);) {
-        const Quad q = quad_of(*s.grid, s.t, i, lane);
+        q = next_q;
+        Rows<Word> rows = next;
+        const bool any_face = next_face;
+        if (uniform(i > 0)) {
+            next_q = quad_of(*s.grid, s.t, i - 1, lane);
+            next_face = is_on_face(next_q);
+            next.load(*s.grid, words, next_q, (i - 1) * GROUP + lane * QUAD, uniform(next_face) ? 7 : set, lane);
+        }
         if (!uniform(__any_sync(FULL, q.has))) continue;
         if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
         const u32 place = i * GROUP + lane * QUAD;
         Word d[QUAD];
-        const bool any_face = set && __any_sync(FULL, q.has && (s.grid->a < 2 || on_face(set, q)));
-        differences<T, Form>(s, q, place, set, lane, d);
+        rows.subtract();
+        differences(rows, q, s.grid->a, set, lane, d);
         if (uniform(any_face)) {
             Word other[QUAD];
-            differences<T, Form>(s, q, place, 7 - set, lane, other);
+            differences(rows, q, s.grid->a, 7 - set, lane, other);
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++)
                 if (on_face(set, s.one_of(q, place, j))) d[j] = other[j];
         }
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? Form::narrow(d[j]) : 0;
+        for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? narrow<T>(d[j]) : 0;
         // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
         const u32 x = w.x, used = w.used;
         u32 cls = encode_group(w, symbols, d, q.has);

@@ -34,9 +34,9 @@ struct TileCompressArgs {
     CompressArgs common;
     // How they are cut.
     Tiling tiling;
-    // Where warps make bodies: `warps` times `room` bytes.
+    // Where each warp has the words of its tile, and behind them makes its body: `warps` times `room` bytes.
     u8* bodies;
-    // Bytes of the place of a body.
+    // Bytes of the place of both.
     u64 room;
     // How many there are; warps that have none do nothing.
     u64 warps;

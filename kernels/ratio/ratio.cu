@@ -4,7 +4,7 @@
 #include "../common/range.cuh"
 
 // The most threads of a block; the host starts as many warps as share memory of a multiprocessor, and as there are tiles.
-#define DECODE_TILE_THREADS 1024
+#define DECODE_TILE_THREADS 768
 #define ENCODE_TILE_THREADS (32 * ENCODE_WARPS)
 #define BEGIN_TILES_THREADS 256
 #define LIST_TILES_THREADS 96

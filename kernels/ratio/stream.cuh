@@ -30,7 +30,7 @@ DEV void restore(const Quantizer<T>& quantizer, bool bins, u32 is_float, u32 shi
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             v[j] = Quantizer<T>::extended(v[j]) + offset;
-            beyond |= v[j] ^ (offset - half);
+            beyond |= v[j] - (offset - half);
         }
         if (uniform(__all_sync(FULL, beyond >> (T::MANTISSA - 2) == 0))) {
 #pragma unroll

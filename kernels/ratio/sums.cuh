@@ -146,21 +146,50 @@ struct Sums {
     }
 };
 
-// The same in a place of memory that has a word for each place of a tile. For a whole warp.
+// What lanes below this one have, those at multiples of `distance` from it, which is a power of two; for a whole warp.
+template <class Word> DEV Word sum_below(Word v, u32 distance, u32 lane) {
+    Word sum = v;
+#pragma unroll 1
+    for (u32 d = distance; uniform(d < 32); d *= 2) {
+        const Word other = __shfl_sync(FULL, sum, (lane - d) & 31);
+        sum += lane >= d ? other : 0;
+    }
+    return sum - v;
+}
+
+// The same in a place of memory that has a word for each place of a tile. Where there are fewer lines than lanes,
+// several lanes have a part of a line each, and first add it up. For a whole warp.
 template <class Word> DEV void add_along(const Grid& g, Word* words, u32 set, u32 axis, bool on_face, u32 lane) {
+    enum { TOGETHER = 8 };
     const u32 lo = axis == 0 ? 0 : axis == 1 ? g.a : g.a + g.b, len = axis == 0 ? g.a : axis == 1 ? g.b : g.c;
-    const u32 lines = 1u << (g.a + g.b + g.c - len);
+    const u32 lines_log2 = g.a + g.b + g.c - len, lines = 1u << lines_log2;
+    const u32 parts_log2 = lines_log2 < 5 && len >= 5 - lines_log2 ? 5 - lines_log2 : 0, steps = 1u << (len - parts_log2);
 #pragma unroll 1
-    for (u32 i = lane; i < lines; i += 32) {
-        const u32 start = (i & low_ones(lo)) | i >> lo << (lo + len);
+    for (u32 i = lane; uniform(i - lane < lines << parts_log2); i += 32) {
+        const u32 line = i & (lines - 1), part = i >> lines_log2;
+        const u32 start = (line & low_ones(lo)) | line >> lo << (lo + len);
         const u32 x = start & low_ones(g.a), y = start >> g.a & low_ones(g.b), z = start >> (g.a + g.b);
-        if (on_face && ((set & 1 && x) || (set & 2 && y) || (set & 4 && z))) continue;
+        const bool wanted = part >> parts_log2 == 0 && !(on_face && ((set & 1 && x) || (set & 2 && y) || (set & 4 && z)));
+        Word* p = words + start + (part * steps << lo);
         Word sum = 0;
-#pragma unroll 1
-        for (u32 k = 0; k < 1u << len; k++) {
-            sum += words[start + (k << lo)];
-            words[start + (k << lo)] = sum;
+        if (uniform(parts_log2)) {
+            if (wanted)
+#pragma unroll 8
+                for (u32 k = 0; k < steps; k++) sum += p[k << lo];
+            sum = sum_below(sum, lines, lane);
         }
+        if (!wanted) continue;
+        u32 k = 0;
+#pragma unroll 1
+        for (; k + TOGETHER <= steps; k += TOGETHER) {
+            Word v[TOGETHER];
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++) v[j] = p[(k + j) << lo];
+#pragma unroll
+            for (u32 j = 0; j < TOGETHER; j++) p[(k + j) << lo] = sum += v[j];
+        }
+#pragma unroll 1
+        for (; k < steps; k++) p[k << lo] = sum += p[k << lo];
     }
     __syncwarp();
 }

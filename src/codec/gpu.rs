@@ -247,13 +247,18 @@ unsafe fn restore(
     if capacity < bytes {
         return fail!(BufferTooSmall, "{capacity} bytes; {count} elements take {bytes}");
     }
-    let gpu = match decompressor(header, &part)? {
-        Ok(gpu) => gpu,
-        Err(why) => {
+    let side = match decompressor(header, &part) {
+        Ok(Ok(gpu)) => Some(gpu),
+        Ok(Err(why)) => {
             may_go_by_cpu(asked, &why)?;
-            // SAFETY: the contract of this function.
-            return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), on_host) };
+            None
         }
+        // The header was not verified: the CPU says whether it was written so or is damaged.
+        Err(_) => None,
+    };
+    let Some(gpu) = side else {
+        // SAFETY: the contract of this function.
+        return unsafe { decompress_on_host(session, (src, src_bytes), (dst, bytes), on_host) };
     };
     // SAFETY: the contract of this function; copies and workspace live until the wait for the outcome is over.
     unsafe {

@@ -184,6 +184,8 @@ impl Region {
             stride,
             len: self.lens[row_axis] * stride,
             place: [0; MAX_RANK],
+            number: 0,
+            place_at: 0,
             done: self.count() == 0,
         };
         if !rows.done {
@@ -204,6 +206,9 @@ pub struct Rows {
     len: u64,
     /// The row within the box, along the axes before `row_axis`.
     place: [u64; MAX_RANK],
+    /// The number of the row, and where it begins in the array.
+    number: u64,
+    place_at: u64,
     done: bool,
 }
 
@@ -214,11 +219,27 @@ impl Rows {
         (outer * self.dims.lens[self.row_axis] + r.start[self.row_axis]) * self.stride
     }
 
-    /// Goes on to the next row.
+    /// Goes on to the next row, which mostly is the next along one axis.
+    #[inline(always)]
     fn step(&mut self) {
+        self.number += 1;
+        if let Some(k) = self.row_axis.checked_sub(1)
+            && self.place[k] + 1 < self.region.lens[k]
+        {
+            self.place[k] += 1;
+            self.place_at += self.dims.lens[self.row_axis] * self.stride;
+            return;
+        }
+        self.carry();
+    }
+
+    /// Goes on where the last axis has come to its end.
+    #[inline(never)]
+    fn carry(&mut self) {
         for k in (0..self.row_axis).rev() {
             self.place[k] += 1;
             if self.place[k] < self.region.lens[k] {
+                self.place_at = self.at();
                 return;
             }
             self.place[k] = 0;
@@ -242,22 +263,24 @@ impl Rows {
     }
 
     fn go_to(&mut self, mut row: u64) {
+        self.number = row;
         for k in (0..self.row_axis).rev() {
             self.place[k] = row % self.region.lens[k];
             row /= self.region.lens[k];
         }
+        self.place_at = self.at();
     }
 }
 
 impl Iterator for Rows {
     type Item = Row;
 
+    #[inline]
     fn next(&mut self) -> Option<Row> {
         if self.done {
             return None;
         }
-        let number = (0..self.row_axis).fold(0, |n, k| n * self.region.lens[k] + self.place[k]);
-        let row = Row { at: self.at(), in_box: number * self.len, len: self.len };
+        let row = Row { at: self.place_at, in_box: self.number * self.len, len: self.len };
         self.step();
         Some(row)
     }

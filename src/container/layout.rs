@@ -249,6 +249,14 @@ impl Layout {
         Region::new(&dims, &start[..rank], &lens[..rank]).expect("a tile lies in its array")
     }
 
+    /// Whether anything of chunk `c` is `wanted`.
+    pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
+        match wanted {
+            Wanted::Range { first: 0, count } if *count == self.shape.dims.count() => *count > 0,
+            _ => self.pieces(c, wanted, |_| ()),
+        }
+    }
+
     /// Shows the pieces of chunk `c` that are `wanted`, in the order in which they lie in it; whether there are any.
     ///
     /// Never inlined: its boxes of 32 dimensions would lie on the stack of whoever decodes a chunk between two calls.

@@ -14,6 +14,14 @@ pub fn filled<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// N times `value`, which the stack never holds.
+pub fn boxed<T: Clone, const N: usize>(value: T) -> Result<Box<[T; N]>> {
+    match filled(N, value)?.into_boxed_slice().try_into() {
+        Ok(array) => Ok(array),
+        Err(_) => fail!(Internal, "an array of {N} has another length"),
+    }
+}
+
 /// Room for `n` more elements in `v`.
 pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
     match v.try_reserve_exact(n) {

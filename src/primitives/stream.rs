@@ -9,6 +9,19 @@ pub fn copy(src: &[u8], dst: &mut [u8]) {
     copy_lines(src, dst, copy_line);
 }
 
+/// Copies a short row of elements: where it is made of whole lines, as rows of tiles mostly are, without a call.
+#[inline(always)]
+pub fn copy_row(src: &[u8], dst: &mut [u8]) {
+    let ((from, rest), (to, behind)) = (src.as_chunks::<64>(), dst.as_chunks_mut::<64>());
+    if !rest.is_empty() || from.len() > 16 {
+        return dst.copy_from_slice(src);
+    }
+    assert!(behind.is_empty() && from.len() == to.len());
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
 /// A cache line. Buffers are made of them: a vector that lies on two lines takes twice as long to read or write.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]

@@ -58,6 +58,31 @@ fn tiles_of_every_type_mode_and_shape_give_the_bytes_of_the_cpu() {
     }
 }
 
+/// Numbers on both sides of the first one that keeps its bits, of both signs: bins end there.
+#[test]
+fn numbers_about_the_first_that_keeps_its_bits() {
+    let (shim, _turn) = Shim::get();
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        let mantissa = match dtype {
+            DType::F16 => 10,
+            DType::BF16 => 7,
+            DType::F32 => 23,
+            _ => 52,
+        };
+        for w in 4..8 {
+            // A step of w, so that bits are kept from 2^mantissa on.
+            let p = tiled(&Params::new(dtype).with_bound(Mode::Abs, f64::from(w) / 2.0 + 0.1), &[3, 200]);
+            for sign in [1.0, -1.0] {
+                let first = f64::from(1u32 << 10.min(mantissa)) * 2f64.powi(mantissa - 10.min(mantissa));
+                let bytes: Vec<u8> = (0..600u32)
+                    .flat_map(|i| element(dtype, sign * (first * (0.9 + f64::from(i / 3) * 0.001)).round()))
+                    .collect();
+                compare(shim, &p, &bytes, 0, &format!("{dtype:?} step {w} {sign}"));
+            }
+        }
+    }
+}
+
 /// Fields whose differences are short along some axes alone, so that every set of axes is chosen.
 #[test]
 fn every_set_of_axes() {
@@ -171,7 +196,7 @@ fn missing_values_of_tiles_come_back() {
             let nan = data("specials", dtype, 4000, &mut Random(9));
             let value = nan.chunks(size).find(|c| c[size - 1] & 0x7f >= 0x7c).unwrap().to_vec();
             for k in 0..count as usize {
-                if k / 700 % 3 == 1 || r.next() % 90 == 0 {
+                if k / 700 % 3 == 1 || r.next().is_multiple_of(90) {
                     bytes[k * size..(k + 1) * size].copy_from_slice(&value);
                 }
             }

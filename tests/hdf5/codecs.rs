@@ -61,7 +61,7 @@ fn files_of_another_zfp_are_taken_over() {
     let script = source("zfp.py");
     place.run(&python, &[&script, "h5z", "old.h5"]);
     for (request, bound) in [(&["--abs", "0.01"][..], "0.01"), (&["--reversible"], "0")] {
-        let how = ["repack", "--codec", "zfp", "--verify", "--force", "old.h5", "new.h5"];
+        let how = ["repack", "--codec", "zfp", "--verify", "--force", "--even-if-larger", "old.h5", "new.h5"];
         let said = place.run(env!("CARGO_BIN_EXE_sleek"), &[&how[..], request].concat());
         assert!(said.contains("verified"), "{said}");
         place.run(&python, &[&script, "same", "old.h5", "new.h5", bound]);

@@ -366,9 +366,35 @@ fn long_names_and_streams() {
 fn a_larger_file_is_called_so() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["large", "old.h5"]);
-    let out = sleek(&place, &["repack", "--lossless", "old.h5", "new.h5"]);
+    let kept = sleek_ok(&place, &["repack", "--lossless", "old.h5", "kept.h5"]);
+    assert!(kept.contains("kept: as small as it is"), "{kept}");
+    let size = |file: &str| fs::metadata(place.path(file)).unwrap().len();
+    assert!(size("kept.h5") <= size("old.h5"));
+    let out = sleek(&place, &["repack", "--lossless", "--even-if-larger", "old.h5", "new.h5"]);
     let message = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(message.contains("ratio 1.00") && message.contains("new.h5 is larger than old.h5 was"), "{message}");
+}
+
+/// What is as small as it is stays so; integers are compressed where that loses nothing, and the table says why not.
+#[test]
+fn the_table_tells_what_is_gained() {
+    let Some(place) = Place::with(&["h5diff", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(name)).unwrap().to_owned();
+    let lossy = sleek_ok(&place, &["repack", "--noa", "1e-3", "old.h5", "lossy.h5"]);
+    assert!(line(&lossy, "dataset").contains("before") && line(&lossy, "dataset").contains("after"), "{lossy}");
+    let integers = line(&lossy, "/group/inner/i ");
+    assert!(integers.contains("kept: integers of 8 bytes: bounds are for floats; /group/inner/i=lossless"), "{lossy}");
+    for file in ["old.h5", "lossy.h5"] {
+        let table = sleek_ok(&place, &["repack", "--lossless", "--verify", "--force", file, "new.h5"]);
+        assert!(line(&table, "/group/inner/i ").ends_with("  lossless"), "{table}");
+        place.run("h5diff", &[file, "new.h5", "/group/inner/i"]);
+        let size = |file: &str| fs::metadata(place.path(file)).unwrap().len() as f64;
+        assert!(size("new.h5") <= 1.01 * size(file), "{file}: {table}");
+    }
+    let again = sleek_ok(&place, &["repack", "--lossless", "--dry-run", "new.h5"]);
+    assert!(line(&again, "/aa_big ").contains("kept: as small as it is (SLEEK)"), "{again}");
+    assert!(!again.contains("  lossless"), "{again}");
 }
 
 #[test]
@@ -390,6 +416,12 @@ fn what_is_refused() {
         (&["--noa", "1e-3", "old.h5", "nowhere/new.h5"], "nowhere/new.h5"),
         (&["--noa", "1e-3", "--dataset", "/t=keep", "old.h5", "new.h5"], "no such dataset; there are /zz_t"),
         (&["--dataset", "/zz_t", "old.h5", "new.h5"], "/t=abs=1e-3"),
+        (
+            &["--dataset", "/texts=lossless", "old.h5", "new.h5"],
+            "/texts: cannot be compressed: strings of variable length",
+        ),
+        (&["--dataset", "/references=lossless", "old.h5", "new.h5"], "cannot be compressed: references"),
+        (&["--dataset", "/group/inner/i=abs=1", "old.h5", "new.h5"], "bounds are for floats, and these are integers"),
         (&["--dataset", "/zz_t=abs=x", "old.h5", "new.h5"], "abs=x"),
         (&["--noa", "1e-3", "--library", "text.h5", "old.h5", "new.h5"], "--library text.h5"),
     ] {

@@ -751,6 +751,9 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
     decode(stream)?;
     let header = header(stream)?;
     let mut found = std::collections::BTreeSet::new();
+    if header.codec == 2 {
+        found.insert("ratio");
+    }
     if header.big_endian {
         found.insert("big-endian");
     }
@@ -769,6 +772,10 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
         let (kind, bytes) = header.entry(stream, chunk)?;
         let body = slice(stream, at, bytes)?;
         at += bytes;
+        if header.codec == 2 {
+            found.extend(ratio::features(&header, kind, body)?);
+            continue;
+        }
         match kind {
             0 => packed_features(&header, body, &mut found)?,
             1 => _ = found.insert("raw"),

@@ -111,9 +111,9 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     ensure(base_words <= 4 && low <= high && (switch <= groups || switch == 255), || format!("head {head:x}"))?;
     let bins = s.step_w > 0 && exact == 0;
     let mut at = 4;
-    let shift = if bins { 0 } else { number(body, at, 2)? };
+    let form = if bins { 0 } else { number(body, at, 2)? };
     at += if bins { 0 } else { 2 };
-    ensure(shift < bits.into(), || format!("shift {shift}"))?;
+    let form = Form::read(s, form, set)?;
     let mut base = u128::from(field(21, 11));
     for k in 0..base_words {
         base |= u128::from(number(body, at, 2)?) << (11 + 16 * k);
@@ -121,6 +121,9 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     }
     let sign = 1u128 << (10 + 16 * base_words);
     let base = base.wrapping_sub((base & sign) << 1) as u64;
+
+    let count: u64 = own.iter().product();
+    let side = Side::read(s, &form, count, body, &mut at)?;
 
     let mut longer = 0;
     if low < high {
@@ -164,9 +167,12 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
         if g == switch {
             coder.change()?;
         }
-        if class[g as usize] > 0 {
-            group(&mut coder, &tables[class[g as usize] as usize], |l, j| place(g, l, j), has, &mut codes)?;
-        }
+        let table = match (class[g as usize], &side.table) {
+            (0, _) => continue,
+            (15, Some(table)) => table,
+            (class, _) => &tables[class as usize],
+        };
+        group(&mut coder, table, form.symbols(), |l, j| place(g, l, j), has, &mut codes)?;
     }
     if switch == groups {
         coder.change()?;
@@ -175,21 +181,42 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     ensure(coder.words.len() <= 2, || format!("{} bytes behind the last word", coder.words.len()))?;
     ensure_zero(coder.words, "padding")?;
 
-    codes.iter_mut().for_each(|code| *code &= mask(bits));
-    let words = integrate(set, big, own, &codes);
-    let element = |a: u64| {
+    // Codes of elements, in their order.
+    let at = |n: u64| [n % own[0], n / own[0] % own[1], n / own[0] / own[1]];
+    let code = |n: u64| codes[((at(n)[2] * big[1] + at(n)[1]) * big[0] + at(n)[0]) as usize] & mask(bits);
+    let codes = side.complete((0..count).map(code).collect(), bits)?;
+    let words = match form.prediction {
+        0 => integrate(set, own, codes.into_iter().map(zz).collect()),
+        1 => codes,
+        _ => codes.iter().enumerate().fold(Vec::new(), |mut a: Vec<u64>, (n, code)| {
+            let lag = side.lags[n / 16];
+            a.push(zz(*code).wrapping_add(if lag == 0 || lag > n { 0 } else { a[n - lag] }));
+            a
+        }),
+    };
+    let shift = form.shift;
+    let element = |(n, a): (usize, u64)| {
         let w = a.wrapping_add(base) & mask(bits);
-        match s.float {
+        if form.order == 3 {
+            let element = side.list.get(w as usize).copied();
+            return element.ok_or_else(|| format!("element {w} of {}", side.list.len()));
+        }
+        Ok(match s.float {
             Some(_) if bins => unquantize(s, w),
+            _ if form.order == 1 => {
+                let x = (w << shift) & mask(bits);
+                x >> 1 | (x & 1) << (bits - 1)
+            }
+            _ if form.order == 2 => side.decimal(n as u64, w, bits),
             Some(_) => {
                 let negative = w >> (bits - 1) == 1;
                 let v = if negative { w ^ mask(bits - 1) } else { w };
                 (v << shift) & mask(bits - 1) | v & 1 << (bits - 1)
             }
             None => (w << shift) & mask(bits),
-        }
+        })
     };
-    Ok(words.into_iter().map(element).collect())
+    words.into_iter().enumerate().map(element).collect()
 }
 
 /// Step 3 of §5 for one group.
@@ -197,6 +224,7 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
 fn group(
     coder: &mut Coder,
     table: &[u64],
+    symbols: bool,
     place: impl Fn(u64, u64) -> u64,
     has: impl Fn(u64) -> bool,
     codes: &mut [u64],
@@ -206,7 +234,7 @@ fn group(
         for l in (0..32).filter(|l| has(place(*l, j))) {
             let t = coder.symbol(l as usize, table)?;
             let (l, j) = (l as usize, j as usize);
-            (n[l][j], lead[l][j]) = if t < 64 { (0, t) } else { (5 + (t - 64) / 2, 2 + t % 2) };
+            (n[l][j], lead[l][j]) = if t < 64 || symbols { (0, t) } else { (5 + (t - 64) / 2, 2 + t % 2) };
         }
     }
     let mut raw = [[0u64; 4]; 32];
@@ -235,16 +263,167 @@ fn group(
     Ok(())
 }
 
+/// The number behind a head (§3).
+struct Form {
+    shift: u64,
+    order: u64,
+    prediction: u64,
+    table: bool,
+    low: bool,
+}
+
+impl Form {
+    fn read(s: &Header, bits: u64, axes: u64) -> Outcome<Form> {
+        let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
+        let form = Form {
+            shift: field(0, 6),
+            order: field(6, 2),
+            prediction: field(8, 2),
+            table: field(10, 1) == 1,
+            low: field(11, 1) == 1,
+        };
+        ensure(field(12, 4) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
+        ensure(form.shift < 8 * s.elem_bytes as u64, || format!("shift {}", form.shift))?;
+        ensure(form.order != 2 || s.float.is_some() && s.elem_bytes >= 4, || "decimals".into())?;
+        ensure(form.order < 2 || form.shift == 0, || format!("order and shift {}", form.shift))?;
+        ensure(form.prediction == 0 || axes == 0, || format!("axes {axes}"))?;
+        ensure(!form.symbols() || form.table, || "symbols without a table".into())?;
+        Ok(form)
+    }
+
+    fn symbols(&self) -> bool {
+        self.prediction == 1
+    }
+}
+
+/// What stands between base and states (§8 to §11).
+#[derive(Default)]
+struct Side {
+    digits: u64,
+    odd: Vec<(u64, u64)>,
+    list: Vec<u64>,
+    lags: Vec<usize>,
+    table: Option<Vec<u64>>,
+    low: u64,
+    bare: u64,
+    bare_codes: u64,
+    plane: Vec<u8>,
+}
+
+impl Side {
+    fn read(s: &Header, form: &Form, n: u64, body: &[u8], at: &mut u64) -> Outcome<Side> {
+        let mut next = |bytes: u64| {
+            *at += bytes;
+            number(body, *at - bytes, bytes)
+        };
+        let mut side = Side::default();
+        if form.order == 2 {
+            let size = s.elem_bytes as u64;
+            side.digits = next(1)?;
+            ensure(side.digits < 16 && next(1)? == 0, || format!("{} digits", side.digits))?;
+            let count = next(2)?;
+            let places = (0..count).map(|_| next(2)).collect::<Outcome<Vec<u64>>>()?;
+            ensure(places.is_sorted_by(|a, b| a < b), || "places do not rise".into())?;
+            ensure(places.last().is_none_or(|p| *p < n), || "places behind the last".into())?;
+            side.odd = places.into_iter().map(|p| Ok((p, next(size)?))).collect::<Outcome<_>>()?;
+        }
+        if form.order == 3 {
+            let size = s.elem_bytes as u64;
+            let count = next(2)?;
+            ensure((1..=256).contains(&count), || format!("{count} distinct elements"))?;
+            side.list = (0..count).map(|_| next(size)).collect::<Outcome<_>>()?;
+            ensure((count * size).is_multiple_of(2) || next(1)? == 0, || "padding".into())?;
+        }
+        if form.prediction == 2 {
+            let segments = n.div_ceil(16);
+            let masks = (0..segments.div_ceil(16)).map(|_| next(2)).collect::<Outcome<Vec<u64>>>()?;
+            let mut lag = 1;
+            for k in 0..16 * masks.len() as u64 {
+                if masks[k as usize / 16] >> (k % 16) & 1 == 1 {
+                    ensure(k < segments, || "lags behind the last".into())?;
+                    lag = next(2)?;
+                    ensure(lag < 2 || (16..=16 * k).contains(&lag), || format!("lag {lag} of segment {k}"))?;
+                }
+                side.lags.push(lag as usize);
+            }
+        }
+        if form.table {
+            let (mut table, mut bytes) = (Vec::new(), 0);
+            while table.iter().sum::<u64>() < 1024 {
+                let first = next(1)?;
+                bytes += 1;
+                if first >= 128 {
+                    bytes += 1;
+                    table.push((first - 128) * 256 + next(1)?);
+                } else {
+                    table.push(first);
+                }
+                let limit = if form.symbols() { 256 } else { 180 };
+                ensure(table.len() <= limit && table[table.len() - 1] < 1024, || format!("table {table:?}"))?;
+                if table[table.len() - 1] == 0 {
+                    bytes += 1;
+                    let more = next(1)?;
+                    table.extend((0..more).map(|_| 0));
+                }
+            }
+            ensure(table.iter().sum::<u64>() == 1024, || format!("table {table:?}"))?;
+            ensure(bytes % 2 == 0 || next(1)? == 0, || "padding".into())?;
+            side.table = Some(table);
+        }
+        if form.low {
+            (side.low, side.bare, side.bare_codes) = (next(1)?, next(1)?, next(2)?);
+            ensure((1..8 * s.elem_bytes as u64).contains(&side.low), || format!("{} low bits", side.low))?;
+            ensure(side.bare_codes <= n, || format!("{} bare codes", side.bare_codes))?;
+            ensure(side.bare_codes > 0 || side.bare == 0, || format!("bare {}", side.bare))?;
+            let bytes = ((n - side.bare_codes) * side.low).div_ceil(16) * 2;
+            side.plane = slice(body, *at, bytes)?.to_vec();
+            *at += bytes;
+        }
+        Ok(side)
+    }
+
+    /// §11.
+    fn complete(&self, mut codes: Vec<u64>, bits: u32) -> Outcome<Vec<u64>> {
+        if self.low == 0 {
+            return Ok(codes);
+        }
+        let (mut at, mut bare) = (0, 0);
+        let mut bit = || {
+            at += 1;
+            u64::from(self.plane.get((at - 1) / 8).map_or(0, |byte| byte >> ((at - 1) % 8) & 1))
+        };
+        for code in &mut codes {
+            let number = if self.bare_codes > 0 && *code == self.bare {
+                bare += 1;
+                0
+            } else {
+                (0..self.low).fold(0, |number, k| number | bit() << k)
+            };
+            *code = (*code << self.low | number) & mask(bits);
+        }
+        ensure(bare == self.bare_codes, || format!("{bare} bare codes"))?;
+        ensure((0..16).all(|_| bit() == 0), || "padding bits".into())?;
+        Ok(codes)
+    }
+
+    /// §8.
+    fn decimal(&self, n: u64, w: u64, bits: u32) -> u64 {
+        if let Some((_, element)) = self.odd.iter().find(|(place, _)| *place == n) {
+            return *element;
+        }
+        let power: f64 = format!("1e{}", self.digits).parse().unwrap();
+        if bits == 64 {
+            (w as i64 as f64 / power).to_bits()
+        } else {
+            ((w as i32 as f64 / power) as f32).to_bits().into()
+        }
+    }
+}
+
 /// §6: the sums of the differences.
-fn integrate(set: u64, big: [u64; 3], own: [u64; 3], codes: &[u64]) -> Vec<u64> {
-    let count = own.iter().product::<u64>();
+fn integrate(set: u64, own: [u64; 3], mut words: Vec<u64>) -> Vec<u64> {
+    let count = words.len() as u64;
     let at = |i: u64| [i % own[0], i / own[0] % own[1], i / own[0] / own[1]];
-    let mut words: Vec<u64> = (0..count)
-        .map(|i| {
-            let [x, y, z] = at(i);
-            zz(codes[((z * big[1] + y) * big[0] + x) as usize])
-        })
-        .collect();
     let stride = [1, own[0], own[0] * own[1]];
     let is_in = |a: &usize| set >> a & 1 == 1;
     if set != 0 {
@@ -260,4 +439,31 @@ fn integrate(set: u64, big: [u64; 3], own: [u64; 3], codes: &[u64]) -> Vec<u64> 
         }
     }
     words
+}
+
+/// The features of the codec that a valid body uses, by name.
+pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>> {
+    let mut found = Vec::new();
+    let (kind, body) = match kind {
+        3 => {
+            found.push("ratio: masked");
+            (u64::from(body[0] >> 6), &body[4 * number(body, 2, 2)? as usize..])
+        }
+        _ => (kind, body),
+    };
+    found.push(["ratio: packed", "ratio: raw", "ratio: constant"][kind as usize]);
+    if kind > 0 {
+        return Ok(found);
+    }
+    let head = number(body, 0, 4)?;
+    let differences = ["none", "x", "y", "xy", "z", "xz", "yz", "xyz"];
+    let names = differences.map(|axes| format!("ratio: differences {axes}").leak() as &'static str);
+    found.push(names[(head & 7) as usize]);
+    found.push(if head >> 7 & 255 == 255 { "ratio: no words" } else { "ratio: words" });
+    match head >> 3 & 1 {
+        1 => found.push("ratio: exact"),
+        _ if s.step_w > 0 => found.push("ratio: bins"),
+        _ => {}
+    }
+    Ok(found)
 }

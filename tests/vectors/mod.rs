@@ -94,8 +94,24 @@ pub fn specials(dtype: DType) -> Vec<u64> {
 }
 
 /// Every generator by its name in the manifest.
-pub const GENERATORS: [&str; 11] =
-    ["constant", "wave", "walk", "noise", "spiky", "steps", "specials", "signed", "decades", "coarse", "parabola"];
+pub const GENERATORS: [&str; 12] = [
+    "constant", "wave", "walk", "noise", "spiky", "steps", "specials", "signed", "decades", "coarse", "planes",
+    "parabola",
+];
+
+/// Cubes of 16 x 16 x 16 that are sums of functions of two coordinates, and a little noise: of all pairs for a seed
+/// that is a multiple of 3, otherwise of the pairs with x, or with y.
+fn planes(random: &mut Random, seed: u64, reach: i64, count: usize) -> Vec<i64> {
+    let pairs: &[[usize; 2]] =
+        [&[[0, 1], [1, 2], [0, 2]][..], &[[0, 1], [0, 2]], &[[0, 1], [1, 2]]][(seed % 3) as usize];
+    let part = (reach / 4).max(1) as u64;
+    let functions: Vec<Vec<i64>> = pairs.iter().map(|_| (0..256).map(|_| random.around(part)).collect()).collect();
+    let of = |i: usize| {
+        let at = [i % 16, i / 16 % 16, i / 256 % 16];
+        pairs.iter().zip(&functions).map(|(pair, f)| f[at[pair[0]] * 16 + at[pair[1]]]).sum::<i64>()
+    };
+    (0..count).map(|i| of(i) + random.around(2)).collect()
+}
 
 /// `count` words of a kind of data.
 pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64> {
@@ -137,6 +153,7 @@ pub fn words(generator: &str, dtype: DType, seed: u64, count: usize) -> Vec<u64>
             let drop = bits / 4;
             walk(random, reach, 1 + (reach as u64 >> 2), count).into_iter().map(|n| number(n) >> drop << drop).collect()
         }
+        "planes" => planes(random, seed, reach, count).into_iter().map(number).collect(),
         "parabola" => (0..count as i64).map(|i| number((i % 1024 - 512).pow(2) % reach)).collect(),
         _ => panic!("no generator is called {generator:?}; there are {GENERATORS:?}"),
     }

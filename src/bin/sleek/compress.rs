@@ -55,6 +55,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut params = args.quality.params(args.dtype)?;
     params.big_endian = args.big_endian;
     let cut = Cut::new(args)?;
+    refuse_own_input(args, &params)?;
     let mut input = Input::open(&args.input)?;
     if let Some(n) = input.bytes {
         check_size(args, &input.name, n)?;
@@ -65,6 +66,18 @@ pub fn run(args: &Args) -> Outcome {
     }
     compress(args, &params, &cut, watch, input)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to put a result with errors in the place of the original, which nothing would bring back.
+fn refuse_own_input(args: &Args, params: &Params) -> Result<(), String> {
+    let [from, to] = [&args.input, &args.output].map(|path| std::fs::canonicalize(path).ok());
+    match from.is_some() && from == to && params.mode != Mode::Lossless {
+        true => Err(format!(
+            "{}: is the input, which nothing would bring back; give the result another name, or take --lossless",
+            args.output.display()
+        )),
+        false => Ok(()),
+    }
 }
 
 /// What looks for missing values that nobody declared, where they would be changed.

@@ -2,6 +2,9 @@
 
 use super::encode::from_bits;
 use super::format::*;
+use super::lossless::decode::{self as lossless, Own, Side};
+use super::lossless::table::OWN;
+use super::lossless::{Form, Prediction, take, take16};
 use super::plan::Plan;
 use super::simd::Level;
 use super::simd::short::{DecodeBuffers, Packed, STEP};
@@ -21,6 +24,7 @@ pub struct Buffers<W> {
     words: Vec<W>,
     present: Vec<u32>,
     short: DecodeBuffers<W>,
+    lossless: lossless::Buffers,
 }
 
 impl<W: Word> Buffers<W> {
@@ -31,6 +35,7 @@ impl<W: Word> Buffers<W> {
             words: filled(grid.capacity(), W::ZERO)?,
             present: filled(GROUPS * GROUP / RUN, 0)?,
             short: DecodeBuffers::new(grid)?,
+            lossless: lossless::Buffers::new()?,
         })
     }
 }
@@ -79,7 +84,7 @@ fn store<W: Word>(big_endian: bool, words: &[W], out: &mut [u8], element: impl F
     }
 }
 
-/// Writes the elements of the first `count` words, from element `at` on.
+/// Writes the elements of the first `count` words, from element `at` on, and anything into elements behind them.
 #[inline(always)]
 fn store_step<W: Word>(
     big_endian: bool,
@@ -95,14 +100,21 @@ fn store_step<W: Word>(
         elements.iter_mut().for_each(|w| *w = w.swap());
     }
     let size = size_of::<W>();
-    let out = &mut out[at * size..(at + count) * size];
-    if count == STEP {
-        for (i, bytes) in out.chunks_exact_mut(size).enumerate().take(STEP) {
-            elements[i].store(bytes);
+    let out = &mut out[at * size..];
+    if out.len() >= STEP * size {
+        for i in 0..STEP {
+            elements[i].store(&mut out[i * size..(i + 1) * size]);
         }
     } else {
-        elements.iter().zip(out.chunks_exact_mut(size)).for_each(|(w, bytes)| w.store(bytes));
+        store_last(elements, count, out);
     }
+}
+
+/// Stores the first `count` elements.
+#[cold]
+#[inline(never)]
+fn store_last<W: Word>(elements: [W; STEP], count: usize, out: &mut [u8]) {
+    elements[..count].iter().zip(out.chunks_exact_mut(size_of::<W>())).for_each(|(w, bytes)| w.store(bytes));
 }
 
 fn packed<E: Element, P: Level>(
@@ -113,62 +125,82 @@ fn packed<E: Element, P: Level>(
     body: &[u8],
     out: &mut [u8],
 ) -> Result<()> {
-    let prefix = Prefix::<E::Word>::read(plan, body)?;
-    let (n, base) = (out.len() / size_of::<E::Word>(), prefix.base);
+    let n = out.len() / size_of::<E::Word>();
+    let prefix = Prefix::read::<E>(plan, body, n, &mut buffers.lossless)?;
+    let base = prefix.base;
     let codes = Packed { set: prefix.head.set, switch: prefix.head.switch, lanes: prefix.lanes, bytes: prefix.words };
-    let is_done = match prefix.quantizer {
-        Some(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
-            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(q, w.add(base)));
+    let is_done = match &prefix.meaning {
+        Meaning::Bins(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
+            // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
+            let q = **q;
+            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(&q, w.add(base)));
         }),
-        None => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
-            store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), prefix.shift));
-        }),
+        Meaning::Bits(side) => match side.plain_shift() {
+            Some(shift) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
+                store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
+            }),
+            None => Ok(false),
+        },
     }?;
     if is_done {
         return Ok(());
     }
     let words = &mut buffers.words[..n];
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
-    if n == plan.grid.capacity() && n.is_multiple_of(BATCH) {
+    let whole = n == plan.grid.capacity() && n.is_multiple_of(BATCH);
+    if whole {
         prefix.codes::<true>(&[], places)?;
-        words.iter_mut().zip(places).for_each(|(w, code)| *w = code.unzigzag());
     } else {
         plan.grid.present(lens, &mut buffers.present);
         prefix.codes::<false>(&buffers.present, places)?;
-        plan.grid.rows(lens, |at, place| {
-            let row = words[at..at + lens[0]].iter_mut().zip(&places[place..]);
-            row.for_each(|(w, code)| *w = code.unzigzag());
-        });
     }
-    lorenzo::inverse(prefix.head.set, lens, words);
-    match prefix.quantizer {
-        Some(q) => store(plan.big_endian, words, out, |w| quantize::decode::<E, Plain>(q, w.add(base))),
-        None => store(plan.big_endian, words, out, |w| from_bits::<E>(w.add(base), prefix.shift)),
+    let gather = |words: &mut [E::Word], word: fn(E::Word) -> E::Word| {
+        if whole {
+            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = word(*code));
+        } else {
+            plan.grid.rows(lens, |at, place| {
+                words[at..at + lens[0]].iter_mut().zip(&places[place..]).for_each(|(w, code)| *w = word(*code));
+            });
+        }
+    };
+    match &prefix.meaning {
+        Meaning::Bins(q) => {
+            gather(words, Word::unzigzag);
+            lorenzo::inverse(prefix.head.set, lens, words);
+            store(plan.big_endian, words, out, |w| quantize::decode::<E, Plain>(q, w.add(base)));
+        }
+        Meaning::Bits(side) => {
+            gather(words, |code| code);
+            side.elements::<E>(prefix.head.set, base, lens, words)?;
+            store(plan.big_endian, words, out, |w| w);
+        }
     }
     Ok(())
+}
+
+/// What the words of a tile stand for.
+enum Meaning<'a> {
+    Bins(&'a Quantizer),
+    /// Elements' bits.
+    Bits(Side<'a>),
 }
 
 /// What stands before the words of a packed body, and these.
 struct Prefix<'a, W> {
     head: Head,
-    quantizer: Option<&'a Quantizer>,
-    shift: u32,
+    meaning: Meaning<'a>,
     base: W,
     lanes: [u32; LANES],
     words: &'a [u8],
 }
 
-/// The first `n` bytes of `rest`, which shrinks by them.
-fn take<'a>(rest: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {
-    let Some((head, tail)) = rest.split_at_checked(n) else {
-        return fail!(Corrupt, "a packed tile ends {} bytes early", n - rest.len());
-    };
-    *rest = tail;
-    Ok(head)
-}
-
 impl<'a, W: Word> Prefix<'a, W> {
-    fn read(plan: &'a Plan, mut rest: &'a [u8]) -> Result<Prefix<'a, W>> {
+    fn read<E: Element<Word = W>>(
+        plan: &'a Plan,
+        mut rest: &'a [u8],
+        n: usize,
+        buffers: &'a mut lossless::Buffers,
+    ) -> Result<Prefix<'a, W>> {
         let rest = &mut rest;
         let mut bytes = [0; HEAD_BYTES];
         bytes.copy_from_slice(take(rest, HEAD_BYTES)?);
@@ -176,24 +208,25 @@ impl<'a, W: Word> Prefix<'a, W> {
         if head.exact && plan.quantizer.is_none() || head.set & !plan.grid.set() != 0 {
             return fail!(Corrupt, "head {head:?} does not go with the stream's header");
         }
-        let quantizer = plan.quantizer.as_ref().filter(|_| !head.exact);
-        let shift = match quantizer {
-            Some(_) => 0,
-            None => {
-                let bytes = take(rest, 2)?;
-                u32::from(u16::from_le_bytes([bytes[0], bytes[1]]))
-            }
+        let form = match &plan.quantizer {
+            Some(_) if !head.exact => None,
+            _ => Some(Form::read::<E>(take16(rest)?)?),
         };
-        if shift >= W::BITS {
-            return fail!(Corrupt, "{shift} bits are dropped of elements of {}", W::BITS);
+        if form.is_some_and(|form| form.prediction != Prediction::Axes) && head.set != 0 {
+            return fail!(Corrupt, "{form:?} has differences along axes {}", head.set);
         }
         let mut high = [0; 8];
         high[..2 * head.base_words].copy_from_slice(take(rest, 2 * head.base_words)?);
         let unused = 64 - (BASE_BITS + 16 * head.base_words as u32).min(64);
         let base = u64::from_le_bytes(high) << BASE_BITS | u64::from(head.base);
         let base = W::from_u64(((base << unused) as i64 >> unused) as u64);
+        let meaning = match (&plan.quantizer, form) {
+            (_, Some(form)) => Meaning::Bits(Side::read::<E>(form, rest, n, buffers)?),
+            (Some(q), None) => Meaning::Bins(q),
+            (None, None) => return fail!(Internal, "a tile has neither bins nor bits"),
+        };
         let lanes = read_states(&head, rest)?;
-        Ok(Prefix { head, quantizer, shift, base, lanes, words: rest })
+        Ok(Prefix { head, meaning, base, lanes, words: rest })
     }
 }
 
@@ -234,12 +267,16 @@ impl<W: Word> Prefix<'_, W> {
         let switch = self.head.switch;
         let mut lanes = self.lanes;
         let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
+        let own = match &self.meaning {
+            Meaning::Bins(_) => None,
+            Meaning::Bits(side) => side.own(),
+        };
         let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
         for (g, class) in classes[..groups].iter().enumerate() {
             if g == switch {
                 change(&mut lanes, &mut source)?;
             }
-            group::<W, WHOLE>(g, (*class).into(), present, &mut lanes, &mut source, places);
+            group::<W, WHOLE>(g, (*class).into(), own, present, &mut lanes, &mut source, places);
         }
         if switch == groups {
             change(&mut lanes, &mut source)?;
@@ -313,6 +350,7 @@ pub fn read_classes<const WHOLE: bool>(
 fn group<W: Word, const WHOLE: bool>(
     g: usize,
     class: usize,
+    own: Option<Own>,
     present: &[u32],
     lanes: &mut [u32; LANES],
     source: &mut Source,
@@ -322,7 +360,7 @@ fn group<W: Word, const WHOLE: bool>(
     let has = if WHOLE { [u32::MAX; BATCH_GROUPS] } else { present_in(present, g) };
     let mut most = 0;
     if class > 0 {
-        let slots = &SLOTS_OF[class];
+        let slots = own.filter(|_| class == OWN).map_or(&SLOTS_OF[class], |own| own.slots);
         for j in 0..QUAD {
             for ((lane, state), tokens) in lanes.iter_mut().enumerate().zip(&mut tokens) {
                 if WHOLE || has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1 {
@@ -335,7 +373,7 @@ fn group<W: Word, const WHOLE: bool>(
         }
     }
     let mut codes = tokens.map(|quad| quad.map(u64::from));
-    if most >= DIRECT {
+    if most >= DIRECT && !own.is_some_and(|own| own.direct) {
         raw_bits(&tokens, lanes, source, &mut codes);
     }
     for r in 0..BATCH_GROUPS {

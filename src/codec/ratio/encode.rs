@@ -1,6 +1,9 @@
 //! One tile to its body.
 
 use super::format::*;
+use super::lossless::Form;
+use super::lossless::encode::{self as lossless, Own};
+use super::lossless::table::{BIT, OWN};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
@@ -11,7 +14,7 @@ use crate::error::Result;
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
-use crate::primitives::rans::{LANES, LOW, RAW_BITS, TOP, Words};
+use crate::primitives::rans::{LANES, LOW, RAW_BITS, Symbol, TOP, Words};
 use crate::primitives::round;
 use crate::primitives::word::Word;
 use crate::runtime::cpu::raw;
@@ -29,14 +32,16 @@ pub struct Buffers<W> {
     stream: Vec<u16>,
     other: Vec<u8>,
     short: ShortBuffers,
+    lossless: lossless::Buffers<W>,
 }
 
 /// Magnitudes count no more than this.
-const MOST: u64 = 1 << 23;
+pub const MOST: u64 = 1 << 23;
 
 impl<W: Word> Buffers<W> {
-    /// Allocates them for the tiles of a grid.
-    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+    /// Allocates them for the tiles of a plan.
+    pub fn new(plan: &Plan) -> Result<Buffers<W>> {
+        let grid = &plan.grid;
         let n = grid.capacity();
         let words = || filled(n, W::ZERO);
         // Each symbol takes 10 bits at the most.
@@ -51,6 +56,7 @@ impl<W: Word> Buffers<W> {
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             short: ShortBuffers::new(grid)?,
+            lossless: lossless::Buffers::new(grid, plan.takes_forms)?,
         })
     }
 }
@@ -74,15 +80,15 @@ pub fn tile<E: Element>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let size = size_of::<E::Word>();
-    load(plan.big_endian, data, &mut buffers.elements);
+    let (any, largest) = p.load(plan.big_endian, data, &mut buffers.elements);
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let within_bound = match &plan.quantizer {
+        _ if plan.takes_forms => lossless_tile::<E>(p, plan, lens, data.len() / size, buffers, out),
         Some(q) => quantized::<E>(p, plan, q, lens, data.len() / size, buffers, out),
         None => by_bits::<E>(p, plan, plan.keep_bits, lens, data.len() / size, buffers, out),
     };
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
-    let unchanged = plan.quantizer.is_none() && plan.keep_bits.is_none();
-    if !unchanged && (body.is_none() || may_be_smaller(plan, &buffers.elements[..data.len() / size])) {
+    if !plan.is_lossless() && (body.is_none() || may_be_smaller(plan, any, largest)) {
         let mut other = std::mem::take(&mut buffers.other);
         let exact = by_bits::<E>(p, plan, None, lens, data.len() / size, buffers, &mut other);
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
@@ -98,20 +104,11 @@ pub fn tile<E: Element>(
     })
 }
 
-fn load<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) {
-    for (w, bytes) in elements.iter_mut().zip(data.chunks_exact(size_of::<W>())) {
-        let word = W::load(bytes);
-        *w = if big_endian { word.swap() } else { word };
-    }
-}
-
 /// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of
 /// a power of two, are as far apart as bins.
-fn may_be_smaller<W: Word>(plan: &Plan, elements: &[W]) -> bool {
+fn may_be_smaller<W: Word>(plan: &Plan, any: W, largest: W) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
-    let any = elements.iter().fold(W::ZERO, |any, w| any | *w);
-    let largest = elements.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN));
     let spacing = ((largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
     let zeros = any.trailing_zeros().min(mantissa) as i32;
     spacing + zeros > i32::from(q.step.j)
@@ -161,6 +158,35 @@ fn by_bits<E: Element>(
     Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
 }
 
+/// Encodes every bit in the form that takes least; `None` if the elements themselves take less. Never inlined: tables of
+/// its own would lie on the stack of tiles with a bound too.
+#[inline(never)]
+fn lossless_tile<E: Element>(
+    p: impl Level,
+    plan: &Plan,
+    lens: [usize; AXES],
+    n: usize,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let elements = &buffers.elements[..n];
+    if elements.iter().all(|w| *w == elements[0]) {
+        return by_bits::<E>(p, plan, None, lens, n, buffers, out);
+    }
+    let choice = lossless::choose::<E>(plan, lens, elements, &mut buffers.lossless);
+    if choice.cost > BIT * n as u64 * u64::from(E::Word::BITS) {
+        return None;
+    }
+    choice.write_side(n, &mut buffers.lossless);
+    let own = choice.own();
+    let mut stream = Words::new(&mut buffers.stream);
+    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
+    let codes = &buffers.lossless.best[..n];
+    let state = code(plan, lens, codes.iter().copied(), own.as_ref(), places, &mut buffers.present, &mut stream);
+    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
+    Some((Kind::Packed, prefix.write(&buffers.lossless.side, &state, stream.all(), out)))
+}
+
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
     plan.collisions().iter().any(|x| words.iter().fold(false, |any, w| any | (w.to_u64() == *x)))
 }
@@ -184,35 +210,52 @@ fn pack<E: Element>(
     let words = &mut buffers.words[..n];
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
+    let form = match meaning {
+        Meaning::Bins => None,
+        Meaning::Bits(shift) => Some(Form::plain(shift)),
+    };
     if let Some(tile) = p.encode_short(&plan.grid, lens, words, &mut buffers.short) {
-        let mut prefix = Prefix::new(base, meaning, tile.set, plan.quantizer.is_some());
+        let mut prefix = Prefix::new(base, form, tile.set, plan.quantizer.is_some());
         return match tile.coded {
-            Some((state, at)) => (Kind::Packed, prefix.write(&state, &buffers.short.stream[at..], out)),
+            Some((state, at)) => (Kind::Packed, prefix.write(&[], &state, &buffers.short.stream[at..], out)),
             None => flat::<E>(plan, meaning, base, &mut prefix, out),
         };
     }
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
     let set = predict::choose(plan.grid.set(), lens, words, trial, differences);
-    let mut prefix = Prefix::new(base, meaning, set, plan.quantizer.is_some());
+    let mut prefix = Prefix::new(base, form, set, plan.quantizer.is_some());
     if differences.iter().all(|d| *d == E::Word::ZERO) {
         return flat::<E>(plan, meaning, base, &mut prefix, out);
     }
-    let capacity = plan.grid.capacity();
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let mut words = Words::new(&mut buffers.stream);
-    let state = if n == capacity && capacity.is_multiple_of(BATCH) {
-        places.iter_mut().zip(&*differences).for_each(|(place, d)| *place = d.zigzag());
-        Coder::<_, true> { codes: places, present: &[] }.encode(&mut words)
-    } else {
-        places.fill(E::Word::ZERO);
-        plan.grid.rows(lens, |at, place| {
-            let row = places[place..place + lens[0]].iter_mut().zip(&differences[at..]);
-            row.for_each(|(place, d)| *place = d.zigzag());
-        });
-        plan.grid.present(lens, &mut buffers.present);
-        Coder::<_, false> { codes: places, present: &buffers.present }.encode(&mut words)
-    };
-    (Kind::Packed, prefix.write(&state, words.all(), out))
+    let codes = differences.iter().map(|d| d.zigzag());
+    let state = code(plan, lens, codes, None, places, &mut buffers.present, &mut words);
+    (Kind::Packed, prefix.write(&[], &state, words.all(), out))
+}
+
+/// Encodes the codes of a tile.
+#[inline(always)]
+fn code<W: Word>(
+    plan: &Plan,
+    lens: [usize; AXES],
+    mut codes: impl ExactSizeIterator<Item = W>,
+    own: Option<&Own>,
+    places: &mut [W],
+    present: &mut [u32],
+    words: &mut Words,
+) -> State {
+    let capacity = plan.grid.capacity();
+    if codes.len() == capacity && capacity.is_multiple_of(BATCH) {
+        places.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
+        return Coder::<_, true> { codes: places, present: &[], own }.encode(words);
+    }
+    places.fill(W::ZERO);
+    plan.grid.rows(lens, |_, place| {
+        places[place..place + lens[0]].iter_mut().zip(&mut codes).for_each(|(place, code)| *place = code);
+    });
+    plan.grid.present(lens, present);
+    Coder::<_, false> { codes: places, present, own }.encode(words)
 }
 
 /// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
@@ -225,7 +268,7 @@ fn flat<E: Element>(
 ) -> (Kind, usize) {
     let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
     if size > prefix.len.next_multiple_of(plan.layout.unit()) {
-        return (Kind::Packed, prefix.write(&State::new(), &[], out));
+        return (Kind::Packed, prefix.write(&[], &State::new(), &[], out));
     }
     out[..size].fill(0);
     element::<E>(plan, meaning, base).store(out);
@@ -252,23 +295,23 @@ pub fn from_bits<E: Element>(word: E::Word, shift: u32) -> E::Word {
 /// What stands before the final states of a body.
 struct Prefix {
     head: Head,
-    /// Shift and base.
+    /// Form and base.
     bytes: [u8; 2 + 8],
     len: usize,
 }
 
 impl Prefix {
-    fn new<W: Word>(base: W, meaning: Meaning, set: u8, has_bins: bool) -> Prefix {
+    fn new<W: Word>(base: W, form: Option<Form>, set: u8, has_bins: bool) -> Prefix {
         // As a number of 64 bits, of which the low ones go into the head.
         let base = base.extend();
         let bits = 65 - (base ^ (base as i64 >> 63) as u64).leading_zeros();
         let base_words = bits.saturating_sub(BASE_BITS).div_ceil(16) as usize;
-        let exact = has_bins && matches!(meaning, Meaning::Bits(_));
+        let exact = has_bins && form.is_some();
         let head =
             Head { set, exact, base_words, switch: 0, low: 0, high: 0, base: base as u32 & ((1 << BASE_BITS) - 1) };
         let (mut bytes, mut len) = ([0; 10], 0);
-        if let Meaning::Bits(shift) = meaning {
-            bytes[0] = shift as u8;
+        if let Some(form) = form {
+            bytes[..2].copy_from_slice(&form.to_bits().to_le_bytes());
             len = 2;
         }
         let high = ((base as i64) >> BASE_BITS).to_le_bytes();
@@ -276,18 +319,20 @@ impl Prefix {
         Prefix { head, bytes, len: HEAD_BYTES + len + 2 * base_words }
     }
 
-    /// Writes the body; returns its bytes. What does not fit into `out` is not written.
-    fn write(&mut self, state: &State, words: &[u16], out: &mut [u8]) -> usize {
+    /// Writes the body, `side` behind the base; returns its bytes. What does not fit into `out` is not written.
+    fn write(&mut self, side: &[u8], state: &State, words: &[u16], out: &mut [u8]) -> usize {
         let mut states = [0; 4 + LANES * 4];
         let states = state.pack(&mut self.head, &mut states);
-        let at = self.len + states.len();
+        let begin = self.len + side.len();
+        let at = begin + states.len();
         let end = (at + 2 * words.len()).next_multiple_of(4);
         if end > out.len() {
             return end;
         }
         out[..HEAD_BYTES].copy_from_slice(&self.head.to_bytes());
         out[HEAD_BYTES..self.len].copy_from_slice(&self.bytes[..self.len - HEAD_BYTES]);
-        out[self.len..at].copy_from_slice(states);
+        out[self.len..begin].copy_from_slice(side);
+        out[begin..at].copy_from_slice(states);
         let (places, padding) = out[at..end].split_at_mut(2 * words.len());
         places.as_chunks_mut().0.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
         padding.fill(0);
@@ -297,7 +342,8 @@ impl Prefix {
 
 /// How coding ended.
 pub struct State {
-    lanes: [u32; LANES],
+    /// The states.
+    pub lanes: [u32; LANES],
     switch: usize,
 }
 
@@ -344,6 +390,8 @@ impl Digits<'_> {
 struct Coder<'a, W, const WHOLE: bool> {
     codes: &'a [W],
     present: &'a [u32],
+    /// The table of class `OWN`, where it is not the one that is always there.
+    own: Option<&'a Own>,
 }
 
 /// A group taken apart: by lane and value the token, raw bits, and how many there are.
@@ -377,11 +425,20 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
             any[g] = self.take(g, &mut group);
             classes[g] = group.class as u8;
             if group.class > 0 {
-                state.step(words, g + 1, |lanes, words| group.encode::<WHOLE>(lanes, words));
+                let symbols = self.symbols(group.class);
+                state.step(words, g + 1, |lanes, words| group.encode::<WHOLE>(symbols, lanes, words));
             }
         }
         encode_classes(&mut state, &mut classes[..groups], &any, words);
         state
+    }
+
+    /// The symbols of a class.
+    fn symbols(&self, class: usize) -> &[Symbol] {
+        match self.own {
+            Some(own) if class == OWN => &own.symbols,
+            _ => &SYMBOLS[class],
+        }
     }
 
     /// Takes group `g` apart; whether it has elements.
@@ -409,18 +466,23 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
         }
         let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
         group.class = tables::class(sum, small, most.to_u64());
+        let direct = self.own.is_some_and(|own| own.direct);
         group.longest = (0, 0);
         for r in 0..BATCH_GROUPS {
             let place = place(g, r);
             for (i, c) in self.codes[place..place + RUN].iter().enumerate() {
                 let (lane, j) = (r * (RUN / QUAD) + i / QUAD, i % QUAD);
-                let (token, len) = token(c.to_u64());
+                let (token, len) = if direct { (c.to_u64() as u32, 0) } else { token(c.to_u64()) };
                 group.tokens[lane][j] = token as u8;
                 group.lens[lane][j] = len as u8;
                 group.bits[lane][j] = c.to_u64() & ((1 << len) - 1);
             }
         }
-        if most.to_u64() >= DIRECT.into() {
+        if let Some(own) = self.own {
+            let has = |lane: usize, j: usize| WHOLE || group.has[lane] >> j & 1 == 1;
+            group.class = own.class(group.class, &group.tokens, has);
+        }
+        if most.to_u64() >= DIRECT.into() && !direct {
             for lens in &group.lens {
                 let (longest, total) = group.longest;
                 let own: u32 = lens.iter().map(|len| u32::from(*len)).sum();
@@ -460,31 +522,37 @@ impl State {
         State { lanes: [1; LANES], switch: NEVER }
     }
 
-    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes; makes the states as large as they
-    /// must be if it needs them so and they are not yet.
-    #[inline(always)]
-    pub fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
-        if self.switch != NEVER {
-            return encode(&mut self.lanes, words);
-        }
-        let (lanes, at) = (self.lanes, words.at);
-        encode(&mut self.lanes, words);
-        if words.at != at || self.lanes.iter().any(|x| *x >= TOP - LOW) {
-            words.at = at;
-            self.switch = before;
-            self.lanes = lanes.map(|x| x + LOW);
+    /// Encodes by `encode` what stands from group `before` − 1 on, or the classes.
+    fn step(&mut self, words: &mut Words, before: usize, encode: impl Fn(&mut [u32; LANES], &mut Words)) {
+        let start = (self.lanes, words.at);
+        loop {
             encode(&mut self.lanes, words);
+            if self.holds(start, words, before) {
+                return;
+            }
         }
+    }
+
+    /// Whether a step may stay as it was encoded. If it needs larger states and they are not yet, they are as large as
+    /// they must be, and as they were before it, on return.
+    #[inline(always)]
+    pub fn holds(&mut self, (lanes, at): ([u32; LANES], usize), words: &mut Words, before: usize) -> bool {
+        if self.switch != NEVER || words.at == at && self.lanes.iter().all(|x| *x < TOP - LOW) {
+            return true;
+        }
+        words.at = at;
+        self.switch = before;
+        self.lanes = lanes.map(|x| x + LOW);
+        false
     }
 }
 
 impl Group {
     /// Encodes the group: what is decoded last comes first.
-    fn encode<const WHOLE: bool>(&self, lanes: &mut [u32; LANES], words: &mut Words) {
+    fn encode<const WHOLE: bool>(&self, symbols: &[Symbol], lanes: &mut [u32; LANES], words: &mut Words) {
         if self.longest.0 > 0 {
             self.encode_raw(lanes, words);
         }
-        let symbols = &SYMBOLS[self.class];
         for j in (0..QUAD).rev() {
             for lane in (0..LANES).rev() {
                 if WHOLE || self.has[lane] >> j & 1 == 1 {

@@ -17,7 +17,7 @@ use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, Warps, need};
 
 /// Places for the words of tiles that are not restored in registers.
-const PLACES: u32 = 64;
+const PLACES: u64 = 1024;
 
 /// The kernels for an element type in a context.
 #[derive(Clone, Copy)]
@@ -53,18 +53,27 @@ fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2)
 }
 
+/// Kernels know the plain form of tiles alone, and the encoder takes others where every bit is kept.
+const NO_FORMS: &str = "codec ratio has no kernels for mode lossless";
+
 impl GpuCodec for Ratio {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         encoder(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, _: &Params, layout: &Layout) -> Option<String> {
+    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
+        if params.mode == Mode::Lossless {
+            return Some(NO_FORMS.into());
+        }
         let missing = layout.shape.missing.len();
         (missing > 0).then(|| format!("codec ratio has no kernels that compress with {missing} missing values"))
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
+        if header.mode == Mode::Lossless {
+            return Some(NO_FORMS.into());
+        }
         Grid::new(&header.layout).and(Plan::for_decoding(header)).err().map(|e| e.message)
     }
 
@@ -94,7 +103,8 @@ impl GpuCodec for Ratio {
             })?;
             let blocks = compress.blocks(batch.work_slots);
             let warps = u64::from(blocks) * u64::from(compress.warps());
-            let room = (layout.chunk_bytes() + TILE_BODY_SLACK).next_multiple_of(16) as u64;
+            let words = params.dtype.size().max(4) << TILE_LOG2;
+            let room = (words + layout.chunk_bytes() + TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;
             let common = CompressArgs {
                 batch,
@@ -145,8 +155,9 @@ impl GpuCodec for Ratio {
                 (0, 1)
             }
         };
-        let busy = (PLACES as usize * 4).next_multiple_of(16);
-        let scratch = session.allocate(busy + PLACES as usize * TILE_PLACE_BYTES)?;
+        let places = all.clamp(1, PLACES) as u32;
+        let busy = (places as usize * 4).next_multiple_of(16);
+        let scratch = session.allocate(busy + places as usize * TILE_PLACE_BYTES)?;
         // SAFETY: the contract of this function; slots and what tells of the scratch memory are zeroed before the kernel
         // uses them.
         unsafe {
@@ -154,7 +165,7 @@ impl GpuCodec for Ratio {
             let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };
             batch.clear_slots(session)?;
             session.clear(scratch.start(), busy)?;
-            let args = TileDecompressArgs { common, start, lens, boxed, places: PLACES, scratch: scratch.start() };
+            let args = TileDecompressArgs { common, start, lens, boxed, places, scratch: scratch.start() };
             decompress.launch(session, decompress.blocks(batch.work_slots), &args)
         }
     }

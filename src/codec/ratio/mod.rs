@@ -7,6 +7,7 @@ mod encode;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod lossless;
 mod plan;
 mod predict;
 mod shape;
@@ -23,6 +24,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
+use crate::host::memory::reserve;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
@@ -51,8 +53,8 @@ impl Codec for Ratio {
         Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
     }
 
-    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
+    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims, params.mode == Mode::Lossless) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 
@@ -163,33 +165,45 @@ struct Tiles<E> {
     element: PhantomData<E>,
 }
 
+/// A value where it takes nothing of the caller's stack.
+fn on_heap<T>(value: T) -> Result<Box<[T]>> {
+    let mut one = Vec::new();
+    reserve(&mut one, 1)?;
+    one.push(value);
+    Ok(one.into_boxed_slice())
+}
+
 /// What an encoding thread keeps.
 struct Encoder<E: Element> {
     _fpu: fpu::Guard,
-    buffers: encode::Buffers<E::Word>,
+    /// One, on the heap.
+    buffers: Box<[encode::Buffers<E::Word>]>,
 }
 
 /// What a decoding thread keeps.
 struct Decoder<E: Element> {
     _fpu: fpu::Guard,
-    buffers: decode::Buffers<E::Word>,
+    /// One, on the heap.
+    buffers: Box<[decode::Buffers<E::Word>]>,
 }
 
 impl<E: Element> ChunkCodec for Tiles<E> {
     type Encoder = Encoder<E>;
     type Decoder = Decoder<E>;
 
+    #[inline(never)]
     fn encoder(&self) -> Result<Encoder<E>> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: encode::Buffers::new(&self.plan.grid)? })
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: on_heap(encode::Buffers::new(&self.plan)?)? })
     }
 
+    #[inline(never)]
     fn decoder(&self) -> Result<Decoder<E>> {
-        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: decode::Buffers::new(&self.plan.grid)? })
+        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: on_heap(decode::Buffers::new(&self.plan.grid)?)? })
     }
 
     fn encode(&self, encoder: &mut Encoder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let lens = self.plan.grid.lens(self.plan.layout.tile(data.chunk).lens());
-        by_level!(self.isa, p => encode::tile::<E>(p, &self.plan, lens, &mut encoder.buffers, data.bytes(), out))
+        by_level!(self.isa, p => encode::tile::<E>(p, &self.plan, lens, &mut encoder.buffers[0], data.bytes(), out))
     }
 
     fn decode(
@@ -204,7 +218,7 @@ impl<E: Element> ChunkCodec for Tiles<E> {
     ) -> Result<()> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(c).lens());
         by_level!(self.isa, p => {
-            decode::tile::<E>(p, &self.plan, lens, &mut decoder.buffers, kind, body.bytes(), out)
+            decode::tile::<E>(p, &self.plan, lens, &mut decoder.buffers[0], kind, body.bytes(), out)
         })
     }
 }

@@ -60,7 +60,7 @@ fn gather(layout: &Layout, c: usize, src: &[u8], tile: &mut [u8]) {
     let size = layout.dtype.size();
     for row in layout.tile(c).rows(&layout.shape.dims, 0) {
         let (from, to, len) = (row.at as usize * size, row.in_box as usize * size, row.len as usize * size);
-        tile[to..to + len].copy_from_slice(&src[from..from + len]);
+        stream::copy_row(&src[from..from + len], &mut tile[to..to + len]);
     }
 }
 

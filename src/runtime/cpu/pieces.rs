@@ -10,6 +10,7 @@ use crate::container::{Header, Index, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::pool;
+use crate::primitives::stream;
 
 /// Decodes what is `wanted` into `dst`. Groups that have nothing of it are not looked at.
 pub fn decompress<C: ChunkCodec>(
@@ -50,7 +51,7 @@ fn group<C: ChunkCodec>(
     dst: &Shared,
 ) -> Result<()> {
     let layout = &header.layout;
-    let is_touched = |c: usize| layout.pieces(c, wanted, |_| ());
+    let is_touched = |c: usize| layout.touches(c, wanted);
     if !layout.group_chunks(g).any(is_touched) {
         return Ok(());
     }
@@ -59,7 +60,7 @@ fn group<C: ChunkCodec>(
         decoder.decode_pieces(c, index.kind(c), body, wanted, |at, bytes| {
             // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's
             // scope.
-            unsafe { dst.part(at..at + bytes.len()) }.copy_from_slice(bytes);
+            stream::copy_row(bytes, unsafe { dst.part(at..at + bytes.len()) });
         })?;
     }
     Ok(())

@@ -310,9 +310,9 @@ launch_structs! {
         common: CompressArgs,
         /// How they are cut.
         tiling: Tiling,
-        /// Where warps make bodies: `warps` times `room` bytes.
+        /// Where each warp has the words of its tile, and behind them makes its body: `warps` times `room` bytes.
         bodies: *mut u8,
-        /// Bytes of the place of a body.
+        /// Bytes of the place of both.
         room: u64,
         /// How many there are; warps that have none do nothing.
         warps: u64,

@@ -5,8 +5,9 @@ use std::time::Instant;
 use sleek::bound::Step;
 use sleek::{Mode, Params, Profile};
 
-use super::noise::{Floor, active_share};
+use super::noise::active_share;
 use super::sample::Sample;
+use super::seen::Grid;
 use super::spectrum::Spectrum;
 use crate::element;
 use crate::progress::Progress;
@@ -17,8 +18,8 @@ const ROUNDS: usize = 3;
 const WORTHWHILE: f64 = 1.05;
 /// The bits that half of a bound costs for each value if all that is stored more is noise, with some tolerance.
 const WHOLE_BIT: f64 = 0.9;
-/// So often is the bound of the noise halved in search of that.
-const HALVINGS: usize = 8;
+/// Parts of the noise's standard deviation that are tried in search of that.
+const FACTORS: [f64; 3] = [1.0, 0.8, 0.6];
 
 /// What a bound gives.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Row {
     /// The same as an absolute one; 0 for lossless and relative bounds.
     pub abs: f64,
     pub ratio: f64,
+    /// The same with profile ratio; `None` where it cannot be asked for.
+    pub smallest: Option<f64>,
     /// Of the compressed sample, for each value.
     pub bits: f64,
     pub max_error: f64,
@@ -44,26 +47,47 @@ pub struct Row {
     pub decompress_speed: f64,
 }
 
+/// What a bound is advised for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    Noise,
+    Digits,
+}
+
+/// The bound that is advised, and the bits that half of the noise's costs more.
+type Advised = (Option<(Why, Row)>, Option<f64>);
+
 /// All bounds that make sense for a field.
 pub struct Ladder {
     pub lossless: Row,
     /// Relative to the value range, falling.
     pub range: Vec<Row>,
-    /// At the bound where the noise begins.
-    pub floor: Option<Row>,
-    /// Bits for each value (of those that vary) that half of that bound costs more.
+    /// At the bound where the noise begins, or that of the digits.
+    pub floor: Option<(Why, Row)>,
+    /// Bits for each value (of those that vary) that half of the noise's bound costs more.
     pub halving: Option<f64>,
     /// Relative to each value, falling.
     pub relative: Vec<Row>,
 }
 
 impl Ladder {
-    /// Tries the bounds.
-    pub fn climb(sample: &Sample, floor: &Floor, progress: &mut Progress) -> Result<Ladder, String> {
+    /// Tries the bounds. `noise` is the standard deviation of noise that is sure, `grid` what all values are multiples
+    /// of. If it is to be `brief` only what the advice needs is tried.
+    pub fn climb(
+        sample: &Sample,
+        noise: Option<f64>,
+        grid: Option<Grid>,
+        brief: bool,
+        progress: &mut Progress,
+    ) -> Result<Ladder, String> {
         let before: Vec<Vec<f64>> = sample.pieces.iter().map(|p| sample.values(p)).collect();
         let mut trial = Trial { sample, before, progress };
         let base = Params { big_endian: sample.big_endian, missing: sample.missing, ..Params::new(sample.dtype) };
         let lossless = trial.run(&base)?;
+        let (floor, halving) = trial.find_floor(&base, noise, grid)?;
+        if brief {
+            return Ok(Ladder { lossless, range: Vec::new(), floor, halving, relative: Vec::new() });
+        }
         let range = sample.range();
         let mut rungs = Vec::new();
         if range > 0.0 {
@@ -74,17 +98,14 @@ impl Ladder {
             })?;
         }
         let relative = trial.until_lossless(&lossless, |bound| Some(base.clone().with_bound(Mode::Rel, bound)))?;
-        let (floor, halving) = trial.find_floor(&base, floor)?;
         Ok(Ladder { lossless, range: rungs, floor, halving, relative })
     }
 }
 
-/// Down to a number of one digit.
-fn round(bound: f64) -> f64 {
-    let unit = 10f64.powf(bound.log10().floor());
-    let digit = (bound / unit + 1e-3).floor().clamp(1.0, 9.0);
+/// To a number of so many digits.
+fn round(bound: f64, digits: usize) -> f64 {
     // By way of text, so that 3 · 0.001 is 0.003.
-    format!("{digit}e{}", unit.log10().round() as i32).parse().unwrap_or(bound)
+    format!("{bound:.*e}", digits - 1).parse().unwrap_or(bound)
 }
 
 /// 1e-1, 3e-2, 1e-2, 3e-3 … as precisely as f64 has them.
@@ -113,25 +134,25 @@ impl Trial<'_> {
         Ok(rows)
     }
 
-    /// From the estimate on down to the first bound of which half costs a whole bit more; and what that costs.
-    fn find_floor(&mut self, base: &Params, floor: &Floor) -> Result<(Option<Row>, Option<f64>), String> {
-        let Some(bound) = floor.bound().map(round) else { return Ok((None, None)) };
+    /// The bound of the noise, of which half costs a whole bit more, and what that costs; else the bound of the digits.
+    fn find_floor(&mut self, base: &Params, noise: Option<f64>, grid: Option<Grid>) -> Result<Advised, String> {
         let abs = |bound| base.clone().with_bound(Mode::Abs, bound);
-        let mut row = self.run(&abs(bound))?;
-        if matches!(floor, Floor::Grid(_)) {
-            return Ok((Some(row), None));
-        }
-        let active = active_share(&self.before);
-        let mut cost = 0.0;
-        for _ in 0..HALVINGS {
-            let half = self.run(&abs(row.bound / 2.0))?;
-            cost = (half.bits - row.bits) / active;
-            if cost >= WHOLE_BIT {
-                return Ok((Some(row), Some(cost)));
+        let mut cost = None;
+        // Noise below the digits was rounded away.
+        if let Some(sigma) = noise.filter(|sigma| grid.is_none_or(|grid| *sigma > grid.spacing)) {
+            let active = active_share(&self.before);
+            for factor in FACTORS {
+                let row = self.run(&abs(round(factor * sigma, 2)))?;
+                let half = self.run(&abs(row.bound / 2.0))?;
+                let bits = (half.bits - row.bits) / active;
+                cost = Some(bits);
+                if bits >= WHOLE_BIT {
+                    return Ok((Some((Why::Noise, row)), cost));
+                }
             }
-            row = half;
         }
-        Ok((None, Some(cost)))
+        let digits = grid.map(|grid| self.run(&abs(round(grid.bound(), 1)))).transpose()?;
+        Ok((digits.map(|row| (Why::Digits, row)), cost))
     }
 
     fn run(&mut self, params: &Params) -> Result<Row, String> {
@@ -168,6 +189,7 @@ impl Trial<'_> {
                 _ => 0.0,
             },
             ratio: raw as f64 / packed as f64,
+            smallest: self.smallest(params)?,
             bits: 8.0 * packed as f64 / (raw / size) as f64,
             max_error: 0.0,
             max_relative: 0.0,
@@ -179,6 +201,20 @@ impl Trial<'_> {
         };
         self.measure(&mut row, &restored);
         Ok(row)
+    }
+
+    /// The ratio with profile ratio.
+    fn smallest(&self, params: &Params) -> Result<Option<f64>, String> {
+        let params = Params { profile: Profile::Ratio, ..params.clone() };
+        if sleek::codec::chosen(&params).is_err() {
+            return Ok(None);
+        }
+        let mut packed = 0;
+        for (piece, dims) in self.sample.pieces.iter().zip(&self.sample.shapes) {
+            let params = Params { dims: *dims, ..params.clone() };
+            packed += sleek::compress(&params, piece).map_err(|e| e.to_string())?.len();
+        }
+        Ok(Some(self.sample.bytes() as f64 / packed as f64))
     }
 
     /// Fills in the errors.
@@ -212,9 +248,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_have_one_digit() {
-        for (bound, rounded) in [(0.00345, 0.003), (1.0, 1.0), (9.99e-8, 9e-8), (123.0, 100.0), (1e-3, 1e-3)] {
-            assert_eq!(round(bound), rounded, "{bound}");
+    fn bounds_have_few_digits() {
+        for (bound, one, two) in
+            [(0.00346, 0.003, 0.0035), (1.0, 1.0, 1.0), (9.99e-8, 1e-7, 1e-7), (123.0, 100.0, 120.0)]
+        {
+            assert_eq!((round(bound, 1), round(bound, 2)), (one, two), "{bound}");
         }
         assert_eq!(rungs().take(4).collect::<Vec<_>>(), [1e-1, 3e-2, 1e-2, 3e-3]);
     }

@@ -6,13 +6,14 @@ mod picture;
 mod pixels;
 mod plot;
 mod sample;
+mod seen;
 mod spectrum;
 mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sleek::DType;
+use sleek::{DType, Dims};
 
 use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
@@ -21,7 +22,8 @@ use crate::io::{say, tell};
 use crate::progress::Progress;
 use ladder::Ladder;
 use noise::Floor;
-use sample::{Fill, Sample};
+use sample::{Fill, Plain, Sample};
+use seen::Seen;
 
 const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or the plain bytes of \
 floats, with --dtype.";
@@ -36,6 +38,10 @@ pub struct Args {
     /// The plain bytes are big-endian
     #[arg(long)]
     big_endian: bool,
+    /// Dimensions of the array in a file of plain bytes, as 64,64,128 or 64x64x128, the slowest first: they make the
+    /// ratio of profile ratio
+    #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
+    dims: Option<Dims>,
     /// A missing value besides those that the dataset names, such as -9999, or its bits, such as 0x7fc00000: it does
     /// not count; up to four times
     #[arg(long, value_name = "V", allow_negative_numbers = true)]
@@ -45,6 +51,9 @@ pub struct Args {
     /// Megabytes of data to try the bounds on, taken from all over the field
     #[arg(long, value_name = "MB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65536))]
     sample: u64,
+    /// Only what is seen and what is advised: no table of bounds
+    #[arg(long, conflicts_with = "plot")]
+    brief: bool,
     /// Also draw ratio and error against the bound, as OUT.png, OUT.svg or OUT.html
     #[arg(long, value_name = "OUT", value_parser = plot_file)]
     plot: Option<PathBuf>,
@@ -81,23 +90,32 @@ fn named_type(file: &Path) -> Option<DType> {
 /// What was found out about a field.
 pub struct Analysis {
     pub sample: Sample,
-    pub ladder: Ladder,
+    pub seen: Seen,
     pub floor: Floor,
+    pub ladder: Ladder,
+    /// Whether no table of bounds is wanted.
+    pub brief: bool,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;
-    let kind = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| (dtype, args.big_endian));
+    let plain = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| {
+        let (big_endian, dims) = (args.big_endian, args.dims);
+        Plain { dtype, big_endian, dims, skip: 0 }
+    });
     let fill = Fill { named: args::missing(&args.fill)?, may_be_data: args.sentinels.no_fill };
-    let sample = Sample::take(&args.field, kind, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
-    let floor = noise::floor(&sample);
+    let sample = Sample::take(&args.field, plain, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
+    let parts = noise::parts(&sample);
+    let rounding = noise::rounding(&sample, &parts);
+    let (seen, floor) = (Seen::new(&sample, &parts, rounding), noise::floor(&parts, rounding));
     let ladder = {
         let mut progress = Progress::new("trying bounds", None, args.verbosity.quiet);
-        Ladder::climb(&sample, &floor, &mut progress)?
+        let sure = floor.sigma().filter(|_| seen.objection().is_none());
+        Ladder::climb(&sample, sure, seen.grid, args.brief, &mut progress)?
     };
-    let analysis = Analysis { sample, ladder, floor };
+    let analysis = Analysis { sample, seen, floor, ladder, brief: args.brief };
     if let Some(plot) = &args.plot {
         plot::write(&analysis, plot, args.force)?;
     }

@@ -1,21 +1,32 @@
 //! Where the information of a field runs out: the size of what its values do not tell about their neighbours.
 //!
-//! The n-th difference of a smooth signal shrinks as n grows, that of noise does not, once it is divided by √C(2n, n),
+//! Two estimates are made that share nothing but the data, and count only where they agree. In the line of the values:
+//! the n-th difference of a smooth signal shrinks as n grows, that of noise does not, once it is divided by √C(2n, n),
 //! the factor by which differences amplify independent noise. So the estimates of orders 1, 2, 3 … fall while they see
-//! signal, and level off at the noise. (`ladder` then asks the codec: below the floor each halving of the bound must
-//! cost a whole bit for each value.) Medians make them blind to shocks and to regions that are rougher than the rest.
-//! Values that were once rounded to a grid (packed integers, decimal text) carry nothing below half of its spacing
-//! either.
+//! signal, and level off at the noise. Medians make them blind to shocks and to regions that are rougher than the rest.
+//! In the spectrum: the power of white noise is the same at every wavelength, so among the shortest it must be flat
+//! (that of a random walk falls by a third there), and its mean must give the same standard deviation as the medians,
+//! which it does for noise that is near normal. Last, the noise must have one size: where some parts have much less of
+//! it than others, no absolute bound is right for both. (`ladder` then asks the codec: below the floor each halving of
+//! the bound must cost a whole bit for each value.)
 
 use super::sample::Sample;
+use super::spectrum::white_power;
 
 /// The highest order of differences.
 const ORDERS: usize = 8;
 /// From one order to the next, noise keeps its estimate up to the error of a median; signal loses more than this.
 const LEVEL: f64 = 0.92;
-/// Neighbours that differ nearly as much as values so far apart do not predict each other: nothing can be said then.
-const UNRELATED: f64 = 0.5;
-const FAR: usize = 256;
+/// By so much may power differ among the shortest wavelengths and be called flat. A random walk has 1.4.
+const FLAT: f64 = 1.2;
+/// The two estimates agree within this factor.
+const AGREE: f64 = 1.25;
+/// Noise of one size differs by less than this between the quietest tenth and the loudest tenth of the windows.
+const EVEN: f64 = 4.0;
+/// Values of a window, in which noise is measured by itself.
+pub const WINDOW: usize = 256;
+/// So many windows at least.
+const FEW_WINDOWS: usize = 8;
 /// Values that are looked at.
 const ENOUGH: usize = 1 << 20;
 
@@ -26,89 +37,104 @@ pub enum Floor {
     Noise(f64),
     /// Estimates still fell at the highest order: noise, if any, is below.
     Below(f64),
-    /// Every value is a multiple of this, or nearly.
-    Grid(f64),
+    /// Differences level off, but power among the shortest wavelengths differs by this factor: it is no white noise.
+    Coloured(f64),
+    /// The estimates of differences and of the spectrum.
+    Disputed(f64, f64),
+    /// The noise of the quietest and of the loudest tenth.
+    Uneven(f64, f64),
     /// There is no noise above the rounding of the element type.
     Rounding,
-    /// Neighbours do not predict each other.
+    /// There are too few values that vary.
     Unknown,
 }
 
 impl Floor {
-    /// The absolute bound below which bits may be spent on noise: an error of its standard deviation, or half of the
-    /// grid.
-    pub fn bound(self) -> Option<f64> {
+    /// The standard deviation of noise that is sure.
+    pub fn sigma(self) -> Option<f64> {
         match self {
             Floor::Noise(sigma) => Some(sigma),
-            Floor::Grid(spacing) => Some(spacing / 2.0),
-            Floor::Below(_) | Floor::Rounding | Floor::Unknown => None,
+            _ => None,
         }
     }
 }
 
-/// Estimates the floor of a sample.
-pub fn floor(sample: &Sample) -> Floor {
+/// Contiguous parts of a sample's pieces, enough to estimate from.
+pub fn parts(sample: &Sample) -> Vec<Vec<f64>> {
     let share = ENOUGH / sample.pieces.len().max(1);
-    let pieces: Vec<Vec<f64>> = sample
-        .pieces
-        .iter()
-        .map(|p| {
-            let len = p.len().min(share.max(1024) * sample.dtype.size());
-            // The middle of a piece: its start may be a rim.
-            let at = (p.len() - len) / 2 / sample.dtype.size() * sample.dtype.size();
-            sample.values(&p[at..at + len])
-        })
-        .collect();
-    let rounding = rounding(sample, &pieces);
-    estimate(&pieces, rounding)
+    let part = |p: &Vec<u8>| {
+        let len = p.len().min(share.max(1024) * sample.dtype.size());
+        // The middle of a piece: its start may be a rim.
+        let at = (p.len() - len) / 2 / sample.dtype.size() * sample.dtype.size();
+        sample.values(&p[at..at + len])
+    };
+    sample.pieces.iter().map(part).collect()
 }
 
-/// `rounding` is the spacing of the element type's numbers at the size of the values.
-fn estimate(pieces: &[Vec<f64>], rounding: f64) -> Floor {
-    let noise = of_differences(pieces);
-    let grid = grid(pieces).filter(|spacing| *spacing > 4.0 * rounding);
-    match (noise, grid) {
-        (Floor::Unknown, None) => Floor::Unknown,
-        // The grid is what noise there is, unless there is much more of it.
-        (Floor::Noise(sigma), Some(spacing)) if sigma > spacing => Floor::Noise(sigma),
-        (_, Some(spacing)) => Floor::Grid(spacing),
-        (Floor::Noise(sigma) | Floor::Below(sigma), None) if sigma <= rounding => Floor::Rounding,
-        (noise, None) => noise,
+/// Estimates the floor. `rounding` is the spacing of the element type's numbers at the size of the values.
+pub fn floor(parts: &[Vec<f64>], rounding: f64) -> Floor {
+    match of_differences(parts) {
+        Floor::Noise(sigma) | Floor::Below(sigma) if sigma <= 2.0 * rounding => Floor::Rounding,
+        Floor::Noise(sigma) => confirmed(parts, sigma),
+        other => other,
     }
 }
 
-fn of_differences(pieces: &[Vec<f64>]) -> Floor {
+/// Holds what the differences say against the spectrum, and the windows against each other.
+fn confirmed(parts: &[Vec<f64>], sigma: f64) -> Floor {
+    let windows = parts.iter().flat_map(|p| p.as_chunks::<WINDOW>().0);
+    let varying = windows.filter(|w| w.iter().all(|v| v.is_finite()) && w.iter().any(|v| *v != w[0]));
+    let (mut bands, mut in_spectrum, mut in_line) = ([0.0; 4], Vec::new(), Vec::new());
+    for window in varying {
+        let power = white_power(window);
+        let mean = power.iter().sum::<f64>() / 4.0;
+        let Some(local) = of_order(&[window.to_vec()], ORDERS) else { continue };
+        if mean <= 0.0 {
+            continue;
+        }
+        // Each window counts the same, however loud it is.
+        bands.iter_mut().zip(power).for_each(|(band, p)| *band += p / mean);
+        in_spectrum.push(mean.sqrt());
+        in_line.push(local);
+    }
+    if in_line.len() < FEW_WINDOWS {
+        return Floor::Unknown;
+    }
+    let tilt = bands.iter().copied().fold(0.0, f64::max) / bands.iter().copied().fold(f64::INFINITY, f64::min);
+    let spectral = quantile(&mut in_spectrum, 0.5);
+    let (quiet, loud) = (quantile(&mut in_line, 0.1), quantile(&mut in_line, 0.9));
+    if tilt > FLAT {
+        Floor::Coloured(tilt)
+    } else if loud > EVEN * quiet {
+        Floor::Uneven(quiet, loud)
+    } else if !(1.0 / AGREE..AGREE).contains(&(spectral / sigma)) {
+        Floor::Disputed(sigma, spectral)
+    } else {
+        Floor::Noise(sigma.min(spectral))
+    }
+}
+
+fn of_differences(parts: &[Vec<f64>]) -> Floor {
     let mut previous = f64::INFINITY;
     for order in 1..=ORDERS {
-        let Some(sigma) = of_order(pieces, order) else { return Floor::Unknown };
+        let Some(sigma) = of_order(parts, order) else { return Floor::Unknown };
         if sigma >= LEVEL * previous {
-            return if unrelated(pieces) { Floor::Unknown } else { Floor::Noise(sigma.min(previous)) };
+            return Floor::Noise(sigma.min(previous));
         }
         previous = sigma;
     }
     Floor::Below(previous)
 }
 
-/// Whether neighbours differ by about as much as values that are far apart.
-fn unrelated(pieces: &[Vec<f64>]) -> bool {
-    let median = |lag: usize| {
-        let pairs = pieces.iter().flat_map(|p| p.iter().zip(p.iter().skip(1)).zip(p.iter().skip(lag)));
-        let counting = pairs.filter(|((a, b), _)| a != b);
-        median(counting.map(|((a, _), far)| (far - a).abs()).filter(|d| d.is_finite()).collect())
-    };
-    match (median(1), median(FAR)) {
-        (Some(near), Some(far)) => near > UNRELATED * far,
-        _ => true,
-    }
+/// The middle one of enough numbers.
+pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    (numbers.len() >= 64).then(|| quantile(&mut numbers, 0.5))
 }
 
-/// The middle one of enough numbers.
-fn median(mut numbers: Vec<f64>) -> Option<f64> {
-    if numbers.len() < 64 {
-        return None;
-    }
-    let middle = numbers.len() / 2;
-    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
+/// The number that such a share of the others, of which there are some, is below.
+pub fn quantile(numbers: &mut [f64], share: f64) -> f64 {
+    let place = ((numbers.len() - 1) as f64 * share) as usize;
+    *numbers.select_nth_unstable_by(place, f64::total_cmp).1
 }
 
 /// The share of all values that count and are not what the one before them is.
@@ -120,10 +146,10 @@ pub fn active_share(pieces: &[Vec<f64>]) -> f64 {
 
 /// The standard deviation of noise that would make the median difference of this order. Differences of zero are left
 /// out, since fields have regions where they are constant.
-fn of_order(pieces: &[Vec<f64>], order: usize) -> Option<f64> {
+fn of_order(parts: &[Vec<f64>], order: usize) -> Option<f64> {
     let weights = weights(order);
     let mut differences = Vec::new();
-    for values in pieces {
+    for values in parts {
         let windows = values.windows(order + 1).filter(|w| w.iter().any(|v| *v != w[0]));
         let of = |w: &[f64]| w.iter().zip(&weights).map(|(v, c)| v * c).sum::<f64>().abs();
         differences.extend(windows.map(of).filter(|d| d.is_finite()));
@@ -142,31 +168,9 @@ fn weights(order: usize) -> Vec<f64> {
     weights
 }
 
-/// The spacing of the values, if they lie on a grid: far fewer different values than values, and their gaps multiples
-/// of one.
-fn grid(pieces: &[Vec<f64>]) -> Option<f64> {
-    let mut values: Vec<f64> = pieces.iter().flatten().copied().filter(|v| v.is_finite()).collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let count = values.len();
-    values.dedup();
-    if values.len() < 3 || values.len() * 4 > count {
-        return None;
-    }
-    let mut gaps: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).collect();
-    gaps.sort_unstable_by(f64::total_cmp);
-    // Rounding of the element type makes gaps uneven, so a small one stands for the smallest.
-    let small = gaps[gaps.len() / 20];
-    let single: Vec<f64> = gaps.iter().copied().filter(|g| *g < 1.5 * small).collect();
-    let spacing = single.iter().sum::<f64>() / single.len() as f64;
-    let fits = |gap: &&f64| (*gap / spacing - (*gap / spacing).round()).abs() < 0.1;
-    let near = gaps.iter().take_while(|g| **g < 8.0 * spacing);
-    let (fitting, all) = (near.clone().filter(fits).count(), near.count());
-    (fitting * 10 >= all * 9).then_some(spacing)
-}
-
 /// The spacing of the element type's numbers at the median size of the values.
-fn rounding(sample: &Sample, pieces: &[Vec<f64>]) -> f64 {
-    let sizes = pieces.iter().flatten().map(|v| v.abs()).filter(|v| *v > 0.0).collect();
+pub fn rounding(sample: &Sample, parts: &[Vec<f64>]) -> f64 {
+    let sizes = parts.iter().flatten().map(|v| v.abs()).filter(|v| *v > 0.0).collect();
     let Some(size) = median(sizes) else { return 0.0 };
     let mantissa = match sample.dtype {
         sleek::DType::F64 => 52,
@@ -178,11 +182,11 @@ fn rounding(sample: &Sample, pieces: &[Vec<f64>]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// Noise of standard deviation 1, or nearly normal: the sum of twelve uniform numbers.
-    fn noise(n: usize) -> Vec<f64> {
+    pub fn noise(n: usize) -> Vec<f64> {
         let mut state = 1u64;
         let mut uniform = move || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -191,15 +195,18 @@ mod tests {
         (0..n).map(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0).collect()
     }
 
-    fn wave(n: usize) -> Vec<f64> {
+    pub fn wave(n: usize) -> Vec<f64> {
         (0..n).map(|i| 10.0 * (i as f64 * 0.05).sin() + 3.0 * (i as f64 * 0.0031).cos()).collect()
+    }
+
+    fn noisy(n: usize, sigma: f64) -> Vec<f64> {
+        wave(n).iter().zip(noise(n)).map(|(s, e)| s + sigma * e).collect()
     }
 
     #[test]
     fn noise_on_a_signal_is_measured() {
         for sigma in [1e-1, 1e-3, 1e-6] {
-            let values: Vec<f64> = wave(50_000).iter().zip(noise(50_000)).map(|(s, e)| s + sigma * e).collect();
-            let Floor::Noise(found) = estimate(&[values], 0.0) else { panic!("no noise of {sigma}") };
+            let Floor::Noise(found) = floor(&[noisy(50_000, sigma)], 0.0) else { panic!("no noise of {sigma}") };
             assert!((0.8..1.25).contains(&(found / sigma)), "{found} for {sigma}");
         }
     }
@@ -207,20 +214,30 @@ mod tests {
     #[test]
     fn what_is_no_noise() {
         let smooth = wave(50_000);
-        assert!(matches!(estimate(std::slice::from_ref(&smooth), 0.0), Floor::Below(x) if x < 1e-6));
-        assert_eq!(estimate(&[noise(50_000)], 0.0), Floor::Unknown);
+        assert!(matches!(floor(std::slice::from_ref(&smooth), 0.0), Floor::Below(x) if x < 1e-6));
         let single: Vec<f64> = smooth.iter().map(|v| f64::from(*v as f32)).collect();
-        assert_eq!(estimate(&[single], 2f64.powi(-20)), Floor::Rounding);
-        assert_eq!(estimate(&[vec![1.0; 1000]], 1e-7), Floor::Unknown);
+        assert_eq!(floor(&[single], 2f64.powi(-20)), Floor::Rounding);
+        assert_eq!(floor(&[vec![1.0; 1000]], 1e-7), Floor::Unknown);
         assert_eq!(active_share(&[vec![1.0, 1.0, 2.0, f64::NAN]]), 0.25);
-        assert_eq!(estimate(&[], 0.0), Floor::Unknown);
+        assert_eq!(floor(&[], 0.0), Floor::Unknown);
     }
 
     #[test]
-    fn a_grid_is_found() {
-        let rounded: Vec<f64> = wave(50_000).iter().map(|v| (v / 0.01).round() * 0.01).collect();
-        let Floor::Grid(spacing) = estimate(&[rounded], 1e-15) else { panic!("no grid") };
-        assert!((spacing - 0.01).abs() < 1e-9, "{spacing}");
+    fn what_is_no_noise_of_one_size() {
+        let steps = noise(50_000);
+        let walk: Vec<f64> = steps
+            .iter()
+            .scan(0.0, |sum, step| {
+                *sum += step;
+                Some(*sum)
+            })
+            .collect();
+        assert!(matches!(floor(&[walk], 0.0), Floor::Coloured(tilt) if (1.3..1.6).contains(&tilt)));
+        let two = [noisy(25_000, 1e-3), noisy(25_000, 1e-1)].concat();
+        assert!(matches!(floor(&[two], 0.0), Floor::Uneven(quiet, loud) if quiet < 2e-3 && loud > 5e-2));
+        // Rare and large, instead of normal.
+        let rare: Vec<f64> = wave(50_000).iter().zip(&steps).map(|(s, e)| s + 1e-4 * e * e * e * e * e).collect();
+        assert!(matches!(floor(&[rare], 0.0), Floor::Disputed(..)));
     }
 
     #[test]

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Analysis;
-use super::ladder::Row;
-use super::noise::Floor;
+use super::ladder::{Row, Why};
 use super::picture::{Anchor, Colour, Picture, Point, Size, Style, escaped};
 use super::pixels;
 use super::table::{short, verdict};
@@ -85,7 +84,7 @@ impl Axis {
 fn draw(analysis: &Analysis) -> Picture {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let rows = &ladder.range;
-    let floor = ladder.floor.as_ref();
+    let (why, floor) = ladder.floor.as_ref().map_or((None, None), |(why, row)| (Some(*why), Some(row)));
     let bounds = rows.iter().chain(floor).map(|r| r.abs);
     let x = Axis::new(bounds, LEFT, RIGHT);
     let mut picture = Picture::new(WIDTH, HEIGHT);
@@ -109,8 +108,11 @@ fn draw(analysis: &Analysis) -> Picture {
     picture.text((LEFT + 12.0, ERROR_PANEL.0 + 20.0), Anchor::Start, Style::new(ORANGE), "largest");
     picture.text((LEFT + 12.0, ERROR_PANEL.0 + 38.0), Anchor::Start, Style::new(GREEN), "RMS");
     bound_axis(&mut picture, &x, sample.range());
+    if floor.is_none() {
+        picture.text((RIGHT, 28.0), Anchor::End, Style::bold(ORANGE), "no bound is advised");
+    }
     if let Some(floor) = floor {
-        mark(&mut picture, x.at(floor.abs), y.at(floor.ratio), floor, matches!(analysis.floor, Floor::Grid(_)));
+        mark(&mut picture, x.at(floor.abs), y.at(floor.ratio), floor, why == Some(Why::Digits));
     }
     picture
 }
@@ -172,13 +174,13 @@ fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
     }
     picture.disc((x, y), 6.75, ORANGE);
     picture.disc((x, y), 4.25, WHITE);
-    let what = if is_grid { "resolution" } else { "noise floor" };
+    let what = if is_grid { "digits" } else { "noise floor" };
     let text = format!("{what}: abs {}, ratio {:.2}", short(floor.abs), floor.ratio);
     // Beside the line where there is room for the words.
     let (at, anchor) = if x > (LEFT + RIGHT) / 2.0 { (x - 10.0, Anchor::End) } else { (x + 10.0, Anchor::Start) };
     picture.text((at, RATIO_PANEL.0 + 20.0), anchor, Style::bold(ORANGE), &text);
     if x - LEFT > 150.0 {
-        let words = if is_grid { "nothing is gained here" } else { "more digits are noise" };
+        let words = if is_grid { "the digits are all there" } else { "most likely noise" };
         picture.text(((LEFT + x) / 2.0, RATIO_PANEL.0 + 44.0), Anchor::Middle, Style::new(ORANGE), words);
     }
 }
@@ -187,7 +189,10 @@ fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
 fn page(analysis: &Analysis, svg: &str) -> String {
     let mut body = String::new();
     let ladder = &analysis.ladder;
-    let rows = std::iter::once(&ladder.lossless).chain(&ladder.range).chain(&ladder.floor).chain(&ladder.relative);
+    let rows = std::iter::once(&ladder.lossless)
+        .chain(&ladder.range)
+        .chain(ladder.floor.iter().map(|(_, row)| row))
+        .chain(&ladder.relative);
     for row in rows {
         let spectrum = row.spectrum.map_or("–".into(), |s| format!("{:.2e}", s));
         let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "∞".into() };

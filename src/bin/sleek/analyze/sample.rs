@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
-use sleek::{DType, MissingValues};
+use sleek::{DType, Dims, MissingValues};
 
 use crate::element;
 use crate::hdf5::dataset::Field;
@@ -45,13 +45,43 @@ pub struct Sample {
     pub count: u64,
     /// Parts that are contiguous in the field, as they would be compressed.
     pub pieces: Vec<Vec<u8>>,
+    /// The dimensions of each; none where they are not known.
+    pub shapes: Vec<Dims>,
+}
+
+/// What plain bytes are.
+pub struct Plain {
+    pub dtype: DType,
+    pub big_endian: bool,
+    pub dims: Option<Dims>,
+    /// Bytes before the first element.
+    pub skip: u64,
+}
+
+impl Plain {
+    /// Bytes of a piece: whole slabs of the array, if its dimensions are known.
+    fn piece_bytes(&self) -> usize {
+        let Some(dims) = &self.dims else { return PIECE_BYTES };
+        let inner: u64 = dims.lens().iter().skip(1).product();
+        let slab = usize::try_from(inner).unwrap_or(usize::MAX).saturating_mul(self.dtype.size());
+        (PIECE_BYTES / slab.max(1)).max(1).saturating_mul(slab).max(self.dtype.size())
+    }
+
+    /// The dimensions of a piece of so many bytes.
+    fn shape(&self, bytes: usize) -> Dims {
+        let Some(dims) = &self.dims else { return Dims::NONE };
+        let mut lens = dims.lens().to_vec();
+        let inner: u64 = lens.iter().skip(1).product();
+        lens[0] = (bytes / self.dtype.size()) as u64 / inner.max(1);
+        Dims::new(&lens).unwrap_or(Dims::NONE)
+    }
 }
 
 impl Sample {
-    /// Reads the field; `kind` is the element type and byte order of plain bytes.
+    /// Reads the field; `plain` says what a file of plain bytes is.
     pub fn take(
         argument: &Path,
-        kind: Option<(DType, bool)>,
+        plain: Option<Plain>,
         fill: Fill,
         wanted: usize,
         library: Option<&Path>,
@@ -59,11 +89,11 @@ impl Sample {
     ) -> Result<Sample, String> {
         let (file, dataset) = split(argument);
         let name = file.display();
-        if let Some((dtype, big_endian)) = kind {
-            if !dtype.is_float() {
-                return Err(format!("--dtype {}: bounds are for floats: f32, f64, f16, bf16", dtype.name()));
+        if let Some(plain) = plain {
+            if !plain.dtype.is_float() {
+                return Err(format!("--dtype {}: bounds are for floats: f32, f64, f16, bf16", plain.dtype.name()));
             }
-            return Sample::of_plain_bytes(&file, dtype, big_endian, fill, wanted, quiet);
+            return Sample::of_plain_bytes(&file, &plain, fill, wanted, quiet);
         }
         match kind_of(&file)? {
             FileKind::Hdf5 => Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet),
@@ -74,30 +104,30 @@ impl Sample {
         }
     }
 
-    fn of_plain_bytes(
-        file: &Path,
-        dtype: DType,
-        big_endian: bool,
-        fill: Fill,
-        wanted: usize,
-        quiet: bool,
-    ) -> Result<Sample, String> {
+    fn of_plain_bytes(file: &Path, plain: &Plain, fill: Fill, wanted: usize, quiet: bool) -> Result<Sample, String> {
         let mut input = Input::open(file)?;
+        let (name, size) = (plain.dtype.name(), plain.dtype.size());
         let Some(total) = input.bytes else { return Err(format!("{}: a regular file is needed", input.name)) };
-        if !total.is_multiple_of(dtype.size() as u64) {
-            let (dtype, size) = (dtype.name(), dtype.size());
-            return Err(format!("{}: {total} bytes are not a whole number of {dtype} of {size} bytes", input.name));
+        let total = total.saturating_sub(plain.skip);
+        if !total.is_multiple_of(size as u64) {
+            return Err(format!("{}: {total} bytes are not a whole number of {name} of {size} bytes", input.name));
+        }
+        let count = total / size as u64;
+        if let Some(dims) = plain.dims.filter(|dims| dims.count() != count) {
+            return Err(format!("{}: holds {count} {name} elements; --dims {dims} says {}", input.name, dims.count()));
         }
         let missing = fill.named;
-        let pieces = total.div_ceil(PIECE_BYTES as u64);
-        let mut gather = Gather::new(dtype, big_endian, fill, missing, pieces, wanted / PIECE_BYTES)?;
+        let piece = plain.piece_bytes();
+        let pieces = total.div_ceil(piece as u64);
+        let mut gather = Gather::new(plain.dtype, plain.big_endian, fill, missing, pieces, wanted / piece)?;
         let mut progress = Progress::new("reading", Some(total), quiet);
         let mut block = Block::default();
-        while input.fill(&mut block, PIECE_BYTES)? > 0 {
-            gather.take(block.data());
+        input.skip(plain.skip)?;
+        while input.fill(&mut block, piece)? > 0 {
+            gather.take(block.data(), plain.shape(block.data().len()));
             progress.add(block.data().len() as u64);
         }
-        gather.finish(input.name.clone(), None, total / dtype.size() as u64)
+        gather.finish(input.name.clone(), None, count)
     }
 
     fn of_dataset(
@@ -108,7 +138,7 @@ impl Sample {
         library: Option<&Path>,
         quiet: bool,
     ) -> Result<Sample, String> {
-        let hdf5 = Hdf5::find(library)?;
+        let hdf5 = Hdf5::for_file(library, file)?;
         let opened = hdf5.open(file)?;
         let field = choose(file, &opened, dataset)?;
         let missing = field.declared(&fill.named)?.missing;
@@ -121,7 +151,7 @@ impl Sample {
         for block in &blocks {
             data.resize(field.block_bytes(block), 0);
             field.read(block, &mut data)?;
-            gather.take(&data);
+            gather.take(&data, Dims::new(&block.count).unwrap_or(Dims::NONE));
             progress.add(data.len() as u64);
         }
         let name = format!("{}:{}", file.display(), field.name);
@@ -168,6 +198,7 @@ struct Gather {
     watch: Watch,
     extremes: Option<(f64, f64)>,
     pieces: Vec<Vec<u8>>,
+    shapes: Vec<Dims>,
 }
 
 impl Gather {
@@ -182,11 +213,11 @@ impl Gather {
         let step = pieces.div_ceil(wanted.max(1) as u64).max(1);
         let fills = missing.numbers(dtype).map_err(|e| format!("--fill: {}", e.message))?;
         let watch = Watch::new(dtype, big_endian, fills.clone());
-        let (seen, extremes, pieces) = (0, None, Vec::new());
-        Ok(Gather { dtype, big_endian, fill, missing, fills, step, seen, watch, extremes, pieces })
+        let (seen, extremes, pieces, shapes) = (0, None, Vec::new(), Vec::new());
+        Ok(Gather { dtype, big_endian, fill, missing, fills, step, seen, watch, extremes, pieces, shapes })
     }
 
-    fn take(&mut self, data: &[u8]) {
+    fn take(&mut self, data: &[u8], shape: Dims) {
         match self.fill.may_be_data {
             true => {
                 self.extremes = join(self.extremes, value_range(self.dtype, self.big_endian, &self.fills, data));
@@ -198,6 +229,9 @@ impl Gather {
         }
         if self.seen % self.step == self.step / 2 {
             self.pieces.push(data.to_vec());
+            // An element of a dataset may be an array of numbers, of which the block's shape does not tell.
+            let whole = shape.count() == (data.len() / self.dtype.size()) as u64;
+            self.shapes.push(if whole { shape } else { Dims::NONE });
         }
         self.seen += 1;
     }
@@ -205,8 +239,8 @@ impl Gather {
     fn finish(self, name: String, place: Option<(PathBuf, String)>, count: u64) -> Result<Sample, String> {
         refuse(&self.watch.found()).map_err(|e| format!("{name}: {e}"))?;
         let Some(extremes) = self.extremes else { return Err(format!("{name}: holds no number")) };
-        let Gather { dtype, big_endian, fill, missing, fills, pieces, .. } = self;
-        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces })
+        let Gather { dtype, big_endian, fill, missing, fills, pieces, shapes, .. } = self;
+        Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
     }
 }
 

@@ -5,14 +5,14 @@ use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 use sleek::{DType, MissingValue, Mode, Params};
 
 use super::Analysis;
-use super::ladder::Row;
+use super::ladder::{Row, Why};
 use super::noise::Floor;
 use crate::io::say;
 use crate::progress::bytes;
 use crate::sentinel::text;
 
 /// Columns that all tables have after their first two.
-const HEAD: &str = "  ratio  max error  RMS error   PSNR  spectrum  in GB/s out";
+const HEAD: &str = "  ratio smallest max error RMS error  PSNR spectrum in GB/s out";
 
 /// Prints everything.
 pub fn print(analysis: &Analysis) {
@@ -29,11 +29,14 @@ pub fn print(analysis: &Analysis) {
         bytes(all),
         short(sample.range())
     );
-    say!("\n{:>8}{:>9}{HEAD}", "", "");
-    row_line("lossless", "", &ladder.lossless);
+    say!("  {}", in_lines(&format!("seen: {}", analysis.seen.describe().join(", ")), 78).replace('\n', "\n  "));
+    if !analysis.brief {
+        say!("\n{:>8}{:>9}{HEAD}", "", "");
+        row_line("lossless", "", &ladder.lossless);
+    }
     if !ladder.range.is_empty() {
         say!("\n{:>8}{:>9}{HEAD}", "noa", "abs");
-        let mut floor = ladder.floor.as_ref();
+        let mut floor = ladder.floor.as_ref().map(|(_, row)| row);
         for row in decades(&ladder.range) {
             if let Some(f) = floor.take_if(|f| f.abs > row.abs) {
                 floor_line(analysis, f);
@@ -67,8 +70,9 @@ fn row_line(first: &str, second: &str, row: &Row) {
     let psnr = if row.psnr.is_finite() { format!("{:.1}", row.psnr) } else { "inf".into() };
     let spectrum = row.spectrum.map_or("-".into(), percent);
     say!(
-        "{first:>8}{second:>9}{:>7}{:>11}{:>11}{psnr:>7}{spectrum:>10}{:>6.2}{:>8.2}",
+        "{first:>8}{second:>9}{:>7}{:>9}{:>10}{:>10}{psnr:>6}{spectrum:>9}{:>5.1}{:>6.1}",
         ratio(row.ratio),
+        row.smallest.map_or("-".into(), ratio),
         error(row.max_error),
         error(row.rms_error),
         row.compress_speed / 1e9,
@@ -94,48 +98,85 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What the floor means, in a sentence or two.
+/// What is advised and why, or why nothing is, in a few sentences.
 pub fn verdict(analysis: &Analysis) -> String {
-    let purpose = "Choose the bound by what the data is for.";
     let cost = analysis.ladder.halving.unwrap_or(0.0);
-    match (analysis.floor, analysis.ladder.floor.as_ref()) {
-        (Floor::Noise(sigma), Some(row)) => format!(
-            "* Noise floor: abs {:.2e}. Neighbours do not tell a value better than to {sigma:.1e} (standard \
-             deviation), and below this bound each halving costs {cost:.2} bits for each value that varies, as noise \
-             does. Not so if neighbours in the file are none in space, as with particles: then these digits may be \
-             information.",
-            row.abs
+    match &analysis.ladder.floor {
+        Some((Why::Noise, row)) => format!(
+            "* Noise floor: abs {:e}. Neighbours do not tell a value better than to {:.1e} (standard deviation), the \
+             spectrum ends in noise of that size everywhere, and below this bound each halving costs {cost:.2} bits \
+             for each value that varies, as noise does. Not so if neighbours in the file are none in space, as with \
+             particles in the order of cells: then these digits may be information.",
+            row.abs,
+            analysis.floor.sigma().unwrap_or(0.0)
         ),
-        (Floor::Grid(spacing), Some(row)) => format!(
-            "* Resolution: abs {:e}. The values are multiples of {spacing:.3e}, so the field was rounded before; \
-             below half of that a bound gains nothing.",
-            row.abs
-        ),
-        (Floor::Noise(sigma), None) => format!(
-            "No noise floor: neighbours do not tell a value better than to {sigma:.1e}, yet below that a halving of \
-             the bound costs {cost:.2} bits for each value, less than noise does. {purpose}"
-        ),
-        (Floor::Below(sigma), _) => format!(
-            "No noise floor: neighbours tell a value to {sigma:.1e}, and the better the more of them are used, which \
-             noise would end. {purpose}"
-        ),
-        (Floor::Rounding, _) => format!(
-            "No noise floor above the rounding of {}: the field is smooth to its last digits. {purpose}",
-            analysis.sample.dtype.name()
-        ),
-        _ => format!("No noise floor can be given: neighbouring values tell nothing of each other. {purpose}"),
+        Some((Why::Digits, row)) => {
+            format!("* Digits: abs {:e}. {}. {}", row.abs, digits(analysis), no_noise(analysis))
+        }
+        None => format!("No advice: {}. Choose the bound by what the data is for.", lower(&no_noise(analysis))),
     }
 }
 
-/// The bound that the commands show: the floor, or an example.
+/// Without the point at the end, and the capital at the start.
+fn lower(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let rest = sentence.strip_prefix("No noise floor: ").unwrap_or(sentence);
+    rest.to_owned()
+}
+
+fn digits(analysis: &Analysis) -> String {
+    let what = match analysis.seen.grid.map(|grid| (grid.decimals, grid.spacing)) {
+        Some((Some(0), _)) => "Every value is a whole number".into(),
+        Some((Some(1), _)) => "Every value has at most 1 digit behind the point".into(),
+        Some((Some(k), _)) if k > 0 => format!("Every value has at most {k} digits behind the point"),
+        Some((_, spacing)) => format!("Every value is a multiple of {spacing:.6e}, from the smallest on"),
+        None => String::new(),
+    };
+    format!("{what}: rounding what is restored brings every value back")
+}
+
+/// Why there is no bound for noise.
+fn no_noise(analysis: &Analysis) -> String {
+    if let Some(objection) = analysis.seen.objection() {
+        return format!("No noise floor: {objection}.");
+    }
+    let why = match analysis.floor {
+        Floor::Noise(sigma) => match (analysis.seen.grid, analysis.ladder.halving) {
+            (_, Some(cost)) => format!(
+                "neighbours do not tell a value better than to {sigma:.1e}, yet below that a halving of the bound \
+                 costs {cost:.2} bits for each value, less than noise does"
+            ),
+            _ => format!("what noise there is, {sigma:.1e}, is below the digits"),
+        },
+        Floor::Below(sigma) => format!(
+            "neighbours tell a value to {sigma:.1e}, and the better the more of them are used, which noise would end"
+        ),
+        Floor::Coloured(tilt) => format!(
+            "what neighbours do not tell is no white noise: its power among the shortest wavelengths differs by a \
+             factor of {tilt:.1}, as in a random walk or fine structure"
+        ),
+        Floor::Disputed(line, spectrum) => format!(
+            "two estimates of it disagree, {line:.1e} by differences of neighbours and {spectrum:.1e} by the spectrum"
+        ),
+        Floor::Uneven(quiet, loud) => format!(
+            "what neighbours do not tell is {quiet:.1e} in some places and {loud:.1e} in others, so no one bound is \
+             right for all"
+        ),
+        Floor::Rounding => {
+            format!("the field is smooth to its last digits, those of {}", analysis.sample.dtype.name())
+        }
+        Floor::Unknown => "too few values vary".into(),
+    };
+    format!("No noise floor: {why}.")
+}
+
+/// The bound that the commands show: what is advised, or nothing that could be wrong.
 fn suggestion(analysis: &Analysis) -> (Params, &'static str) {
     let base = Params { missing: analysis.sample.missing, ..Params::new(DType::F32) };
     match &analysis.ladder.floor {
-        Some(row) => (base.with_bound(Mode::Abs, row.abs), "at the floor"),
-        None if analysis.sample.range() > 0.0 => {
-            (Params { range: Some(analysis.sample.range()), ..base.with_bound(Mode::Noa, 1e-4) }, "for example")
-        }
-        None => (base, "for example"),
+        Some((Why::Noise, row)) => (base.with_bound(Mode::Abs, row.abs), "at the noise floor"),
+        Some((Why::Digits, row)) => (base.with_bound(Mode::Abs, row.abs), "for these digits"),
+        None => (Params::new(DType::F32), "lossless, for want of advice"),
     }
 }
 
@@ -146,8 +187,10 @@ fn commands(analysis: &Analysis) {
         mode => format!("--{} {:e}", mode.name(), params.bound),
     };
     let said = &analysis.sample.fill;
-    let mut fill: String = said.named.iter().map(|value| format!(" --fill {}", named(value))).collect();
-    if said.may_be_data {
+    let lossy = params.mode != Mode::Lossless;
+    let fills = said.named.iter().filter(|_| lossy);
+    let mut fill: String = fills.map(|value| format!(" --fill {}", named(value))).collect();
+    if lossy && said.may_be_data {
         fill += " --no-fill";
     }
     say!("\nCommands, {why} (other bounds: sleek h5args):");
@@ -208,12 +251,15 @@ pub fn short(x: f64) -> String {
 pub fn to_json(analysis: &Analysis) -> Value {
     let (sample, ladder) = (&analysis.sample, &analysis.ladder);
     let (params, _) = suggestion(analysis);
-    let (kind, size) = match analysis.floor {
-        Floor::Noise(sigma) => ("noise", Some(sigma)),
-        Floor::Grid(spacing) => ("grid", Some(spacing)),
-        Floor::Below(sigma) => ("below", Some(sigma)),
-        Floor::Rounding => ("rounding", None),
-        Floor::Unknown => ("unknown", None),
+    let (kind, size) = match (analysis.floor, &ladder.floor) {
+        (_, Some((Why::Digits, _))) => ("grid", analysis.seen.grid.map(|grid| grid.spacing)),
+        (Floor::Noise(sigma), _) => ("noise", Some(sigma)),
+        (Floor::Below(sigma), _) => ("below", Some(sigma)),
+        (Floor::Coloured(_), _) => ("coloured", None),
+        (Floor::Disputed(..), _) => ("disputed", None),
+        (Floor::Uneven(..), _) => ("uneven", None),
+        (Floor::Rounding, _) => ("rounding", None),
+        (Floor::Unknown, _) => ("unknown", None),
     };
     let mut rows = vec![row_json(&ladder.lossless)];
     rows.extend(ladder.range.iter().chain(&ladder.relative).map(row_json));
@@ -226,11 +272,14 @@ pub fn to_json(analysis: &Analysis) -> Value {
         "value_range": sample.range(),
         "missing": sample.fills(),
         "sample_bytes": sample.bytes(),
+        "seen": analysis.seen.describe(),
+        "advice": ladder.floor.as_ref().map(|(_, row)| row.abs),
+        "verdict": verdict(analysis),
         "rows": rows,
         "floor": json!({
             "kind": kind,
             "size": size,
-            "row": ladder.floor.as_ref().map(row_json),
+            "row": ladder.floor.as_ref().map(|(_, row)| row_json(row)),
             "bits_per_halving": ladder.halving,
         }),
         "filter_id": FILTER_ID,
@@ -244,6 +293,7 @@ fn row_json(row: &Row) -> Value {
         "bound": row.bound,
         "abs_bound": row.abs,
         "ratio": row.ratio,
+        "smallest_ratio": row.smallest,
         "bits_per_value": row.bits,
         "max_error": row.max_error,
         "max_relative_error": row.max_relative,

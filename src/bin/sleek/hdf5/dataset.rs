@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use sleek::api::hdf5_filter::datatype::{self, Stored};
 
 use super::abi;
-use super::object::{Object, missing_filter, open_object};
+use super::object::{Object, filter_name, missing_filter, open_object};
 use super::{Id, h5, h5_id};
 
 /// Bytes that are read or written at once, as far as whole chunks allow.
@@ -52,8 +52,19 @@ impl<'a> Field<'a> {
             Ok(stored) => stored,
             Err(e) => return unfit(e.message),
         };
-        if !stored.dtype.is_float() && !PLAIN.contains(&h5!(hdf5, H5Tget_class(file_type.id))?) {
-            return unfit(stored.what);
+        let class = h5!(hdf5, H5Tget_class(file_type.id))?;
+        // Compounds without references are their bytes, as long as nothing of them lies elsewhere.
+        let is_plain = match class {
+            abi::COMPOUND => {
+                h5!(hdf5, H5Tdetect_class(file_type.id, abi::REFERENCE))? == 0
+                    && h5!(hdf5, H5Tdetect_class(file_type.id, abi::VARIABLE))? == 0
+                    && h5!(hdf5, H5Tdetect_class(file_type.id, abi::STRING))? == 0
+            }
+            class => PLAIN.contains(&class),
+        };
+        if !stored.dtype.is_float() && !is_plain {
+            let text = class == abi::STRING && h5!(hdf5, H5Tis_variable_str(file_type.id))? > 0;
+            return unfit(if text { "strings of variable length".into() } else { stored.what });
         }
         match h5!(hdf5, H5Sget_simple_extent_type(space.id))? {
             abi::SIMPLE_SPACE => {}
@@ -68,7 +79,9 @@ impl<'a> Field<'a> {
             return unfit("stored in another file".into());
         }
         if let Some(id) = missing_filter(hdf5, &properties)? {
-            return unfit(format!("needs filter {id}, which HDF5 does not find"));
+            let name = filter_name(id);
+            let name = if name.starts_with("filter") { String::new() } else { format!(" ({name})") };
+            return unfit(format!("needs filter {id}{name}, which HDF5 does not find"));
         }
         let dims = lengths(&space)?;
         let size = size_of_type(&file_type)? as u64;
@@ -98,8 +111,16 @@ impl<'a> Field<'a> {
         if status != abi::PARTLY_STORED || !self.is_chunked || hdf5.chunk_info.is_none() {
             return Ok(cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size)));
         }
-        let chunks = cut(&self.dims, &self.chunk).into_iter();
-        let stored = chunks.map(|c| Ok(self.is_stored(&c)?.then_some(c)));
+        self.blocks_of_chunks()
+    }
+
+    /// The same in single chunks.
+    pub fn blocks_of_chunks(&self) -> Result<Vec<Block>, String> {
+        let chunks = cut(&self.dims, &self.chunk);
+        if !self.is_chunked {
+            return Ok(chunks);
+        }
+        let stored = chunks.into_iter().map(|c| Ok(self.is_stored(&c)?.then_some(c)));
         stored.filter_map(Result::transpose).collect()
     }
 

@@ -163,6 +163,33 @@ impl Hdf5 {
         })
     }
 
+    /// The library that is named, else the first that can read all objects of this file: one that was made by a newer
+    /// HDF5 may have what an older one does not know.
+    pub fn for_file(named: Option<&Path>, path: &Path) -> Result<Hdf5, String> {
+        let first = Hdf5::find(named)?;
+        let Err(complaint) = first.can_read(path) else { return Ok(first) };
+        let mut tried = vec![dotted(first.version)];
+        for file in libraries::by_preference().filter(|_| named.is_none()) {
+            let Ok(hdf5) = Hdf5::load(&file) else { continue };
+            if hdf5.version > first.version && hdf5.can_read(path).is_ok() {
+                return Ok(hdf5);
+            }
+            tried.push(dotted(hdf5.version));
+        }
+        tried.sort();
+        tried.dedup();
+        Err(format!(
+            "{complaint}; if the file is whole it needs a newer HDF5 than {}: name its libhdf5 with --library FILE",
+            tried.join(", ")
+        ))
+    }
+
+    /// Opens the file and every object in it.
+    fn can_read(&self, path: &Path) -> Result<(), String> {
+        let file = self.open(path)?;
+        object::Contents::read(&file).map(drop).map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
+    }
+
     fn load(file: &Path) -> Result<Hdf5, String> {
         let loaded = Loaded::open(file)?;
         let version = loaded.hdf5_version()?;

@@ -95,10 +95,15 @@ impl Input {
         Ok(())
     }
 
+    /// Goes past the first `n` bytes of a regular file.
+    pub fn skip(&mut self, n: u64) -> Result<(), String> {
+        self.source.ahead = None;
+        self.source.file.seek(SeekFrom::Start(n)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+    }
+
     /// Back to the first byte of a regular file.
     pub fn rewind(&mut self) -> Result<(), String> {
-        self.source.ahead = None;
-        self.source.file.seek(SeekFrom::Start(0)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+        self.skip(0)
     }
 }
 

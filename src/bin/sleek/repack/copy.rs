@@ -234,8 +234,11 @@ impl<'a> Copy<'a> {
                 let waiting = self.waiting_type(place)?;
                 h5!(hdf5, H5Lcreate_hard(self.to.id, waiting.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
             }
-            (Kind::Dataset, Some(Item { field: Some(field), decision: Decision::Compress(params), new_bytes, .. })) => {
-                *new_bytes = self.convert(field, params, at, link, properties, progress)?;
+            (Kind::Dataset, Some(item))
+                if matches!((&item.field, &item.decision), (Some(_), Decision::Compress(_))) =>
+            {
+                let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
+                item.new_bytes = self.convert(field, params, at, link, properties, progress)?;
                 Ok(())
             }
             (Kind::Dataset, item) => {

@@ -42,6 +42,9 @@ pub struct Args {
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
     #[arg(long, value_name = "PATH=REQUEST", value_parser = named_request)]
     dataset: Vec<(String, Request)>,
+    /// Convert datasets also where what they are stored as is as small; without this they stay as they are
+    #[arg(long)]
+    even_if_larger: bool,
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -137,7 +140,8 @@ fn repack(args: &Args, output: &Path) -> Outcome {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
         if after > before {
-            tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", bytes(after), bytes(before)));
+            let words = |n| if bytes(after) == bytes(before) { format!("{n} bytes") } else { bytes(n) };
+            tell(&format!("sleek: {to} is larger than {from} was: {}, not {}", words(after), words(before)));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -10,7 +10,7 @@ use sleek::{MissingValues, Mode, Params};
 
 use crate::element;
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::object::{Contents, Kind, Object, filter_name, filters, is_lossy, open_object};
 use crate::hdf5::{Id, c_string};
 use crate::sentinel::{Watch, refuse};
 
@@ -18,6 +18,10 @@ use crate::sentinel::{Watch, refuse};
 const SMALL_BYTES: u64 = 4096;
 /// Blocks that are compressed for an estimate.
 const SAMPLES: usize = 8;
+/// A dataset smaller than this is compressed as a whole for an estimate.
+const FEW_BYTES: u64 = 64 << 20;
+/// So is one of which the chunks that were tried come this near to what is stored.
+const CLOSE: f64 = 0.75;
 /// Where all of a dataset need not be read: so many bytes of it are, and of what follows one block in `STEP`.
 const HEAD_BYTES: u64 = 16 << 20;
 const STEP: usize = 16;
@@ -36,6 +40,8 @@ pub struct Requests {
     missing: MissingValues,
     /// Whether values that look like missing ones are data.
     no_fill: bool,
+    /// Whether datasets are converted that do not get smaller.
+    pub even_if_larger: bool,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -49,7 +55,7 @@ impl Requests {
         file: &Id,
         contents: &Contents,
     ) -> Result<Requests, String> {
-        let mut requests = Requests { general, missing, no_fill, named: BTreeMap::new() };
+        let mut requests = Requests { general, missing, no_fill, even_if_larger: false, named: BTreeMap::new() };
         for (path, request) in named {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -94,8 +100,8 @@ pub struct Item<'a> {
     pub stored_bytes: u64,
     /// In the new one.
     pub new_bytes: u64,
-    /// What was changed of the request.
-    remark: Option<&'static str>,
+    /// What was changed of the request, or is to be known of it.
+    remark: Option<String>,
 }
 
 impl<'a> Item<'a> {
@@ -109,20 +115,53 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
+        let (request, named) = requests.of(place);
+        let asked = named && matches!(request, Some(Request::Compress(_)));
         let (field, decision, remark) = match Field::open(file, object)? {
+            Err(why) if asked => {
+                return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
+            }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (request, named) = requests.of(place);
                 let (decision, remark) = decide(&field, request, named, requests)?;
                 (Some(field), decision, remark)
             }
         };
-        let (raw_bytes, stored_bytes) = field.as_ref().map_or((0, 0), |f| (f.bytes(), f.stored_bytes()));
-        let mut item = Item { name, field, decision, raw_bytes, stored_bytes, new_bytes: stored_bytes, remark };
-        if let (Some(field), Decision::Compress(params), true) = (&item.field, &item.decision, estimate) {
-            item.new_bytes = estimated_bytes(field, params)?;
+        let raw_bytes = field.as_ref().map_or(0, Field::bytes);
+        let stored_bytes = match &field {
+            Some(field) => field.stored_bytes(),
+            // SAFETY: the id is alive.
+            None => unsafe { (file.hdf5.call.H5Dget_storage_size)(open_object(file, &object.path)?.id) },
+        };
+        let only_if_smaller = !requests.even_if_larger;
+        let new_bytes = stored_bytes;
+        let mut item = Item { name, field, decision, raw_bytes, stored_bytes, new_bytes, remark };
+        if let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision)
+            && (estimate || only_if_smaller)
+        {
+            let estimated = estimated_bytes(field, params, stored_bytes)?;
+            if only_if_smaller && estimated >= stored_bytes {
+                item.keep()?;
+                // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
+                // of another size (1.10 writes past their end): a dataset that was opened anew has none.
+                item.field = None;
+                item.field = Field::open(file, object)?.ok();
+            } else {
+                item.new_bytes = estimated;
+            }
         }
         Ok(item)
+    }
+
+    /// Leaves it as it is, since that is as small.
+    fn keep(&mut self) -> Result<(), String> {
+        let Some(field) = &self.field else { return Ok(()) };
+        let by = filters(&field.properties)?.into_iter().filter(|id| !matches!(id, 2 | 3)).map(filter_name);
+        let by: Vec<String> = by.map(|name| if name == "filter 47474" { "SLEEK".into() } else { name }).collect();
+        let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
+        self.decision = Decision::Keep(format!("as small as it is{by}"));
+        self.new_bytes = self.stored_bytes;
+        Ok(())
     }
 
     /// The request in words, with what was changed of it.
@@ -132,7 +171,7 @@ impl<'a> Item<'a> {
             (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
             (mode, None) => format!("{} {}", mode.name(), short(params.bound)),
         };
-        match self.remark {
+        match &self.remark {
             Some(remark) => format!("{request}: {remark}"),
             None => request,
         }
@@ -145,7 +184,7 @@ fn short(x: f64) -> String {
     if (1e-3..1e5).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
-type Decided = (Decision, Option<&'static str>);
+type Decided = (Decision, Option<String>);
 
 fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) -> Result<Decided, String> {
     let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
@@ -154,8 +193,14 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
         Some(Request::Keep) => return keep("by request"),
         Some(Request::Compress(params)) => params,
     };
-    if !field.stored.dtype.is_float() {
-        return keep(&field.stored.what);
+    if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
+        let (name, what) = (&field.name, &field.stored.what);
+        return match named {
+            true => Err(format!(
+                "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
+            )),
+            false => keep(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
+        };
     }
     if field.bytes() < SMALL_BYTES && !named {
         return keep("small");
@@ -171,7 +216,7 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
     if params.mode == Mode::Lossless {
         // Everything comes back exactly, named or not.
         params.missing = MissingValues::default();
-        return Ok((Decision::Compress(params), None));
+        return Ok((Decision::Compress(params), lossy_before(field)?));
     }
     let mut besides = params.missing;
     all.missing.iter().try_for_each(|value| besides.push(value)).map_err(|e| format!("{}: --fill: {e}", field.name))?;
@@ -179,7 +224,10 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
     params.missing = declared.missing;
     if !can_be_said(&params) {
         let params = Params { missing: MissingValues::default(), ..params.with_bound(Mode::Lossless, 0.0) };
-        return Ok((Decision::Compress(params), Some("the filter's parameters have no room for its missing values")));
+        return Ok((
+            Decision::Compress(params),
+            Some("the filter's parameters have no room for its missing values".into()),
+        ));
     }
     let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill };
     if params.mode == Mode::Noa && params.range.is_none() {
@@ -187,12 +235,18 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
         params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
         if params.range.is_none() {
             params = params.with_bound(Mode::Lossless, 0.0);
-            return Ok((Decision::Compress(params), Some("every value is the same")));
+            return Ok((Decision::Compress(params), Some("every value is the same".into())));
         }
     } else if !all.no_fill && params.bound > 0.0 {
         survey.look_for_sentinels()?;
     }
-    Ok((Decision::Compress(params), None))
+    Ok((Decision::Compress(params), lossy_before(field)?))
+}
+
+/// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
+fn lossy_before(field: &Field) -> Result<Option<String>, String> {
+    let lossy = filters(&field.properties)?.into_iter().find(|id| field.stored.dtype.is_float() && is_lossy(*id));
+    Ok(lossy.map(|id| format!("written by {}, whose errors stay in it", filter_name(id))))
 }
 
 /// Whether the filter's parameters tell all missing values.
@@ -277,18 +331,29 @@ impl Survey<'_> {
     }
 }
 
-/// What some blocks take, for the whole.
-fn estimated_bytes(field: &Field, params: &Params) -> Result<u64, String> {
-    let blocks = field.blocks()?;
-    let step = blocks.len().div_ceil(SAMPLES).max(1);
-    let (mut raw, mut packed) = (0, 0);
-    let total: u64 = blocks.iter().map(|b| field.block_bytes(b) as u64).sum();
-    for block in blocks.iter().skip(step / 2).step_by(step) {
-        let bytes = read(field, block)?;
-        raw += bytes.len() as u64;
-        packed += sleek::compress(params, &bytes).map_err(|e| e.to_string())?.len() as u64;
+/// What the chunks take: all of them where there are few, or where some do not tell on which side of `stored` it is.
+fn estimated_bytes(field: &Field, params: &Params, stored: u64) -> Result<u64, String> {
+    let chunks = field.blocks_of_chunks()?;
+    let some = chunks.len().div_ceil(SAMPLES).max(1);
+    let estimate = bytes_of_chunks(field, params, &chunks, some)?;
+    let is_close = estimate as f64 > CLOSE * stored as f64 && (estimate as f64) < stored as f64 / CLOSE;
+    match some > 1 && (is_close || field.bytes() < FEW_BYTES) {
+        true => bytes_of_chunks(field, params, &chunks, 1),
+        false => Ok(estimate),
     }
-    Ok((total as f64 * packed as f64 / raw.max(1) as f64) as u64)
+}
+
+/// What every `step`th chunk takes, for all of them. One that is cut off by the rim is stored whole, with what pads it.
+fn bytes_of_chunks(field: &Field, params: &Params, chunks: &[Block], step: usize) -> Result<u64, String> {
+    let whole = field.chunk.iter().product::<u64>() * field.size;
+    let (mut taken, mut packed) = (0, 0.0);
+    for chunk in chunks.iter().skip(step / 2).step_by(step) {
+        let bytes = read(field, chunk)?;
+        let stream = sleek::compress(params, &bytes).map_err(|e| e.to_string())?.len();
+        packed += stream as f64 * whole as f64 / bytes.len().max(1) as f64;
+        taken += 1;
+    }
+    Ok((packed * chunks.len() as f64 / f64::from(taken.max(1))) as u64)
 }
 
 /// A block's bytes.

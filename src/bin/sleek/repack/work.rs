@@ -28,11 +28,12 @@ pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
 /// The exit code.
 fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> {
     let blame = |e: String| format!("{}: {e}", args.input.display());
-    let hdf5 = Hdf5::find(args.library.library.as_deref())?;
+    let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
     let fill = (args.quality.missing()?, args.sentinels.no_fill);
-    let requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
+    let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
+    requests.even_if_larger = args.even_if_larger;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {
@@ -102,7 +103,8 @@ fn write(
 /// A line for each dataset.
 fn print_table(items: &[Option<Item>], ratio_label: &str) {
     let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
-    say!("{:<widest$} {:<5}{:>10}{ratio_label:>10}  what is done", "dataset", "type", "size");
+    let head = ["size", ratio_label, "before", "after"].map(|title| format!("{title:>11}")).concat();
+    say!("{:<widest$} {:<5}{head}  what is done", "dataset", "type");
     for item in items.iter().flatten() {
         let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
         let (shown, what) = match &item.decision {
@@ -110,6 +112,7 @@ fn print_table(items: &[Option<Item>], ratio_label: &str) {
             Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
         };
         let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        say!("{:<widest$} {kind:<5}{size:>10}{shown:>10}  {what}", printable(&item.name));
+        let [before, after] = [item.stored_bytes, item.new_bytes].map(bytes);
+        say!("{:<widest$} {kind:<5}{size:>11}{shown:>11}{before:>11}{after:>11}  {what}", printable(&item.name));
     }
 }

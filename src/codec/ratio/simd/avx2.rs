@@ -133,6 +133,7 @@ impl Simd<REGISTERS> for Avx2 {
             let v = _mm_max_epu32(v, _mm_shuffle_epi32::<0x4E>(v));
             _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
         }}
+        fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
         fn sums_of_halves(bytes: __m256i) -> __m256i {{
             let halves = _mm256_avg_epu8(bytes, _mm256_setzero_si256());
             _mm256_madd_epi16(_mm256_maddubs_epi16(halves, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
@@ -198,8 +199,8 @@ impl Simd<REGISTERS> for Avx2 {
                 _mm256_cvtepi8_epi32(_mm_srli_si128::<8>(high)),
             ]
         };
-        for (v, to) in numbers.into_iter().zip(to.as_chunks_mut::<8>().0) {
-            self.store(v, to);
+        for i in 0..4 {
+            self.store(numbers[i], &mut to[8 * i..]);
         }
     }
 
@@ -231,8 +232,8 @@ impl Simd<REGISTERS> for Avx2 {
                 _mm256_permutevar8x32_epi32(v[3], turned),
             ])
         };
-        for (v, to) in quads.into_iter().zip(to.as_chunks_mut::<8>().0) {
-            self.store(v, to);
+        for i in 0..4 {
+            self.store(quads[i], &mut to[8 * i..]);
         }
     }
 
@@ -271,37 +272,31 @@ impl Simd<REGISTERS> for Avx2 {
     }
 
     #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
-        // SAFETY: the processor has the level, as the token says; loads and stores are of the words.
+    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut __m256i) {
+        // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
         unsafe {
-            match W::BITS {
-                32 => {
-                    for half in words.as_chunks_mut::<8>().0 {
-                        let v = _mm256_loadu_si256(half.as_ptr().cast());
-                        let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
-                        let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
-                        let low = _mm256_permute2x128_si256::<0x08>(v, v);
-                        let v = _mm256_add_epi32(v, _mm256_shuffle_epi32::<0xFF>(low));
-                        let v = _mm256_add_epi32(v, _mm256_set1_epi32(start.to_u64() as i32));
-                        _mm256_storeu_si256(half.as_mut_ptr().cast(), v);
-                        *start = half[7];
-                    }
+            if W::BITS == 32 {
+                for i in 0..2 {
+                    let at = words.as_mut_ptr().add(8 * i);
+                    let v = _mm256_loadu_si256(at.cast());
+                    let v = _mm256_add_epi32(v, _mm256_slli_si256::<4>(v));
+                    let v = _mm256_add_epi32(v, _mm256_slli_si256::<8>(v));
+                    let low = _mm256_permute2x128_si256::<0x08>(v, v);
+                    let v = _mm256_add_epi32(v, _mm256_shuffle_epi32::<0xFF>(low));
+                    _mm256_storeu_si256(at.cast(), _mm256_add_epi32(v, *carry));
+                    *carry = _mm256_add_epi32(*carry, _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7)));
                 }
-                64 => {
-                    for quarter in words.as_chunks_mut::<4>().0 {
-                        let v = _mm256_loadu_si256(quarter.as_ptr().cast());
-                        let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
-                        let low = _mm256_permute2x128_si256::<0x08>(v, v);
-                        let v = _mm256_add_epi64(v, _mm256_shuffle_epi32::<0xEE>(low));
-                        let v = _mm256_add_epi64(v, _mm256_set1_epi64x(start.to_u64() as i64));
-                        _mm256_storeu_si256(quarter.as_mut_ptr().cast(), v);
-                        *start = quarter[3];
-                    }
-                }
-                _ => words.iter_mut().for_each(|w| {
-                    *start = start.add(*w);
-                    *w = *start;
-                }),
+                return;
+            }
+            assert!(W::BITS == 64);
+            for i in 0..4 {
+                let at = words.as_mut_ptr().add(4 * i);
+                let v = _mm256_loadu_si256(at.cast());
+                let v = _mm256_add_epi64(v, _mm256_slli_si256::<8>(v));
+                let low = _mm256_permute2x128_si256::<0x08>(v, v);
+                let v = _mm256_add_epi64(v, _mm256_shuffle_epi32::<0xEE>(low));
+                _mm256_storeu_si256(at.cast(), _mm256_add_epi64(v, *carry));
+                *carry = _mm256_add_epi64(*carry, _mm256_permute4x64_epi64::<0xFF>(v));
             }
         }
     }

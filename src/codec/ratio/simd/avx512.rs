@@ -63,6 +63,7 @@ impl Simd<REGISTERS> for Avx512 {
         fn select(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
         fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
         fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
+        fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
         fn sums_of_halves(bytes: __m512i) -> __m512i {{
             let halves = _mm512_avg_epu8(bytes, _mm512_setzero_si512());
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), halves, _mm512_set1_epi8(1))
@@ -141,8 +142,8 @@ impl Simd<REGISTERS> for Avx512 {
                 _mm512_cvtepi8_epi32(_mm512_extracti32x4_epi32::<3>(bytes)),
             ]
         };
-        for (v, to) in numbers.into_iter().zip(to.as_chunks_mut::<16>().0) {
-            self.store(v, to);
+        for i in 0..4 {
+            self.store(numbers[i], &mut to[16 * i..]);
         }
     }
 
@@ -181,8 +182,8 @@ impl Simd<REGISTERS> for Avx512 {
                 _mm512_unpackhi_epi64(ab_high, cd_high),
             ]
         };
-        for (v, to) in quads.into_iter().zip(to.as_chunks_mut::<16>().0) {
-            self.store(v, to);
+        for i in 0..4 {
+            self.store(quads[i], &mut to[16 * i..]);
         }
     }
 
@@ -219,36 +220,44 @@ impl Simd<REGISTERS> for Avx512 {
     }
 
     #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
+    fn look_up_direct<const L: usize>(self, table: &[u32; L], index: __m512i) -> __m512i {
+        const { assert!(L >= 64) };
+        // SAFETY: the processor has the level, as the token says; 64 entries are there.
+        unsafe {
+            let at = table.as_ptr();
+            let (a, b) = (_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(16).cast()));
+            let (c, d) = (_mm512_loadu_si512(at.add(32).cast()), _mm512_loadu_si512(at.add(48).cast()));
+            let low = _mm512_permutex2var_epi32(a, index, b);
+            let high = _mm512_permutex2var_epi32(c, index, d);
+            _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high)
+        }
+    }
+
+    // The carry waits for one addition a register, not for the register's own sums.
+    #[inline(always)]
+    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut __m512i) {
         // SAFETY: the processor has the level, as the token says; loads and stores are of the 16 words.
         unsafe {
             let zero = _mm512_setzero_si512();
-            match W::BITS {
-                32 => {
-                    let v = _mm512_loadu_si512(words.as_ptr().cast());
-                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
-                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
-                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
-                    let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
-                    let v = _mm512_add_epi32(v, _mm512_set1_epi32(start.to_u64() as i32));
-                    _mm512_storeu_si512(words.as_mut_ptr().cast(), v);
-                    *start = words[15];
-                }
-                64 => {
-                    for half in words.as_chunks_mut::<8>().0 {
-                        let v = _mm512_loadu_si512(half.as_ptr().cast());
-                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
-                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
-                        let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
-                        let v = _mm512_add_epi64(v, _mm512_set1_epi64(start.to_u64() as i64));
-                        _mm512_storeu_si512(half.as_mut_ptr().cast(), v);
-                        *start = half[7];
-                    }
-                }
-                _ => words.iter_mut().for_each(|w| {
-                    *start = start.add(*w);
-                    *w = *start;
-                }),
+            if W::BITS == 32 {
+                let v = _mm512_loadu_si512(words.as_ptr().cast());
+                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<15>(v, zero));
+                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<14>(v, zero));
+                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<12>(v, zero));
+                let v = _mm512_add_epi32(v, _mm512_alignr_epi32::<8>(v, zero));
+                _mm512_storeu_si512(words.as_mut_ptr().cast(), _mm512_add_epi32(v, *carry));
+                *carry = _mm512_add_epi32(*carry, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), v));
+                return;
+            }
+            assert!(W::BITS == 64);
+            for i in 0..2 {
+                let at = words.as_mut_ptr().add(8 * i);
+                let v = _mm512_loadu_si512(at.cast());
+                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<7>(v, zero));
+                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<6>(v, zero));
+                let v = _mm512_add_epi64(v, _mm512_alignr_epi64::<4>(v, zero));
+                _mm512_storeu_si512(at.cast(), _mm512_add_epi64(v, *carry));
+                *carry = _mm512_add_epi64(*carry, _mm512_permutexvar_epi64(_mm512_set1_epi64(7), v));
             }
         }
     }

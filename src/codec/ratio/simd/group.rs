@@ -1,6 +1,9 @@
 //! Groups of codes by vectors: what `encode` and `decode` do lane by lane, of codes that fit 32 bits. Codes of more
 //! than 25 bits are only decoded.
 
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::Simd;
 use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
 use crate::codec::ratio::tables::{self, FREQUENCIES, SLOTS_OF, TABLES};
@@ -59,10 +62,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// Nothing yet.
-    pub fn new() -> Group {
-        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) }
-    }
+    /// One in which all codes are 0.
+    pub const ZERO: Group =
+        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) };
 
     /// Takes codes apart.
     #[inline(always)]
@@ -98,7 +100,10 @@ impl Group {
         }
         let sum = p.total(sum);
         let limit = p.splat(sum >> 7);
-        let large: u32 = sums.iter().map(|own| p.bits(p.less(limit, *own)).count_ones()).sum();
+        let mut large = 0;
+        for k in 0..M {
+            large += p.bits(p.less(limit, sums[k])).count_ones();
+        }
         self.class = tables::class(sum, LANES as u32 - large, most.into());
     }
 
@@ -152,15 +157,39 @@ impl Group {
         }
         if self.longest.0 > 0 {
             self.encode_raw(p, &mut x, words);
+            self.encode_tokens::<P, M, WHOLE, false>(p, has, &tokens, &mut x, words);
+        } else {
+            self.encode_tokens::<P, M, WHOLE, true>(p, has, &tokens, &mut x, words);
         }
+        for k in 0..M {
+            p.store(x[k], &mut lanes[k * n..]);
+        }
+    }
+
+    #[inline(always)]
+    fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const ALL_DIRECT: bool>(
+        &self,
+        p: P,
+        has: &[u32; QUAD],
+        tokens: &[P::V; M],
+        x: &mut [P::V; M],
+        words: &mut Words,
+    ) {
+        let n = LANES / M;
         let (reciprocals, rest) = (&ENCODING.reciprocals[self.class], &ENCODING.rest[self.class]);
         let low = p.splat((1 << TABLE_BITS) - 1);
         for j in (0..QUAD as u32).rev() {
-            let (mut reciprocal, mut other, mut full) = (x, x, [p.mask(0); M]);
+            let (mut reciprocal, mut other, mut full) = (*x, *x, [p.mask(0); M]);
             for k in 0..M {
                 let token = p.right_by(tokens[k], p.splat(8 * j));
-                reciprocal[k] = p.look_up(reciprocals, token);
-                other[k] = p.look_up(rest, token);
+                if ALL_DIRECT {
+                    let token = p.and(token, p.splat(DIRECT - 1));
+                    reciprocal[k] = p.look_up_direct(reciprocals, token);
+                    other[k] = p.look_up_direct(rest, token);
+                } else {
+                    reciprocal[k] = p.look_up(reciprocals, token);
+                    other[k] = p.look_up(rest, token);
+                }
                 // frequency · 2^18 − 1
                 let lack = p.and(other[k], low);
                 let most = p.sub(p.splat((1 << STATE_BITS) - 1), p.left::<{ STATE_BITS - TABLE_BITS }>(lack));
@@ -169,16 +198,13 @@ impl Group {
                     full[k] = p.both(full[k], p.mask(has[j as usize] >> (k * n)));
                 }
             }
-            p.put(&mut x, full, words.buffer, &mut words.at);
+            p.put(x, full, words.buffer, &mut words.at);
             for k in 0..M {
                 let q = p.right_by(p.mul_high(x[k], reciprocal[k]), p.right::<21>(other[k]));
                 let more = p.and(p.right::<10>(other[k]), p.splat(2047));
                 let next = p.add(p.add(x[k], more), p.mul(q, p.and(other[k], low)));
                 x[k] = if WHOLE { next } else { p.select(p.mask(has[j as usize] >> (k * n)), next, x[k]) };
             }
-        }
-        for k in 0..M {
-            p.store(x[k], &mut lanes[k * n..]);
         }
     }
 

@@ -21,6 +21,12 @@ use short::{DecodeBuffers, Packed, STEP, ShortBuffers, ShortTile};
 
 /// What a level does in its own way. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {
+    /// Elements as words, and all bits that any of them has, and the largest magnitude of their bits.
+    #[inline(always)]
+    fn load<W: Word>(self, big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
+        load_all(big_endian, data, elements)
+    }
+
     /// The bins of elements.
     #[inline(always)]
     fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
@@ -47,6 +53,19 @@ pub trait Level: Arithmetic + Copy {
 }
 
 #[inline(always)]
+fn load_all<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
+    let (mut any, mut largest) = (W::ZERO, W::ZERO);
+    for (w, bytes) in elements.iter_mut().zip(data.chunks_exact(size_of::<W>())) {
+        let word = W::load(bytes);
+        let word = if big_endian { word.swap() } else { word };
+        any = any | word;
+        largest = largest.max(word & !W::SIGN);
+        *w = word;
+    }
+    (any, largest)
+}
+
+#[inline(always)]
 fn quantize_all<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
     let (whole, rest) = words.as_chunks_mut::<64>();
     whole.iter_mut().for_each(|words| quantize::encode::<E, 64>(q, words));
@@ -66,12 +85,22 @@ macro_rules! level {
     ($token:ty, $registers:expr, $features:literal) => {
         impl Level for $token {
             #[inline(always)]
+            fn load<W: Word>(self, big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
+                #[target_feature(enable = $features)]
+                fn run<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
+                    if big_endian { load_all(true, data, elements) } else { load_all(false, data, elements) }
+                }
+                // SAFETY: the processor has the level, as the token says.
+                unsafe { run(big_endian, data, elements) }
+            }
+
+            #[inline(always)]
             fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
                 #[target_feature(enable = $features)]
                 fn run<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
                     quantize_all::<E>(q, words);
                 }
-                // SAFETY: the processor has the level, as the token says.
+                // SAFETY: as above.
                 unsafe { run::<E>(q, words) }
             }
 
@@ -210,12 +239,16 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     /// 32 words are there.
     fn refill(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &[[u8; 2]], at: &mut usize);
 
-    /// The sum of each of 16 numbers, those before it and `start`, which becomes the last sum.
+    /// Every fourth bit, from the lowest on, one beside the other.
+    fn every_fourth(self, bits: u32) -> u32;
+
+    /// `look_up` where all indices are below 64.
     #[inline(always)]
-    fn running_sums<W: Word>(self, words: &mut [W; 16], start: &mut W) {
-        for w in words {
-            *start = start.add(*w);
-            *w = *start;
-        }
+    fn look_up_direct<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V {
+        self.look_up(table, index)
     }
+
+    /// For each of 16 words the sum of those up to it, and of all that were given with this carry before, which begins
+    /// as 0. Of words of 32 and 64 bits.
+    fn running_sums<W: Word>(self, words: &mut [W; 16], carry: &mut Self::V);
 }

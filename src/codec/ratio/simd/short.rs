@@ -1,6 +1,9 @@
 //! Tiles whose words are short numbers, so that 32 bits hold all their differences, whatever the type: nearly all tiles
 //! of bins. What comes out is what `predict`, `encode` and `decode` say.
 
+// Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
+#![allow(clippy::needless_range_loop)]
+
 use super::Simd;
 use super::group::{Group, Source, States};
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
@@ -160,20 +163,44 @@ struct Rows<'a> {
     y: &'a [u32],
     z: &'a [u32],
     yz: &'a [u32],
+    /// Whether the others, and whether the last two, are other than zeros.
+    has: (bool, bool),
 }
 
 impl<'a> Rows<'a> {
     #[inline(always)]
     fn of(short: &'a [u32], lens: [usize; AXES], set: u8, y: usize, z: usize) -> Rows<'a> {
-        let at = |y: usize, z: usize| &short[(z * lens[1] + y) * lens[0]..];
+        let own = (z * lens[1] + y) * lens[0];
         let (has_y, has_z) = (set & 2 != 0 && y > 0, set & 4 != 0 && z > 0);
+        let plane = lens[0] * lens[1];
         Rows {
-            own: at(y, z),
-            y: if has_y { at(y - 1, z) } else { &ZEROS },
-            z: if has_z { at(y, z - 1) } else { &ZEROS },
-            yz: if has_y && has_z { at(y - 1, z - 1) } else { &ZEROS },
+            own: &short[own..],
+            y: if has_y { &short[own - lens[0]..] } else { &ZEROS },
+            z: if has_z { &short[own - plane..] } else { &ZEROS },
+            yz: if has_y && has_z { &short[own - plane - lens[0]..] } else { &ZEROS },
+            has: (has_y || has_z, has_z),
         }
     }
+}
+
+/// Differences along y and z, from place `at` of the rows on.
+#[inline(always)]
+fn across<P: Simd<M>, const M: usize>(p: P, rows: &Rows, at: usize) -> P::V {
+    let mut d = p.load(&rows.own[at..]);
+    if rows.has.0 {
+        d = p.sub(d, p.load(&rows.y[at..]));
+    }
+    if rows.has.1 {
+        d = p.sub(d, p.sub(p.load(&rows.z[at..]), p.load(&rows.yz[at..])));
+    }
+    d
+}
+
+/// The neighbours along x of the elements of a row from `x` on; the first of a row has none.
+#[inline(always)]
+fn left<P: Simd<M>, const M: usize>(p: P, row: &[u32], x: usize) -> P::V {
+    let v = p.load(&row[MARGIN + x - 1..]);
+    if x == 0 { p.select(p.mask(!1), v, p.splat(0)) } else { v }
 }
 
 /// For each set of axes the cost of the differences along them: see `predict`. The sets are those of the first AXES.
@@ -183,30 +210,25 @@ pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(p: P, lens: [usize; 
     let zero = p.splat(0);
     let (mut sums, mut costs, mut filled) = ([zero; SETS], [0; SETS], 0);
     let first = p.mask(1);
-    let not_first = p.mask(!1);
     for z in 0..lens[2] {
         for y in 0..lens[1] {
             let rows = Rows::of(short, lens, SETS as u8 - 1, y, z);
             for x in (0..lens[0]).step_by(n) {
-                let at = |row: &[u32]| p.load(&row[MARGIN + x..]);
-                let left = |row: &[u32]| {
-                    let v = p.load(&row[MARGIN + x - 1..]);
-                    if x == 0 { p.select(not_first, v, zero) } else { v }
-                };
+                let own = p.load(&rows.own[MARGIN + x..]);
                 let mut d = [zero; SETS];
-                d[0] = at(rows.own);
-                let own_left = left(rows.own);
+                d[0] = own;
+                let own_left = left(p, rows.own, x);
                 d[1] = p.sub(d[0], own_left);
                 if SETS > 2 {
-                    d[2] = p.sub(d[0], at(rows.y));
-                    let y_left = p.sub(own_left, left(rows.y));
+                    d[2] = p.sub(d[0], p.load(&rows.y[MARGIN + x..]));
+                    let y_left = p.sub(own_left, left(p, rows.y, x));
                     d[3] = p.sub(d[2], y_left);
                     if SETS > 4 {
-                        let (other, other_left) = (at(rows.z), left(rows.z));
+                        let (other, other_left) = (p.load(&rows.z[MARGIN + x..]), left(p, rows.z, x));
                         d[4] = p.sub(d[0], other);
                         d[5] = p.sub(d[4], p.sub(own_left, other_left));
-                        d[6] = p.sub(d[2], p.sub(other, at(rows.yz)));
-                        d[7] = p.sub(d[6], p.sub(y_left, p.sub(other_left, left(rows.yz))));
+                        d[6] = p.sub(d[2], p.sub(other, p.load(&rows.yz[MARGIN + x..])));
+                        d[7] = p.sub(d[6], p.sub(y_left, p.sub(other_left, left(p, rows.yz, x))));
                         if z == 0 {
                             d[4] = d[7];
                         }
@@ -230,8 +252,8 @@ pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(p: P, lens: [usize; 
                 }
                 let count = (lens[0] - x).min(n);
                 if count == n && filled + n <= SAMPLE {
-                    for (sum, d) in sums.iter_mut().zip(d) {
-                        *sum = p.add(*sum, p.magnitude(d));
+                    for s in 0..SETS {
+                        sums[s] = p.add(sums[s], p.magnitude(d[s]));
                     }
                     filled += n;
                 } else {
@@ -272,8 +294,8 @@ fn low_bits(n: usize) -> u32 {
 
 #[inline(always)]
 fn add_up<P: Simd<M>, const M: usize, const SETS: usize>(p: P, sums: &[P::V; SETS], costs: &mut [u64; SETS]) {
-    for (cost, sum) in costs.iter_mut().zip(sums) {
-        *cost += logarithm(p.total(*sum).into());
+    for s in 0..SETS {
+        costs[s] += logarithm(p.total(sums[s]).into());
     }
 }
 
@@ -312,13 +334,9 @@ pub fn codes<P: Simd<M>, const M: usize>(
             let rows = Rows::of(short, lens, along, y, z);
             let place = (z * sides[1] + y) * sides[0];
             for x in (0..lens[0]).step_by(n) {
-                let differences = |at: usize| {
-                    let load = |row: &[u32]| p.load(&row[at..]);
-                    p.sub(p.sub(load(rows.own), load(rows.y)), p.sub(load(rows.z), load(rows.yz)))
-                };
-                let mut d = differences(MARGIN + x);
+                let mut d = across(p, &rows, MARGIN + x);
                 if along & 1 != 0 {
-                    let left = differences(MARGIN + x - 1);
+                    let left = across(p, &rows, MARGIN + x - 1);
                     d = p.sub(d, if x == 0 { p.select(not_first, left, zero) } else { left });
                 }
                 let code = p.xor(p.left::<1>(d), p.sub(zero, p.right::<31>(d)));
@@ -349,18 +367,24 @@ pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
 ) -> State {
     let mut state = State::new();
     let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
-    let mut group = Group::new();
+    let mut group = Group::ZERO;
     let groups = places.as_chunks::<GROUP>().0;
     for (g, codes) in groups.iter().enumerate().rev() {
         let mut has = [u32::MAX; QUAD];
         if !WHOLE {
-            has = lanes_with(present, g);
+            has = lanes_with(p, present, g);
             any[g] = has != [0; QUAD];
         }
         group.take(p, codes);
         classes[g] = group.class as u8;
         if group.class > 0 {
-            state.step(words, g + 1, |lanes, words| group.encode::<P, M, WHOLE>(p, &has, lanes, words));
+            let before = (state.lanes, words.at);
+            loop {
+                group.encode::<P, M, WHOLE>(p, &has, &mut state.lanes, words);
+                if state.holds(before, words, g + 1) {
+                    break;
+                }
+            }
         }
     }
     encode_classes(&mut state, &mut classes[..groups.len()], &any, words);
@@ -369,16 +393,12 @@ pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
 
 /// For each of the four values the lanes that have it in group `g`.
 #[inline(always)]
-fn lanes_with(present: &[u32], g: usize) -> [u32; QUAD] {
+fn lanes_with<P: Simd<M>, const M: usize>(p: P, present: &[u32], g: usize) -> [u32; QUAD] {
     let runs = present_in(present, g);
     let mut has = [0; QUAD];
-    for (j, has) in has.iter_mut().enumerate() {
-        for (r, run) in runs.iter().enumerate() {
-            // Bits j, j + 4, j + 8, … come together.
-            let mut bits = run >> j & 0x1111_1111;
-            bits = (bits | bits >> 3) & 0x0303_0303;
-            bits = (bits | bits >> 6) & 0x000F_000F;
-            *has |= ((bits | bits >> 12) & 0xFF) << (8 * r);
+    for r in 0..BATCH_GROUPS {
+        for j in 0..QUAD {
+            has[j] |= p.every_fourth(runs[r] >> j) << (8 * r);
         }
     }
     has
@@ -412,7 +432,7 @@ pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
             out.fill(0);
             continue;
         }
-        let has = if WHOLE { [u32::MAX; QUAD] } else { lanes_with(present, g) };
+        let has = if WHOLE { [u32::MAX; QUAD] } else { lanes_with(p, present, g) };
         match states.group::<WHOLE>(classes[g].into(), &has, last, &mut source, out) {
             Some(true) => (),
             Some(false) => return Ok(false),
@@ -440,10 +460,11 @@ pub struct Sums<W> {
 impl<W: Word> Sums<W> {
     /// For the tiles of a grid.
     pub fn new(grid: &Grid) -> Result<Sums<W>> {
-        let [x, y, _] = grid.sides;
+        let [x, y, z] = grid.sides;
+        let plane = if z > 1 { x.next_multiple_of(STEP) * y } else { 0 };
         Ok(Sums {
             row: filled(x + MARGIN, W::ZERO)?,
-            plane: filled(x * y, W::ZERO)?,
+            plane: filled(plane, W::ZERO)?,
             face: filled(grid.capacity() + MARGIN, W::ZERO)?,
         })
     }
@@ -452,8 +473,8 @@ impl<W: Word> Sums<W> {
 /// Words that are shown at once.
 pub const STEP: usize = 16;
 
-/// Shows the words, less the base, that the differences in `places` lead to: where they begin among the tile's
-/// elements, 16 of them, and how many count.
+/// Shows the words, less the base, that the differences in `places` lead to, row after row: where they begin among the
+/// tile's elements, 16 of them, and how many count; those behind them may be written over what comes later.
 #[inline(always)]
 pub fn restore<W: Word, P: Simd<M>, const M: usize>(
     p: P,
@@ -465,6 +486,7 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
     mut show: impl FnMut(usize, &[W; STEP], usize),
 ) {
     let Sums { row, plane, face } = sums;
+    let stride = lens[0].next_multiple_of(STEP);
     let in_set = |axis: usize| set >> axis & 1 == 1;
     let mut face_lens = lens;
     (0..AXES).filter(|axis| in_set(*axis)).for_each(|axis| face_lens[axis] = 1);
@@ -485,7 +507,7 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
             let on_face = set != 0 && (!in_set(1) || y == 0) && (!in_set(2) || z == 0);
             let face_at = (if in_set(2) { 0 } else { z * face_lens[1] } + if in_set(1) { 0 } else { y }) * face_lens[0];
             let start = (z * lens[1] + y) * lens[0];
-            let mut sum = W::ZERO;
+            let (mut sum, mut carry) = (W::ZERO, p.splat(0));
             for x in (0..lens[0]).step_by(STEP) {
                 let count = (lens[0] - x).min(STEP);
                 let mut v = [W::ZERO; STEP];
@@ -501,7 +523,14 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
                     }
                 }
                 if in_set(0) {
-                    p.running_sums(&mut v, &mut sum);
+                    if W::BITS >= 32 {
+                        p.running_sums(&mut v, &mut carry);
+                    } else {
+                        for w in &mut v {
+                            sum = sum.add(*w);
+                            *w = sum;
+                        }
+                    }
                 }
                 if in_set(1) {
                     let before: &mut [W; STEP] = row[x..].first_chunk_mut().expect("a margin");
@@ -511,21 +540,11 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
                     *before = v;
                 }
                 if in_set(2) {
-                    let before = &mut plane[y * lens[0] + x..][..count];
-                    match before.first_chunk_mut::<STEP>() {
-                        Some(before) => {
-                            if z > 0 {
-                                add(&mut v, before);
-                            }
-                            *before = v;
-                        }
-                        None => {
-                            if z > 0 {
-                                v.iter_mut().zip(&*before).for_each(|(w, b)| *w = w.add(*b));
-                            }
-                            before.copy_from_slice(&v[..count]);
-                        }
+                    let before = plane[y * stride + x..].first_chunk_mut().expect("whole steps");
+                    if z > 0 {
+                        add(&mut v, before);
                     }
+                    *before = v;
                 }
                 show(start + x, &v, count);
             }

@@ -71,8 +71,8 @@ const SHAPES: [&[u64]; 12] = [
 fn compare<E: Element, P: Level>(p: P, plan: &Plan, lens: [usize; AXES], data: &[u8], random: &mut Random) {
     let room = 2 * data.len() + 4096;
     let (mut ours, mut portable) = (vec![0; room], vec![0; room]);
-    let a = encode::tile::<E>(p, plan, lens, &mut encode::Buffers::new(&plan.grid).unwrap(), data, &mut ours);
-    let b = encode::tile::<E>(Scalar, plan, lens, &mut encode::Buffers::new(&plan.grid).unwrap(), data, &mut portable);
+    let a = encode::tile::<E>(p, plan, lens, &mut encode::Buffers::new(plan).unwrap(), data, &mut ours);
+    let b = encode::tile::<E>(Scalar, plan, lens, &mut encode::Buffers::new(plan).unwrap(), data, &mut portable);
     assert_eq!(a, b, "{lens:?}");
     let (kind, len) = a;
     assert!(ours[..len] == portable[..len], "{lens:?} {kind:?}");

@@ -1,0 +1,107 @@
+//! What a tile's form says, read and undone.
+
+use super::decimals::Decimals;
+use super::low::Low;
+use super::table::{SYMBOLS, Table};
+use super::{Form, Order, Prediction, lags, ranks};
+use crate::codec::ratio::tables::TOKENS;
+use crate::error::Result;
+use crate::host::memory::boxed;
+use crate::primitives::lorenzo::{self, AXES};
+use crate::primitives::quantize::Element;
+use crate::primitives::rans::TABLE_BITS;
+use crate::primitives::word::Word;
+
+/// Buffers that a decoder reuses from tile to tile.
+pub struct Buffers {
+    slots: Box<[u32; 1 << TABLE_BITS]>,
+    lags: Box<lags::Lags>,
+}
+
+impl Buffers {
+    /// Empty ones.
+    pub fn new() -> Result<Buffers> {
+        Ok(Buffers { slots: boxed(0)?, lags: boxed(0)? })
+    }
+}
+
+/// What stands between base and states.
+pub struct Side<'a> {
+    form: Form,
+    buffers: &'a Buffers,
+    decimals: Option<Decimals<'a>>,
+    list: &'a [u8],
+    low: Option<(Low, &'a [u8])>,
+}
+
+/// A tile's own table, for decoding.
+#[derive(Clone, Copy)]
+pub struct Own<'a> {
+    /// As `tables::SLOTS_OF`.
+    pub slots: &'a [u32; 1 << TABLE_BITS],
+    /// Symbols are codes.
+    pub direct: bool,
+}
+
+impl<'a> Side<'a> {
+    /// Reads it for a tile of `n` elements.
+    #[inline(never)]
+    pub fn read<E: Element>(form: Form, rest: &mut &'a [u8], n: usize, buffers: &'a mut Buffers) -> Result<Side<'a>> {
+        let decimals = match form.order {
+            Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
+            _ => None,
+        };
+        let list = if form.order == Order::Ranks { ranks::read::<E::Word>(rest)? } else { &[] };
+        if form.prediction == Prediction::Lags {
+            lags::read(rest, n, &mut buffers.lags)?;
+        }
+        if form.own_table {
+            let limit = if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS };
+            Table::read(rest, limit)?.slots(&mut buffers.slots);
+        }
+        let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
+        Ok(Side { form, buffers, decimals, list, low })
+    }
+
+    /// The zero bits that words leave out, if that is all there is to them.
+    pub fn plain_shift(&self) -> Option<u32> {
+        (self.form == Form::plain(self.form.shift)).then_some(self.form.shift)
+    }
+
+    /// The tile's table.
+    pub fn own(&self) -> Option<Own<'_>> {
+        let direct = self.form.prediction == Prediction::Symbols;
+        self.form.own_table.then_some(Own { slots: &self.buffers.slots, direct })
+    }
+
+    /// Codes become elements.
+    #[inline(never)]
+    pub fn elements<E: Element>(
+        &self,
+        set: u8,
+        base: E::Word,
+        lens: [usize; AXES],
+        words: &mut [E::Word],
+    ) -> Result<()> {
+        if let Some((low, plane)) = &self.low {
+            low.complete(plane, words)?;
+        }
+        if self.form.prediction != Prediction::Symbols {
+            words.iter_mut().for_each(|w| *w = w.unzigzag());
+        }
+        match self.form.prediction {
+            Prediction::Axes => lorenzo::inverse(set, lens, words),
+            Prediction::Lags => lags::inverse(&self.buffers.lags, words),
+            Prediction::Symbols => {}
+        }
+        let shift = self.form.shift;
+        words.iter_mut().for_each(|w| *w = w.add(base));
+        match (self.form.order, &self.decimals) {
+            (Order::Decimals, Some(decimals)) => decimals.elements::<E>(words),
+            (Order::Ranks, _) => ranks::elements(self.list, words)?,
+            (Order::Magnitudes, _) => words.iter_mut().for_each(|w| *w = (*w << shift).rotr(1)),
+            _ => words.iter_mut().for_each(|w| *w = super::super::encode::from_bits::<E>(*w, shift)),
+        }
+        Ok(())
+    }
+}

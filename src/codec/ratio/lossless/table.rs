@@ -1,0 +1,264 @@
+//! A table that a tile brings itself: frequencies that fit its symbols.
+
+use super::super::format::{GROUP, token};
+use super::super::tables::{self, FREQUENCIES, TABLES, TOKENS};
+use super::take;
+use crate::error::{Result, fail};
+use crate::primitives::rans::{Symbol, TABLE_BITS};
+use crate::primitives::word::Word;
+
+/// The class that stands for the tile's own table where there is one.
+pub const OWN: usize = TABLES - 1;
+/// Symbols of such a table, at most.
+pub const SYMBOLS: usize = 256;
+/// Costs are in these parts of a bit.
+pub const BIT: u64 = 256;
+const SLOTS: usize = 1 << TABLE_BITS;
+
+/// How often each symbol occurs.
+pub type Counts = [u32; SYMBOLS];
+
+/// Parts of a bit of log2 x, for x > 0.
+const fn log2(x: u32) -> u32 {
+    let octave = x.ilog2();
+    let mut mantissa = (x as u64) << (31 - octave);
+    let (mut log, mut k) = (octave, 0);
+    while k < BIT.ilog2() {
+        mantissa = (mantissa * mantissa) >> 31;
+        let carry = mantissa >> 32;
+        log = log << 1 | carry as u32;
+        mantissa >>= carry;
+        k += 1;
+    }
+    log
+}
+
+/// What a symbol costs by its frequency.
+static COST_OF: [u16; SLOTS] = {
+    let mut costs = [u16::MAX; SLOTS];
+    let mut f = 1;
+    while f < SLOTS {
+        costs[f] = (TABLE_BITS * BIT as u32 - log2(f as u32)) as u16;
+        f += 1;
+    }
+    costs
+};
+
+/// What tokens cost in the tables that are always there.
+pub static TOKEN_COSTS: [[u16; TOKENS]; TABLES] = {
+    let mut costs = [[u16::MAX; TOKENS]; TABLES];
+    let mut t = 0;
+    while t < TABLES {
+        let mut s = 0;
+        while s < FREQUENCIES[t].len() {
+            costs[t][s] = COST_OF[FREQUENCIES[t][s] as usize];
+            s += 1;
+        }
+        t += 1;
+    }
+    costs
+};
+
+/// The class that a group gets among the tables that are always there.
+#[inline(always)]
+pub fn class_of<W: Word>(codes: &[W]) -> usize {
+    let mut sums = [0u32; GROUP / 4];
+    let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
+    for (sum, quad) in sums.iter_mut().zip(codes.chunks(4)) {
+        *sum = quad.iter().map(|c| half(*c).min(super::super::encode::MOST) as u32).sum();
+    }
+    let sum = sums.iter().sum();
+    let most = codes.iter().fold(W::ZERO, |m, c| m.max(*c));
+    if sum == 0 {
+        return 0;
+    }
+    let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
+    tables::class(sum, small, most.to_u64())
+}
+
+/// What tokens cost in a table, without their raw bits.
+#[inline(always)]
+pub fn cost(costs: &[u16], tokens: &[u8]) -> u64 {
+    u64::from(tokens.iter().map(|t| u32::from(costs[usize::from(*t)])).sum::<u32>())
+}
+
+/// The tokens of codes, and how many raw bits they have together.
+#[inline(always)]
+pub fn tokens<W: Word>(codes: &[W], low: u32, tokens: &mut [u8]) -> u64 {
+    let mut raw = 0;
+    for (t, c) in tokens.iter_mut().zip(codes) {
+        let (token, bits) = token((*c >> low).to_u64());
+        *t = token as u8;
+        raw += u64::from(bits);
+    }
+    raw
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    frequencies: [u16; SYMBOLS],
+}
+
+impl Table {
+    /// The one that fits symbols which occur so often, at least one.
+    pub fn of(counts: &Counts) -> Table {
+        let total = u64::from(counts.iter().sum::<u32>().max(1));
+        let mut frequencies = [0; SYMBOLS];
+        for (f, count) in frequencies.iter_mut().zip(counts) {
+            if *count > 0 {
+                let part = (u64::from(*count) * SLOTS as u64 + total / 2) / total;
+                *f = part.clamp(1, SLOTS as u64 - 1) as u16;
+            }
+        }
+        let mut sum: usize = frequencies.iter().map(|f| usize::from(*f)).sum();
+        while sum != SLOTS {
+            let greatest = (0..SYMBOLS).max_by_key(|s| (frequencies[*s], SYMBOLS - s)).unwrap_or(0);
+            if sum < SLOTS {
+                // The greatest may have no more; a symbol that does not occur takes what is left.
+                let more = (SLOTS - sum).min(SLOTS - 1 - usize::from(frequencies[greatest]));
+                frequencies[greatest] += more as u16;
+                sum += more;
+                if sum < SLOTS {
+                    frequencies[if greatest == 0 { 1 } else { 0 }] += 1;
+                    sum += 1;
+                }
+            } else {
+                let less = (sum - SLOTS).min(usize::from(frequencies[greatest] / 8).max(1));
+                frequencies[greatest] -= less as u16;
+                sum -= less;
+            }
+        }
+        Table { frequencies }
+    }
+
+    /// What symbols cost.
+    pub fn costs(&self) -> [u16; SYMBOLS] {
+        self.frequencies.map(|f| COST_OF[usize::from(f)])
+    }
+
+    /// Its symbols, for encoding.
+    pub fn symbols(&self) -> [Symbol; SYMBOLS] {
+        let mut start = 0;
+        self.frequencies.map(|f| {
+            start += u32::from(f);
+            Symbol::new(start - u32::from(f), f.into())
+        })
+    }
+
+    /// For each slot what `tables::SLOTS_OF` has.
+    pub fn slots(&self, slots: &mut [u32; SLOTS]) {
+        let mut slot = 0;
+        for (s, f) in self.frequencies.iter().enumerate() {
+            for number in 0..*f {
+                slots[slot] = (s as u32) << 20 | u32::from(*f) << TABLE_BITS | u32::from(number);
+                slot += 1;
+            }
+        }
+    }
+
+    /// Writes the frequencies up to the last that is not 0: numbers below 128 as a byte, others as two; behind a 0 a
+    /// byte tells how many more follow. A byte may stand behind them, for an even number.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let (mut s, mut sum) = (0, 0);
+        while sum < SLOTS {
+            let f = self.frequencies[s];
+            s += 1;
+            sum += usize::from(f);
+            match f {
+                0 => {
+                    let more = self.frequencies[s..].iter().take_while(|f| **f == 0).count();
+                    out.extend([0, more as u8]);
+                    s += more;
+                }
+                1..128 => out.push(f as u8),
+                _ => out.extend([128 | (f >> 8) as u8, f as u8]),
+            }
+        }
+        if (out.len() - start) % 2 == 1 {
+            out.push(0);
+        }
+    }
+
+    /// Bytes that `write` adds.
+    pub fn bytes(&self) -> usize {
+        let last = self.frequencies.iter().rposition(|f| *f > 0).unwrap_or(0);
+        let (mut bytes, mut before) = (0, 1);
+        for f in &self.frequencies[..=last] {
+            bytes += match f {
+                0 if before == 0 => 0,
+                1..128 => 1,
+                _ => 2,
+            };
+            before = *f;
+        }
+        bytes + bytes % 2
+    }
+
+    /// Reads what `write` wrote, with symbols below `limit`.
+    pub fn read(rest: &mut &[u8], limit: usize) -> Result<Table> {
+        let mut frequencies = [0; SYMBOLS];
+        let (mut s, mut sum, start) = (0, 0, rest.len());
+        let byte = |rest: &mut &[u8]| take(rest, 1).map(|b| u16::from(b[0]));
+        while sum < SLOTS {
+            let first = byte(rest)?;
+            let f = if first < 128 { first } else { (first & 127) << 8 | byte(rest)? };
+            if s >= limit || f as usize >= SLOTS {
+                return fail!(Corrupt, "a tile's table gives symbol {s} of {limit} the frequency {f}");
+            }
+            frequencies[s] = f;
+            sum += usize::from(f);
+            s += if f == 0 { 1 + usize::from(byte(rest)?) } else { 1 };
+        }
+        if sum > SLOTS {
+            return fail!(Corrupt, "the frequencies of a tile's table add up to {sum}");
+        }
+        if (start - rest.len()) % 2 == 1 && byte(rest)? != 0 {
+            return fail!(Corrupt, "padding bytes are not zero");
+        }
+        Ok(Table { frequencies })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms() {
+        assert_eq!([1, 2, 3, 1024].map(log2), [0, 256, 405, 2560]);
+        (1..1024).for_each(|x| assert!((f64::from(log2(x)) - f64::from(x).log2() * 256.0).abs() < 1.01, "{x}"));
+    }
+
+    #[test]
+    fn tables_add_up_and_come_back() {
+        let mut random = 1u32;
+        for round in 0..300 {
+            let mut counts = [0; SYMBOLS];
+            for count in &mut counts {
+                random = random.wrapping_mul(0x9e37_79b1).rotate_left(11).wrapping_add(1);
+                *count = if random % 7 < round % 8 { 0 } else { (random >> 8) % (1 << (random % 15)) };
+            }
+            counts[round as usize % SYMBOLS] += 1;
+            if round < 3 {
+                counts = [0; SYMBOLS];
+                counts[[0, 1, 255][round as usize]] = 5;
+            }
+            let table = Table::of(&counts);
+            assert_eq!(table.frequencies.iter().sum::<u16>(), 1024);
+            assert!(counts.iter().zip(table.frequencies).all(|(c, f)| f < 1024 && (*c == 0 || f > 0)));
+            let mut bytes = Vec::new();
+            table.write(&mut bytes);
+            assert_eq!(bytes.len(), table.bytes());
+            bytes.push(9);
+            let rest = &mut &bytes[..];
+            assert_eq!(Table::read(rest, SYMBOLS).unwrap().frequencies, table.frequencies);
+            assert_eq!(rest, &[9]);
+            assert!(Table::read(&mut &bytes[..bytes.len() - 2], SYMBOLS).is_err());
+        }
+        assert!(Table::read(&mut &[131, 255, 2][..], SYMBOLS).is_err());
+        assert!(Table::read(&mut &[132, 0, 0, 0][..], SYMBOLS).is_err());
+        assert!(Table::read(&mut &[131, 255, 0, 200, 1, 0][..], TOKENS).is_err());
+    }
+}

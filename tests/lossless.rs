@@ -1,0 +1,243 @@
+//! Forms of lossless tiles of codec ratio: each is chosen where it should be, comes back bit for bit, and is read alike
+//! by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::{DType, Dims, Mode, Params, Profile};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use vectors::Random;
+
+fn params(dtype: DType, lens: &[u64]) -> Params {
+    let dims = Dims::new(lens).unwrap();
+    Params { profile: Profile::Ratio, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }
+}
+
+/// Numbers that nobody else has, from −1 to 1, most near 0.
+fn bell(random: &mut Random) -> f64 {
+    (0..6).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 19) - 1.0).sum::<f64>() / 6.0
+}
+
+/// Elements that a form is made for.
+fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
+    let random = &mut Random(n as u64 + 7);
+    let nearest = |x: f64| if dtype.is_float() { dtype.nearest(x) } else { (x * 100.0) as i64 as u64 };
+    let top = 8 * dtype.size() as u32;
+    let noise = |random: &mut Random| random.next() >> (64 - top);
+    match kind {
+        "decimals" => {
+            let odd = [dtype.nearest(f64::NAN), dtype.nearest(-0.0), dtype.nearest(0.123_456_789)];
+            (0..n)
+                .map(|i| match i % 97 {
+                    96 => odd[i / 97 % 3],
+                    _ => dtype.nearest(f64::from(random.below(900_000) as u32) / 1e3),
+                })
+                .collect()
+        }
+        "repeats" => {
+            let row: Vec<u64> = (0..331).map(|_| noise(random)).collect();
+            (0..n).map(|i| row[i % 331] ^ random.below(4)).collect()
+        }
+        "weights" => (0..n).map(|_| nearest(bell(random))).collect(),
+        "pruned" => (0..n).map(|_| if random.below(3) > 0 { 0 } else { nearest(bell(random)) }).collect(),
+        "few" => (0..n).map(|_| nearest(f64::from(1 + random.below(4).pow(2) as u32))).collect(),
+        "smooth" => (0..n).map(|i| nearest((i as f64 * 0.01).sin() + bell(random) * 1e-4)).collect(),
+        "table" => {
+            // Rows and columns, which no row predicts alone.
+            let columns: Vec<f64> = (0..17).map(|_| 9.0 * bell(random)).collect();
+            let rows: Vec<f64> = (0..n / 17 + 1).map(|_| 9.0 * bell(random)).collect();
+            (0..n).map(|i| nearest(90.0 + rows[i / 17] + columns[i % 17] + bell(random) * 1e-2)).collect()
+        }
+        "levels" => (0..n).map(|_| nearest(5.3 * (bell(random) * 50.0).round())).collect(),
+        "flat" => (0..n).map(|i| nearest(f64::from((i / 300) as u32))).collect(),
+        _ => vectors::words(kind, dtype, n as u64, n),
+    }
+}
+
+const KINDS: [&str; 13] = [
+    "decimals", "repeats", "weights", "pruned", "few", "levels", "smooth", "table", "flat", "noise", "specials",
+    "walk", "signed",
+];
+
+/// The forms of a stream's packed tiles.
+fn forms(stream: &[u8]) -> Vec<u16> {
+    let container = reference::container(stream).unwrap();
+    let (mut at, mut forms) = (container.bodies_at, Vec::new());
+    for chunk in 0..container.chunks {
+        let (kind, bytes) = container.entry(stream, chunk).unwrap();
+        if kind == 0 {
+            forms.push(u16::from_le_bytes([stream[at as usize + 4], stream[at as usize + 5]]));
+        }
+        at += bytes;
+    }
+    forms
+}
+
+fn form_name(form: u16) -> String {
+    let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
+    let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
+    let table = if form >> 10 & 1 == 1 { "table" } else { "" };
+    format!("{order} {prediction} {table} {}", if form >> 11 & 1 == 1 { "low" } else { "" }).trim_end().into()
+}
+
+/// All types, kinds of data and lengths come back, and the page's decoder says the same. All forms are made use of.
+#[test]
+fn forms_come_back() {
+    let mut seen = BTreeSet::new();
+    for (d, dtype) in DType::ALL.into_iter().enumerate() {
+        for (k, kind) in KINDS.into_iter().enumerate() {
+            if kind == "decimals" && !dtype.is_float() {
+                continue;
+            }
+            let lens: [&[u64]; 4] = [&[[1, 31, 33, 64, 130, 800][(d + k) % 6]], &[5000], &[3, 2100], &[9, 30, 17]];
+            for (l, lens) in lens.into_iter().enumerate() {
+                let params = Params { big_endian: (d + k + l) % 3 == 0, ..params(dtype, lens) };
+                let n = params.dims.count() as usize;
+                let data = vectors::to_bytes(dtype, &words(kind, dtype, n), params.big_endian);
+                let stream = sleek::compress(&params, &data).unwrap();
+                assert!(sleek::decompress(&stream).unwrap() == data, "{dtype:?} {kind} {lens:?}");
+                let page = reference::decode(&stream);
+                assert!(page.unwrap_or_else(|e| panic!("{dtype:?} {kind} {lens:?}: {e}")) == data, "{dtype:?} {kind}");
+                seen.extend(forms(&stream).into_iter().map(form_name));
+            }
+        }
+    }
+    for form in [
+        "numbers axes",
+        "numbers axes table",
+        "numbers axes table low",
+        "numbers symbols table",
+        "numbers symbols table low",
+        "magnitudes symbols table low",
+        "numbers lags",
+        "decimals axes",
+        "decimals axes table low",
+        "ranks symbols table",
+    ] {
+        assert!(seen.contains(form), "no {form:?} among {seen:?}");
+    }
+}
+
+/// Behind valid checksums a form may say anything: both decoders refuse the same, and read the same.
+#[test]
+fn hostile_forms_do_no_harm() {
+    let random = &mut Random(11);
+    let (mut taken, mut refused) = (0, 0);
+    let cases = [
+        (DType::F32, "decimals"),
+        (DType::F64, "repeats"),
+        (DType::BF16, "pruned"),
+        (DType::U8, "few"),
+        (DType::F32, "smooth"),
+    ];
+    for (dtype, kind) in cases {
+        let params = params(dtype, &[1500]);
+        let data = vectors::to_bytes(dtype, &words(kind, dtype, 1500), false);
+        let stream = sleek::compress(&params, &data).unwrap();
+        let head = reference::container(&stream).unwrap().bodies_at as usize;
+        for k in 0..1500 {
+            let mut damaged = stream.clone();
+            let room = ((stream.len() - head) as u64).min([6, 40, 300, u64::MAX][k % 4]);
+            for _ in 0..1 + random.below(3) {
+                damaged[head + random.below(room) as usize] ^= 1 << random.below(8);
+            }
+            seal(&mut damaged);
+            let (ours, page) = (sleek::decompress(&damaged), reference::decode(&damaged));
+            assert_eq!(ours.is_ok(), page.is_ok(), "{dtype:?} {kind} {k}: {:?} {:?}", ours.err(), page.err());
+            match (ours, page) {
+                (Ok(ours), Ok(page)) => {
+                    assert!(ours == page, "{dtype:?} {kind} {k}");
+                    taken += 1;
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
+}
+
+/// Our encoder writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
+#[test]
+fn golden_forms() {
+    let cases = [
+        (DType::F32, "decimals", "decimals"),
+        (DType::F64, "repeats", "lags"),
+        (DType::BF16, "weights", "symbols table low"),
+        (DType::F16, "pruned", "symbols table low"),
+        (DType::U16, "few", "symbols table"),
+        (DType::F32, "smooth", "table"),
+        (DType::F32, "levels", "ranks symbols table"),
+    ];
+    for (dtype, kind, form) in cases {
+        let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "vectors", "lossless"].iter().collect();
+        let path = path.join(format!("{}-{kind}.slk", dtype.name()));
+        let data = vectors::to_bytes(dtype, &words(kind, dtype, 2500), false);
+        let stream = sleek::compress(&params(dtype, &[2500]), &data).unwrap();
+        let names: Vec<String> = forms(&stream).into_iter().map(form_name).collect();
+        assert!(names.iter().any(|name| name.contains(form)), "{kind}: {names:?}");
+        if std::env::var_os("SLEEK_UPDATE").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, &stream).unwrap();
+        }
+        let golden = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(stream == golden, "{dtype:?} {kind}: {} bytes, {} in the repository", stream.len(), golden.len());
+        assert!(sleek::decompress(&golden).unwrap() == data && reference::decode(&golden).unwrap() == data);
+    }
+}
+
+/// Ratio of the bytes of a stream.
+fn bytes(params: &Params, profile: Profile, data: &[u8]) -> usize {
+    sleek::compress(&Params { profile, ..params.clone() }, data).unwrap().len()
+}
+
+/// Lossless, no profile takes more than the elements, 1 in 256 of them and a header; `ratio` no more than `fast`, and
+/// `adaptive`, which chooses by samples, no more than 1 in 16 of that (5 in 100 on numbers of a bell curve).
+#[test]
+fn lossless_is_never_much_worse() {
+    for dtype in DType::ALL {
+        for kind in KINDS.into_iter().filter(|kind| dtype.is_float() || *kind != "decimals") {
+            for n in [1, 100, 5000, 40_000] {
+                let params = params(dtype, &[n]);
+                let data = vectors::to_bytes(dtype, &words(kind, dtype, n as usize), false);
+                let fast = bytes(&params, Profile::Fast, &data);
+                for (profile, part) in [(Profile::Adaptive, 16), (Profile::Ratio, 256)] {
+                    let own = bytes(&params, profile, &data);
+                    let case = format!("{dtype:?} {kind} {n} {profile:?}: {own} bytes");
+                    assert!(own <= data.len() + data.len() / 256 + 160, "{case}, {} raw", data.len());
+                    assert!(own <= fast + fast / part + 160, "{case}, fast {fast}");
+                }
+            }
+        }
+    }
+}
+
+/// Fields of the world take less than by `adaptive`.
+#[test]
+fn fields_are_small() {
+    let folder =
+        std::env::var_os("SLEEK_DATA").map_or(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data").into(), PathBuf::from);
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let dtype = match path.extension().and_then(|x| x.to_str()) {
+            Some("f32") => DType::F32,
+            Some("f64") => DType::F64,
+            _ => continue,
+        };
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let data = std::fs::read(&path).unwrap();
+        let n = (data.len() / dtype.size()) as u64;
+        let lens: Vec<u64> = name.rsplit('_').next().unwrap().split('x').filter_map(|n| n.parse().ok()).collect();
+        let lens = if lens.iter().product::<u64>() == n { lens } else { vec![n] };
+        let params = params(dtype, &lens);
+        let stream = sleek::compress(&params, &data).unwrap();
+        assert!(sleek::decompress(&stream).unwrap() == data);
+        let adaptive = bytes(&params, Profile::Adaptive, &data);
+        assert!(stream.len() < adaptive, "{name}: {} bytes, adaptive {adaptive}", stream.len());
+        let mut names = std::collections::BTreeMap::new();
+        forms(&stream).into_iter().for_each(|form| *names.entry(form_name(form)).or_insert(0) += 1);
+        println!("{name} {:.3} {names:?}", data.len() as f64 / stream.len() as f64);
+    }
+}
