@@ -211,7 +211,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             if (by_bits)
                 next = units < shared.units ? KEPT : BY_PLAN_AGAIN;
             else
-                next = units > 1 && may_take_less() ? BY_BITS : KEPT;
+                next = units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
             __syncthreads();
             if (threadIdx.x == 0 && !by_bits) shared.units = units;
         }
@@ -229,12 +229,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV u32 units_of_choice() const { return entry_of(lay_out<T>(shared.told, lane)) & ENTRY_SIZE_MASK; }
     DEV bool may_take_less() const {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
-        const auto words = [&](u32 k) { return word_vector(source, k); };
+        const auto words = [&](u32 w, u32 k) { return word_vector(source, w, k); };
         return may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
     }
-    // The elements of the warp's subchunk k.
-    DEV uint4 word_vector(const Source& source, u32 k) const {
-        const uint4 q = source.load<T>(place_of(k), true);
+    // The elements of subchunk k of warp w.
+    DEV uint4 word_vector(const Source& source, u32 w, u32 k) const {
+        const uint4 q = source.load<T>(::place_of(w, k, lane), true);
         return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
     }
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late.
@@ -609,7 +609,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
-            const bool open = is_candidate<T>(q[0], plan.step_j);
+            const bool open = is_candidate<T, true>(q[0], plan.step_j, lane);
             if (lane == 0) shared.open = open && shared.attempt == BY_PLAN;
         }
         to_integers(q);
