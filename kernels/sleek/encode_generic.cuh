@@ -237,7 +237,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
                 next = BY_BITS;
                 units = ~0u;    // whatever bits take
             } else {
-                next = shared.open && units > 1 && may_take_less() ? BY_BITS : KEPT;
+                next = shared.open && units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
             }
             __syncthreads();
             if (threadIdx.x == 0 && !by_bits) shared.units = units;
@@ -259,20 +259,21 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     }
     DEV bool may_take_less() const {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
-        const auto words = [&](u32 k) { return filled_vector(source, k); };
+        const auto words = [&](u32 w, u32 k) { return filled_vector(source, w, k); };
         return may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
     }
-    // The elements of the warp's subchunk k.
-    DEV uint4 word_vector(const Source& source, u32 k) const {
-        const uint4 q = source.load<T>(place_of(k), true);
+    // The elements of subchunk k of warp w.
+    DEV uint4 word_vector(const Source& source, u32 w, u32 k) const {
+        const uint4 q = source.load<T>(::place_of(w, k, lane), true);
         return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
     }
     // The same with others in the places of missing ones.
-    DEV uint4 filled_vector(const Source& source, u32 k) const {
-        const uint4 q = word_vector(source, k);
+    DEV uint4 filled_vector(const Source& source, u32 w, u32 k) const {
+        const uint4 q = word_vector(source, w, k);
         if constexpr (MISSING) {
             const Gaps<T>& gaps = this->gaps(CHOOSE);
-            if (gaps.is_masked() && gaps.any_there()) return finder().filled(gaps, q, k, source.bytes);
+            if (gaps.is_masked() && gaps.any_there())
+                return finder().filled(gaps, q, w * SUBCHUNKS_A_WARP + k, source.bytes);
         }
         return q;
     }
@@ -396,7 +397,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < PER_WARP; k++)
-            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), k, source.bytes);
+            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), warp * SUBCHUNKS_A_WARP + k, source.bytes);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) q[k] = tile().at(k, lane);
         __syncwarp();
@@ -757,7 +758,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         load(q, source);
         if constexpr (MISSING) take_gaps(q, source);
         if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
-            const bool open = is_candidate<T>(q[0], plan.step_j);
+            const bool open = is_candidate<T, true>(q[0], plan.step_j, lane);
             if (lane == 0) shared.open = open && shared.attempt == BY_PLAN;
             if constexpr (MISSING)
                 if (lane == 0 && gaps(CHOOSE).only()) shared.open = 0;
@@ -792,7 +793,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
                 const Source source = state.job.source(c);
                 const u32 plane = uniform(shared.laid.plane), inner = uniform(shared.laid.inner);
                 finder().write_plane((u32*)body, gaps(PACK), plane, inner,
-                                     [&](u32 k) { return word_vector(source, k); });
+                                     [&](u32 k) { return word_vector(source, warp, k); });
                 body += plane;
                 pack_body(c, inner, choice, base);
                 body -= plane;
