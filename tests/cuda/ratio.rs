@@ -7,7 +7,7 @@ use sleek::{DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Prof
 
 use crate::bytes::compare;
 use crate::common;
-use crate::inputs::{KINDS, Random, data, settings, swap};
+use crate::inputs::{KINDS, Random, data, element, settings, swap};
 use crate::shim::Shim;
 
 /// Tiles of one to three axes, whole and cut off, narrow ones, and sums over planes and rows of all lengths.
