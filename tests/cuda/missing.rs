@@ -245,7 +245,13 @@ fn reseal(stream: &mut [u8]) {
         at += bytes;
     }
     stream[layout.header_bytes + 8..layout.header_bytes + 16].copy_from_slice(&sum.to_le_bytes());
-    let sum = checksum::of_index(&stream[..layout.bodies_at()]);
+    seal_header(stream);
+}
+
+/// Makes the checksum of header and index fit.
+pub fn seal_header(stream: &mut [u8]) {
+    let bodies_at = sleek::container::Header::peek(stream, stream.len() as u64).unwrap().layout.bodies_at();
+    let sum = checksum::of_index(&stream[..bodies_at]);
     stream[56..64].copy_from_slice(&sum.to_le_bytes());
 }
 
