@@ -241,7 +241,7 @@ fn ratio_tables_h() -> String {
 
 #[test]
 fn headers_are_fresh() {
-    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES)];
+    let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES), ("EXTENSION_WORDS", EXTENSION_WORDS as u64)];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let ratio = [
         ("TILE_BLOCK_BYTES", TILE_BLOCK_BYTES as u64),
@@ -259,7 +259,7 @@ fn headers_are_fresh() {
             "ratio/launch.h",
             launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &ratio, RATIO),
         ),
-        ("common/launch.h", launch_h("#include \"platform.cuh\"\n", &common, COMMON)),
+        ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {
         let path = kernels().join(name);

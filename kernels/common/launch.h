@@ -1,9 +1,11 @@
 // Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.
 #pragma once
+#include "constants.h"
 #include "platform.cuh"
 
 #define LISTED 96u
 #define PIECE_BYTES 16384u
+#define EXTENSION_WORDS 38u
 
 // One array to be compressed, or one stream to be restored.
 struct Item {
@@ -93,7 +95,9 @@ struct Plan {
     u64 chunks;
     // Groups of chunks.
     u64 groups;
-    // Where the index has its entries.
+    // Where the index has its group records.
+    u64 records_at;
+    // Where it has its entries.
     u64 entries_at;
     // Where the first chunk's payload is.
     u64 bodies_at;
@@ -114,21 +118,22 @@ struct Plan {
     // Mantissa bits that mode rel rounds off.
     u32 drop;
 };
-static_assert(sizeof(Plan) == 88, "Plan");
+static_assert(sizeof(Plan) == 96, "Plan");
 static_assert(OFFSET_OF(Plan, count) == 0, "Plan.count");
 static_assert(OFFSET_OF(Plan, raw_bytes) == 8, "Plan.raw_bytes");
 static_assert(OFFSET_OF(Plan, chunks) == 16, "Plan.chunks");
 static_assert(OFFSET_OF(Plan, groups) == 24, "Plan.groups");
-static_assert(OFFSET_OF(Plan, entries_at) == 32, "Plan.entries_at");
-static_assert(OFFSET_OF(Plan, bodies_at) == 40, "Plan.bodies_at");
-static_assert(OFFSET_OF(Plan, abs_bound) == 48, "Plan.abs_bound");
-static_assert(OFFSET_OF(Plan, range) == 56, "Plan.range");
-static_assert(OFFSET_OF(Plan, step_w) == 64, "Plan.step_w");
-static_assert(OFFSET_OF(Plan, step_j) == 68, "Plan.step_j");
-static_assert(OFFSET_OF(Plan, big_endian) == 72, "Plan.big_endian");
-static_assert(OFFSET_OF(Plan, is_float) == 76, "Plan.is_float");
-static_assert(OFFSET_OF(Plan, rounded) == 80, "Plan.rounded");
-static_assert(OFFSET_OF(Plan, drop) == 84, "Plan.drop");
+static_assert(OFFSET_OF(Plan, records_at) == 32, "Plan.records_at");
+static_assert(OFFSET_OF(Plan, entries_at) == 40, "Plan.entries_at");
+static_assert(OFFSET_OF(Plan, bodies_at) == 48, "Plan.bodies_at");
+static_assert(OFFSET_OF(Plan, abs_bound) == 56, "Plan.abs_bound");
+static_assert(OFFSET_OF(Plan, range) == 64, "Plan.range");
+static_assert(OFFSET_OF(Plan, step_w) == 72, "Plan.step_w");
+static_assert(OFFSET_OF(Plan, step_j) == 76, "Plan.step_j");
+static_assert(OFFSET_OF(Plan, big_endian) == 80, "Plan.big_endian");
+static_assert(OFFSET_OF(Plan, is_float) == 84, "Plan.is_float");
+static_assert(OFFSET_OF(Plan, rounded) == 88, "Plan.rounded");
+static_assert(OFFSET_OF(Plan, drop) == 92, "Plan.drop");
 
 // What a launch keeps of each array; all zero before the first kernel.
 struct Slot {
@@ -137,7 +142,7 @@ struct Slot {
     // Compress.
     Plan plan;
 };
-static_assert(sizeof(Slot) == 152, "Slot");
+static_assert(sizeof(Slot) == 160, "Slot");
 static_assert(OFFSET_OF(Slot, control) == 0, "Slot.control");
 static_assert(OFFSET_OF(Slot, plan) == 64, "Slot.plan");
 
@@ -175,8 +180,10 @@ struct CompressArgs {
     double bound;
     // Where there is one.
     double range;
-    // Where there is one: what does not count for a range.
-    double fill;
+    // Bits of the missing values.
+    u64 missing[MAX_MISSING];
+    // The header's extension.
+    u64 extension[EXTENSION_WORDS];
     // The element type's code.
     u32 dtype;
     // What the bound means.
@@ -187,26 +194,33 @@ struct CompressArgs {
     u32 big_endian;
     // Whether `range` is given; else it was measured.
     u32 has_range;
-    // Whether `fill` is.
-    u32 has_fill;
+    // Missing values.
+    u32 values;
     // Whether mode rel rounds off bits.
     u32 rounded;
     // Mantissa bits that it does.
     u32 drop;
+    // Bytes of the extension.
+    u32 extension_bytes;
+    // 0.
+    u32 zero;
 };
-static_assert(sizeof(CompressArgs) == 136, "CompressArgs");
+static_assert(sizeof(CompressArgs) == 472, "CompressArgs");
 static_assert(OFFSET_OF(CompressArgs, batch) == 0, "CompressArgs.batch");
 static_assert(OFFSET_OF(CompressArgs, bound) == 80, "CompressArgs.bound");
 static_assert(OFFSET_OF(CompressArgs, range) == 88, "CompressArgs.range");
-static_assert(OFFSET_OF(CompressArgs, fill) == 96, "CompressArgs.fill");
-static_assert(OFFSET_OF(CompressArgs, dtype) == 104, "CompressArgs.dtype");
-static_assert(OFFSET_OF(CompressArgs, mode) == 108, "CompressArgs.mode");
-static_assert(OFFSET_OF(CompressArgs, fast) == 112, "CompressArgs.fast");
-static_assert(OFFSET_OF(CompressArgs, big_endian) == 116, "CompressArgs.big_endian");
-static_assert(OFFSET_OF(CompressArgs, has_range) == 120, "CompressArgs.has_range");
-static_assert(OFFSET_OF(CompressArgs, has_fill) == 124, "CompressArgs.has_fill");
-static_assert(OFFSET_OF(CompressArgs, rounded) == 128, "CompressArgs.rounded");
-static_assert(OFFSET_OF(CompressArgs, drop) == 132, "CompressArgs.drop");
+static_assert(OFFSET_OF(CompressArgs, missing) == 96, "CompressArgs.missing");
+static_assert(OFFSET_OF(CompressArgs, extension) == 128, "CompressArgs.extension");
+static_assert(OFFSET_OF(CompressArgs, dtype) == 432, "CompressArgs.dtype");
+static_assert(OFFSET_OF(CompressArgs, mode) == 436, "CompressArgs.mode");
+static_assert(OFFSET_OF(CompressArgs, fast) == 440, "CompressArgs.fast");
+static_assert(OFFSET_OF(CompressArgs, big_endian) == 444, "CompressArgs.big_endian");
+static_assert(OFFSET_OF(CompressArgs, has_range) == 448, "CompressArgs.has_range");
+static_assert(OFFSET_OF(CompressArgs, values) == 452, "CompressArgs.values");
+static_assert(OFFSET_OF(CompressArgs, rounded) == 456, "CompressArgs.rounded");
+static_assert(OFFSET_OF(CompressArgs, drop) == 460, "CompressArgs.drop");
+static_assert(OFFSET_OF(CompressArgs, extension_bytes) == 464, "CompressArgs.extension_bytes");
+static_assert(OFFSET_OF(CompressArgs, zero) == 468, "CompressArgs.zero");
 
 // Of the kernel that decompresses.
 struct DecompressArgs {

@@ -72,13 +72,14 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
     Header head;
     head.count = count;
     head.dtype = a.dtype;
-    head.bytes = HEADER_BYTES;
+    head.bytes = HEADER_BYTES + a.extension_bytes;
     head.layout();
     Plan plan;
     plan.count = count;
     plan.raw_bytes = head.raw_bytes;
     plan.chunks = head.chunks;
     plan.groups = head.groups;
+    plan.records_at = head.bytes;
     plan.entries_at = head.entries_at;
     plan.bodies_at = head.bodies_at;
     plan.big_endian = a.big_endian;
@@ -102,13 +103,14 @@ DEV Plan resolve(const CompressArgs& a, u64 count, const Control& control) {
 }
 
 // Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
-DEV void seal(u8* dst, u64 bodies_at, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
+DEV void seal(u8* dst, const Plan& plan, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
     report(outcome, bytes, status);
     if (status) return;
     u64* w = (u64*)dst;
     w[3] = bytes;
-    for (u32 i = 0; i < 7; i++) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
-    w[7] = mix(sum + KEY64 * bodies_at);
+    for (u32 i = 0; i < plan.records_at / 8; i++)
+        if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
+    w[7] = mix(sum + KEY64 * plan.bodies_at);
 }
 
 // Nothing is shared and there is no barrier: thread 0 of an array's first block writes plan and header, all the index.
@@ -125,7 +127,7 @@ DEV void begin_compress(const CompressArgs& a) {
     const bool room = item.bytes >= plan.bodies_at;
     if (room) {
         uint4* head = (uint4*)item.dst;
-        for (u64 i = HEADER_BYTES / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16;
+        for (u64 i = plan.records_at / 16 + (u64)share.rank * blockDim.x + threadIdx.x; i < plan.bodies_at / 16;
              i += (u64)share.of * blockDim.x)
             head[i] = make_uint4(0, 0, 0, 0);
     }
@@ -138,7 +140,8 @@ DEV void begin_compress(const CompressArgs& a) {
     slot.control.closed = slot.control.status = 0;
     if (room) {
         u64* w = (u64*)item.dst;
-        const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0);
+        const u64 flags =
+            (a.big_endian ? FLAG_BIG_ENDIAN : 0) | (a.fast ? FLAG_FAST : 0) | (a.extension_bytes ? FLAG_EXTENDED : 0);
         w[0] = MAGIC48 | (u64)VERSION << 48;
         w[1] = CODEC_SLEEK | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)(u16)plan.step_j << 32 |
                (u64)plan.step_w << 48;
@@ -148,8 +151,8 @@ DEV void begin_compress(const CompressArgs& a) {
         w[5] = bits_of(plan.range);
         w[6] = bits_of(plan.abs_bound);
         w[7] = 0;
+        for (u32 i = 0; i < a.extension_bytes / 8; i++) w[8 + i] = a.extension[i];
     }
     if (plan.chunks == 0)
-        seal(item.dst, plan.bodies_at, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL,
-             a.batch.outcomes + share.item);
+        seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);
 }

@@ -1,4 +1,4 @@
-// The value range of an array: smallest and largest finite element other than the fill value. What takes time is to
+// The value range of an array: smallest and largest finite element other than the missing values. What takes time is to
 // read the array, so several loads of a thread are on their way at once, and an element takes four to six instructions.
 // It is read from behind: whoever compresses it then finds its beginning in the second-level cache.
 //
@@ -13,16 +13,23 @@
 #define RANGE_LOADS (PIECE_BYTES / 16 / RANGE_THREADS)    // of a thread at once; a block's together are a piece
 
 // Extremes of what a thread met, as floats.
-template <class T, bool FILL> struct Extremes {
+template <class T, u32 MISSING> struct Extremes {
     typedef typename T::Float Float;
-    Float fill, low, high;
+    Float low, high, missing[MISSING ? MISSING : 1];
 
-    DEV explicit Extremes(Float fill) : fill(fill), low((Float)float_of(0x7f800000u)), high(-low) {}
+    // Where fewer are named a NaN, which nothing equals, stands for them.
+    DEV explicit Extremes(const CompressArgs& a) : low((Float)float_of(0x7f800000u)), high(-low) {
+#pragma unroll
+        for (u32 k = 0; k < MISSING; k++)
+            missing[k] = k < a.values ? Quantizer<T>::number_of_element((typename T::Word)a.missing[k])
+                                      : (Float)float_of(0x7fffffffu);
+    }
 
     // No comparison below is true of a NaN, and infinities become such.
     DEV void take(Float x) {
         x = fused(x, (Float)0, x);
-        if (FILL) x = x == fill ? (Float)float_of(0x7fffffffu) : x;
+#pragma unroll
+        for (u32 k = 0; k < MISSING; k++) x = x == missing[k] ? (Float)float_of(0x7fffffffu) : x;
         low = least_of(x, low);
         high = most_of(x, high);
     }
@@ -50,8 +57,8 @@ template <class T> DEV uint4 repeated(const u8* p) {
 }
 
 // Looks at a block's share of an array.
-template <class T, bool FILL>
-DEV void look_at(Extremes<T, FILL>& extremes, const Item& item, const Share& share, bool big_endian) {
+template <class T, u32 MISSING>
+DEV void look_at(Extremes<T, MISSING>& extremes, const Item& item, const Share& share, bool big_endian) {
     enum { SIZE = T::BITS / 8, PIECE = RANGE_LOADS * RANGE_THREADS };
     const u32 off =
         0 - (u32)(u64)item.src & 15;    // so far from there is the first vector, if elements do not lie across vectors
@@ -99,18 +106,17 @@ template <class Float> DEV void keep_range(Float low, Float high, u64* range) {
     if (key) atomicMax(&range[threadIdx.x], key);
 }
 
-template <class T> DEV void measure_range(const CompressArgs& a) {
-    typedef typename T::Float Float;
+template <class T, u32 MISSING> DEV void measure_without(const CompressArgs& a) {
     const Share share(a.batch);
-    const Item item = item_of(a.batch, share.item);
-    Extremes<T, false> all((Float)0);
-    if (a.has_fill) {
-        Extremes<T, true> others((Float)a.fill);
-        look_at<T, true>(others, item, share, a.big_endian);
-        all.low = others.low;
-        all.high = others.high;
-    } else {
-        look_at<T, false>(all, item, share, a.big_endian);
-    }
-    keep_range(all.low, all.high, a.batch.slots[share.item].control.range);
+    Extremes<T, MISSING> extremes(a);
+    look_at<T, MISSING>(extremes, item_of(a.batch, share.item), share, a.big_endian);
+    keep_range(extremes.low, extremes.high, a.batch.slots[share.item].control.range);
+}
+template <class T> DEV void measure_range(const CompressArgs& a) {
+    if (a.values == 0)
+        measure_without<T, 0>(a);
+    else if (a.values == 1)
+        measure_without<T, 1>(a);
+    else
+        measure_without<T, MAX_MISSING>(a);
 }

@@ -38,13 +38,6 @@ DEV void lay_out(Header& head, const TileCompressArgs& a, u64 count) {
     head.layout();
 }
 
-// The keyed sum of what stands before the records, but for the first 64 bytes, which are `seal`'s.
-DEV u64 sum_of_extension(const u8* dst, const Header& head) {
-    u64 sum = 0;
-    for (u32 i = HEADER_BYTES / 4; i < head.bytes / 4; i++) sum += (u64)((const u32*)dst)[i] * key_of(i);
-    return sum;
-}
-
 // Before the tiles: the plan, an empty index, the header but for its length and checksum. Thread 0 of an array's first
 // block writes plan and header, all the index.
 DEV void begin_compress(const TileCompressArgs& args) {
@@ -64,6 +57,7 @@ DEV void begin_compress(const TileCompressArgs& args) {
     Plan plan = resolve(a, item.count, slot.control);
     plan.chunks = room ? head.grid.chunks : 0;
     plan.groups = head.groups;
+    plan.records_at = head.bytes;
     plan.entries_at = head.entries_at;
     plan.bodies_at = head.bodies_at;
     slot.plan = plan;
@@ -93,8 +87,7 @@ DEV void begin_compress(const TileCompressArgs& args) {
         for (u32 k = 0; k < g.rank; k++) sides[k] = g.side[k];
     }
     if (plan.chunks == 0)
-        seal(item.dst, head.bodies_at, head.bodies_at, room ? sum_of_extension(item.dst, head) : 0,
-             room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);
+        seal(item.dst, plan, plan.bodies_at, 0, room ? 0 : STATUS_BUFFER_TOO_SMALL, a.batch.outcomes + share.item);
 }
 
 // The array that a block works on.
@@ -293,8 +286,7 @@ template <class T> DEV void enter(const Job<T>& job, const Source<T>& s, const M
         all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((job.head.bytes + g * GROUP_BYTES) / 4)));
     all = warp_sum(all);
     if (lane == 0)
-        seal(job.item.dst, job.head.bodies_at, load_relaxed(&control.end),
-             all + load_relaxed(&control.index_sum) + sum_of_extension(job.item.dst, job.head),
+        seal(job.item.dst, job.plan, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
              load_relaxed(&control.status), job.outcome);
 }
 

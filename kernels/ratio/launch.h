@@ -41,12 +41,12 @@ struct TileCompressArgs {
     // How many there are; warps that have none do nothing.
     u64 warps;
 };
-static_assert(sizeof(TileCompressArgs) == 456, "TileCompressArgs");
+static_assert(sizeof(TileCompressArgs) == 792, "TileCompressArgs");
 static_assert(OFFSET_OF(TileCompressArgs, common) == 0, "TileCompressArgs.common");
-static_assert(OFFSET_OF(TileCompressArgs, tiling) == 136, "TileCompressArgs.tiling");
-static_assert(OFFSET_OF(TileCompressArgs, bodies) == 432, "TileCompressArgs.bodies");
-static_assert(OFFSET_OF(TileCompressArgs, room) == 440, "TileCompressArgs.room");
-static_assert(OFFSET_OF(TileCompressArgs, warps) == 448, "TileCompressArgs.warps");
+static_assert(OFFSET_OF(TileCompressArgs, tiling) == 472, "TileCompressArgs.tiling");
+static_assert(OFFSET_OF(TileCompressArgs, bodies) == 768, "TileCompressArgs.bodies");
+static_assert(OFFSET_OF(TileCompressArgs, room) == 776, "TileCompressArgs.room");
+static_assert(OFFSET_OF(TileCompressArgs, warps) == 784, "TileCompressArgs.warps");
 
 // Of the kernel that decompresses.
 struct TileDecompressArgs {

@@ -44,7 +44,7 @@ struct Job {
     u64 whole;    // chunks that are whole, of an array that is aligned to 16
 
     DEV u16* entries() const { return (u16*)(item.dst + plan.entries_at); }
-    DEV uint4* records() const { return (uint4*)(item.dst + HEADER_BYTES); }
+    DEV uint4* records() const { return (uint4*)(item.dst + plan.records_at); }
     DEV u64 place_of(u64 units) const { return plan.bodies_at + units * ALIGN; }
 
     // The raw bytes of a chunk.
@@ -181,7 +181,8 @@ struct Compressor {
         Control& control = job.slot->control;
         const u64 others = load_relaxed(&control.index_sum), end = load_relaxed(&control.end);
         const u32 status = load_relaxed(&control.status);
-        const uint4* records = (const uint4*)(job.item.dst + HEADER_BYTES);
+        const uint4* records = job.records();
+        const u32 first = (u32)job.plan.records_at;
         u64 sum = 0;
         for (u64 g = threadIdx.x; g < job.plan.groups; g += TOGETHER * COMPRESS_THREADS) {
             uint4 q[TOGETHER];
@@ -191,14 +192,14 @@ struct Compressor {
 #pragma unroll
             for (u32 j = 0; j < TOGETHER; j++)
                 if (g + j * COMPRESS_THREADS < job.plan.groups)
-                    sum += keyed(q[j], key_of((u32)(HEADER_BYTES + (g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
+                    sum += keyed(q[j], key_of((first + (u32)(g + j * COMPRESS_THREADS) * GROUP_BYTES) / 4));
         }
         sum = warp_sum(sum);
         if (lane == 0) state.sums[warp] = sum;
         __syncthreads();
         if (threadIdx.x) return;
         for (u32 w = 1; w < COMPRESS_WARPS; w++) sum += state.sums[w];
-        seal(job.item.dst, job.plan.bodies_at, end, sum + others, status, job.outcome);
+        seal(job.item.dst, job.plan, end, sum + others, status, job.outcome);
     }
 
     // Whoever takes the chunk as far ahead as there are blocks will find it in the second-level cache.

@@ -101,7 +101,7 @@ template <class T> struct FastEncoder {
         const bool first = attempt == BY_PLAN;
         if (first && packed(round, 2).there) place(round);
         if (QUANTIZED && warp == 0) {
-            const bool candidate = first && is_candidate<T>(q[0], state.job.plan.step_j);
+            const bool candidate = first && is_candidate<T, false>(q[0], state.job.plan.step_j, lane);
             if (lane == 0) shared.candidate = candidate;
         }
         u32 n[PER_WARP];
@@ -112,8 +112,9 @@ template <class T> struct FastEncoder {
         const u32 begin = frame.read(shared, warp, lane);
         const u32 entry = Job::entry_of(source.bytes, frame.constant, frame.bytes());
         if (first && threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
-        if (uniform(QUANTIZED ? shared.candidate && !frame.constant : attempt == BY_BITS))
-            if (is_to_be_tried_again<QUANTIZED>(source, entry & ENTRY_SIZE_MASK)) return false;
+        const u32 units = entry & ENTRY_SIZE_MASK;
+        if (uniform(QUANTIZED ? shared.candidate && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
+            if (is_to_be_tried_again<QUANTIZED>(source, units)) return false;
         state.job.publish(c, entry);
         if (QUANTIZED && source.whole) block.prefetch_ahead(c);
         build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
@@ -135,7 +136,7 @@ template <class T> struct FastEncoder {
         if (QUANTIZED) {
             // No string is there yet.
             WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
-            const auto words = [&](u32 k) { return source.load<T>(place_of(warp, k, lane), true); };
+            const auto words = [&](u32 w, u32 k) { return source.load<T>(place_of(w, k, lane), true); };
             again = may_be_smaller<T>(survey, words, state.job.plan.step_j, warp, lane);
         } else {
             again = units >= shared.units;

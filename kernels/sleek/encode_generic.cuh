@@ -27,6 +27,7 @@
 #include "choose.cuh"
 #include "compress.cuh"
 #include "exact.cuh"
+#include "gaps.cuh"
 #include "layout.cuh"
 #include "quantize_tile.cuh"
 
@@ -53,11 +54,21 @@ struct Vote {
 // What the leader warp tells the warps.
 template <class T> struct ChunkLayout {
     ChunkHeader<T> header;
+    u32 plane, inner;          // of a masked chunk: units of its plane, and the kind of the body behind it
     u32 payload[SUBCHUNKS];    // as in Layout
     Exceptions exceptions[SUBCHUNKS];
 };
 
-template <class T> struct Shared {
+// What is kept of missing values, where a kernel knows of such.
+template <class T, bool MISSING> struct Missing {};
+template <class T> struct Missing<T, true> {
+    Gaps<T> gaps[2];                        // of chunks of even and odd rounds
+    typename T::Word taken[MAX_MISSING];    // integers that would come back as missing values
+    u32 taken_count;
+    u32 collides;    // whether the chunk has such
+};
+
+template <class T, bool MISSING> struct Shared {
     BlockState state;
     u32 round[3];        // rounds so far: for each of a round's three parts, between which are barriers
     u32 arrived;         // of all rounds: warps that have chosen
@@ -80,6 +91,7 @@ template <class T> struct Shared {
     u32 open;                    // whether it is open what is to become of what was chosen, see settle
     u32 units;                   // of the chunk's bins
     WordSurvey<T> survey;
+    Missing<T, MISSING> missing;
 };
 
 // Rounds off mantissa bits (src/primitives/round.rs); a chunk in which that would not be exact enough stays as it is.
@@ -104,8 +116,8 @@ template <class T> struct Rounding {
 // are quantized.
 enum Use { ANYTHING, INTEGERS, BINS };
 
-// ADAPTIVE: whether it is in the kernel for that profile alone.
-template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
+// ADAPTIVE: whether it is in the kernel for that profile alone. MISSING: whether in one that knows of missing values.
+template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
@@ -118,14 +130,15 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
     Compressor& block;
     BlockState& state;
-    Shared<T>& shared;
+    Shared<T, MISSING>& shared;
     const Plan& plan;
     uint4* body;
     uint4* words;    // the warp's tile
     u32 lane, warp, special;
+    u32 shift;                  // zeros that were dropped of the chunk; shared.shift may not be there yet
     Quantizer<T>& quantizer;    // there is no register to keep it in
 
-    DEV GeneralEncoder(Compressor& block, Shared<T>& shared)
+    DEV GeneralEncoder(Compressor& block, Shared<T, MISSING>& shared)
         : block(block),
           state(shared.state),
           shared(shared),
@@ -153,6 +166,10 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = 0;
+        if constexpr (MISSING) {
+            __syncthreads();
+            if (threadIdx.x == 0) take_integers();
+        }
         __syncthreads();
     }
     // All chunks of an array that this block takes; the last one is not placed yet. False where it is to be decided
@@ -187,7 +204,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
         if (ADAPTIVE || uniform(shared.attempt == BY_PLAN)) find_place();
         __syncthreads();
-        if (T::EXPONENT > 0 && uniform(shared.open)) return false;
+        if (T::EXPONENT > 0 && uniform(is_open())) return false;
         Chosen choice = {0};
         Word base = 0;
         if (warp == LEADER_WARP)
@@ -201,22 +218,33 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return uniform(shared.attempt == BY_PLAN);
     }
 
+    DEV bool is_open() const {
+        if constexpr (MISSING)
+            if (shared.missing.collides) return true;
+        return shared.open;
+    }
     // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
     // keeps its registers.
     DEV void settle() {
         u32 next = BY_PLAN;
-        if (uniform(shared.open)) {
+        if (uniform(is_open())) {
             const bool by_bits = uniform(shared.attempt == BY_BITS);
-            const u32 units = units_of_choice();
-            if (by_bits)
+            const u32 entry = entry_of(lay_out<T>(shared.told, lane));
+            u32 units = entry & ENTRY_SIZE_MASK;
+            if (by_bits) {
                 next = units < shared.units ? KEPT : BY_PLAN_AGAIN;
-            else
-                next = units > 1 && may_take_less() ? BY_BITS : KEPT;
+            } else if (collides() && entry >> ENTRY_KIND_SHIFT != KIND_RAW) {
+                next = BY_BITS;
+                units = ~0u;    // whatever bits take
+            } else {
+                next = shared.open && units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
+            }
             __syncthreads();
             if (threadIdx.x == 0 && !by_bits) shared.units = units;
         }
         __syncthreads();
         if (threadIdx.x == 0) {
+            if constexpr (MISSING) shared.missing.collides = 0;
             if (next != KEPT) quantizer.on = next == BY_BITS ? 0 : plan.step_w;
             shared.open = next == BY_BITS;
             shared.attempt = next;
@@ -225,24 +253,36 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
         __syncthreads();
     }
-    // Units of what was chosen for the chunk; 1 where it is constant.
-    DEV u32 units_of_choice() const { return entry_of(lay_out<T>(shared.told, lane)) & ENTRY_SIZE_MASK; }
+    DEV bool collides() const {
+        if constexpr (MISSING) return uniform(shared.missing.collides);
+        return false;
+    }
     DEV bool may_take_less() const {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
-        const auto words = [&](u32 k) { return word_vector(source, k); };
+        const auto words = [&](u32 w, u32 k) { return filled_vector(source, w, k); };
         return may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
     }
-    // The elements of the warp's subchunk k.
-    DEV uint4 word_vector(const Source& source, u32 k) const {
-        const uint4 q = source.load<T>(place_of(k), true);
+    // The elements of subchunk k of warp w.
+    DEV uint4 word_vector(const Source& source, u32 w, u32 k) const {
+        const uint4 q = source.load<T>(::place_of(w, k, lane), true);
         return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
+    }
+    // The same with others in the places of missing ones.
+    DEV uint4 filled_vector(const Source& source, u32 w, u32 k) const {
+        const uint4 q = word_vector(source, w, k);
+        if constexpr (MISSING) {
+            const Gaps<T>& gaps = this->gaps(CHOOSE);
+            if (gaps.is_masked() && gaps.any_there())
+                return finder().filled(gaps, q, w * SUBCHUNKS_A_WARP + k, source.bytes);
+        }
+        return q;
     }
     // Lays out the chunk, while the other warps place the one before, and takes the next; the counter answers late.
     // What there is still to write of each subchunk comes back.
     DEV void lay_out_chunk(Chosen& choice, Word& base) {
         const u64 following = count_if(lane == 0, &state.job.slot->control.ticket);
         const Layout<T> l = lay_out<T>(shared.told, lane);
-        const u32 entry = entry_of(l);
+        const u32 entry = with_plane(entry_of(l));
         state.job.publish(state.chunk[shared.round[PLACE] & 1], entry);
         shared.laid.payload[lane] = l.payload;
         if (T::BITS > 8 && !together(fast())) shared.laid.exceptions[lane] = l.exceptions;
@@ -264,7 +304,103 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
         const u64 c = state.chunk[shared.round[PLACE] & 1];
+        if constexpr (MISSING) constant |= gaps(PLACE).only() != 0;
         return Job::entry_of(state.job.bytes_of(c), constant, l.bytes);
+    }
+    // The same with the plane, which the chunk may have before its body. For the leader warp.
+    DEV u32 with_plane(u32 entry) const {
+        if constexpr (MISSING) {
+            const Gaps<T>& gaps = this->gaps(PLACE);
+            if (!uniform(gaps.is_masked())) return entry;
+            const u32 plane = finder().plane_units(gaps), units = plane + (entry & ENTRY_SIZE_MASK);
+            const u32 kind = entry >> ENTRY_KIND_SHIFT;
+            const u32 raw = (state.job.bytes_of(state.chunk[shared.round[PLACE] & 1]) + ALIGN - 1) / ALIGN;
+            if (kind == KIND_RAW || units >= raw) return raw | KIND_RAW << ENTRY_KIND_SHIFT;
+            if (lane == 0) {
+                shared.laid.plane = plane;
+                shared.laid.inner = kind;
+            }
+            return units | KIND_MASKED << ENTRY_KIND_SHIFT;
+        }
+        return entry;
+    }
+    DEV Gaps<T>& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
+    DEV Finder<T> finder() const { return {block.a, lane, warp}; }
+
+    // Integers that would come back as one of the missing values: bins of their own, or elements' bits where these are
+    // rounded (src/codec/sleek/plan.rs).
+    DEV void take_integers() const {
+        shared.missing.taken_count = shared.missing.collides = 0;
+        if (!quantized() && !plan.drop) return;
+        for (u32 k = 0; k < block.a.values; k++) {
+            const Word bits = (Word)block.a.missing[k], magnitude = bits & ones<T>(T::BITS - 1);
+            Word integer = bits;
+            if (quantized()) {
+                if (magnitude > quantizer.top + 3) continue;
+                integer = quantizer.bin_of(bits);
+                const Word value = quantizer.restore_any(integer);
+                const Word distance = wrap<T>(negative<T>(integer) ? 0 - integer : integer);
+                if (distance >= quantizer.k || (value != bits && (magnitude != 0 || value != 0))) continue;
+            }
+            shared.missing.taken[shared.missing.taken_count++] = integer;
+        }
+    }
+    // Tells if one of the warp's integers in the tile is such, before they become codes. `origin`: what they are
+    // counted from.
+    template <class W> DEV void tell_collisions(Word origin) const {
+        if (shared.attempt != BY_PLAN || gaps(CHOOSE).only()) return;
+        for (u32 j = 0; j < shared.missing.taken_count; j++) {
+            Word x = shared.missing.taken[j];
+            if (!quantized()) {
+                if (x & ones<T>(shift)) continue;
+                x = shift_right(x, shift);
+            }
+            x = wrap<T>(x - origin);
+            const typename W::Word y = (typename W::Word)x;
+            if (W::BITS < T::BITS && extended(y) != x) continue;
+            u32 same = 0;
+#pragma unroll 1
+            for (u32 k = 0; k < PER_WARP; k++) {
+                typename W::Word v[W::VALUES];
+                split(integers<W>().at(k, lane), v);
+#pragma unroll
+                for (int i = 0; i < W::VALUES; i++) same |= v[i] == y;
+            }
+            if (same) shared.missing.collides = 1;
+        }
+    }
+    // Takes the missing values out of the warp's words, which `q` has as they are in the source. For a whole block.
+    DEV void take_gaps(uint4 (&q)[PER_WARP], const Source& source) const {
+        const Finder<T> finder = this->finder();
+        Gaps<T>& gaps = this->gaps(CHOOSE);
+        u32 any = 0;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) {
+            Word v[T::VALUES];
+            split(q[k], v);
+            any |= finder.any_hits(v);
+        }
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
+        __syncwarp();
+        const bool some = __any_sync(FULL, any != 0);
+        finder.look(gaps, some, source.bytes, [&](u32 k) { return tile().at(k, lane); });
+        __syncthreads();
+        if (uniform(some)) fill_gaps(q, source);
+    }
+    // Others in the places of missing ones, where it is known what the chunk has.
+    DEV void fill_gaps(uint4 (&q)[PER_WARP], const Source& source) const {
+        const Finder<T> finder = this->finder();
+        const Gaps<T>& gaps = this->gaps(CHOOSE);
+        if (!uniform(gaps.any_there())) return;
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
+#pragma unroll 1
+        for (u32 k = 0; uniform(k) < PER_WARP; k++)
+            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), warp * SUBCHUNKS_A_WARP + k, source.bytes);
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) q[k] = tile().at(k, lane);
+        __syncwarp();
     }
 
     // The chunk of the round before, if there was one: finds out where it goes; all but the leader warp place it; the
@@ -300,13 +436,16 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     // The words of the chunk as integers x, docs/format.md §3.2.
     DEV void to_integers(uint4 (&q)[PER_WARP]) {
         if (threadIdx.x == 0) shared.shift = 0;
+        shift = 0;
         special = SPECIAL_DELTA2;
         if (together(quantized())) return;    // for each subchunk when its turn comes
-        if (USE == ANYTHING && uniform(plan.drop)) round_off(q);
-        const bool shifted = (!fast() || plan.rounded) && drop_common_zeros(q);
+        if (USE == ANYTHING && uniform(rounds())) round_off(q);
+        const bool shifted = (!fast() || (plan.rounded && rounds())) && drop_common_zeros(q);
         if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
 
+    // Whether mantissa bits are rounded off: not of elements' own bits.
+    DEV bool rounds() const { return plan.drop && !(MISSING && shared.attempt == BY_BITS); }
     DEV void round_off(uint4 (&q)[PER_WARP]) {
         const Rounding<T> rounding = {plan.drop};
         bool inexact = false;
@@ -353,6 +492,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         const u32 least = min_of(min_of(all & 0xff, all >> 8 & 0xff), min_of(all >> 16 & 0xff, all >> 24));
         if (least == 0 || least == T::BITS) return false;
         if (threadIdx.x == 0) shared.shift = least;
+        shift = least;
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) {
             split(q[k], v);
@@ -407,6 +547,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         return Strip<W>(Tile<W>(words), lane);
     }
 
+    // The chunk's words once more.
+    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
+        load(q, source);
+        if constexpr (MISSING)
+            if (uniform(gaps(CHOOSE).some[warp])) fill_gaps(q, source);
+    }
     // Bins of the elements in q to the tile. What the words before took is tried first.
     DEV void quantize(const TileIntegers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s,
                       Word& most, u32& size) const {
@@ -441,7 +587,7 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
             if (uniform(done)) return;
         }
         __syncwarp();
-        if (before != TileIntegers::ANY) load(q, source);
+        if (before != TileIntegers::ANY) reload(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
         const bool plain = integers.bins_to_tile(s.least, most);
@@ -505,6 +651,8 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         u32 size;
         Survey<T> s = survey(q, source, size);
         __syncwarp();
+        if constexpr (MISSING)
+            of_size(size, [&](auto words) { tell_collisions<typename decltype(words)::Type>(s.origin); });
         if ((USE == BINS || T::BITS == 64) && lane == 0) shared.size[warp] = size;
         of_size(size, [&](auto words) { choose_words<typename decltype(words)::Type>(s); });
     }
@@ -608,9 +756,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
     DEV void choose(u64 c, const Source& source) {
         uint4 q[PER_WARP];
         load(q, source);
+        if constexpr (MISSING) take_gaps(q, source);
         if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
-            const bool open = is_candidate<T>(q[0], plan.step_j);
+            const bool open = is_candidate<T, true>(q[0], plan.step_j, lane);
             if (lane == 0) shared.open = open && shared.attempt == BY_PLAN;
+            if constexpr (MISSING)
+                if (lane == 0 && gaps(CHOOSE).only()) shared.open = 0;
         }
         to_integers(q);
         choose_for(q, source);
@@ -635,8 +786,23 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
         }
     }
 
-    // The body of the chunk in the tile, where there are zeros.
+    // The body of the chunk in the tile, where there are zeros, behind its plane, if it has one.
     DEV void pack_chunk(u64 c, u32 kind, Chosen choice, Word base) {
+        if constexpr (MISSING) {
+            if (kind == KIND_MASKED) {
+                const Source source = state.job.source(c);
+                const u32 plane = uniform(shared.laid.plane), inner = uniform(shared.laid.inner);
+                finder().write_plane((u32*)body, gaps(PACK), plane, inner,
+                                     [&](u32 k) { return word_vector(source, warp, k); });
+                body += plane;
+                pack_body(c, inner, choice, base);
+                body -= plane;
+                return;
+            }
+        }
+        pack_body(c, kind, choice, base);
+    }
+    DEV void pack_body(u64 c, u32 kind, Chosen choice, Word base) {
         if (kind == KIND_PACKED) {
             if (warp == LEADER_WARP) {
                 const ChunkHeader<T> header = shared.laid.header;
@@ -658,7 +824,9 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
                 body[place_of(k) / 16] = r;
             }
         } else if (threadIdx.x == 0) {
-            const u64 bits = element_of(shared.told.first[0]);
+            u64 bits = element_of(shared.told.first[0]);
+            if constexpr (MISSING)
+                if (const u32 only = gaps(PACK).only()) bits = block.a.missing[only - 1];
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
@@ -737,12 +905,12 @@ template <class T, Use USE, bool ADAPTIVE> struct GeneralEncoder {
 
 // The loop over arrays is also what a chunk that is not settled comes back to: with another loop between this one and
 // that over the chunks there would not be registers enough.
-template <class T, bool ADAPTIVE> DEV void compress_arrays(const CompressArgs& a) {
-    SHARED Shared<T> shared;
+template <class T, bool ADAPTIVE, bool MISSING = false> DEV void compress_arrays(const CompressArgs& a) {
+    SHARED Shared<T, MISSING> shared;
     Compressor block(a, shared.state);
-    GeneralEncoder<T, ANYTHING, ADAPTIVE> encoder(block, shared);
-    GeneralEncoder<T, ADAPTIVE ? BINS : ANYTHING, ADAPTIVE> bins(block, shared);
-    GeneralEncoder<T, ADAPTIVE ? INTEGERS : ANYTHING, ADAPTIVE> integers(block, shared);
+    GeneralEncoder<T, ANYTHING, ADAPTIVE, MISSING> encoder(block, shared);
+    GeneralEncoder<T, ADAPTIVE ? BINS : ANYTHING, ADAPTIVE, MISSING> bins(block, shared);
+    GeneralEncoder<T, ADAPTIVE ? INTEGERS : ANYTHING, ADAPTIVE, MISSING> integers(block, shared);
     for (u32 done = true;;) {
         if (uniform(done)) {
             if (!block.enter()) return;

@@ -8,31 +8,31 @@
 // where these may; what the plan says again, where they do not.
 enum Attempt { BY_PLAN, KEPT, BY_BITS, BY_PLAN_AGAIN };
 
-// What the first subchunk of a warp says that is not all zeros.
-template <class T> struct FirstWords {
-    typename T::Word any;    // the OR of its words; 0 where a warp has none but zeros
-    u32 least, most;         // exponents: the least of what is not 0, NO_EXPONENT where all is; the largest
-    u32 ramp;                // whether its words are all as far from each other
-};
-#define NO_EXPONENT (~0u)
+// The least that a chunk takes that is not constant: bits of one that takes no more by bins do not take less.
+enum { LEAST_PACKED_UNITS = CHUNK_HEADER_BYTES / ALIGN + 1 };
 
 // What the warps of a block say of a chunk's words.
 template <class T> struct WordSurvey {
+    u32 others[COMPRESS_WARPS];              // which subchunks have other words than the chunk's first
+    u32 odd[COMPRESS_WARPS];                 // whether a word is odd
     typename T::Word any[COMPRESS_WARPS];    // their OR
     u32 exponent[COMPRESS_WARPS];            // the largest
-    FirstWords<T> first[COMPRESS_WARPS];
 };
 
-template <class T> DEV u32 exponent_of(const typename T::Word (&v)[T::VALUES]) {
+DEV u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
+
+// The largest exponent of a lane's words, and of a subchunk's.
+template <class T> DEV u32 own_exponent_of(const typename T::Word (&v)[T::VALUES]) {
     u32 most = 0;
 #pragma unroll
-    for (int i = 0; i < T::VALUES; i++) {
-        const u32 exponent = (u32)((v[i] & ones<T>(T::BITS - 1)) >> T::MANTISSA);
-        most = exponent > most ? exponent : most;
-    }
-    return __reduce_max_sync(FULL, most);
+    for (int i = 0; i < T::VALUES; i++) most = max_of(most, (u32)((v[i] & ones<T>(T::BITS - 1)) >> T::MANTISSA));
+    return most;
 }
-// The least exponent of what is not 0.
+template <class T> DEV u32 exponent_of(const typename T::Word (&v)[T::VALUES]) {
+    return __reduce_max_sync(FULL, own_exponent_of<T>(v));
+}
+#define NO_EXPONENT (~0u)
+// The least exponent of what is not 0; NO_EXPONENT where all is.
 template <class T> DEV u32 least_exponent_of(const typename T::Word (&v)[T::VALUES]) {
     u32 least = NO_EXPONENT;
 #pragma unroll
@@ -55,16 +55,6 @@ template <class T> DEV bool is_coarse(u32 most, typename T::Word any, i32 step_j
     return spacing<T>(most) + (i32)top_bit(any & ((typename T::Word)0 - any)) >= step_j;
 }
 
-// Whether the words of the first subchunk leave it open that bits take less. For a whole warp.
-template <class T> DEV bool is_candidate(uint4 q, i32 step_j) {
-    typename T::Word v[T::VALUES], any = 0;
-    split(q, v);
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) any |= v[i];
-    const bool odd = __any_sync(FULL, (u32)any & 1);
-    return !odd || is_fine<T>(least_exponent_of<T>(v), step_j);
-}
-
 // Whether the words of a subchunk are all as far from each other. For a whole warp.
 template <class T> DEV bool is_ramp(const typename T::Word (&v)[T::VALUES], u32 lane) {
     const typename T::Word step = wrap<T>(v[1] - v[0]),
@@ -76,30 +66,51 @@ template <class T> DEV bool is_ramp(const typename T::Word (&v)[T::VALUES], u32 
     return __all_sync(FULL, ramp);
 }
 
-// Whether elements' bits may take fewer bytes than their bins; `words` gives those of the warp's subchunk k. For a
-// whole block, that has the survey to itself before and after it.
+template <class T> DEV typename T::Word any_of(const typename T::Word (&v)[T::VALUES]) {
+    typename T::Word any = 0;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) any |= v[i];
+    return any;
+}
+
+// Whether the words of a subchunk that are even leave it open that bits take less. For a whole warp.
+template <class T> DEV bool is_worth(const typename T::Word (&v)[T::VALUES], i32 step_j, u32 lane) {
+    return is_ramp<T>(v, lane) || is_coarse<T>(exponent_of<T>(v), warp_or(any_of<T>(v)), step_j);
+}
+
+// Whether the words of the first subchunk leave it open that bits take less. For a whole warp. Equal words do. CLOSELY:
+// looks closer at even ones, which may_be_smaller would do else; not every encoder has the registers.
+template <class T, bool CLOSELY> DEV bool is_candidate(uint4 q, i32 step_j, u32 lane) {
+    typename T::Word v[T::VALUES];
+    split(q, v);
+    const bool odd = __any_sync(FULL, (u32)any_of<T>(v) & 1);
+    if (!CLOSELY) return !odd || is_fine<T>(least_exponent_of<T>(v), step_j);
+    if (uniform(is_fine<T>(least_exponent_of<T>(v), step_j))) return true;
+    return uniform(!odd) && is_worth<T>(v, step_j, lane);
+}
+
+// Whether elements' bits may take fewer bytes than their bins, where the first subchunk leaves it open; `words` gives
+// those of a warp's subchunk. For a whole block, that has the survey to itself before and after it.
 template <class T, class F>
 DEV bool may_be_smaller(WordSurvey<T>& survey, const F& words, i32 step_j, u32 warp, u32 lane) {
-    typename T::Word any = 0;
-    u32 most = 0;
-    if (lane == 0) survey.first[warp] = {0, NO_EXPONENT, 0, 0};
+    typename T::Word v[T::VALUES], any = 0;
+    u32 others = 0, most = 0;
+    split(words(0, 0), v);
+    const typename T::Word first = __shfl_sync(FULL, v[0], 0);
 #pragma unroll 1
     for (u32 k = 0; uniform(k) < SUBCHUNKS_A_WARP; k++) {
-        typename T::Word v[T::VALUES], own = 0;
-        split(words(k), v);
+        split(words(warp, k), v);
+        bool other = false;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) own |= v[i];
-        own = warp_or(own);
-        const u32 exponent = exponent_of<T>(v);
-        if (uniform(any == 0 && own != 0)) {
-            const u32 least = least_exponent_of<T>(v);
-            const bool ramp = is_ramp<T>(v, lane);
-            if (lane == 0) survey.first[warp] = {own, least, exponent, ramp};
-        }
-        any |= own;
-        most = exponent > most ? exponent : most;
+        for (int i = 0; i < T::VALUES; i++) other |= v[i] != first;
+        others |= (u32)__any_sync(FULL, other) << k;
+        any |= any_of<T>(v);
+        most = max_of(most, own_exponent_of<T>(v));
     }
+    any = warp_or(any);
+    most = __reduce_max_sync(FULL, most);
     if (lane == 0) {
+        survey.others[warp] = others;
         survey.any[warp] = any;
         survey.exponent[warp] = most;
     }
@@ -107,13 +118,15 @@ DEV bool may_be_smaller(WordSurvey<T>& survey, const F& words, i32 step_j, u32 w
     u32 of = COMPRESS_WARPS - 1;
     for (u32 w = COMPRESS_WARPS; w-- > 0;) {
         any |= survey.any[w];
-        most = survey.exponent[w] > most ? survey.exponent[w] : most;
-        if (survey.any[w] != 0) of = w;
+        most = max_of(most, survey.exponent[w]);
+        if (survey.others[w]) of = w;
     }
-    const FirstWords<T> first = survey.first[of];
-    const bool worth = first.ramp || is_coarse<T>(first.most, first.any, step_j);
-    const bool even = !((u32)any & 1) && (first.ramp || is_coarse<T>(most, any, step_j));
-    const bool may = any != 0 && (is_fine<T>(first.least, step_j) || (worth && even));
+    others = survey.others[of];
     __syncthreads();
-    return may;
+    if (uniform(others == 0)) return false;
+    split(words(of, __ffs((i32)others) - 1), v);
+    if (uniform(is_fine<T>(least_exponent_of<T>(v), step_j))) return true;
+    if (uniform((u32)any & 1)) return false;
+    if (uniform(is_ramp<T>(v, lane))) return true;
+    return is_coarse<T>(exponent_of<T>(v), warp_or(any_of<T>(v)), step_j) && is_coarse<T>(most, any, step_j);
 }

@@ -9,7 +9,8 @@
 #define BEGIN_THREADS 256
 #define LIST_THREADS 96
 
-// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 0 for all the rest; the tests have all.
+// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3 for the one that knows of missing values, 0
+// for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
     KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
@@ -35,24 +36,34 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #else
 #define ADAPTIVE_KERNEL(name, type)
 #endif
+#if !defined(PART) || PART == 3
+#define MISSING_KERNEL(name, type) \
+    KERNEL(sleek_compress_missing_##name, CompressArgs, COMPRESS_THREADS, 5) { compress_arrays<type, false, true>(a); }
+#else
+#define MISSING_KERNEL(name, type)
+#endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
 FLOAT_KERNELS(f32, F32)
 GENERAL_KERNEL(f32, F32)
 ADAPTIVE_KERNEL(f32, F32)
+MISSING_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 FLOAT_KERNELS(f64, F64)
 GENERAL_KERNEL(f64, F64)
 ADAPTIVE_KERNEL(f64, F64)
+MISSING_KERNEL(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 FLOAT_KERNELS(f16, F16)
 GENERAL_KERNEL(f16, F16)
+MISSING_KERNEL(f16, F16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 FLOAT_KERNELS(bf16, BF16)
 GENERAL_KERNEL(bf16, BF16)
+MISSING_KERNEL(bf16, BF16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 KERNELS(b8, B8)

@@ -81,7 +81,7 @@ impl Header {
         stream[48..56].copy_from_slice(&self.abs_bound.to_le_bytes());
         stream[56..64].fill(0);
         if !shape.is_plain() {
-            write_extension(shape, section, &mut stream[HEADER_BYTES..self.layout.header_bytes]);
+            shape.write_extension(section, &mut stream[HEADER_BYTES..self.layout.header_bytes]);
         }
         seal(&mut stream[..self.layout.bodies_at()]);
     }
@@ -206,30 +206,33 @@ impl Shape {
 const LINEAR: u8 = 0;
 const TILE: u8 = 1;
 
-fn write_extension(shape: &Shape, section: &[u8], out: &mut [u8]) {
-    assert_eq!(section.len(), shape.section_bytes, "the codec's section is as long as its shape says");
-    let (geometry, chunk_log2, sides) = match &shape.geometry {
-        Geometry::Linear { chunk_log2 } => (LINEAR, *chunk_log2, &[][..]),
-        Geometry::Tile { sides_log2 } => (TILE, 0, &sides_log2[..shape.dims.rank()]),
-    };
-    out.fill(0);
-    let bytes = out.len() as u32;
-    out[0..4].copy_from_slice(&bytes.to_le_bytes());
-    let rank = shape.dims.rank() as u8;
-    out[4..9].copy_from_slice(&[geometry, shape.entries as u8, chunk_log2, rank, shape.missing.len() as u8]);
-    out[12..16].copy_from_slice(&(section.len() as u32).to_le_bytes());
-    let mut rest = &mut out[EXTENSION_BYTES..];
-    let mut put = |bytes: &[u8]| {
-        let (place, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
-        place.copy_from_slice(bytes);
-        rest = behind;
-    };
-    if rank > 1 {
-        shape.dims.lens().iter().for_each(|len| put(&len.to_le_bytes()));
+impl Shape {
+    /// Writes the header's extension, of which all bytes are `out`.
+    pub(crate) fn write_extension(&self, section: &[u8], out: &mut [u8]) {
+        assert_eq!(section.len(), self.section_bytes, "the codec's section is as long as its shape says");
+        let (geometry, chunk_log2, sides) = match &self.geometry {
+            Geometry::Linear { chunk_log2 } => (LINEAR, *chunk_log2, &[][..]),
+            Geometry::Tile { sides_log2 } => (TILE, 0, &sides_log2[..self.dims.rank()]),
+        };
+        out.fill(0);
+        let bytes = out.len() as u32;
+        out[0..4].copy_from_slice(&bytes.to_le_bytes());
+        let rank = self.dims.rank() as u8;
+        out[4..9].copy_from_slice(&[geometry, self.entries as u8, chunk_log2, rank, self.missing.len() as u8]);
+        out[12..16].copy_from_slice(&(section.len() as u32).to_le_bytes());
+        let mut rest = &mut out[EXTENSION_BYTES..];
+        let mut put = |bytes: &[u8]| {
+            let (place, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            place.copy_from_slice(bytes);
+            rest = behind;
+        };
+        if rank > 1 {
+            self.dims.lens().iter().for_each(|len| put(&len.to_le_bytes()));
+        }
+        self.missing.bits().iter().for_each(|bits| put(&bits.to_le_bytes()));
+        put(sides);
+        put(section);
     }
-    shape.missing.bits().iter().for_each(|bits| put(&bits.to_le_bytes()));
-    put(sides);
-    put(section);
 }
 
 /// Reads the extension at the start of `bytes`, of which `have` are there in all.

@@ -9,6 +9,7 @@ use sleek::route::batch::{self, Item};
 use sleek::{DType, Device, Kind, MissingValues, Mode, Params, route};
 
 use crate::common;
+use crate::missing::seal_header;
 use crate::shim::{Memory, Shim};
 use crate::vectors::Random;
 use crate::vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
@@ -323,6 +324,7 @@ fn bad_requests_are_refused_by_value_on_device_pointers() {
         let error = wrong.unwrap_err();
         assert_eq!(error.kind, Kind::InvalidArgument, "{error}");
         stream[8] = unknown;
+        seal_header(&mut stream);
         let there = shim.upload(0, &stream, 0);
         let wrong = unsafe {
             route::decompress(Device::Auto, there.at(0), stream.len(), None, dst.at(0), 4096, null_mut()).unwrap_err()

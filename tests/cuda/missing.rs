@@ -1,11 +1,14 @@
 //! Streams with an extension: dimensions, and missing values.
 
+use std::ptr::null_mut;
+
 use sleek::container::checksum;
-use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile};
+use sleek::route::batch::{self, Item};
+use sleek::{DType, Device, Dims, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::bytes::compare;
 use crate::inputs::{Random, data, element, swap};
-use crate::shim::Shim;
+use crate::shim::{Memory, Shim};
 
 /// Restores a stream on both paths: the same verdict, and the same bytes.
 fn restore(shim: &'static Shim, stream: &[u8], bytes: usize, offset: usize, what: &str) -> bool {
@@ -51,9 +54,7 @@ fn cases(dtype: DType, r: &mut Random, mut check: impl FnMut(&Params, &mut Vec<u
             let profile = [Profile::Adaptive, Profile::Fast][round / 2 % 2];
             let count = 16384 / dtype.size() * 2 + [1, 500, 1000, 1333][round % 4];
             let mut bytes = with_missing(dtype, count, values, one_in, run, r);
-            let named: Vec<MissingValue> = values.iter().map(|v| MissingValue::Number(*v)).collect();
-            let missing = MissingValues::of(&named).unwrap();
-            let p = Params { profile, missing, ..Params::new(dtype) };
+            let p = Params { profile, missing: named(values), ..Params::new(dtype) };
             let p = if mode == Mode::Lossless { p } else { p.with_bound(mode, bound) };
             let big_endian = round % 3 == 1;
             if big_endian {
@@ -97,6 +98,142 @@ fn masked_streams_come_back() {
     }
 }
 
+fn named(values: &[f64]) -> MissingValues {
+    let named: Vec<MissingValue> = values.iter().map(|v| MissingValue::Number(*v)).collect();
+    MissingValues::of(&named).unwrap()
+}
+
+/// Numbers around a missing value, closer to it than the bound: some would come back as it is.
+#[test]
+fn integers_that_would_come_back_as_a_missing_value() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(99);
+    let modes = [(Mode::Abs, 0.05), (Mode::Noa, 1e-3), (Mode::Noa, 0.2), (Mode::Rel, 1e-2)];
+    let (mut round, mut apart) = (0, 0);
+    for dtype in FLOATS {
+        for mark in [-9999.0, 0.0, 1.0, 0.1] {
+            for scale in [0.0, 1e-3, 1.0, 30.0] {
+                let (mode, bound) = modes[round % 4];
+                let profile = [Profile::Adaptive, Profile::Fast][round / 3 % 2];
+                let count = 16384 / dtype.size() + 77;
+                let number = |r: &mut Random, i: usize| {
+                    // The second chunk is far away, and has no such numbers.
+                    let x = if i % 11 == 3 { 0.0 } else { scale * (r.unit() - 0.5) };
+                    if i % 11 != 3 && i * dtype.size() >= 16384 { 500.0 + x } else { mark + x }
+                };
+                let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(dtype, number(&mut r, i))).collect();
+                let big_endian = round % 5 == 1;
+                if big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                let p = Params { profile, missing: named(&[mark, 77.0]), big_endian, ..Params::new(dtype) }
+                    .with_bound(mode, bound);
+                let plain = Params { missing: MissingValues::of(&[]).unwrap(), ..p.clone() };
+                let stream = |p: &Params| sleek::decompress(&sleek::compress(p, &bytes).unwrap()).unwrap();
+                apart += u32::from(stream(&p) != stream(&plain));
+                shim.set(1 + round as u32 % 4, round as u32 % 5);
+                compare(shim, &p, &bytes, 0, &format!("{dtype:?} around {mark} by {scale}"));
+                round += 1;
+            }
+        }
+    }
+    assert!(apart > 10, "{apart} arrays come back otherwise than without a missing value");
+}
+
+/// Bytes and status of array `i`.
+fn outcome(results: &Memory, i: usize) -> (usize, i32) {
+    let bytes = results.read(16 * i, 16);
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    (word(0) as usize, word(8) as i32)
+}
+
+/// Compresses arrays in one call of a batch, and the first one alone; then restores all.
+fn enqueue(shim: &'static Shim, p: &Params, arrays: &[Vec<u8>]) {
+    let count = |i: usize| arrays[i].len() / p.dtype.size();
+    let expected: Vec<Vec<u8>> = arrays.iter().map(|a| sleek::compress(p, a).unwrap()).collect();
+    let room = |i: usize| sleek::compress_bound(p, count(i)).unwrap();
+    let src: Vec<Memory> = arrays.iter().map(|a| shim.upload(0, a, 0)).collect();
+    let dst: Vec<Memory> = (0..arrays.len()).map(|i| shim.allocate(0, room(i) + 64)).collect();
+    let back: Vec<Memory> = arrays.iter().map(|a| shim.allocate(0, a.len() + 64)).collect();
+    let (results, workspace) =
+        (shim.allocate(0, 16 * arrays.len()), shim.allocate(0, batch::workspace_bytes(arrays.len())));
+    let (to, w) = (results.at(0), workspace.at(0));
+    let item = |i: usize, from: &Memory, to: &Memory| Item::new(from.at(0), to.at(0), count(i) as u64, room(i) as u64);
+    let items: Vec<Item> = (0..arrays.len()).map(|i| item(i, &src[i], &dst[i])).collect();
+    route::prepare(p, 0, null_mut()).unwrap();
+    let (live, waits) = (shim.number("shim_live_allocations"), shim.number("shim_waits"));
+    let alone = shim.allocate(0, room(0));
+    unsafe { route::compress_async(p, src[0].at(0), count(0), alone.at(0), room(0), to, w, null_mut()) }.unwrap();
+    assert_eq!(outcome(&results, 0), (expected[0].len(), 0), "{p:?}");
+    assert!(alone.read(0, expected[0].len()) == expected[0], "{p:?}: alone");
+    drop(alone);
+    unsafe { batch::compress_async(p, &items, to, w, null_mut()) }.unwrap();
+    for (i, stream) in expected.iter().enumerate() {
+        assert_eq!(outcome(&results, i), (stream.len(), 0), "{p:?}: array {i}");
+        assert!(dst[i].read(0, stream.len()) == *stream, "{p:?}: array {i}");
+        assert!(dst[i].read(room(i), 64).iter().all(|b| *b == 0xA5), "{p:?}: array {i}");
+    }
+    let items: Vec<Item> = (0..arrays.len()).map(|i| item(i, &dst[i], &back[i])).collect();
+    unsafe { batch::decompress_async(p, &items, to, w, null_mut()) }.unwrap();
+    for (i, stream) in expected.iter().enumerate() {
+        assert_eq!(outcome(&results, i), (arrays[i].len(), 0), "{p:?}: array {i}");
+        assert!(back[i].read(0, arrays[i].len()) == sleek::decompress(stream).unwrap(), "{p:?}: array {i}");
+        assert!(back[i].read(arrays[i].len(), 64).iter().all(|b| *b == 0xA5), "{p:?}: array {i}");
+    }
+    assert_eq!((shim.number("shim_live_allocations"), shim.number("shim_waits")), (live, waits));
+}
+
+#[test]
+fn asynchronous_calls_and_batches_with_missing_values() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(8642);
+    for (round, dtype) in FLOATS.into_iter().enumerate() {
+        let per_chunk = 16384 / dtype.size();
+        let values = [VALUES[round], &[-999.0, 7.0, 1e4, -2.5][..]][round % 2];
+        for (profile, (mode, bound)) in [
+            (Profile::Adaptive, (Mode::Noa, 1e-3)),
+            (Profile::Fast, (Mode::Abs, 0.1)),
+            (Profile::Adaptive, (Mode::Rel, 0.01)),
+        ] {
+            // Empty ones, and at every rate; one of more chunks than a group has.
+            let counts = [per_chunk + 9, 0, 1, 2 * per_chunk, 65 * per_chunk + 100, per_chunk - 1, 300];
+            let rates = [(2, 1), (1, 1), (1, 1), (0, 1), (100, 40), (3, 7), (1, 1)];
+            let arrays: Vec<Vec<u8>> = std::iter::zip(counts, rates)
+                .map(|(count, (one_in, run))| with_missing(dtype, count, values, one_in, run, &mut r))
+                .collect();
+            shim.set(1 + round as u32, round as u32);
+            enqueue(
+                shim,
+                &Params { profile, missing: named(values), ..Params::new(dtype) }.with_bound(mode, bound),
+                &arrays,
+            );
+        }
+    }
+}
+
+/// The header's extension in all its lengths, up to the longest.
+#[test]
+fn dimensions_with_and_without_missing_values() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(9753);
+    let deep = [1; 31];
+    let shapes: [&[u64]; 5] = [&[6000], &[60, 101], &[3, 50, 40], &[0, 7], &[&deep[..], &[5000]].concat()];
+    for (round, shape) in shapes.into_iter().enumerate() {
+        for values in [&[][..], &[-999.0], &[-999.0, 7.0, 1e4], &[-999.0, 7.0, 1e4, 3.0]] {
+            let dtype = FLOATS[(round + values.len()) % 4];
+            let count = shape.iter().product::<u64>() as usize;
+            let one_in = if values.is_empty() { 0 } else { 5 };
+            let arrays = [(); 3].map(|()| with_missing(dtype, count, values, one_in, 20, &mut r));
+            let dims = Dims::new(shape).unwrap();
+            let p = Params { dims, missing: named(values), ..Params::new(dtype) }.with_bound(Mode::Noa, 1e-3);
+            let launches = shim.number("shim_launches");
+            compare(shim, &p, &arrays[0], 0, &format!("{shape:?} {values:?}"));
+            assert!(shim.number("shim_launches") > launches, "{shape:?}");
+            enqueue(shim, &p, &arrays);
+        }
+    }
+}
+
 /// Makes the checksums of a stream of one group fit, as a hostile writer would.
 fn reseal(stream: &mut [u8]) {
     let layout = sleek::container::Header::peek(stream, stream.len() as u64).unwrap().layout;
@@ -108,7 +245,13 @@ fn reseal(stream: &mut [u8]) {
         at += bytes;
     }
     stream[layout.header_bytes + 8..layout.header_bytes + 16].copy_from_slice(&sum.to_le_bytes());
-    let sum = checksum::of_index(&stream[..layout.bodies_at()]);
+    seal_header(stream);
+}
+
+/// Makes the checksum of header and index fit.
+pub fn seal_header(stream: &mut [u8]) {
+    let bodies_at = sleek::container::Header::peek(stream, stream.len() as u64).unwrap().layout.bodies_at();
+    let sum = checksum::of_index(&stream[..bodies_at]);
     stream[56..64].copy_from_slice(&sum.to_le_bytes());
 }
 

@@ -16,7 +16,7 @@ use fields::Field;
 use means::Row;
 use route::batch::Item;
 use sleek::primitives::range::value_range;
-use sleek::{DType, Device, Mode, Params, Profile, route, runtime::cuda};
+use sleek::{DType, Device, MissingValue, MissingValues, Mode, Params, Profile, route, runtime::cuda};
 
 fn ok(r: CUresult) {
     assert_eq!(r, CUresult::CUDA_SUCCESS);
@@ -113,6 +113,44 @@ fn result(at: &Memory) -> (usize, u32) {
     (word(0) as usize | (word(4) as usize) << 32, word(8))
 }
 
+/// Fields of each float type with up to four missing values at rates from none to all, in every mode.
+fn missing(r: &mut Random, small: bool) -> usize {
+    let values = [-999.0, f64::NAN, 7.0, 1e4].map(MissingValue::Number);
+    let modes = [(Mode::Lossless, 0.0), (Mode::Abs, 0.37), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 1e-3)];
+    let mut n = 0;
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        for one_in in [0, 1_000_000, 100, 2, 1] {
+            for (round, (mode, bound)) in modes.into_iter().enumerate() {
+                let named = &values[..1 + (n % 4)];
+                let bits: Vec<u64> = named.iter().map(|v| v.bits(dtype).unwrap()).collect();
+                let size = dtype.size();
+                let bytes = if small { 100_000 } else { 2_500_000 };
+                let mut bytes: Vec<u8> = match round % 2 {
+                    0 => smooth(dtype).into_iter().cycle().take(bytes).collect(),
+                    _ => odd(dtype, bytes, r),
+                };
+                let big_endian = n % 5 == 3;
+                for element in bytes.chunks_exact_mut(size) {
+                    if one_in > 0 && r.next().is_multiple_of(one_in) {
+                        let k = r.next() as usize % bits.len();
+                        element.copy_from_slice(&bits[k].to_le_bytes()[..size]);
+                    }
+                    if big_endian {
+                        element.reverse();
+                    }
+                }
+                for profile in [Profile::Fast, Profile::Adaptive] {
+                    let missing = MissingValues::of(named).unwrap();
+                    let p = Params { profile, missing, big_endian, ..Params::new(dtype).with_bound(mode, bound) };
+                    compare(&p, &bytes, if n % 4 == 1 { size } else { 0 }, "missing");
+                }
+                n += 1;
+            }
+        }
+    }
+    2 * n
+}
+
 /// Both paths on one array: the same stream, the same array back, from the GPU's stream and from the CPU's.
 fn compare(p: &Params, bytes: &[u8], offset: usize, what: &str) {
     let count = bytes.len() / p.dtype.size();
@@ -196,6 +234,7 @@ fn check() {
             n += 1;
         }
     }
+    n += missing(&mut r, small);
     n += tiles::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();
@@ -426,6 +465,35 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Rows of one field without a missing value, with one that is named but not there, and with one in a hundred
+    /// elements and every second one.
+    fn missing(&self) {
+        let Some(mut field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
+        let mut r = Random(11);
+        let value = MissingValue::Number(-9999.0);
+        let bits = (-9999f32).to_le_bytes();
+        for one_in in [0, u64::MAX, 100, 2] {
+            for element in field.bytes.chunks_exact_mut(4) {
+                if one_in > 0 && r.next().is_multiple_of(one_in) {
+                    element.copy_from_slice(&bits);
+                }
+            }
+            self.fill(&field);
+            let missing = MissingValues::of(&[value][..usize::from(one_in > 0)]).unwrap();
+            let name = match one_in {
+                0 => format!("{}, no missing value", field.name),
+                u64::MAX => format!("{}, one named, none there", field.name),
+                _ => format!("{}, one in {one_in} missing", field.name),
+            };
+            for profile in [Profile::Fast, Profile::Adaptive] {
+                let p = Params { profile, missing, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
+                self.row(Some(&name), &p);
+            }
+        }
+    }
+}
+
 const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
 fn bench(mib: usize, reps: usize, bounds: &[f64]) {
@@ -442,6 +510,7 @@ fn bench(mib: usize, reps: usize, bounds: &[f64]) {
             bench.row(Some(&field.name), &p);
         }
     }
+    bench.missing();
     means::heading();
     means::print(mib, &rows);
     println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());

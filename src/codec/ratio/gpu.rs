@@ -5,6 +5,7 @@ use super::format::{CODEC_RATIO, Grid, TILE_LOG2};
 use super::plan::Plan;
 use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
+use crate::container::missing::MAX_MISSING;
 use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -109,15 +110,18 @@ impl GpuCodec for Ratio {
                 batch,
                 bound: params.bound,
                 range: params.range.unwrap_or(0.0),
-                fill: params.fill_number().unwrap_or(0.0),
+                missing: [0; MAX_MISSING],
+                extension: [0; EXTENSION_WORDS],
                 dtype: params.dtype as u32,
                 mode: params.mode as u32,
                 fast: 0,
                 big_endian: params.big_endian.into(),
                 has_range: params.range.is_some().into(),
-                has_fill: params.fill_number().is_some().into(),
+                values: 0,
                 rounded: (drop > 0).into(),
                 drop,
+                extension_bytes: 0,
+                zero: 0,
             };
             if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, base.range) {
                 batch.clear_slots(session)?;

@@ -43,6 +43,8 @@ const LIKE_THE_LAST: u8 = 15;
 /// Bits of small integers. A second difference can be four times as large, and its code twice that: 16 bits.
 const SMALL_BITS: u32 = 14;
 
+/// The least that a body takes that is not constant: a header, and what tells elements apart.
+pub const LEAST_PACKED_BYTES: usize = CHUNK_HEADER_BYTES + ALIGN;
 /// The most that the exceptions of a chunk take: masks and full words, and what is written behind them.
 const EXCEPTIONS_BYTES: usize = (SUBCHUNKS + 1) * MASK_BYTES + SUBCHUNKS * MAX_EXCEPTIONS * 8 + HIGHS_SLACK;
 /// The most that `Lists` take: the widths of bytes, by subchunk and side by side, or masks and high parts of 64 bits.
@@ -197,36 +199,51 @@ fn largest_of<W: Word, const S: usize>(words: &[W; S]) -> W {
     words.iter().fold(W::ZERO, |m, w| m.max(*w & !W::SIGN))
 }
 
+/// Whether neighbours of the least of these numbers, but 0, lie no closer than four steps.
+#[inline(always)]
+fn is_fine<W: Word, const S: usize>(plan: &Plan, q: &Quantizer, words: &[W; S]) -> bool {
+    // Zeros, less one, are the largest.
+    let less_one = |w: &W| (*w & !W::SIGN).sub(W::ONE);
+    let least = words.iter().fold(!W::ZERO, |m, w| m.min(less_one(w))).add(W::ONE);
+    // Where there is nothing but zeros of both signs it is 0.
+    least != W::ZERO && spacing(plan, least) >= i32::from(q.step.j) + 2
+}
+
 /// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
-/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, and lie no closer than
-/// a quarter of a step, or are all as far from each other. The first subchunk of most data has an odd word, and a number that
-/// lies closer to its neighbours than a step: then nobody looks further. One of nothing but zeros has no say.
+/// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, and lie no closer
+/// than a quarter of a step, or are all as far from each other. The first subchunk of most data has an odd word, and a
+/// number that lies closer to its neighbours than a step: then nobody looks further.
 #[inline(always)]
 fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let mut words = [E::Word::ZERO; S];
-    let (mut s, mut any) = (0, E::Word::ZERO);
-    while any == E::Word::ZERO {
+    load::<E::Word, S>(plan, src, 0, &mut words);
+    let odd = any_bits(&words) & E::Word::ONE != E::Word::ZERO;
+    (!odd || is_fine(plan, q, &words)) && words_may_be_smaller::<E, S>(plan, q, &mut words, src)
+}
+
+/// The same where the first subchunk, of these `words`, does not say no. The first one is asked that holds another word
+/// than that which the chunk begins with: equal words take as much either way.
+#[cold]
+#[inline(never)]
+fn words_may_be_smaller<E: Element, const S: usize>(
+    plan: &Plan,
+    q: &Quantizer,
+    words: &mut [E::Word; S],
+    src: &[u8],
+) -> bool {
+    let (first, mut s) = (words[0], 1);
+    while words.iter().all(|w| *w == first) {
         if s == src.len().div_ceil(SUBCHUNK_BYTES) {
             return false;
         }
-        load::<E::Word, S>(plan, src, s, &mut words);
-        any = any_bits(&words);
+        load::<E::Word, S>(plan, src, s, words);
         s += 1;
     }
-    // Zeros, less one, are the largest.
-    let less_one = |w: &E::Word| (*w & !E::Word::SIGN).sub(E::Word::ONE);
-    let least = words.iter().fold(!E::Word::ZERO, |m, w| m.min(less_one(w))).add(E::Word::ONE);
-    // Where there is nothing but zeros of both signs it is 0.
-    if least != E::Word::ZERO && spacing(plan, least) >= i32::from(q.step.j) + 2 {
-        return true;
-    }
-    any & E::Word::ONE == E::Word::ZERO && even_words_may_be_smaller::<E, S>(plan, q, &words, src)
+    is_fine(plan, q, words) || even_words_may_be_smaller::<E, S>(plan, q, words, src)
 }
 
-/// The same where the words of that subchunk, the `first`, are even.
-#[cold]
-#[inline(never)]
+/// The same where all words are to be even, and that subchunk's are these.
 fn even_words_may_be_smaller<E: Element, const S: usize>(
     plan: &Plan,
     q: &Quantizer,
@@ -236,14 +253,15 @@ fn even_words_may_be_smaller<E: Element, const S: usize>(
     let step = first[1].sub(first[0]);
     let is_ramp = (1..S).all(|i| first[i].sub(first[i - 1]) == step);
     let (mut any, mut largest) = (any_bits(first), largest_of(first));
-    if !is_ramp && !is_coarse(plan, q, any, largest) {
+    let odd = |any: E::Word| any & E::Word::ONE != E::Word::ZERO;
+    if odd(any) || (!is_ramp && !is_coarse(plan, q, any, largest)) {
         return false;
     }
     let mut words = [E::Word::ZERO; S];
     for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
         load::<E::Word, S>(plan, src, s, &mut words);
         any = any | any_bits(&words);
-        if any & E::Word::ONE != E::Word::ZERO {
+        if odd(any) {
             return false;
         }
         largest = largest.max(largest_of(&words));

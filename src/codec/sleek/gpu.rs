@@ -4,7 +4,7 @@ use super::Sleek;
 use super::constants::CODEC_SLEEK;
 use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
-use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS};
+use crate::container::constants::{CHUNK_BYTES, GROUP_CHUNKS, HEADER_BYTES};
 use crate::container::{Header, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -12,7 +12,7 @@ use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::mantissa_and_bias;
 use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
-use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, Item, PIECE_BYTES};
+use crate::runtime::cuda::launch::{CompressArgs, DecompressArgs, EXTENSION_WORDS, Item, PIECE_BYTES};
 use crate::runtime::cuda::memory::is_aligned;
 use crate::runtime::cuda::module::{Kernel, Loaded, Row, find, need};
 
@@ -70,6 +70,11 @@ fn encoder(session: &Session, row: &'static Row) -> Result<Kernel> {
     LOADED.get(session, row, |module| module.kernel("compress"))
 }
 
+/// The encoder of streams with missing values.
+fn masking(session: &Session, dtype: DType) -> Result<Kernel> {
+    encoder(session, need(CODEC_SLEEK, dtype, "missing")?)
+}
+
 /// What mode rel rounds off.
 fn mantissa_bits_to_drop(params: &Params) -> u32 {
     let mantissa = mantissa_and_bias(params.dtype).0;
@@ -80,7 +85,10 @@ fn mantissa_bits_to_drop(params: &Params) -> u32 {
 }
 
 /// The kernel that compresses, where all sources are aligned to 16 or some are not.
-fn compressor(arrays: &Arrays, base: &Base, params: &Params) -> Result<Kernel> {
+fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<Kernel> {
+    if !layout.shape.missing.is_empty() {
+        return masking(arrays.session, params.dtype);
+    }
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
     let special = match params.profile {
@@ -96,17 +104,31 @@ fn chunks(dtype: DType, count: u64) -> u64 {
     (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64)
 }
 
+/// The extension of the header of a stream, and its bytes: arrays of a batch that have dimensions or missing values have
+/// the same.
+fn extension_of(layout: &Layout) -> ([u64; EXTENSION_WORDS], u32) {
+    let bytes = layout.header_bytes - HEADER_BYTES;
+    let mut whole = [0; 8 * EXTENSION_WORDS];
+    if bytes > 0 {
+        layout.shape.write_extension(&[], &mut whole[..bytes]);
+    }
+    let words = whole.as_chunks::<8>().0;
+    (std::array::from_fn(|i| u64::from_le_bytes(words[i])), bytes as u32)
+}
+
 impl GpuCodec for Sleek {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
         general(session, params.dtype)?;
+        if !params.missing.of_type(params.dtype)?.is_empty() {
+            masking(session, params.dtype)?;
+        }
         adaptive(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, _: &Params, layout: &Layout) -> Option<String> {
-        let (dims, missing) = (layout.shape.dims, layout.shape.missing.len());
-        (!layout.shape.is_plain())
-            .then(|| format!("codec sleek has no kernels for dimensions {dims} with {missing} missing values"))
+    /// Dimensions and missing values are no matter.
+    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
+        None
     }
 
     /// Dimensions and missing values are no matter.
@@ -123,8 +145,10 @@ impl GpuCodec for Sleek {
     unsafe fn compress(&self, arrays: &Arrays, params: &Params, layout: &Layout) -> Result<()> {
         let session = arrays.session;
         let base = Base::load(session, params.dtype)?;
-        let compress = compressor(arrays, &base, params)?;
+        let compress = compressor(arrays, &base, params, layout)?;
         let drop = mantissa_bits_to_drop(params);
+        let missing = layout.shape.missing.bits();
+        let (extension, extension_bytes) = extension_of(layout);
         // SAFETY: the contract of this function; what kernels add up in the slots is zeroed before.
         unsafe {
             let batch = arrays.tell(base.list, compress, |item| chunks(params.dtype, item.count))?;
@@ -132,15 +156,18 @@ impl GpuCodec for Sleek {
                 batch,
                 bound: params.bound,
                 range: params.range.unwrap_or(0.0),
-                fill: params.fill_number().unwrap_or(0.0),
+                missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
+                extension,
                 dtype: params.dtype as u32,
                 mode: params.mode as u32,
                 fast: (params.profile == Profile::Fast).into(),
                 big_endian: params.big_endian.into(),
                 has_range: params.range.is_some().into(),
-                has_fill: params.fill_number().is_some().into(),
+                values: missing.len() as u32,
                 rounded: (drop > 0).into(),
                 drop,
+                extension_bytes,
+                zero: 0,
             };
             if let (Mode::Noa, None, Some(range)) = (params.mode, params.range, base.range) {
                 batch.clear_slots(session)?;

@@ -189,6 +189,9 @@ impl Chunks {
         verdict: Verdict,
         out: &mut [u8],
     ) -> (Kind, usize) {
+        if verdict == Verdict::MayBeSmaller && body.1 <= encode::LEAST_PACKED_BYTES {
+            return body;
+        }
         let plan = self.plan.of_bits();
         let Encoder { buffers, other, .. } = encoder;
         let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);

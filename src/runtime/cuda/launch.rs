@@ -3,11 +3,16 @@
 //! `kernels/hyperslab/launch.h`), with their sizes and offsets asserted there.
 
 use crate::container::MAX_RANK;
+use crate::container::constants::EXTENSION_BYTES;
+use crate::container::missing::MAX_MISSING;
 
 /// Arrays that travel in the arguments of one launch.
 pub const LISTED: usize = 96;
 /// Bytes of a piece of work of the kernels that zero the index and measure the range.
 pub const PIECE_BYTES: u64 = 16384;
+
+/// Words of 64 bits that the extension of a stream's header takes at most, where there is neither a tile nor a section.
+pub const EXTENSION_WORDS: usize = EXTENSION_BYTES / 8 + MAX_RANK + MAX_MISSING;
 
 /// Dimensions that the hyperslab kernels take.
 pub const MAX_DIMS: usize = 8;
@@ -135,7 +140,9 @@ launch_structs! {
         chunks: u64,
         /// Groups of chunks.
         groups: u64,
-        /// Where the index has its entries.
+        /// Where the index has its group records.
+        records_at: u64,
+        /// Where it has its entries.
         entries_at: u64,
         /// Where the first chunk's payload is.
         bodies_at: u64,
@@ -191,8 +198,10 @@ launch_structs! {
         bound: f64,
         /// Where there is one.
         range: f64,
-        /// Where there is one: what does not count for a range.
-        fill: f64,
+        /// Bits of the missing values.
+        missing: [u64; MAX_MISSING],
+        /// The header's extension.
+        extension: [u64; EXTENSION_WORDS],
         /// The element type's code.
         dtype: u32,
         /// What the bound means.
@@ -203,12 +212,16 @@ launch_structs! {
         big_endian: u32,
         /// Whether `range` is given; else it was measured.
         has_range: u32,
-        /// Whether `fill` is.
-        has_fill: u32,
+        /// Missing values.
+        values: u32,
         /// Whether mode rel rounds off bits.
         rounded: u32,
         /// Mantissa bits that it does.
         drop: u32,
+        /// Bytes of the extension.
+        extension_bytes: u32,
+        /// 0.
+        zero: u32,
     }
 
     /// Of the kernel that decompresses.
