@@ -16,7 +16,9 @@ fn main() {
         // HDF5 closes its plugins at exit, while threads of our pool may still run code of the library.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    // Asked for when it runs: folders that share a target folder share the compiled script too.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR");
+    let folder = Path::new(&manifest).join("kernels");
     println!("cargo::rerun-if-changed=kernels/modules.toml");
     println!("cargo::rerun-if-changed=kernels/modules.rs");
     let text = std::fs::read_to_string(folder.join("modules.toml")).expect("kernels/modules.toml");
