@@ -126,12 +126,13 @@ mod tests {
 
     #[test]
     fn code_is_for_the_major_number_and_no_newer_a_minor_one() {
-        let archs = || [PTX, 80, 86, 89, 90].into_iter();
+        let archs = || [PTX, 80, 86, 90].into_iter();
         for (capability, wanted) in [
             ((8, 0), 80),
+            ((8, 5), 80),
             ((8, 6), 86),
             ((8, 7), 86),
-            ((8, 9), 89),
+            ((8, 9), 86),
             ((9, 0), 90),
             ((10, 0), PTX),
             ((12, 1), PTX),
