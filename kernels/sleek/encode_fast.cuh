@@ -37,7 +37,7 @@ template <class T> struct FastShared {
     uint4 one;                                // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];    // of each warp: that one
     u32 attempt;      // at the next chunk
-    u32 candidate;    // whether elements' bits may take fewer bytes than bins
+    u32 sample;       // what the first subchunk says of elements' bits
     u32 units;        // of its bins
     alignas(8) u8 width[SUBCHUNKS];
 };
@@ -101,8 +101,8 @@ template <class T> struct FastEncoder {
         const bool first = attempt == BY_PLAN;
         if (first && packed(round, 2).there) place(round);
         if (QUANTIZED && warp == 0) {
-            const bool candidate = first && is_candidate<T, false>(q[0], state.job.plan.step_j, lane);
-            if (lane == 0) shared.candidate = candidate;
+            const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
+            if (lane == 0) shared.sample = sample;
         }
         u32 n[PER_WARP];
         encode<QUANTIZED>(q, n, source);
@@ -113,7 +113,7 @@ template <class T> struct FastEncoder {
         const u32 entry = Job::entry_of(source.bytes, frame.constant, frame.bytes());
         if (first && threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
         const u32 units = entry & ENTRY_SIZE_MASK;
-        if (uniform(QUANTIZED ? shared.candidate && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
+        if (uniform(QUANTIZED ? shared.sample && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
             if (is_to_be_tried_again<QUANTIZED>(source, units)) return false;
         state.job.publish(c, entry);
         if (QUANTIZED && source.whole) block.prefetch_ahead(c);
@@ -136,8 +136,17 @@ template <class T> struct FastEncoder {
         if (QUANTIZED) {
             // No string is there yet.
             WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
-            const auto words = [&](u32 w, u32 k) { return source.load<T>(place_of(w, k, lane), true); };
-            again = may_be_smaller<T>(survey, words, state.job.plan.step_j, warp, lane);
+            const auto words = [&](u32 k) { return source.load<T>(place_of(warp, k, lane), true); };
+            const i32 step_j = state.job.plan.step_j;
+            u32 decision = shared.sample;
+            if (uniform(decision == EQUAL)) {
+                // Here the samples of the other warps are read only where they are asked for.
+                const u32 sample = warp ? sample_of<T>(words(0), step_j, lane) : decision;
+                if (lane == 0) tell_sample(survey.samples, warp, sample);
+                __syncthreads();
+                decision = decision_of(survey.samples);
+            }
+            again = may_be_smaller<T>(survey, decision, words, step_j, warp, lane);
         } else {
             again = units >= shared.units;
         }

@@ -89,6 +89,7 @@ template <class T, bool MISSING> struct Shared {
     u32 bins[COMPRESS_WARPS];    // of each warp: what its last numbers took
     u32 attempt;                 // at the chunk
     u32 open;                    // whether it is open what is to become of what was chosen, see settle
+    u32 samples;                 // what each warp's says of elements' bits, a byte of each; it may leave it open too
     u32 units;                   // of the chunk's bins
     WordSurvey<T> survey;
     Missing<T, MISSING> missing;
@@ -165,7 +166,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         if (threadIdx.x < 4) shared.packed[threadIdx.x].there = 0;
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
-        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = 0;
+        if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = shared.samples = 0;
         if constexpr (MISSING) {
             __syncthreads();
             if (threadIdx.x == 0) take_integers();
@@ -221,7 +222,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     DEV bool is_open() const {
         if constexpr (MISSING)
             if (shared.missing.collides) return true;
-        return shared.open;
+        return shared.open || decision_of(shared.samples) != NO;
     }
     // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
     // keeps its registers.
@@ -237,7 +238,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
                 next = BY_BITS;
                 units = ~0u;    // whatever bits take
             } else {
-                next = shared.open && units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
+                next = units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
             }
             __syncthreads();
             if (threadIdx.x == 0 && !by_bits) shared.units = units;
@@ -247,6 +248,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
             if constexpr (MISSING) shared.missing.collides = 0;
             if (next != KEPT) quantizer.on = next == BY_BITS ? 0 : plan.step_w;
             shared.open = next == BY_BITS;
+            shared.samples = 0;
             shared.attempt = next;
             // Who chooses again votes again.
             if (next != KEPT) shared.zeros.said = 0;
@@ -259,21 +261,20 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     }
     DEV bool may_take_less() const {
         const Source source = state.job.source(state.chunk[shared.round[CHOOSE] & 1]);
-        const auto words = [&](u32 w, u32 k) { return filled_vector(source, w, k); };
-        return may_be_smaller<T>(shared.survey, words, plan.step_j, warp, lane);
+        const auto words = [&](u32 k) { return filled_vector(source, k); };
+        return may_be_smaller<T>(shared.survey, decision_of(shared.samples), words, plan.step_j, warp, lane);
     }
-    // The elements of subchunk k of warp w.
-    DEV uint4 word_vector(const Source& source, u32 w, u32 k) const {
-        const uint4 q = source.load<T>(::place_of(w, k, lane), true);
+    // The elements of the warp's subchunk k.
+    DEV uint4 word_vector(const Source& source, u32 k) const {
+        const uint4 q = source.load<T>(place_of(k), true);
         return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
     }
     // The same with others in the places of missing ones.
-    DEV uint4 filled_vector(const Source& source, u32 w, u32 k) const {
-        const uint4 q = word_vector(source, w, k);
+    DEV uint4 filled_vector(const Source& source, u32 k) const {
+        const uint4 q = word_vector(source, k);
         if constexpr (MISSING) {
             const Gaps<T>& gaps = this->gaps(CHOOSE);
-            if (gaps.is_masked() && gaps.any_there())
-                return finder().filled(gaps, q, w * SUBCHUNKS_A_WARP + k, source.bytes);
+            if (gaps.is_masked() && gaps.any_there()) return finder().filled(gaps, q, k, source.bytes);
         }
         return q;
     }
@@ -397,7 +398,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
 #pragma unroll 1
         for (u32 k = 0; uniform(k) < PER_WARP; k++)
-            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), warp * SUBCHUNKS_A_WARP + k, source.bytes);
+            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), k, source.bytes);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) q[k] = tile().at(k, lane);
         __syncwarp();
@@ -757,11 +758,11 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         uint4 q[PER_WARP];
         load(q, source);
         if constexpr (MISSING) take_gaps(q, source);
-        if (T::EXPONENT > 0 && USE != INTEGERS && warp == LEADER_WARP && quantized()) {
-            const bool open = is_candidate<T, true>(q[0], plan.step_j, lane);
-            if (lane == 0) shared.open = open && shared.attempt == BY_PLAN;
+        if (T::EXPONENT > 0 && USE != INTEGERS && uniform(quantized() && shared.attempt == BY_PLAN)) {
+            u32 sample = sample_of<T>(q[0], plan.step_j, lane);
             if constexpr (MISSING)
-                if (lane == 0 && gaps(CHOOSE).only()) shared.open = 0;
+                if (gaps(CHOOSE).only()) sample = NO;
+            if (lane == 0) tell_sample(shared.samples, warp, sample);
         }
         to_integers(q);
         choose_for(q, source);
@@ -793,7 +794,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
                 const Source source = state.job.source(c);
                 const u32 plane = uniform(shared.laid.plane), inner = uniform(shared.laid.inner);
                 finder().write_plane((u32*)body, gaps(PACK), plane, inner,
-                                     [&](u32 k) { return word_vector(source, warp, k); });
+                                     [&](u32 k) { return word_vector(source, k); });
                 body += plane;
                 pack_body(c, inner, choice, base);
                 body -= plane;

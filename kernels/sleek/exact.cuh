@@ -1,6 +1,6 @@
 // Chunks of elements' bits in streams of bins: which may take fewer bytes than their bins, by the rules of
-// may_be_smaller in src/codec/sleek/encode.rs. Of most chunks the first subchunk says that they do not; of the others
-// a block looks at all words, and where these say that they may it tries both.
+// may_be_smaller in src/codec/sleek/encode.rs. Of most chunks samples say that they do not; of few others a block looks
+// at all words, and where these say that they may it tries both.
 #pragma once
 #include "compress.cuh"
 
@@ -11,12 +11,15 @@ enum Attempt { BY_PLAN, KEPT, BY_BITS, BY_PLAN_AGAIN };
 // The least that a chunk takes that is not constant: bits of one that takes no more by bins do not take less.
 enum { LEAST_PACKED_UNITS = CHUNK_HEADER_BYTES / ALIGN + 1 };
 
+// What a sample, the first subchunk of a warp, says: bits take no less; nothing, as its words are all equal; that bits
+// may take less where all words of the chunk are even, and as coarse as these are; where all are even; that they may.
+enum Sample { NO, EQUAL, IF_COARSE, IF_EVEN, MAY };
+
 // What the warps of a block say of a chunk's words.
 template <class T> struct WordSurvey {
-    u32 others[COMPRESS_WARPS];              // which subchunks have other words than the chunk's first
-    u32 odd[COMPRESS_WARPS];                 // whether a word is odd
-    typename T::Word any[COMPRESS_WARPS];    // their OR
+    u32 samples;                             // a byte of each warp
     u32 exponent[COMPRESS_WARPS];            // the largest
+    typename T::Word any[COMPRESS_WARPS];    // their OR
 };
 
 DEV u32 max_of(u32 a, u32 b) { return a > b ? a : b; }
@@ -73,60 +76,54 @@ template <class T> DEV typename T::Word any_of(const typename T::Word (&v)[T::VA
     return any;
 }
 
-// Whether the words of a subchunk that are even leave it open that bits take less. For a whole warp.
-template <class T> DEV bool is_worth(const typename T::Word (&v)[T::VALUES], i32 step_j, u32 lane) {
-    return is_ramp<T>(v, lane) || is_coarse<T>(exponent_of<T>(v), warp_or(any_of<T>(v)), step_j);
-}
-
-// Whether the words of the first subchunk leave it open that bits take less. For a whole warp. Equal words do. CLOSELY:
-// looks closer at even ones, which may_be_smaller would do else; not every encoder has the registers.
-template <class T, bool CLOSELY> DEV bool is_candidate(uint4 q, i32 step_j, u32 lane) {
+// What a sample says. For a whole warp.
+template <class T> DEV u32 sample_of(uint4 q, i32 step_j, u32 lane) {
     typename T::Word v[T::VALUES];
     split(q, v);
-    const bool odd = __any_sync(FULL, (u32)any_of<T>(v) & 1);
-    if (!CLOSELY) return !odd || is_fine<T>(least_exponent_of<T>(v), step_j);
-    if (uniform(is_fine<T>(least_exponent_of<T>(v), step_j))) return true;
-    return uniform(!odd) && is_worth<T>(v, step_j, lane);
+    const typename T::Word any = any_of<T>(v);
+    const bool odd = __any_sync(FULL, (u32)any & 1), fine = is_fine<T>(least_exponent_of<T>(v), step_j);
+    if (uniform(odd && !fine)) return NO;
+    const typename T::Word first = __shfl_sync(FULL, v[0], 0);
+    bool equal = true;
+#pragma unroll
+    for (int i = 0; i < T::VALUES; i++) equal &= v[i] == first;
+    if (uniform(__all_sync(FULL, equal))) return EQUAL;
+    if (uniform(fine)) return MAY;
+    if (uniform(is_ramp<T>(v, lane))) return IF_EVEN;
+    return is_coarse<T>(exponent_of<T>(v), warp_or(any), step_j) ? IF_COARSE : NO;
+}
+DEV void tell_sample(u32& samples, u32 warp, u32 sample) { ((u8*)&samples)[warp] = (u8)sample; }
+// Of the samples the first one decides whose words are not all equal.
+DEV u32 decision_of(u32 samples) {
+    const u32 others = samples ^ EQUAL * 0x01010101u;
+    return others ? ((others >> (__ffs((i32)others) - 1) / 8 * 8) & 255) ^ EQUAL : NO;
 }
 
-// Whether elements' bits may take fewer bytes than their bins, where the first subchunk leaves it open; `words` gives
-// those of a warp's subchunk. For a whole block, that has the survey to itself before and after it.
+// Whether elements' bits may take fewer bytes than their bins, where the samples say `decision`; `words` gives those of
+// the warp's subchunk k. For a whole block, that has the survey to itself before and after it.
 template <class T, class F>
-DEV bool may_be_smaller(WordSurvey<T>& survey, const F& words, i32 step_j, u32 warp, u32 lane) {
-    typename T::Word v[T::VALUES], any = 0;
-    u32 others = 0, most = 0;
-    split(words(0, 0), v);
-    const typename T::Word first = __shfl_sync(FULL, v[0], 0);
+DEV bool may_be_smaller(WordSurvey<T>& survey, u32 decision, const F& words, i32 step_j, u32 warp, u32 lane) {
+    if (uniform(decision <= EQUAL || decision == MAY)) return decision == MAY;
+    typename T::Word any = 0;
+    u32 most = 0;
 #pragma unroll 1
     for (u32 k = 0; uniform(k) < SUBCHUNKS_A_WARP; k++) {
-        split(words(warp, k), v);
-        bool other = false;
-#pragma unroll
-        for (int i = 0; i < T::VALUES; i++) other |= v[i] != first;
-        others |= (u32)__any_sync(FULL, other) << k;
+        typename T::Word v[T::VALUES];
+        split(words(k), v);
         any |= any_of<T>(v);
         most = max_of(most, own_exponent_of<T>(v));
     }
     any = warp_or(any);
     most = __reduce_max_sync(FULL, most);
     if (lane == 0) {
-        survey.others[warp] = others;
         survey.any[warp] = any;
         survey.exponent[warp] = most;
     }
     __syncthreads();
-    u32 of = COMPRESS_WARPS - 1;
-    for (u32 w = COMPRESS_WARPS; w-- > 0;) {
+    for (u32 w = 0; w < COMPRESS_WARPS; w++) {
         any |= survey.any[w];
         most = max_of(most, survey.exponent[w]);
-        if (survey.others[w]) of = w;
     }
-    others = survey.others[of];
     __syncthreads();
-    if (uniform(others == 0)) return false;
-    split(words(of, __ffs((i32)others) - 1), v);
-    if (uniform(is_fine<T>(least_exponent_of<T>(v), step_j))) return true;
-    if (uniform((u32)any & 1)) return false;
-    if (uniform(is_ramp<T>(v, lane))) return true;
-    return is_coarse<T>(exponent_of<T>(v), warp_or(any_of<T>(v)), step_j) && is_coarse<T>(most, any, step_j);
+    return !((u32)any & 1) && (decision == IF_EVEN || is_coarse<T>(most, any, step_j));
 }

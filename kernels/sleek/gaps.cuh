@@ -127,8 +127,8 @@ template <class T> struct Finder {
         return last;
     }
 
-    // The words of subchunk s of such a chunk with others in the places of missing ones. For a whole warp.
-    DEV uint4 filled(const Gaps<T>& gaps, uint4 q, u32 s, u32 bytes) const {
+    // The words of the warp's subchunk k of such a chunk with others in the places of missing ones. For a whole warp.
+    DEV uint4 filled(const Gaps<T>& gaps, uint4 q, u32 k, u32 bytes) const {
         Word v[T::VALUES];
         split(q, v);
         const u32 missing = any_hits(v), valid = __ballot_sync(FULL, missing != ALL), below = valid & low_ones(lane);
@@ -136,7 +136,7 @@ template <class T> struct Finder {
         const Word before = __shfl_sync(FULL, last_of(v, missing), below ? top_bit(below) : 0);
         Word last = below ? before : head;
         if (!valid) {
-            const bool behind = s * SUBCHUNK_BYTES >= bytes && gaps.has_tail;
+            const bool behind = (warp * SUBCHUNKS_A_WARP + k) * SUBCHUNK_BYTES >= bytes && gaps.has_tail;
             last = behind ? gaps.tail : gaps.first_element();
         }
 #pragma unroll

@@ -127,7 +127,7 @@ fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
     (lens.clone(), field.bytes.iter().cycle().take(lens[0] as usize * slab).copied().collect())
 }
 
-/// One table for each size: all fields at 1e-1, 1e-3, 1e-6 and lossless, and the geometric means.
+/// One table for each size: all fields at 1e-1, 1e-3 and 1e-6, and the geometric means; lossless tiles go by the CPU.
 pub fn bench(sizes: &[usize], reps: usize) {
     for mib in sizes {
         println!("\n| {mib} MiB | bound | ratio | compress × memcpy | decompress × memcpy | µs | µs |");
@@ -141,7 +141,7 @@ pub fn bench(sizes: &[usize], reps: usize) {
             let outcome = Memory::new(16);
             let memcpy =
                 time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
-            for bound in [1e-1, 1e-3, 1e-6, 0.0] {
+            for bound in [1e-1, 1e-3, 1e-6] {
                 let p = profile(bounded(&field, bound), &lens);
                 let room = sleek::compress_bound(&p, count).unwrap();
                 let dst = Memory::new(room);

@@ -209,6 +209,9 @@ fn is_fine<W: Word, const S: usize>(plan: &Plan, q: &Quantizer, words: &[W; S]) 
     least != W::ZERO && spacing(plan, least) >= i32::from(q.step.j) + 2
 }
 
+/// Subchunks between two that are asked whether bits may take fewer bytes than bins: the first of each warp on a GPU.
+const SAMPLE_EVERY: usize = SUBCHUNKS / 4;
+
 /// Whether elements' bits may take fewer bytes than their bins. Under a bound finer than the distance of neighbouring
 /// numbers they may; and where all bits have zeros at their low end, as those of whole numbers have, and lie no closer
 /// than a quarter of a step, or are all as far from each other. The first subchunk of most data has an odd word, and a
@@ -218,50 +221,57 @@ fn may_be_smaller<E: Element, const S: usize>(plan: &Plan, src: &[u8]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let mut words = [E::Word::ZERO; S];
     load::<E::Word, S>(plan, src, 0, &mut words);
-    let odd = any_bits(&words) & E::Word::ONE != E::Word::ZERO;
-    (!odd || is_fine(plan, q, &words)) && words_may_be_smaller::<E, S>(plan, q, &mut words, src)
+    !is_odd_and_small(plan, q, &words) && samples_may_be_smaller::<E, S>(plan, q, &mut words, src)
 }
 
-/// The same where the first subchunk, of these `words`, does not say no. The first one is asked that holds another word
-/// than that which the chunk begins with: equal words take as much either way.
+/// Whether a word is odd, and a number but 0 lies closer to its neighbours than four steps.
+#[inline(always)]
+fn is_odd_and_small<W: Word, const S: usize>(plan: &Plan, q: &Quantizer, words: &[W; S]) -> bool {
+    any_bits(words) & W::ONE != W::ZERO && !is_fine(plan, q, words)
+}
+
+/// The same where the first subchunk, of these `words`, does not say no. Of the samples the first one decides whose
+/// words are not all equal: equal words take as much either way.
 #[cold]
 #[inline(never)]
-fn words_may_be_smaller<E: Element, const S: usize>(
+fn samples_may_be_smaller<E: Element, const S: usize>(
     plan: &Plan,
     q: &Quantizer,
     words: &mut [E::Word; S],
     src: &[u8],
 ) -> bool {
-    let (first, mut s) = (words[0], 1);
-    while words.iter().all(|w| *w == first) {
-        if s == src.len().div_ceil(SUBCHUNK_BYTES) {
+    let mut s = 0;
+    while words.iter().all(|w| *w == words[0]) {
+        s += SAMPLE_EVERY;
+        if s * SUBCHUNK_BYTES >= src.len() {
             return false;
         }
         load::<E::Word, S>(plan, src, s, words);
-        s += 1;
+        if is_odd_and_small(plan, q, words) {
+            return false;
+        }
     }
     is_fine(plan, q, words) || even_words_may_be_smaller::<E, S>(plan, q, words, src)
 }
 
-/// The same where all words are to be even, and that subchunk's are these.
+/// The same where all words are to be even, and those of the sample are these.
 fn even_words_may_be_smaller<E: Element, const S: usize>(
     plan: &Plan,
     q: &Quantizer,
-    first: &[E::Word; S],
+    sample: &[E::Word; S],
     src: &[u8],
 ) -> bool {
-    let step = first[1].sub(first[0]);
-    let is_ramp = (1..S).all(|i| first[i].sub(first[i - 1]) == step);
-    let (mut any, mut largest) = (any_bits(first), largest_of(first));
-    let odd = |any: E::Word| any & E::Word::ONE != E::Word::ZERO;
-    if odd(any) || (!is_ramp && !is_coarse(plan, q, any, largest)) {
+    let step = sample[1].sub(sample[0]);
+    let is_ramp = (1..S).all(|i| sample[i].sub(sample[i - 1]) == step);
+    let (mut any, mut largest) = (any_bits(sample), largest_of(sample));
+    if !is_ramp && !is_coarse(plan, q, any, largest) {
         return false;
     }
     let mut words = [E::Word::ZERO; S];
     for s in 0..src.len().div_ceil(SUBCHUNK_BYTES) {
         load::<E::Word, S>(plan, src, s, &mut words);
         any = any | any_bits(&words);
-        if odd(any) {
+        if any & E::Word::ONE != E::Word::ZERO {
             return false;
         }
         largest = largest.max(largest_of(&words));
