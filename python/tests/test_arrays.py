@@ -186,7 +186,7 @@ def test_sizes_may_be_asked_for_in_the_place_of_bounds():
     for request in ({"rate": 8, "precision": 9}, {"rate": 8, "abs": 1}):
         with pytest.raises(TypeError, match="rate=8"):
             sleek.compress(a, **request)
-    with pytest.raises(sleek.SleekError, match="precision is 65"):
+    with pytest.raises(sleek.SleekError, match="precision 65"):
         sleek.compress(a, precision=65)
 
 
