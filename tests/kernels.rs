@@ -19,6 +19,7 @@ use sleek::codec::ratio::format::{
 use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
+use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2 as ZFP_TILE_LOG2};
 use sleek::container::Kind as ChunkKind;
 use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
@@ -252,8 +253,20 @@ fn headers_are_fresh() {
         ("TILE_BODY_SLACK", TILE_BODY_SLACK as u64),
         ("TILE_PLACE_BYTES", TILE_PLACE_BYTES as u64),
     ];
+    let zfp = [
+        ("CODEC_ZFP", CODEC_ZFP.into()),
+        ("ZFP_TILE_LOG2", ZFP_TILE_LOG2.into()),
+        ("ZFP_BLOCK_LOG2", BLOCK_LOG2.into()),
+        ("ZFP_MAX_AXES", MAX_AXES as u64),
+        ("ZFP_MAX_BITS", zfp_rs::ZFP_MAX_BITS.into()),
+        ("ZFP_MAX_PRECISION", zfp_rs::ZFP_MAX_PREC.into()),
+        // The lowest bit plane is that of 2 to the power of minus this.
+        ("ZFP_DEPTH", u64::from(zfp_rs::ZFP_MIN_EXP.unsigned_abs())),
+        ("ZFP_MODES", Mode::Precision as u64),
+    ];
     for (name, made) in [
         ("common/constants.h", constants_h()),
+        ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
         ("ratio/tables.h", ratio_tables_h()),
         (
             "ratio/launch.h",

@@ -103,48 +103,6 @@ template <class T> struct Job {
     DEV u64* record(u64 group) const { return (u64*)(item.dst + head.bytes + group * GROUP_BYTES); }
 };
 
-// Where a body is, in units from the first one on.
-struct Mark {
-    u64 chunk, units;
-};
-
-// Units of all bodies before that of `chunk`, of which the mark `known` is one: counted from the nearest group whose
-// record says where it begins, if one behind `known` does. Waits for sizes that are not published yet. For a whole warp.
-template <class T> DEV u64 units_before(const Job<T>& job, Mark known, u64 chunk, u32 lane) {
-    enum { TOGETHER = 16 };
-    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS;
-    u64 place = 0;
-    if (lane <= group && mine > known.chunk) place = load_relaxed(job.record(group - lane));
-    const u32 told = __ballot_sync(FULL, place != 0);
-    if (uniform(told != 0)) {
-        const u32 nearest = __ffs((i32)told) - 1;
-        known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - job.head.bodies_at) / UNIT};
-    }
-    while (uniform(known.chunk < chunk)) {
-        const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * TOGETHER);
-        const u32* entries = job.entries() + known.chunk;
-        u32 sum;
-        for (;;) {
-            YIELD();
-            u32 entry[TOGETHER];
-            bool there = true;
-            sum = 0;
-#pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) entry[k] = lane + 32 * k < n ? load_relaxed(entries + lane + 32 * k) : 1u << WIDE_KIND_SHIFT;
-#pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++) {
-                there &= entry[k] != 0;
-                sum += entry[k] & WIDE_SIZE_MASK;
-            }
-            if (uniform(__all_sync(FULL, there))) break;
-            hold_back();
-        }
-        known.chunk += n;
-        known.units += __reduce_add_sync(FULL, sum);
-    }
-    return known.units;
-}
-
 // Word i of the raw body of a tile.
 template <class T> DEV u32 raw_word(const Source<T>& s, u32 i) {
     enum { SIZE = T::BITS / 8, IN_WORD = SIZE < 4 ? 4 / SIZE : 1 };

@@ -494,7 +494,7 @@ DEV void decompress_one(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, u6
             is_wanted = group_is_wanted(s, group, lane);
         }
         if (!uniform(is_wanted)) continue;
-        const Body body = locate(s.src, s.head, chunk, lane);
+        const WideBody body = locate(s.src, s.head, chunk, lane);
         if (!uniform(body.bytes)) {
             good = false;
             continue;

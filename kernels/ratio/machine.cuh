@@ -1,13 +1,7 @@
 // What the kernels of codec ratio need of the machine they run on, besides what all do.
 #pragma once
-#include "../common/platform.cuh"
+#include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// What happens seldom, and has registers of its own.
-#define SELDOM __device__ __noinline__
-#define CONSTANT static __device__ const
-DEV void store_relaxed(u32* p, u32 v) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
-}
 // From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared memory.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");

@@ -176,6 +176,20 @@ def test_errors_are_the_librarys():
         sleek.compress(a, abs=1, threads=-1)
 
 
+def test_sizes_may_be_asked_for_in_the_place_of_bounds():
+    a = field()
+    for words, request in (("rate=8,codec=zfp", {"rate": 8}), ("precision=12,codec=zfp", {"precision": 12})):
+        stream = sleek.compress(a, **request)
+        assert stream == sleek.compress(a, words)
+        assert sleek.inspect(stream).mode == next(iter(request))
+        assert sleek.h5(**request) == sleek.h5(words)
+    for request in ({"rate": 8, "precision": 9}, {"rate": 8, "abs": 1}):
+        with pytest.raises(TypeError, match="rate=8"):
+            sleek.compress(a, **request)
+    with pytest.raises(sleek.SleekError, match="precision 65"):
+        sleek.compress(a, precision=65)
+
+
 def test_requests_that_cannot_be_meant():
     a = field()
     for request in ({}, {"abs": 1, "rel": 1}, {"abs": 1, "lossless": True}, {"abs": 1, "range": 2}):

@@ -12,7 +12,10 @@ mod common;
 mod inputs;
 mod missing;
 mod ratio;
+#[path = "../reference/mod.rs"]
+mod reference;
 #[path = "../gpu/shim.rs"]
 mod shim;
 #[path = "../vectors/mod.rs"]
 mod vectors;
+mod zfp;

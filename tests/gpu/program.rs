@@ -7,6 +7,7 @@
 mod fields;
 mod means;
 mod tiles;
+mod zfp;
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -236,6 +237,7 @@ fn check() {
     }
     n += missing(&mut r, small);
     n += tiles::check(small);
+    n += zfp::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();
     batch(&mut r, if small { 20 } else { 500 });
@@ -749,11 +751,13 @@ fn main() {
         Some("calls") => calls(number(2, 21)),
         Some("first") => first(),
         Some("check-tiles") => println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(false)),
+        Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(false)),
+        Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11)),
         Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }

@@ -8,7 +8,7 @@ fn profile(p: Params, lens: &[u64]) -> Params {
 }
 
 /// The bounds of a field: 0 stands for lossless. What does not count for the range is not in it.
-fn bounded(field: &Field, bound: f64) -> Params {
+pub fn bounded(field: &Field, bound: f64) -> Params {
     let fills: Vec<f64> = field.fill.into_iter().collect();
     let range = value_range(field.dtype, false, &fills, &field.bytes).map(|(min, max)| max - min);
     match bound {
@@ -120,7 +120,7 @@ fn batch(r: &mut Random, arrays: usize) {
 }
 
 /// A field repeated, or cut off, along its first dimension to about so many bytes.
-fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
+pub fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
     let mut lens = field.dims.lens().to_vec();
     let slab = lens[1..].iter().product::<u64>() as usize * field.dtype.size();
     lens[0] = (bytes / slab).max(1) as u64;

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from ._library import Params, StreamInfo, check, lib
-from ._params import DTYPES, MODES, PROFILES, capacity, numpy_dtype, of_chunk, params
+from ._params import DTYPES, MODES, PROFILES, capacity, in_words, numpy_dtype, of_chunk, params
 from ._sentinel import MissingValueWarning, undeclared
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def compress(
     abs: float | None = None,
     noa: float | None = None,
     rel: float | None = None,
+    rate: float | None = None,
+    precision: int | None = None,
     lossless: bool = False,
     range: float | None = None,
     fill: float | None = None,
@@ -76,6 +78,8 @@ def compress(
       value, NaN, infinities and missing values not counted,
     - ``rel=E``: no value v changes by more than E times its own magnitude,
     - ``lossless=True``: every bit comes back, also of integers,
+    - ``rate=R``: each value takes R bits, by codec zfp; ``precision=P``: each block of values keeps its P highest bits. They promise
+      no bound,
 
     or all of it in words, as in ``"abs=1e-3"``, ``"noa=1e-4,range=50,fill=-9999"``, ``"rel=1e-2,profile=fast"``, ``"lossless"``.
 
@@ -100,6 +104,7 @@ def compress(
     ...
     sleek.SleekError: ...
     """
+    request = in_words(request, rate, precision)
     # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
     array, request, fill = _without_mask(array, request, fill)
     a = np.ascontiguousarray(array)

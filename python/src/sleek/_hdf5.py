@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._library import lib
-from ._params import params, refuse_if_wrong
+from ._params import in_words, params, refuse_if_wrong
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
@@ -24,6 +24,8 @@ def h5(
     abs: float | None = None,
     noa: float | None = None,
     rel: float | None = None,
+    rate: float | None = None,
+    precision: int | None = None,
     lossless: bool = False,
     range: float | None = None,
     fill: float | None = None,
@@ -41,6 +43,7 @@ def h5(
     >>> sleek.h5("abs=1e-3") == sleek.h5(abs=1e-3)
     True
     """
+    request = in_words(request, rate, precision)
     p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
     if p.missing_count:

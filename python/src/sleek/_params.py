@@ -75,6 +75,16 @@ def params(
     return p
 
 
+def in_words(request: str | None, rate: float | None, precision: int | None) -> str | None:
+    """The request, or what `rate` or `precision` ask for, in words: codec zfp alone has these."""
+    given = [(mode, number) for mode, number in (("rate", rate), ("precision", precision)) if number is not None]
+    if not given:
+        return request
+    if request is not None or len(given) > 1:
+        raise TypeError(f"{given[0][0]}={given[0][1]} goes with no other request: exactly one is needed")
+    return f"{given[0][0]}={given[0][1]},codec=zfp"
+
+
 def refuse_if_wrong(p: Params) -> None:
     """Lets the library check a request before there is data: it compresses nothing."""
     stream = ctypes.create_string_buffer(capacity(p, 0))

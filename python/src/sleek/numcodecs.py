@@ -8,7 +8,7 @@ from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from ._array import compress_chunk, decompress
-from ._params import arguments
+from ._params import arguments, in_words
 
 
 class Sleek(Codec):  # type: ignore[misc]
@@ -37,12 +37,14 @@ class Sleek(Codec):  # type: ignore[misc]
         abs: float | None = None,
         noa: float | None = None,
         rel: float | None = None,
+        rate: float | None = None,
+        precision: int | None = None,
         lossless: bool = False,
         range: float | None = None,
         fill: float | None = None,
         profile: str = "adaptive",
     ) -> None:
-        self.request = arguments(request, abs, noa, rel, lossless, range, fill, profile)
+        self.request = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
 
     def get_config(self) -> dict[str, Any]:
         return {"id": self.codec_id, **self.request}

@@ -10,7 +10,7 @@ import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
 
 from ._array import compress_chunk, decompress
-from ._params import arguments
+from ._params import arguments, in_words
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
@@ -44,12 +44,14 @@ class Sleek(ArrayBytesCodec):
         abs: float | None = None,
         noa: float | None = None,
         rel: float | None = None,
+        rate: float | None = None,
+        precision: int | None = None,
         lossless: bool = False,
         range: float | None = None,
         fill: float | None = None,
         profile: str = "adaptive",
     ) -> None:
-        given = arguments(request, abs, noa, rel, lossless, range, fill, profile)
+        given = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
         object.__setattr__(self, "request", tuple(given.items()))
 
     @classmethod

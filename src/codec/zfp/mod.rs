@@ -3,6 +3,8 @@
 
 mod element;
 pub mod format;
+#[cfg(feature = "cuda")]
+mod gpu;
 mod plan;
 mod shape;
 mod tile;
@@ -49,6 +51,11 @@ impl Codec for Zfp {
 
     fn cpu(&self) -> &dyn CpuCodec {
         self
+    }
+
+    #[cfg(feature = "cuda")]
+    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
+        Some(self)
     }
 }
 

@@ -335,6 +335,59 @@ launch_structs! {
     }
 }
 
+launch_structs! {
+    /// Of the kernels of codec zfp.
+    ZFP:
+
+    /// Of the kernels that compress.
+    struct ZfpCompressArgs {
+        /// The arrays.
+        batch: Batch,
+        /// The lengths of the dimensions; of a line each array has its own.
+        lens: [u64; MAX_RANK],
+        /// The sides of a tile, as powers of two; of a line they follow from its length.
+        sides_log2: [u8; MAX_RANK],
+        /// What the header states as bound, rate or precision.
+        stated: f64,
+        /// Where each warp has the bits of its lanes' blocks, and behind them a body: `warps` times `room` bytes.
+        scratch: *mut u8,
+        /// Bytes of the place of both.
+        room: u64,
+        /// Those of the blocks.
+        lane_bytes: u64,
+        /// How many there are; warps that have none do nothing.
+        warps: u64,
+        /// Dimensions.
+        rank: u32,
+        /// The element type's code.
+        dtype: u32,
+        /// The mode's.
+        mode: u32,
+        /// How blocks are cut off: the codec's word of the header.
+        coding: u32,
+        /// Whether elements are to be turned round.
+        big_endian: u32,
+        /// 0.
+        zero: u32,
+    }
+
+    /// Of the kernel that decompresses.
+    struct ZfpDecompressArgs {
+        /// The streams.
+        batch: Batch,
+        /// The first element wanted; a batch wants whole arrays.
+        first: u64,
+        /// Where a box begins.
+        start: [u64; MAX_RANK],
+        /// Its lengths.
+        lens: [u64; MAX_RANK],
+        /// The element type's code.
+        dtype: u32,
+        /// Whether a box is wanted, not a run of elements.
+        boxed: u32,
+    }
+}
+
 /// Bytes that a block of the kernel that decompresses tiles shares: its tables and what all know of a stream.
 pub const TILE_BLOCK_BYTES: usize = (4 << 14) + 2048;
 /// And for each of its warps: a ring of words, and sums over planes or rows.

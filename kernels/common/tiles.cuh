@@ -1,0 +1,165 @@
+// The index of a stream of tiles, whose entries are wide: what container.cuh knows of runs. Everything is checked
+// before it is used. A `Head` has
+//
+//   grid.chunks, groups, bytes, entries_at, bodies_at, stream_bytes     as Header of container.cuh
+//   fits(chunk, entry)      whether a tile may have such a body
+//   entries(src), record(src, group)                                    where they stand
+//
+// and a `Job` what an encoder needs of them: head, entries(), record(group).
+#pragma once
+#include "container.cuh"
+#include "element.cuh"
+#include "lookback.cuh"
+#include "machine.cuh"
+
+#define UNIT 4u
+#define WIDE_ENTRY_BYTES (2 * ENTRY_BYTES)
+#define WIDE_SIZE_MASK 0x3fffffffu
+#define WIDE_KIND_SHIFT 30u
+
+// An element's bits in the byte order of the array.
+template <class T> DEV typename T::Word swapped(typename T::Word v) {
+    if (T::BITS == 64) return __byte_perm((u32)((u64)v >> 32), 0, 0x0123) | (u64)__byte_perm((u32)v, 0, 0x0123) << 32;
+    if (T::BITS == 32) return __byte_perm((u32)v, 0, 0x0123);
+    return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
+}
+
+// One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed
+// sum over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
+template <class Head> DEV bool check_index(const u8* src, const Head& head, Control* control, u64 block, u64 blocks) {
+    const u32 lane = threadIdx.x & 31;
+    const u64 warps = blocks * (blockDim.x / 32), warp = block * (blockDim.x / 32) + threadIdx.x / 32;
+    const u32* words = (const u32*)src;
+    u64 sum = 0;
+    bool good = true;
+    if (warp == 0)
+        for (u32 i = lane; i < head.bytes / 4; i += 32)
+            if (i != 14 && i != 15) sum += (u64)words[i] * key_of(i);
+    if (warp == 0 && head.groups == 0) good = head.stream_bytes == head.bytes;
+    for (u64 g = warp; uniform(g < head.groups); g += warps) {
+        const u32 record = (u32)((head.bytes + g * GROUP_BYTES) / 4);
+        if (lane < GROUP_BYTES / 4) sum += (u64)words[record + lane] * key_of(record + lane);
+        const u64 at = head.entries_at / 4 + g * GROUP_CHUNKS;
+        u64 units = 0;
+#pragma unroll 1
+        for (u32 i = lane; i < GROUP_CHUNKS; i += 32) {
+            if (at + i >= head.bodies_at / 4) break;
+            const u32 entry = words[at + i];
+            sum += (u64)entry * key_of((u32)(at + i));
+            const u64 chunk = g * GROUP_CHUNKS + i;
+            if (chunk >= head.grid.chunks) {
+                good &= entry == 0;
+                continue;
+            }
+            good &= head.fits(chunk, entry);
+            units += entry & WIDE_SIZE_MASK;
+        }
+        // The padding behind the last entries, where they fill their group.
+        const u64 rest = at + GROUP_CHUNKS + lane;
+        if (g + 1 == head.groups && rest < head.bodies_at / 4) good &= words[rest] == 0;
+        const u64 start = head.record(src, g)[0],
+                  next = g + 1 < head.groups ? head.record(src, g + 1)[0] : head.stream_bytes;
+        good &= (g > 0 || start == head.bodies_at) && start + UNIT * warp_sum(units) == next;
+    }
+    sum = warp_sum(sum);
+    if (lane == 0 && sum) add_relaxed(&control->index_sum, sum);
+    return __all_sync(FULL, good);
+}
+
+// A body in a stream.
+struct WideBody {
+    u64 at;
+    u32 bytes, kind;    // bytes: 0 if the index is not valid
+};
+
+// Found by a whole warp.
+template <class Head> DEV WideBody locate(const u8* src, const Head& head, u64 chunk, u32 lane) {
+    const u64 group = chunk / GROUP_CHUNKS;
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    const u32* entries = head.entries(src) + group * GROUP_CHUNKS;
+    const u64 start = head.record(src, group)[0], there = head.grid.chunks - group * GROUP_CHUNKS;
+    const u32 first = 2 * lane < there ? entries[2 * lane] : 0,
+              second = 2 * lane + 1 < there ? entries[2 * lane + 1] : 0;
+    u64 before = (2 * lane < k ? first & WIDE_SIZE_MASK : 0) + (u64)(2 * lane + 1 < k ? second & WIDE_SIZE_MASK : 0);
+    before = warp_sum(before);
+    const u32 entry = __shfl_sync(FULL, k & 1 ? second : first, k >> 1);
+    WideBody body;
+    body.kind = entry >> WIDE_KIND_SHIFT;
+    body.at = start + before * UNIT;
+    const u64 bytes = (u64)(entry & WIDE_SIZE_MASK) * UNIT;
+    const bool good = head.fits(chunk, entry) && start % UNIT == 0 && start >= head.bodies_at &&
+                      start <= head.stream_bytes && body.at + bytes <= head.stream_bytes;
+    body.bytes = good ? (u32)bytes : 0;
+    return body;
+}
+
+// The keyed sum of a body, of which this lane has its share. For a whole warp; all of a body comes to the second-level
+// cache on the way.
+DEV u64 keyed_sum(const u8* body, u32 bytes, u32 lane) {
+    const u32* words = (const u32*)body;
+    const u32 n = bytes / 4;
+    u64 sum = 0;
+    // Words up to the first multiple of 16 bytes, then as uint4.
+    const u32 head = min_of((u32)(0 - ((u64)body >> 2)) & 3, n), vectors = (n - head) / 4;
+    const uint4* q = (const uint4*)(words + head);
+    u32 i = lane;
+#pragma unroll 1
+    for (; i + 96 < vectors; i += 128) {
+        const uint4 a = q[i], b = q[i + 32], c = q[i + 64], d = q[i + 96];
+        const u32 key = key_of(head + 4 * i);
+        sum += keyed(a, key) + keyed(b, key + 256 * KEY32) + keyed(c, key + 512 * KEY32) + keyed(d, key + 768 * KEY32);
+    }
+#pragma unroll 1
+    for (; i < vectors; i += 32) sum += keyed(q[i], key_of(head + 4 * i));
+    if (lane < head) sum += (u64)words[lane] * key_of(lane);
+    const u32 rest = head + 4 * vectors + lane;
+    if (rest < n) sum += (u64)words[rest] * key_of(rest);
+    return sum;
+}
+
+// What a body adds to the sum of all disagreements with the groups' checksums.
+template <class Head> DEV u64 disagreement_of(const u8* src, const Head& head, u64 chunk, u64 keyed_sum) {
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    const u64 group = chunk / GROUP_CHUNKS, weight = mix(group + 1) | 1;
+    const u64 sum = body_checksum(keyed_sum, k);
+    return weight * (k == 0 ? sum - head.record(src, group)[1] : sum);
+}
+
+// Units of all bodies before that of `chunk`, of which the mark `known` is one: counted from the nearest group whose
+// record says where it begins, if one behind `known` does. Waits for sizes that are not published yet. For a whole
+// warp.
+template <class Job> DEV u64 units_before(const Job& job, Mark known, u64 chunk, u32 lane) {
+    enum { TOGETHER = 16 };
+    const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS;
+    u64 place = 0;
+    if (lane <= group && mine > known.chunk) place = load_relaxed(job.record(group - lane));
+    const u32 told = __ballot_sync(FULL, place != 0);
+    if (uniform(told != 0)) {
+        const u32 nearest = __ffs((i32)told) - 1;
+        known = {(group - nearest) * GROUP_CHUNKS, (__shfl_sync(FULL, place, nearest) - job.head.bodies_at) / UNIT};
+    }
+    while (uniform(known.chunk < chunk)) {
+        const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * TOGETHER);
+        const u32* entries = job.entries() + known.chunk;
+        u32 sum;
+        for (;;) {
+            YIELD();
+            u32 entry[TOGETHER];
+            bool there = true;
+            sum = 0;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++)
+                entry[k] = lane + 32 * k < n ? load_relaxed(entries + lane + 32 * k) : 1u << WIDE_KIND_SHIFT;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++) {
+                there &= entry[k] != 0;
+                sum += entry[k] & WIDE_SIZE_MASK;
+            }
+            if (uniform(__all_sync(FULL, there))) break;
+            hold_back();
+        }
+        known.chunk += n;
+        known.units += __reduce_add_sync(FULL, sum);
+    }
+    return known.units;
+}

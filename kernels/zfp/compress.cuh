@@ -1,0 +1,339 @@
+// Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end. Its lanes code
+// blocks, 32 at a time, each into words of its own; the lengths are added up over the warp, and the bits shifted to
+// their place in the body. A body's size is published as soon as it is known, and it goes to its place when the sizes
+// of all before it are: tickets are in the order of the bodies, so that a warp waits for such alone as have begun
+// before it.
+//
+// A block shares
+//
+//   job   what is known of the array     thread 0 at the start of an array; all read it
+//
+//   barrier 1   everyone is done with the array before
+//   barrier 2   the array is known
+#pragma once
+#include "block.cuh"
+
+namespace zfp {
+
+// How arrays are cut, and what follows for a stream; by one thread.
+DEV void lay_out(Header& head, const ZfpCompressArgs& a, u64 count) {
+    head.dtype = a.dtype;
+    head.big_endian = a.big_endian;
+    head.coding.read(a.coding, a.dtype);
+    Grid& g = head.grid;
+    g.rank = a.rank;
+    for (u32 k = 0; k < g.rank; k++) {
+        g.len[k] = a.lens[k];
+        g.side[k] = a.sides_log2[k];
+    }
+    if (g.rank == 1) {
+        g.len[0] = count;
+        const u32 side = count < 2 ? 0 : top_bit(min_of(count, 1ull << 20) - 1) + 1;
+        g.side[0] = (u8)(side < ZFP_BLOCK_LOG2 ? ZFP_BLOCK_LOG2 : min_of(side, ZFP_TILE_LOG2));
+    }
+    g.make();
+    const u32 extension = EXTENSION_BYTES + (g.rank > 1 ? 8 * g.rank : 0) + g.rank;
+    head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
+    head.layout();
+}
+
+// Length and checksum of a stream, whose index has the keyed sum `sum`, and the outcome; by one thread.
+DEV void close_stream(u8* dst, const Header& head, u64 bytes, u64 sum, u32 status, Outcome* outcome) {
+    report(outcome, bytes, status);
+    if (status) return;
+    u64* w = (u64*)dst;
+    w[3] = bytes;
+    for (u32 i = 0; i < head.bytes / 8; i++)
+        if (i != 7) sum += (w[i] & 0xffffffff) * key_of(2 * i) + (w[i] >> 32) * key_of(2 * i + 1);
+    w[7] = mix(sum + KEY64 * head.bodies_at);
+}
+
+DEV void write_head(const ZfpCompressArgs& a, const Header& head, u64 count, u8* dst) {
+    const Grid& g = head.grid;
+    u64* w = (u64*)dst;
+    for (u32 i = 0; i < head.bytes / 8; i++) w[i] = 0;
+    const u64 flags = (a.big_endian ? FLAG_BIG_ENDIAN : 0) | FLAG_EXTENDED;
+    w[0] = MAGIC48 | (u64)VERSION << 48;
+    w[1] = CODEC_ZFP | a.dtype << 8 | a.mode << 16 | flags << 24 | (u64)a.coding << 32;
+    w[2] = count;
+    w[4] = bits_of(a.stated);
+    w[6] = head.coding.kind == ACCURACY ? bits_of(a.stated) : 0;
+    w += HEADER_BYTES / 8;
+    w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
+    for (u32 k = 0; g.rank > 1 && k < g.rank; k++) w[2 + k] = g.len[k];
+    u8* sides = (u8*)(w + 2 + (g.rank > 1 ? g.rank : 0));
+    for (u32 k = 0; k < g.rank; k++) sides[k] = g.side[k];
+}
+
+// Before the tiles: an empty index, the header but for its length and checksum.
+DEV void begin_compress(const ZfpCompressArgs& a) {
+    SHARED Header head;
+    const u32 of = gridDim.x / a.batch.count, i = blockIdx.x / of, rank = blockIdx.x % of;
+    const Item item = item_of(a.batch, i);
+    if (threadIdx.x == 0) lay_out(head, a, item.count);
+    __syncthreads();
+    const bool room = item.bytes >= head.bodies_at;
+    if (room)
+        for (u64 at = head.bytes / 16 + (u64)rank * blockDim.x + threadIdx.x; at < head.bodies_at / 16;
+             at += (u64)of * blockDim.x)
+            ((uint4*)item.dst)[at] = make_uint4(0, 0, 0, 0);
+    if (rank || threadIdx.x) return;
+    Control& control = a.batch.slots[i].control;
+    control.ticket = control.slots = 0;
+    control.end = head.bodies_at;
+    control.index_sum = 0;
+    control.closed = 0;
+    control.status = room ? 0 : STATUS_BUFFER_TOO_SMALL;
+    if (room) write_head(a, head, item.count, item.dst);
+    if (!room || head.grid.chunks == 0)
+        close_stream(item.dst, head, head.bodies_at, 0, control.status, a.batch.outcomes + i);
+}
+
+// The array that a block works on.
+struct Job {
+    Item item;
+    Control* control;
+    Outcome* outcome;
+    Header head;
+
+    DEV u32* entries() const { return (u32*)(item.dst + head.entries_at); }
+    DEV u64* record(u64 group) const { return (u64*)(item.dst + head.bytes + group * GROUP_BYTES); }
+};
+
+// An element that lies across two words.
+template <class T> SELDOM typename T::Word joined(const u8* p) {
+    typename T::Word word = 0;
+#pragma unroll 1
+    for (u32 i = 0; i < T::BITS / 8; i++) word |= (typename T::Word)p[i] << (8 * i);
+    return word;
+}
+
+// A tile that is compressed.
+template <class T> struct Source {
+    typedef typename T::Word Word;
+    enum : u32 { BYTES = T::BITS / 8 };
+    const u8* src;
+    Tile t;
+    bool big_endian, aligned;
+
+    DEV Word at(u64 place) const {
+        const u8* p = src + place * BYTES;
+        return aligned ? *(const Word*)p : joined<T>(p);
+    }
+    // Element n.
+    DEV Word element(u32 n) const {
+        const Word word = at(t.place(n));
+        return big_endian ? swapped<T>(word) : word;
+    }
+    // The place along an axis where a block gets its element i from, of which it has n.
+    static DEV u32 inside(u32 i, u32 n) { return i < n ? i : i == 3 ? 0 : n - 1; }
+    // The elements of a block; beyond the tile some of its own.
+    template <u32 D> DEV void gather(const Corner& c, Values<T, D>& v) const {
+        const u32 nx = t.len[0] - c.x, ny = t.len[1] - c.y, nz = t.len[2] - c.z;
+        u64 step[4];
+#pragma unroll
+        for (u32 x = 0; x < 4; x++) step[x] = inside(x, nx) * t.step[0];
+#pragma unroll
+        for (u32 row = 0; row < Block<D>::SIZE / 4; row++) {
+            const u32 y = inside(row & 3, ny), z = inside(row >> 2, nz);
+            const u64 from = t.place(c.x, c.y + (D > 1 ? y : 0), c.z + (D > 2 ? z : 0));
+#pragma unroll
+            for (u32 x = 0; x < 4; x++) v[4 * row + x] = at(from + step[x]);
+        }
+        if (big_endian)
+#pragma unroll
+            for (u32 i = 0; i < Block<D>::SIZE; i++) v[i] = swapped<T>(v[i]);
+    }
+};
+
+// Which elements of a block are in the tile, a bit each.
+template <u32 D> DEV u64 there_of(const Tile& t, const Corner& c) {
+    u64 there = 0;
+#pragma unroll
+    for (u32 i = 0; i < Block<D>::SIZE; i++)
+        if (c.x + (i & 3) < t.len[0] && c.y + (i >> 2 & 3) < t.len[1] && c.z + (i >> 4) < t.len[2]) there |= 1ull << i;
+    return there;
+}
+
+// Shifts the bits of a lane's block to bit `at` of the body, whose words are 0 from there on but for the bits of other
+// blocks.
+DEV void put_bits(u32* body, u32 at, const u32* words, u32 bits) {
+    const u32 shift = at % 32, last = (at + bits - 1) / 32;
+    u32 to = at / 32;
+    u64 pending = 0;
+#pragma unroll 1
+    for (u32 i = 0; 32 * i < bits; i++, to++) {
+        pending |= (u64)(words[32 * i] & low_ones(bits - 32 * i)) << shift;
+        if (i == 0 || to == last)
+            atomicOr(body + to, (u32)pending);
+        else
+            body[to] = (u32)pending;
+        pending >>= 32;
+    }
+    if (to == last) atomicOr(body + to, (u32)pending);
+}
+
+// The body of a tile, in units; 0 where there is none in at most `limit` bits that keeps the promise. For a whole warp.
+template <class T, u32 D>
+DEV u32 packed(const Source<T>& s, bool is_float, const Coding& c, double bound, u32 from, u32 limit, u32* words,
+               u32* body) {
+    const u32 lane = threadIdx.x & 31, blocks = s.t.blocks();
+    u32 end = from;
+    if (lane == 0 && from) body[0] = 0;    // parameters of its own: kind REVERSIBLE
+#pragma unroll 1
+    for (u32 first = 0; uniform(first < blocks); first += 32) {
+        u32 bits = 0, coded = 0;
+        bool good = true;
+        if (first + lane < blocks) {
+            const Corner corner = corner_of(s.t, first + lane);
+            Values<T, D> v;
+            s.template gather<D>(corner, v);
+            Writer out(words + lane);
+            u64 kept;
+            encode_block<T, D>(out, v, is_float, c, bound, kept);
+            good = (there_of<D>(s.t, corner) & ~kept) == 0;
+            coded = out.bits();
+            bits = c.kind == RATE ? (u32)c.parameter : coded;
+            coded = min_of(coded, bits);
+        }
+        const u32 up_to = warp_running_sum(bits), all = __shfl_sync(FULL, up_to, 31);
+        if (uniform(!__all_sync(FULL, good) || all > limit - end)) return 0;
+        for (u32 i = (end + 31) / 32 + lane; i < (end + all + 31) / 32; i += 32) body[i] = 0;
+        __syncwarp();
+        if (coded) put_bits(body, end + up_to - bits, words + lane, coded);
+        end += all;
+        __syncwarp();
+    }
+    const u32 units = from / 32 + (end - from + 63) / 64 * 2;
+    if (lane == 0 && units > (end + 31) / 32) body[units - 1] = 0;
+    __syncwarp();
+    return units;
+}
+
+template <class T>
+DEV u32 packed(const Source<T>& s, u32 axes, bool is_float, const Coding& c, double bound, u32 from, u32 limit,
+               u32* words, u32* body) {
+    if (uniform(axes == 1)) return packed<T, 1>(s, is_float, c, bound, from, limit, words, body);
+    if (uniform(axes == 2)) return packed<T, 2>(s, is_float, c, bound, from, limit, words, body);
+    return packed<T, 3>(s, is_float, c, bound, from, limit, words, body);
+}
+
+// Whether all elements of a tile are the same. For a whole warp.
+template <class T> DEV bool is_constant(const Source<T>& s) {
+    const u32 count = s.t.count();
+    const typename T::Word one = s.element(0);
+#pragma unroll 1
+    for (u32 first = 0; uniform(first < count); first += 32) {
+        const u32 n = first + (threadIdx.x & 31);
+        if (!uniform(__all_sync(FULL, n >= count || s.element(n) == one))) return false;
+    }
+    return true;
+}
+
+struct Made {
+    u32 kind, units;
+};
+
+// The body of a tile, by the rules of src/codec/zfp/tile.rs. For a whole warp.
+template <class T> DEV Made encode(const Source<T>& s, const Header& head, double bound, u32* words, u32* body) {
+    const u32 bytes = s.t.count() * head.element_bytes;
+    if (is_constant(s)) return {KIND_CONSTANT, head.element_bytes / UNIT};
+    Coding c = head.coding;
+    u32 own = 0;    // bytes of parameters
+#pragma unroll 1
+    for (;;) {
+        // What does not take less room than the elements themselves is not wanted.
+        const u32 whole = bytes - 1 > own ? (bytes - 1 - own) / 8 : 0;
+        const u32 from = 8 * own, limit = from + 64 * whole;
+        const u32 units = packed(s, head.grid.axes, head.is_float, c, bound, from, limit, words, body);
+        if (uniform(units)) return {KIND_PACKED, units};
+        if (uniform(c.kind == REVERSIBLE)) return {KIND_RAW, bytes / UNIT};
+        c = {REVERSIBLE, 0};
+        own = UNIT;
+    }
+}
+
+// Word i of a body.
+template <class T> DEV u32 word_of(const Source<T>& s, const Made& made, const u32* body, u32 i) {
+    if (made.kind == KIND_PACKED) return body[i];
+    const typename T::Word v = s.element(made.kind == KIND_RAW ? i / (T::BITS / 32) : 0);
+    return (u32)(v >> (32 * (i % (T::BITS / 32))));
+}
+
+// Brings a body to its place in the stream and enters it there. For a whole warp.
+template <class T>
+DEV void enter(const Job& job, const Source<T>& s, u64 chunk, const Made& made, const u32* body, Mark& known) {
+    const u32 lane = threadIdx.x & 31, entry = made.units | made.kind << WIDE_KIND_SHIFT;
+    if (lane == 0) store_relaxed(job.entries() + chunk, entry);
+    const u64 before = units_before(job, known, chunk, lane), at = job.head.bodies_at + before * UNIT,
+              end = at + (u64)made.units * UNIT;
+    known = {chunk + 1, before + made.units};
+    Control& control = *job.control;
+    const u32 k = (u32)(chunk % GROUP_CHUNKS);
+    u64* record = job.record(chunk / GROUP_CHUNKS);
+    if (lane == 0 && k == 0) store_relaxed(&record[0], at);
+    u64 sum = 0;
+    if (uniform(end <= job.item.bytes)) {
+        u32* to = (u32*)(job.item.dst + at);
+#pragma unroll 1
+        for (u32 i = lane; i < made.units; i += 32) {
+            const u32 word = word_of(s, made, body, i);
+            to[i] = word;
+            sum += (u64)word * key_of(i);
+        }
+        sum = warp_sum(sum);
+    } else {
+        fail(&control, STATUS_BUFFER_TOO_SMALL);
+    }
+    bool last = false;
+    if (lane == 0) {
+        add_relaxed(&record[1], body_checksum(sum, k));
+        add_relaxed(&control.index_sum, (u64)entry * key_of((u32)(job.head.entries_at / 4 + chunk)));
+        if (chunk + 1 == job.head.grid.chunks) control.end = end;
+        last = count_in(&control.closed, 1) + 1 == (u32)job.head.grid.chunks;
+    }
+    if (!uniform(__any_sync(FULL, last))) return;
+    u64 all = 0;
+    for (u64 g = lane; g < job.head.groups; g += 32)
+        all += keyed(load_relaxed((const uint4*)job.record(g)), key_of((u32)((job.head.bytes + g * GROUP_BYTES) / 4)));
+    all = warp_sum(all);
+    if (lane == 0)
+        close_stream(job.item.dst, job.head, load_relaxed(&control.end), all + load_relaxed(&control.index_sum),
+                     load_relaxed(&control.status), job.outcome);
+}
+
+template <class T> DEV void compress(const ZfpCompressArgs& a) {
+    SHARED Job job;
+    const Batch& batch = a.batch;
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
+    const u64 own = (u64)blockIdx.x * (blockDim.x / 32) + warp;
+    u32* words = (u32*)(a.scratch + own * a.room);
+    u32* body = (u32*)((u8*)words + a.lane_bytes);
+    for (u64 work_slot = blockIdx.x; uniform(work_slot < batch.work_slots); work_slot += gridDim.x) {
+        __syncthreads();
+        if (threadIdx.x < 32) {
+            const u32 i = array_of(batch, work_slot, lane);
+            if (lane == 0) {
+                job.item = item_of(batch, i);
+                job.control = &batch.slots[i].control;
+                job.outcome = batch.outcomes + i;
+                lay_out(job.head, a, job.item.count);
+            }
+        }
+        __syncthreads();
+        // Without room for the index there is nothing to do, and the outcome says so.
+        if (job.item.bytes < job.head.bodies_at) continue;
+        Mark known = {0, 0};
+        for (;;) {
+            const u64 chunk = __shfl_sync(FULL, count_if(lane == 0, &job.control->ticket), 0);
+            if (uniform(chunk >= job.head.grid.chunks || own >= a.warps)) break;
+            const Source<T> s = {job.item.src, tile_of(job.head.grid, chunk), job.head.big_endian != 0,
+                                 (u64)job.item.src % (T::BITS / 8) == 0};
+            const Made made = encode(s, job.head, a.stated, words, body);
+            enter(job, s, chunk, made, body, known);
+            __syncwarp();    // all are done with the body
+        }
+    }
+}
+
+}    // namespace zfp

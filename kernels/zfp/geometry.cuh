@@ -1,0 +1,89 @@
+// Tiles of an array and where their elements are (docs/codecs/zfp.md §2): src/codec/zfp/format.rs in CUDA.
+#pragma once
+#include "../common/constants.h"
+#include "../common/tiles.cuh"
+#include "launch.h"
+
+namespace zfp {
+
+// The most axes of tiles that kernels code; their streams with more are the CPU's.
+enum : u32 { AXES = 3 };
+
+// How an array is cut; in the shared memory of a block.
+struct Grid {
+    u64 len[MAX_RANK], stride[MAX_RANK];    // along a dimension; from one element to the next
+    u64 count, chunks;
+    u8 side[MAX_RANK];    // as powers of two
+    u32 rank, axes;       // dimensions; those of them along which tiles have blocks
+    u32 total;            // Σ of the sides
+
+    // From rank, lengths and sides; false where the codec has no such tiles. By one thread.
+    DEV bool make() {
+        u64 step = 1;
+        bool whole = true;
+        chunks = count = 1;
+        axes = total = 0;
+#pragma unroll 1
+        for (u32 k = rank; k-- > 0;) {
+            if (side[k] > ZFP_TILE_LOG2) return false;
+            stride[k] = step;
+            step *= len[k];
+            count *= len[k];
+            const u64 along = tiles(k);
+            if (along && chunks > (1ull << 58) / along) return false;
+            chunks *= along;
+            total += side[k];
+            axes += side[k] > 0;
+            whole &= side[k] == 0 || side[k] >= ZFP_BLOCK_LOG2;
+        }
+        return whole && total <= ZFP_TILE_LOG2 && axes > 0 && axes <= ZFP_MAX_AXES;
+    }
+    // Tiles along a dimension.
+    DEV u64 tiles(u32 k) const { return (len[k] + ((1ull << side[k]) - 1)) >> side[k]; }
+    DEV u32 capacity() const { return 1u << total; }
+};
+
+// A tile of an array, and where its elements are there.
+struct Tile {
+    u64 origin, step[AXES];    // the number of its first element; from one element to the next along an axis
+    u32 len[AXES];             // along the axes; 1 along those that there are not
+
+    DEV u32 count() const { return len[0] * len[1] * len[2]; }
+    DEV u64 place(u32 x, u32 y, u32 z) const { return origin + x * step[0] + y * step[1] + z * step[2]; }
+    DEV u64 place(u32 n) const { return place(n % len[0], n / len[0] % len[1], n / len[0] / len[1]); }
+    // Blocks along an axis.
+    DEV u32 blocks(u32 a) const { return (len[a] + 3) / 4; }
+    DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2); }
+};
+
+DEV Tile tile_of(const Grid& g, u64 chunk) {
+    Tile t = {0, {0, 0, 0}, {1, 1, 1}};
+    u32 a = 0;
+#pragma unroll 1
+    for (u32 k = g.rank; k-- > 0;) {
+        const u64 along = g.tiles(k), start = chunk % along << g.side[k];
+        chunk /= along;
+        t.origin += start * g.stride[k];
+        if (g.side[k] == 0) continue;
+        const u32 len = (u32)min_of(1ull << g.side[k], g.len[k] - start);
+#pragma unroll
+        for (u32 i = 0; i < AXES; i++)
+            if (i == a) {
+                t.len[i] = len;
+                t.step[i] = g.stride[k];
+            }
+        a++;
+    }
+    return t;
+}
+
+// Where a block begins in its tile, along the axes.
+struct Corner {
+    u32 x, y, z;
+};
+DEV Corner corner_of(const Tile& t, u32 block) {
+    const u32 along_x = t.blocks(0), along_y = t.blocks(1);
+    return {4 * (block % along_x), 4 * (block / along_x % along_y), 4 * (block / along_x / along_y)};
+}
+
+}    // namespace zfp

@@ -1,0 +1,114 @@
+//! Codec zfp: bytes against the CPU's in every mode, and times beside a device-to-device copy.
+
+use super::tiles::{bounded, repeated};
+use super::*;
+use sleek::Dims;
+
+fn params(p: Params, lens: &[u64]) -> Params {
+    Params { codec: 3, dims: Dims::new(lens).unwrap(), ..p }
+}
+
+/// A field's bound, a fraction of its range, as an absolute one.
+fn absolute(field: &Field, bound: f64) -> Params {
+    let range = bounded(field, bound).range.unwrap_or(1.0);
+    Params::new(field.dtype).with_bound(Mode::Abs, bound * range.max(f64::MIN_POSITIVE))
+}
+
+/// Every field of a type that the codec has, in every mode; arrays of odd bits and shapes.
+pub fn check(small: bool) -> usize {
+    let mut n = 0;
+    for field in fields::load().into_iter().filter(|field| field.dtype.size() >= 4 && field.dtype.is_float()) {
+        let slab: u64 = field.dims.lens()[1..].iter().product::<u64>() * field.dtype.size() as u64;
+        let mut lens = field.dims.lens().to_vec();
+        if small {
+            lens[0] = (200_000 / slab).clamp(1, lens[0]);
+        }
+        let bytes = &field.bytes[..(lens[0] * slab) as usize];
+        let plain = Params::new(field.dtype);
+        let requests = [
+            plain.clone().with_bound(Mode::Rate, 8.0),
+            plain.clone().with_bound(Mode::Precision, 17.0),
+            absolute(&field, 1e-1),
+            absolute(&field, 1e-3),
+            absolute(&field, 1e-6),
+            plain,
+        ];
+        for p in requests {
+            compare(&params(p, &lens), bytes, 0, &field.name);
+            n += 1;
+        }
+    }
+    let mut r = Random(0xA54F_F53A_5F1D_36F1);
+    for round in 0..if small { 40 } else { 600 } {
+        let dtype = [DType::F32, DType::F64, DType::I32, DType::I64][round % 4];
+        let rank = 1 + r.next() as usize % 3;
+        let most = [200_000, 700, 90][rank - 1];
+        let lens: Vec<u64> = (0..rank).map(|_| 1 + r.next() % most).collect();
+        let count: u64 = lens.iter().product();
+        let bytes = odd(dtype, count as usize * dtype.size(), &mut r);
+        let p = Params::new(dtype);
+        let mut p = match round / 4 % 6 {
+            0 => p.with_bound(Mode::Rate, 1.0 + (r.next() % 400) as f64 / 10.0),
+            1 => p.with_bound(Mode::Precision, 1.0 + (r.next() % 64) as f64),
+            2 if dtype.is_float() => p.with_bound(Mode::Abs, 0.37),
+            3 if dtype.is_float() => p.with_bound(Mode::Abs, 1e-20),
+            4 if dtype.is_float() => p.with_bound(Mode::Abs, 1e20),
+            _ => p,
+        };
+        p.big_endian = round % 7 == 3;
+        compare(&params(p, &lens), &bytes, if round % 4 == 1 { dtype.size() } else { 0 }, "odd blocks");
+        n += 1;
+    }
+    n
+}
+
+/// Fields of about so many MiB at fixed rates, at bounds, and losslessly.
+pub fn bench(mib: usize, reps: usize) {
+    println!("\n| {mib} MiB | request | ratio | compress × memcpy | decompress × memcpy | GB/s | GB/s |");
+    println!("|---|---|---|---|---|---|---|");
+    for field in fields::load().into_iter().filter(|field| field.dtype.size() >= 4 && field.dtype.is_float()) {
+        let (lens, bytes) = repeated(&field, mib << 20);
+        let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
+        let count = bytes.len() / field.dtype.size();
+        let (workspace, outcome) = (Memory::new(route::WORKSPACE_BYTES), Memory::new(16));
+        let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
+        let plain = Params::new(field.dtype);
+        let requests = [
+            ("rate 8", plain.clone().with_bound(Mode::Rate, 8.0)),
+            ("rate 16", plain.clone().with_bound(Mode::Rate, 16.0)),
+            ("abs 1e-3", absolute(&field, 1e-3)),
+            ("abs 1e-6", absolute(&field, 1e-6)),
+            ("lossless", plain),
+        ];
+        for (name, p) in requests {
+            let p = params(p, &lens);
+            let layout = sleek::codec::layout(&p, count as u64).unwrap();
+            if sleek::codec::gpu::refuses(&p, &layout).unwrap().is_some() {
+                continue;
+            }
+            let room = sleek::compress_bound(&p, count).unwrap();
+            let dst = Memory::new(room);
+            let c = time(reps, || unsafe {
+                let (o, w) = (outcome.at(0), workspace.at(0));
+                route::compress_async(&p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
+            });
+            let (n, status) = result(&outcome);
+            assert_eq!(status, 0, "{} {p:?}", field.name);
+            let d = time(reps, || unsafe {
+                let (all, o, w) = ((0, count as u64), outcome.at(0), workspace.at(0));
+                route::decompress_async(&p, dst.at(0), n, back.at(0), all, o, w, null_mut()).unwrap();
+            });
+            assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
+            let speed = |ms: f64| bytes.len() as f64 / ms / 1e6;
+            println!(
+                "| {} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
+                field.name,
+                bytes.len() as f64 / n as f64,
+                memcpy / c,
+                memcpy / d,
+                speed(c),
+                speed(d)
+            );
+        }
+    }
+}
