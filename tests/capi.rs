@@ -141,6 +141,31 @@ fn want_of_memory() {
 }
 
 #[test]
+fn compressed_arrays() {
+    assert_eq!(compile_and_run("tests/c/array.c"), "compressed arrays are fine\n");
+}
+
+#[test]
+fn compressed_arrays_in_cpp() {
+    let dir = tempfile::tempdir().unwrap();
+    let (program, at) = (dir.path().join("array"), dir.path().display());
+    for name in ["libsleek.so", "libsleek.so.0"] {
+        std::os::unix::fs::symlink(common::libsleek(), dir.path().join(name)).unwrap();
+    }
+    common::run(
+        Command::new("c++")
+            .args(["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"])
+            .args(common::more_cflags())
+            .arg("-I")
+            .arg(common::root().join("include"))
+            .arg(common::root().join("tests/cpp/array.cpp"))
+            .args([format!("-L{at}"), format!("-Wl,-rpath,{at}"), "-lsleek".into(), "-o".into()])
+            .arg(&program),
+    );
+    assert_eq!(common::run(&mut Command::new(program)), "compressed arrays in C++ are fine\n");
+}
+
+#[test]
 fn examples() {
     let text = compile_and_run("examples/c/compress.c");
     assert!(text.starts_with("1048576 -> "), "{text}");
