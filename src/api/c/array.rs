@@ -1,5 +1,6 @@
 //! The part of the C interface for compressed arrays.
 
+use std::alloc::{Layout, alloc};
 use std::ffi::c_void;
 use std::slice::from_raw_parts_mut;
 
@@ -39,9 +40,17 @@ pub unsafe extern "C" fn sleek_array_create(
         unsafe { array.write_unaligned(std::ptr::null_mut()) };
         // SAFETY: as above.
         let params = unsafe { sleek_params::read(params) }?;
-        let made = Box::new(sleek_array(CompressedArray::new(&params, cache_bytes)?));
-        // SAFETY: as above.
-        unsafe { array.write_unaligned(Box::into_raw(made)) };
+        let made = sleek_array(CompressedArray::new(&params, cache_bytes)?);
+        // SAFETY: the layout of a type that has bytes.
+        let place = unsafe { alloc(Layout::new::<sleek_array>()) }.cast::<sleek_array>();
+        if place.is_null() {
+            return fail!(OutOfMemory, "{} bytes for an array", size_of::<sleek_array>());
+        }
+        // SAFETY: fresh memory of this layout, which a box frees as it was allocated; and as above.
+        unsafe {
+            place.write(made);
+            array.write_unaligned(place);
+        }
         Ok(())
     })
 }

@@ -26,7 +26,26 @@ const BIG_ENDIAN: bool = cfg!(target_endian = "big");
 pub struct CompressedArray {
     dims: Dims,
     dtype: DType,
-    blocks: Mutex<Box<dyn Store>>,
+    blocks: Mutex<Any>,
+}
+
+/// Blocks of some element type, not in a box of their own: memory for one could be refused by no error.
+enum Any {
+    F32(Blocks<f32>),
+    F64(Blocks<f64>),
+    I32(Blocks<i32>),
+    I64(Blocks<i64>),
+}
+
+impl Any {
+    fn store(&mut self) -> &mut dyn Store {
+        match self {
+            Any::F32(blocks) => blocks,
+            Any::F64(blocks) => blocks,
+            Any::I32(blocks) => blocks,
+            Any::I64(blocks) => blocks,
+        }
+    }
 }
 
 /// What a box of elements is to do.
@@ -36,7 +55,7 @@ enum Move<'a> {
 }
 
 /// The blocks of an array of some element type.
-trait Store: Send {
+trait Store {
     /// Moves the elements of a box, the fastest dimension first.
     fn transfer(&mut self, start: [usize; MAX_AXES], lens: [usize; MAX_AXES], what: Move) -> Result<()>;
     /// Encodes what was changed.
@@ -61,11 +80,11 @@ impl CompressedArray {
         if dims.rank() == 0 || dims.rank() > MAX_AXES {
             return fail!(InvalidArgument, "{} dimensions; a compressed array has 1 to {MAX_AXES}", dims.rank());
         }
-        let blocks: Box<dyn Store> = match dtype {
-            DType::F32 => Box::new(Blocks::<f32>::new(params, cache_bytes)?),
-            DType::F64 => Box::new(Blocks::<f64>::new(params, cache_bytes)?),
-            DType::I32 => Box::new(Blocks::<i32>::new(params, cache_bytes)?),
-            _ => Box::new(Blocks::<i64>::new(params, cache_bytes)?),
+        let blocks = match dtype {
+            DType::F32 => Any::F32(Blocks::new(params, cache_bytes)?),
+            DType::F64 => Any::F64(Blocks::new(params, cache_bytes)?),
+            DType::I32 => Any::I32(Blocks::new(params, cache_bytes)?),
+            _ => Any::I64(Blocks::new(params, cache_bytes)?),
         };
         Ok(CompressedArray { dims, dtype, blocks: Mutex::new(blocks) })
     }
@@ -73,19 +92,19 @@ impl CompressedArray {
     /// Reads the box of `lens` elements from `start` on, slowest dimension first; returns the bytes written.
     pub fn read(&self, start: &[u64], lens: &[u64], dst: &mut [u8]) -> Result<usize> {
         let (start, lens, bytes) = self.place(start, lens, dst.len())?;
-        self.store().transfer(start, lens, Move::Read(&mut dst[..bytes]))?;
+        self.blocks().store().transfer(start, lens, Move::Read(&mut dst[..bytes]))?;
         Ok(bytes)
     }
 
     /// Writes such a box. Floats must be finite: a block has one exponent.
     pub fn write(&self, start: &[u64], lens: &[u64], src: &[u8]) -> Result<()> {
         let (start, lens, bytes) = self.place(start, lens, src.len())?;
-        self.store().transfer(start, lens, Move::Write(&src[..bytes]))
+        self.blocks().store().transfer(start, lens, Move::Write(&src[..bytes]))
     }
 
     /// Encodes every block that was changed.
     pub fn flush(&self) -> Result<()> {
-        self.store().flush()
+        self.blocks().store().flush()
     }
 
     /// Its dimensions.
@@ -95,10 +114,10 @@ impl CompressedArray {
 
     /// Bytes of the compressed blocks, and of the cache.
     pub fn bytes(&self) -> [usize; 2] {
-        self.store().bytes()
+        self.blocks().store().bytes()
     }
 
-    fn store(&self) -> MutexGuard<'_, Box<dyn Store>> {
+    fn blocks(&self) -> MutexGuard<'_, Any> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
