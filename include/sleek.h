@@ -153,6 +153,10 @@ typedef enum sleek_h5d_route {
     SLEEK_H5D_GPU = 3,
 } sleek_h5d_route;
 
+// An array in memory that is kept compressed: each block of 4^d elements takes the same number of bytes, and any
+// element is read and written by itself. Opaque.
+typedef struct sleek_array sleek_array;
+
 // What sleek_compress() is to do. Set up with sleek_params_init(), then change fields.
 typedef struct sleek_params {
     // Bytes of this struct, as sleek_params_init() sets it. A program compiled with a newer header may pass a larger
@@ -440,6 +444,59 @@ const char *sleek_strerror(int32_t code);
 // The version of the library that is loaded, "major.minor.patch"; compare with SLEEK_VERSION, that of the header.
 // Never NULL; belongs to the library and stays valid.
 const char *sleek_version(void);
+
+// Makes an array of zeros.
+//
+// - params: dtype SLEEK_F32, SLEEK_F64, SLEEK_I32 or SLEEK_I64; codec SLEEK_CODEC_ZFP; mode SLEEK_RATE, bound the
+//   bits of each value; dims and rank, 1 to 4. The rate is rounded up so that a block of 4^rank values takes a
+//   multiple of 64 bits.
+// - cache_bytes: room for decoded blocks; 0 for as many as the square root of the number of all blocks.
+// - array: receives the array, NULL after an error; for sleek_array_free().
+//
+// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written again
+// changes again.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE;
+// SLEEK_E_OUT_OF_MEMORY.
+int32_t sleek_array_create(const struct sleek_params *params, size_t cache_bytes, struct sleek_array **array);
+
+// Reads a box: along each dimension k the count[k] elements from start[k] on.
+//
+// - start, count: a number for each dimension of the array, slowest first.
+// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity bytes.
+//
+// Any number of threads may read and write one array; they take turns.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INTERNAL.
+int32_t sleek_array_read(struct sleek_array *array,
+                         const uint64_t *start,
+                         const uint64_t *count,
+                         void *dst,
+                         size_t dst_capacity);
+
+// Writes such a box from src_bytes bytes at src. Floats must be finite. Elements are encoded when their block leaves
+// the cache, or by sleek_array_flush().
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL (src_bytes are less than the box has);
+// SLEEK_E_INVALID_ARGUMENT (a float that is not finite); SLEEK_E_INTERNAL.
+int32_t sleek_array_write(struct sleek_array *array,
+                          const uint64_t *start,
+                          const uint64_t *count,
+                          const void *src,
+                          size_t src_bytes);
+
+// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache is
+// the same as before.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INTERNAL.
+int32_t sleek_array_flush(struct sleek_array *array);
+
+// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array is
+// NULL.
+size_t sleek_array_bytes(const struct sleek_array *array, size_t *cache_bytes);
+
+// Frees an array, which nobody may use any more; NULL is nothing.
+void sleek_array_free(struct sleek_array *array);
 
 // Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
 // source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence goes

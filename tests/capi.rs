@@ -141,6 +141,47 @@ fn want_of_memory() {
 }
 
 #[test]
+fn compressed_arrays() {
+    assert_eq!(compile_and_run("tests/c/array.c"), "compressed arrays are fine\n");
+}
+
+/// What a C++ program of the repository prints.
+fn compile_and_run_cpp(source: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let (program, at) = (dir.path().join("program"), dir.path().display());
+    for name in ["libsleek.so", "libsleek.so.0"] {
+        std::os::unix::fs::symlink(common::libsleek(), dir.path().join(name)).unwrap();
+    }
+    common::run(
+        Command::new("c++")
+            .args(["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O1"])
+            .args(common::more_cflags())
+            .arg("-I")
+            .arg(common::root().join("include"))
+            .arg(common::root().join(source))
+            .args([format!("-L{at}"), format!("-Wl,-rpath,{at}"), "-lsleek".into(), "-o".into()])
+            .arg(&program),
+    );
+    run_quietly(source, &program)
+}
+
+#[test]
+fn compressed_arrays_in_cpp() {
+    assert_eq!(compile_and_run_cpp("tests/cpp/array.cpp"), "compressed arrays in C++ are fine\n");
+}
+
+/// Its largest error at 32 bits is below that of floats.
+#[test]
+fn diffusion_in_compressed_arrays() {
+    let text = compile_and_run_cpp("examples/cpp/diffusion.cpp");
+    let error = |row: &str| -> f64 {
+        let line = text.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{text}"));
+        line.split('|').nth(3).unwrap().trim().parse().unwrap()
+    };
+    assert!(error("32 bits") < error("float") && error("16 bits") < 1e-3, "{text}");
+}
+
+#[test]
 fn examples() {
     let text = compile_and_run("examples/c/compress.c");
     assert!(text.starts_with("1048576 -> "), "{text}");

@@ -15,6 +15,7 @@ netCDF4, find the filter when the environment variable HDF5_PLUGIN_PATH names ``
 """
 
 from ._array import Info, compress, decompress, decompress_range, inspect
+from ._compressed import CompressedArray
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._sentinel import MissingValueWarning
@@ -22,6 +23,7 @@ from ._sentinel import MissingValueWarning
 __all__ = [
     "FILTER_ID",
     "PLUGIN_PATH",
+    "CompressedArray",
     "Info",
     "MissingValueWarning",
     "SleekError",

@@ -3,6 +3,7 @@
 //! Nothing is computed here: pointers become slices, structs become [`Params`](crate::Params), every entry is inside
 //! the guard, and the rest of the library does the work.
 
+mod array;
 mod gpu;
 mod h5d;
 mod memory;

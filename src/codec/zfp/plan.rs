@@ -84,7 +84,8 @@ fn block_bits(params: &Params, axes: &Axes) -> Result<u16> {
     }
 }
 
-fn scalar(dtype: DType) -> Option<ZfpScalarType> {
+/// The type as zfp knows it.
+pub fn scalar(dtype: DType) -> Option<ZfpScalarType> {
     match dtype {
         DType::F32 => Some(ZfpScalarType::F32),
         DType::F64 => Some(ZfpScalarType::F64),

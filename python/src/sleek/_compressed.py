@@ -1,0 +1,127 @@
+"""Arrays in memory that are kept compressed."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from ctypes import POINTER, c_int32, c_size_t, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._library import Params, check, lib
+from ._params import MODES, element
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_ZFP = 3
+_BOX = [c_void_p, POINTER(c_uint64), POINTER(c_uint64), c_void_p, c_size_t]
+for _name, _result, _arguments in (
+    ("create", c_int32, [POINTER(Params), c_size_t, POINTER(c_void_p)]),
+    ("read", c_int32, _BOX),
+    ("write", c_int32, _BOX),
+    ("flush", c_int32, [c_void_p]),
+    ("bytes", c_size_t, [c_void_p, POINTER(c_size_t)]),
+    ("free", None, [c_void_p]),
+):
+    _function = getattr(lib, f"sleek_array_{_name}")
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+class CompressedArray:
+    """An array of one to four dimensions in memory, `rate` bits for each value, zeros at first.
+
+    Any element is read and written by itself: the array is coded in blocks of 4^d values (codec zfp at a fixed rate, rounded up so that a
+    block has a multiple of 64 bits), and decoded ones are kept in a cache of `cache_bytes`, by default as many as the square root of the
+    number of blocks. A rate promises a size, not a bound. Numbers must be finite.
+
+    >>> import numpy as np, sleek
+    >>> x = np.sin(np.linspace(0, 9, 10_000)).reshape(100, 100)
+    >>> a = sleek.CompressedArray(x.shape, x.dtype, rate=16)
+    >>> a[...] = x
+    >>> a.nbytes * 4 == x.nbytes
+    True
+    >>> bool(abs(a[3, 4] - x[3, 4]) < 1e-3 and np.abs(a[10:20, ::2] - x[10:20, ::2]).max() < 1e-3)
+    True
+    """
+
+    def __init__(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = "f8", *, rate: float, cache_bytes: int = 0) -> None:
+        self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        p = Params()
+        check(lib.sleek_params_init(ctypes.byref(p)))
+        p.dtype, p.big_endian = element(self.dtype)
+        p.codec, p.mode, p.bound = _ZFP, MODES.index("rate"), rate
+        dims = (c_uint64 * len(self.shape))(*self.shape)
+        p.dims, p.rank = ctypes.addressof(dims), len(self.shape)
+        self._handle = c_void_p()
+        check(lib.sleek_array_create(ctypes.byref(p), cache_bytes, ctypes.byref(self._handle)))
+        weakref.finalize(self, lib.sleek_array_free, self._handle)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the compressed blocks."""
+        size: int = lib.sleek_array_bytes(self._handle, None)
+        return size
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        start, count, shape, steps = self._box(key)
+        box = np.empty(count, self.dtype)
+        check(lib.sleek_array_read(self._handle, _numbers(start), _numbers(count), box.ctypes.data, box.nbytes))
+        return box[steps].reshape(shape)[()]
+
+    def __setitem__(self, key: Any, value: npt.ArrayLike) -> None:
+        start, count, shape, steps = self._box(key)
+        if any(step.step != 1 for step in steps):
+            raise IndexError("elements are written in boxes; slices of other steps than 1 can only be read")
+        box = np.ascontiguousarray(np.broadcast_to(np.asarray(value, self.dtype), shape))
+        check(lib.sleek_array_write(self._handle, _numbers(start), _numbers(count), box.ctypes.data, box.nbytes))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        whole = np.asarray(self[...])
+        return whole if dtype is None else whole.astype(dtype)
+
+    def flush(self) -> None:
+        """Encodes what was written and is in the cache still."""
+        check(lib.sleek_array_flush(self._handle))
+
+    def _box(self, key: Any) -> tuple[list[int], list[int], tuple[int, ...], tuple[slice, ...]]:
+        """Where the box of an index begins, its lengths, the shape of what it selects, and the steps in it."""
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if sum(k is Ellipsis for k in keys) > 1 or len(keys) - (Ellipsis in keys) > self.ndim:
+            raise IndexError(f"{key!r} is no index of an array of {self.ndim} dimensions")
+        if Ellipsis not in keys:
+            keys.append(Ellipsis)
+        at = keys.index(Ellipsis)
+        keys[at : at + 1] = [slice(None)] * (self.ndim - len(keys) + 1)
+        start, count, shape, steps = [], [], [], []
+        for k, n in zip(keys, self.shape):
+            if isinstance(k, slice):
+                first, end, step = k.indices(n)
+                if step < 1:
+                    raise IndexError(f"a step of {step}; steps are 1 or more")
+                there = len(range(first, end, step))
+                start.append(first if there else 0)
+                count.append((there - 1) * step + 1 if there else 0)
+                shape.append(there)
+                steps.append(slice(None, None, step))
+            else:
+                place = k.__index__()
+                if not -n <= place < n:
+                    raise IndexError(f"index {place} of a dimension of {n}")
+                start.append(place % n)
+                count.append(1)
+                steps.append(slice(None, None, 1))
+        return start, count, tuple(shape), tuple(steps)
+
+
+def _numbers(numbers: list[int]) -> ctypes.Array[c_uint64]:
+    return (c_uint64 * len(numbers))(*numbers)

@@ -1,0 +1,78 @@
+"""Compressed arrays against arrays of numpy."""
+
+import doctest
+import threading
+
+import numpy as np
+import pytest
+import sleek
+from sleek import _compressed
+
+
+def test_docstrings():
+    done = doctest.testmod(_compressed)
+    assert done.attempted == 6 and done.failed == 0
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize("shape", [(1001,), (37, 42), (9, 10, 11), (5, 6, 3, 7)])
+def test_any_box_is_that_of_an_array(dtype, shape):
+    random = np.random.default_rng(1)
+    plain = np.zeros(shape, dtype)
+    # The transform of integers loses some of the lowest bits each time that a block is written again.
+    unit, near = (1, 1e-3) if dtype[0] == "f" else (1 << 18, 5000)
+    a = sleek.CompressedArray(shape, dtype, rate=48)
+    assert (a.shape, a.dtype, a.ndim, len(a)) == (shape, np.dtype(dtype), len(shape), shape[0])
+    for _ in range(60):
+        key = tuple(
+            int(random.integers(-n, n)) if random.integers(3) == 0 else slice(*sorted(random.integers(0, n + 1, 2)), None) for n in shape
+        )
+        plain[key] = unit * random.integers(0, 1000, np.shape(plain[key]))
+        a[key] = plain[key]
+        read = tuple(slice(None, None, int(random.integers(1, 4))) for _ in shape)
+        assert np.shape(a[read]) == np.shape(plain[read])
+        np.testing.assert_allclose(a[read], plain[read], atol=near)
+    a.flush()
+    np.testing.assert_allclose(np.asarray(a), plain, atol=near)
+    np.testing.assert_allclose(a[..., 0], plain[..., 0], atol=near)
+    assert isinstance(a[(0,) * len(shape)], np.generic)
+    a[...] = 7 * unit
+    np.testing.assert_allclose(a[...], np.full(shape, 7 * unit), atol=near)
+
+
+def test_a_rate_is_a_size():
+    a = sleek.CompressedArray((64, 64, 64), "f4", rate=8)
+    assert a.nbytes == 64**3
+
+
+def test_what_cannot_be_is_refused():
+    a = sleek.CompressedArray((8, 8), rate=16)
+    for key in ((8, 0), (0, 0, 0), (Ellipsis, Ellipsis), (slice(None, None, -1),)):
+        with pytest.raises(IndexError):
+            a[key]
+    with pytest.raises(IndexError, match="boxes"):
+        a[::2] = 1
+    with pytest.raises(sleek.SleekError, match="not finite"):
+        a[0, 0] = np.nan
+    for wrong in ({"rate": -1}, {"rate": 8, "dtype": "f2"}):
+        with pytest.raises(sleek.SleekError):
+            sleek.CompressedArray((8, 8), **wrong)
+    with pytest.raises(sleek.SleekError, match="5 dimensions"):
+        sleek.CompressedArray((2,) * 5, rate=8)
+
+
+def test_threads_may_read_at_once():
+    x = np.sin(np.arange(64 * 64) * 0.01).reshape(64, 64)
+    a = sleek.CompressedArray(x.shape, rate=32, cache_bytes=1)
+    a[...] = x
+    found = []
+
+    def read(k):
+        found.extend(abs(a[i, (i * k) % 64] - x[i, (i * k) % 64]) < 1e-6 for i in range(64))
+
+    threads = [threading.Thread(target=read, args=(k,)) for k in range(1, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(found) == 256 and all(found)

@@ -1,0 +1,170 @@
+//! The part of the C interface for compressed arrays.
+
+use std::alloc::{Layout, alloc};
+use std::ffi::c_void;
+use std::slice::from_raw_parts_mut;
+
+use super::memory;
+use super::types::sleek_params;
+use crate::codec::zfp::array::CompressedArray;
+use crate::error::{Result, fail};
+use crate::host::guard::{guard, status};
+
+/// An array in memory that is kept compressed: each block of 4^d elements takes the same number of bytes, and any
+/// element is read and written by itself. Opaque.
+#[allow(non_camel_case_types)]
+pub struct sleek_array(CompressedArray);
+
+/// Makes an array of zeros.
+///
+/// - params: dtype SLEEK_F32, SLEEK_F64, SLEEK_I32 or SLEEK_I64; codec SLEEK_CODEC_ZFP; mode SLEEK_RATE, bound the
+///   bits of each value; dims and rank, 1 to 4. The rate is rounded up so that a block of 4^rank values takes a
+///   multiple of 64 bits.
+/// - cache_bytes: room for decoded blocks; 0 for as many as the square root of the number of all blocks.
+/// - array: receives the array, NULL after an error; for sleek_array_free().
+///
+/// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written again
+/// changes again.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE;
+/// SLEEK_E_OUT_OF_MEMORY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_create(
+    params: *const sleek_params,
+    cache_bytes: usize,
+    array: *mut *mut sleek_array,
+) -> i32 {
+    status(|| {
+        memory::not_null("array", array)?;
+        // SAFETY: the contract of this function, here and below; the address may be unaligned.
+        unsafe { array.write_unaligned(std::ptr::null_mut()) };
+        // SAFETY: as above.
+        let params = unsafe { sleek_params::read(params) }?;
+        let made = sleek_array(CompressedArray::new(&params, cache_bytes)?);
+        // SAFETY: the layout of a type that has bytes.
+        let place = unsafe { alloc(Layout::new::<sleek_array>()) }.cast::<sleek_array>();
+        if place.is_null() {
+            return fail!(OutOfMemory, "{} bytes for an array", size_of::<sleek_array>());
+        }
+        // SAFETY: fresh memory of this layout, which a box frees as it was allocated; and as above.
+        unsafe {
+            place.write(made);
+            array.write_unaligned(place);
+        }
+        Ok(())
+    })
+}
+
+/// Reads a box: along each dimension k the count[k] elements from start[k] on.
+///
+/// - start, count: a number for each dimension of the array, slowest first.
+/// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity bytes.
+///
+/// Any number of threads may read and write one array; they take turns.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_read(
+    array: *mut sleek_array,
+    start: *const u64,
+    count: *const u64,
+    dst: *mut c_void,
+    dst_capacity: usize,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let (array, [start, count]) = unsafe { opened(array, start, count) }?;
+        let rank = array.rank();
+        memory::apart(std::ptr::null(), 0, dst, dst_capacity)?;
+        let room: &mut [u8] = match dst_capacity {
+            0 => &mut [],
+            // SAFETY: not null, of a possible length; written by the contract, and only written.
+            bytes => unsafe { from_raw_parts_mut(dst.cast(), bytes) },
+        };
+        array.read(&start[..rank], &count[..rank], room).map(|_| ())
+    })
+}
+
+/// Writes such a box from src_bytes bytes at src. Floats must be finite. Elements are encoded when their block leaves
+/// the cache, or by sleek_array_flush().
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_OUT_OF_RANGE; SLEEK_E_BUFFER_TOO_SMALL (src_bytes are less than the box has);
+/// SLEEK_E_INVALID_ARGUMENT (a float that is not finite); SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_write(
+    array: *mut sleek_array,
+    start: *const u64,
+    count: *const u64,
+    src: *const c_void,
+    src_bytes: usize,
+) -> i32 {
+    status(|| {
+        // SAFETY: the contract of this function, here and below.
+        let (array, [start, count]) = unsafe { opened(array, start, count) }?;
+        let rank = array.rank();
+        // SAFETY: as above.
+        let bytes = unsafe { memory::source("src", src, src_bytes) }?;
+        array.write(&start[..rank], &count[..rank], bytes)
+    })
+}
+
+/// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache is
+/// the same as before.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_flush(array: *mut sleek_array) -> i32 {
+    status(|| {
+        memory::not_null("array", array)?;
+        // SAFETY: the contract of this function.
+        unsafe { &*array }.0.flush()
+    })
+}
+
+/// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array is
+/// NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_bytes(array: *const sleek_array, cache_bytes: *mut usize) -> usize {
+    guard(0, || {
+        memory::not_null("array", array)?;
+        // SAFETY: the contract of this function.
+        let [blocks, cache] = unsafe { &*array }.0.bytes();
+        if !cache_bytes.is_null() {
+            // SAFETY: writable by the contract; it may be unaligned.
+            unsafe { cache_bytes.write_unaligned(cache) };
+        }
+        Ok(blocks)
+    })
+}
+
+/// Frees an array, which nobody may use any more; NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_free(array: *mut sleek_array) {
+    guard((), || {
+        if !array.is_null() {
+            // SAFETY: made by `sleek_array_create`, and freed once by the contract.
+            drop(unsafe { Box::from_raw(array) });
+        }
+        Ok(())
+    })
+}
+
+/// An array, and a box of it.
+///
+/// # Safety
+/// `array` is null or of `sleek_array_create`; the numbers are null or as many as it has dimensions.
+unsafe fn opened<'a>(
+    array: *mut sleek_array,
+    start: *const u64,
+    count: *const u64,
+) -> Result<(&'a CompressedArray, [[u64; crate::container::MAX_RANK]; 2])> {
+    if array.is_null() {
+        return fail!(NullPointer, "array is NULL");
+    }
+    // SAFETY: the contract.
+    let array = unsafe { &(*array).0 };
+    let rank = array.rank() as i32;
+    // SAFETY: the contract.
+    let [start, count] = unsafe { [memory::numbers("start", start, rank)?, memory::numbers("count", count, rank)?] };
+    Ok((array, [start, count]))
+}
