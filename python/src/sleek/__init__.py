@@ -14,7 +14,8 @@ HDF5: importing this module registers the filter with h5py, if h5py is there, an
 netCDF4, find the filter when the environment variable HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they are loaded.
 """
 
-from ._array import Info, compress, decompress, decompress_range, inspect
+from ._array import Info, compress, compress_bound, decompress, decompress_box, decompress_range, inspect
+from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._sentinel import MissingValueWarning
@@ -25,12 +26,17 @@ __all__ = [
     "Info",
     "MissingValueWarning",
     "SleekError",
+    "Transfer",
     "__version__",
     "compress",
+    "compress_bound",
     "decompress",
+    "decompress_box",
     "decompress_range",
     "h5",
     "inspect",
+    "read",
+    "write",
 ]
 
 register()

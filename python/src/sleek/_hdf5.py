@@ -6,10 +6,8 @@ import struct
 import warnings
 from typing import Any
 
-import numpy as np
-
 from ._library import lib
-from ._params import params, refuse_if_wrong
+from ._params import F32, params, refuse_if_wrong
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
@@ -41,7 +39,7 @@ def h5(
     >>> sleek.h5("abs=1e-3") == sleek.h5(abs=1e-3)
     True
     """
-    p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
+    p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
     if p.missing_count:
         text = (request or "").encode()

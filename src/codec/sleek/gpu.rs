@@ -109,6 +109,10 @@ impl GpuCodec for Sleek {
             .then(|| format!("codec sleek has no kernels for dimensions {dims} with {missing} missing values"))
     }
 
+    fn is_blind_to_dims(&self) -> bool {
+        true
+    }
+
     /// Dimensions and missing values are no matter.
     fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String> {
         let shape = &header.layout.shape;
