@@ -152,6 +152,10 @@ class Cupy:
     """As much of CuPy as docs/python-gpu.md uses."""
 
     class ndarray(Torch):
+        @property
+        def flags(self):
+            return self.host().flags
+
         def __add__(self, other):
             return type(self)(self.host() + self.dtype.type(other))
 

@@ -38,7 +38,7 @@ def needs(code):
         pytest.importorskip("".join(module), minversion="3" if "zarr" in module else None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md", "docs/zarr.md"])
 def test_pages(page, tmp_path, monkeypatch):
     """Each page is one program: a block may use what those above it made."""
     monkeypatch.chdir(tmp_path)

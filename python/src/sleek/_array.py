@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, MODES, PROFILES, capacity, element, numpy_dtype, of_chunk, params, shaped
+from ._params import CODECS, DTYPES, MODES, PROFILES, capacity, gains_by_dims, numpy_dtype, of_chunk, params, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 from ._sentinel import MissingValueWarning, undeclared
 
@@ -167,11 +167,14 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     return room[: written.value].tobytes() if out is None else part(out, written.value)
 
 
-def compress_chunk(request: dict[str, Any], chunk: npt.ArrayLike, fill: Any = None) -> bytes:
+def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> bytes:
     """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
-    a = np.ascontiguousarray(chunk)
+    a = chunk if on_gpu(chunk) else np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
-    stream: bytes = compress_with(of_chunk(request, a, fill), of_host(a))
+    p = of_chunk(request, a, fill)
+    if gains_by_dims(p):
+        shaped(p, a.shape)
+    stream: bytes = compress_with(p, of_gpu(a, None) if on_gpu(a) else of_host(a))
     return stream
 
 
