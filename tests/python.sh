@@ -22,6 +22,10 @@ site=$work/site
 "$work/new/bin/python" -m pip install --target "$site" pytest
 "$work/new/bin/python" -m pip install --no-deps --target "$site" build/wheel/sleek_compress-*.whl
 
+# GPUs that are not there (python/tests/standin.py).
+bash tests/gpu/driver.sh "$work/driver"
+export SLEEK_STANDIN=$work/driver/libcuda.so.1
+
 tested() { # environment, options of pytest
     step "$1: $("$venvs/$1/bin/python" -c 'import numpy; print("numpy", numpy.__version__, end=""); import h5py
 print(", h5py", h5py.__version__, "with HDF5", h5py.version.hdf5_version)' 2> /dev/null || true)"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# docs/recipes.md, docs/vtk.md, docs/paraview.md and docs/parallel.md as they are printed, and the examples with MPI in CMake,
+# docs/recipes.md, docs/missing-plugin.md, docs/adios2.md, docs/vtk.md, docs/paraview.md and docs/parallel.md as they are printed, and the examples with MPI in CMake,
 # against what `make install` and `make wheel` give. Needs what tests/hdf5/setup.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
+adios2=$(realpath "${SLEEK_VENVS:-build}")/venv-adios2
 vtk=$(realpath "${SLEEK_VENVS:-build}")/venv-vtk
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -25,6 +26,13 @@ quiet "$venv/bin/python" -m pip install --disable-pip-version-check --no-deps --
 
 step "docs/recipes.md, with $("$venv/bin/python" -c 'import h5py, openpmd_api as o; print("h5py", h5py.__version__, "and openPMD-api", o.__version__)')"
 PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/recipes.md
+
+step "docs/missing-plugin.md"
+PATH=$venv/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/missing-plugin.md
+
+step "docs/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; print(adios2.__version__)')"
+PATH=$adios2/bin:$PATH python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 \
+    --with adios2/plugin.cpp --with adios2/CMakeLists.txt docs/adios2.md
 
 if [ -x "$vtk/bin/python" ]; then
     step "docs/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"

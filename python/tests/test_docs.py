@@ -12,10 +12,11 @@ ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 4), ("_hdf5", 1), ("numcodecs", 1), ("zarr", 1)])
+@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 6), ("_direct", 1), ("_hdf5", 2), ("cuda", 1), ("numcodecs", 1), ("zarr", 1)])
 def test_docstrings(name, examples):
-    if name in ("numcodecs", "zarr"):
-        pytest.importorskip(name, minversion="3" if name == "zarr" else None)
+    needed = {"numcodecs": "numcodecs", "zarr": "zarr", "_direct": "h5py", "_hdf5": "h5py"}.get(name)
+    if needed:
+        pytest.importorskip(needed, minversion="3" if needed == "zarr" else None)
     module = sleek if name == "sleek" else importlib.import_module(f"sleek.{name}")
     tests = [t for t in doctest.DocTestFinder().find(module, module.__name__) if t.examples]
     assert len(tests) == examples
@@ -37,7 +38,7 @@ def needs(code):
         pytest.importorskip("".join(module), minversion="3" if "zarr" in module else None)
 
 
-@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "python/README.md", "docs/python.md", "docs/zarr.md"])
 def test_pages(page, tmp_path, monkeypatch):
     """Each page is one program: a block may use what those above it made."""
     monkeypatch.chdir(tmp_path)

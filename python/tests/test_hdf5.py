@@ -1,5 +1,6 @@
 """The filter with h5py: registered by the import, with no path set."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -203,3 +204,24 @@ with netCDF4.Dataset(sys.argv[1]) as f:
     assert 0 < np.abs(np.load(sys.argv[2]).astype("f8") - f["t"][:]).max() <= 1e-3
 """
     subprocess.run([sys.executable, "-c", code, path, str(tmp_path / "t.npy")], check=True)
+
+
+def test_every_hdf5_of_the_process(tmp_path):
+    """netCDF4's HDF5, whether it was loaded before sleek or after it, without a variable."""
+    if importlib.util.find_spec("netCDF4") is None:  # not imported here: one process, one HDF5, for the other tests
+        pytest.skip("netCDF4 is not there")
+    with h5py.File(tmp_path / "t.nc", "w") as f:
+        d = f.create_dataset("t", data=np.linspace(0, 1, 5000), chunks=(1000,), **sleek.h5(abs=1e-3))
+        d.make_scale("t")
+    read = f"a = netCDF4.Dataset({str(tmp_path / 't.nc')!r})['t'][:]; assert abs(a[-1] - 1) <= 1e-3"
+    programs = [
+        f"import netCDF4, sleek; {read}",
+        f"import sleek, netCDF4; found = sleek.register(); assert len(found) >= 1 and len(set(found)) == len(found), found; {read}",
+    ]
+    environment = {k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"}
+    for program in programs:
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    without = subprocess.run(
+        [sys.executable, "-c", f"import netCDF4; {read}"], env=environment, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert without.returncode != 0 and "Filter error" in without.stderr, without.stderr

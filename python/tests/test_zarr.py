@@ -172,3 +172,46 @@ def test_bits_name_a_missing_value():
     codec = Sleek("abs=1e-3,fill=0x7fc01234")
     assert numcodecs.get_codec(codec.get_config()) == codec
     assert codec.decode(codec.encode(a)).reshape(a.shape)[::3].tobytes() == np.full_like(a[::3], mark).tobytes()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_profile_ratio_gets_the_shape(tmp_path, version, order):
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import sleek
+
+    a = np.asarray(field(), order=order)
+    request = {"abs": 1e-3, "profile": "ratio"}
+    more = {"order": order} if version == 2 else {}
+    z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(150, 200), dtype="f4", **more)
+    z[:] = a
+    assert 0 < worst(a, zarr.open_array(str(tmp_path / "z"), mode="r")[:]) <= 1e-3
+    first = (tmp_path / "z" / ("0.0" if version == 2 else "c/0/0")).read_bytes()
+    assert sleek.inspect(first).shape == ((200, 150) if (version, order) == (2, "F") else (150, 200))
+
+
+def test_the_specification(tmp_path):
+    """docs/zarr.md: its example of array metadata is what is written, and what is stored is a stream and nothing else."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import json
+    import re
+    from pathlib import Path
+
+    import sleek
+    from sleek.zarr import Sleek
+
+    page = (Path(__file__).parents[2] / "docs" / "zarr.md").read_text()
+    example, example_2 = (json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    z = zarr_array(zarr, tmp_path / "z", 3, {"noa": 1e-4, "range": 50}, shape=(300, 400), chunks=(100, 130), dtype="f4")
+    z[:] = field()
+    assert json.loads((tmp_path / "z" / "zarr.json").read_text())["codecs"] == example["codecs"]
+    chunk = (tmp_path / "z" / "c" / "0" / "0").read_bytes()
+    assert sleek.inspect(chunk).stream_bytes == len(chunk)
+    assert np.array_equal(sleek.decompress(chunk, (100, 130)), z[:100, :130])
+    z = zarr_array(zarr, tmp_path / "z2", 2, {"noa": 1e-4, "range": 50}, shape=(300, 400), chunks=(100, 130), dtype="f4")
+    assert json.loads((tmp_path / "z2" / ".zarray").read_text())["compressor"] == example_2["compressor"]
+    words = Sleek("abs=1e-3,fill=-9999,fill=0x7fc01234")
+    assert words.to_dict()["configuration"] == {"request": "abs=1e-3,fill=-9999,fill=0x7fc01234"}
+    for wrong in ({"abs": -1}, {"bas": 1}, {}, {"abs": 1, "rel": 1}, {"request": "abs=1", "fill": 2}):
+        with pytest.raises((sleek.SleekError, TypeError, ValueError)):
+            Sleek.from_dict({"name": "sleek", "configuration": wrong})

@@ -9,14 +9,16 @@ Arrays in memory:
 >>> bool(np.abs(field.astype("f8") - restored).max() <= 1e-3)
 True
 
-HDF5: importing this module registers the filter with h5py, if h5py is there, and changes nothing else.
-``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset`` and for xarray's ``encoding``. Other HDF5 libraries, such as that of
-netCDF4, find the filter when the environment variable HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they are loaded.
+HDF5: importing this module registers the filter with h5py, if h5py is there, and with every other HDF5 library that is loaded, and changes
+nothing else; `register` does it again for those that were loaded later.
+``sleek.h5(abs=1e-3)`` gives the arguments for ``create_dataset`` and for xarray's ``encoding``. Programs find the filter when the
+environment variable HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they start.
 """
 
-from ._array import Info, compress, decompress, decompress_range, inspect
+from ._array import Info, compress, compress_bound, decompress, decompress_box, decompress_range, inspect
 from ._compressed import CompressedArray
-from ._hdf5 import FILTER_ID, h5, register
+from ._direct import Transfer, read, write
+from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._sentinel import MissingValueWarning
 
@@ -27,13 +29,19 @@ __all__ = [
     "Info",
     "MissingValueWarning",
     "SleekError",
+    "Transfer",
     "__version__",
     "compress",
+    "compress_bound",
     "decompress",
+    "decompress_box",
     "decompress_range",
     "h5",
     "inspect",
+    "read",
+    "register",
+    "write",
 ]
 
-register()
-del register
+register_at_import()
+del register_at_import

@@ -1,4 +1,4 @@
-"""Arrays in memory."""
+"""Arrays in memory, the host's or a GPU's."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import ctypes
 import operator
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _stream
 from ._library import Params, StreamInfo, check, lib
-from ._params import DTYPES, MODES, PROFILES, capacity, in_words, numpy_dtype, of_chunk, params
+from ._params import CODECS, DTYPES, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, params, shaped
+from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 from ._sentinel import MissingValueWarning, undeclared
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-Buffer = Union[bytes, bytearray, memoryview, "np.ndarray[Any, Any]"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,18 @@ class Info:
     format_version: int
     dtype: np.dtype[Any]
     """Type of the elements."""
+    shape: tuple[int, ...]
+    """Lengths of the dimensions; one for a stream that was made without them."""
     count: int
     """Elements of the array."""
     raw_bytes: int
     """Bytes of the array."""
     stream_bytes: int
     """Bytes of the stream."""
+    codec: str
+    """``"sleek"``, ``"ratio"`` or ``"zfp"``"""
     mode: str
-    """``"lossless"``, ``"abs"``, ``"noa"`` or ``"rel"``"""
+    """``"lossless"``, ``"abs"``, ``"noa"``, ``"rel"``, ``"rate"`` or ``"precision"``"""
     bound: float
     """The bound that was asked for."""
     range: float
@@ -42,10 +46,14 @@ class Info:
     abs_bound: float
     """The absolute bound that is guaranteed; 0 if there is none (lossless, rel, or no error at all)."""
     profile: str
-    """``"adaptive"`` or ``"fast"``"""
+    """``"adaptive"``, ``"fast"`` or ``"ratio"``"""
+    missing: tuple[Any, ...]
+    """The missing values that the stream names."""
     chunks_packed: int
     chunks_raw: int
     chunks_constant: int
+    chunks_masked: int
+    """Chunks with missing values and other ones."""
 
     @property
     def ratio(self) -> float:
@@ -54,7 +62,7 @@ class Info:
 
 
 def compress(
-    array: npt.ArrayLike,
+    array: Any,
     request: str | None = None,
     /,
     *,
@@ -68,8 +76,10 @@ def compress(
     fill: float | None = None,
     profile: str = "adaptive",
     threads: int = 0,
-) -> bytes:
-    """Compresses an array into a stream that describes itself, except for its shape.
+    out: Any = None,
+    cuda_stream: Any = None,
+) -> Any:
+    """Compresses an array into a stream that describes itself.
 
     Exactly one of:
 
@@ -92,6 +102,11 @@ def compress(
 
     The elements are taken in C order. The global lock of Python is released meanwhile.
 
+    An array on a GPU (of CuPy, PyTorch, JAX, Numba: whatever has DLPack or ``__cuda_array_interface__``) is compressed there; it must be
+    contiguous in C order, and is not searched for missing values. `out` is a buffer of bytes on the host or a GPU that receives the
+    stream, `compress_bound` tells how large; the filled part of it is returned instead of bytes. `cuda_stream` is the CUDA
+    stream to work on, by default the array's own or the default stream; it is idle when the call returns.
+
     >>> import numpy as np, sleek
     >>> wave = np.sin(np.linspace(0, 60, 100_000))
     >>> stream = sleek.compress(wave, noa=1e-4)
@@ -105,32 +120,70 @@ def compress(
     sleek.SleekError: ...
     """
     request = in_words(request, rate, precision)
-    # ascontiguousarray would make a scalar an array of one dimension, which is the same sequence.
-    array, request, fill = _without_mask(array, request, fill)
-    a = np.ascontiguousarray(array)
-    p = params(a.dtype, request, abs, noa, rel, lossless, range, fill, profile, threads)
-    if p.mode and p.bound:
-        _warn_of_missing_values(a, p)
-    return compress_with(p, a)
+    stream = _stream.handle(cuda_stream)
+    if on_gpu(array):
+        source = of_gpu(array, stream)
+    else:
+        array, request, fill = _without_mask(array, request, fill)
+        source = of_host(np.ascontiguousarray(array))
+    p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
+    shaped(p, source.shape)
+    if p.mode and p.bound and isinstance(source.owner, np.ndarray):
+        _warn_of_missing_values(source.owner, p)
+    return compress_with(p, source, out, stream)
 
 
-def compress_with(p: Params, a: np.ndarray[Any, Any]) -> bytes:
-    """The stream of a contiguous array by parameters of its type."""
-    stream = np.empty(capacity(p, a.size), "u1")
+def compress_bound(
+    array: Any,
+    request: str | None = None,
+    /,
+    *,
+    abs: float | None = None,
+    noa: float | None = None,
+    rel: float | None = None,
+    rate: float | None = None,
+    precision: int | None = None,
+    lossless: bool = False,
+    range: float | None = None,
+    fill: float | None = None,
+    profile: str = "adaptive",
+) -> int:
+    """The most bytes that `compress` can make of an array like this one, whatever its values: a size for `out`.
+
+    >>> import numpy as np, sleek
+    >>> room = np.empty(sleek.compress_bound(np.zeros(1000), abs=0.5), "u1")
+    >>> stream = sleek.compress(np.zeros(1000), abs=0.5, out=room)
+    >>> stream.base is room, stream.size == sleek.inspect(stream).stream_bytes
+    (True, True)
+    """
+    request = in_words(request, rate, precision)
+    source = of_gpu(array, None) if on_gpu(array) else of_host(np.asarray(array))
+    p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile)
+    shaped(p, source.shape)
+    return capacity(p, source.size)
+
+
+def compress_with(p: Params, source: Place, out: Any = None, stream: int | None = None) -> Any:
+    """The stream of an array by parameters of its type: bytes, or the filled part of `out`."""
     written = ctypes.c_size_t()
-    check(
-        lib.sleek_compress(
-            ctypes.byref(p), a.ctypes.data, a.size, stream.ctypes.data, stream.size, ctypes.byref(written), None
-        )
-    )
-    return stream[: written.value].tobytes()
+    room = np.empty(capacity(p, source.size), "u1") if out is None else out
+    to = of_output(room, _first(stream, source.stream))
+    if to.itemsize != 1:
+        raise ValueError(f"out has elements of {to.itemsize} bytes; a buffer of bytes is needed")
+    work = _first(stream, source.stream, to.stream)
+    check(lib.sleek_compress(ctypes.byref(p), source.address, source.size, to.address, to.nbytes, ctypes.byref(written), work))
+    return room[: written.value].tobytes() if out is None else part(out, written.value)
 
 
-def compress_chunk(request: dict[str, Any], chunk: npt.ArrayLike, fill: Any = None) -> bytes:
+def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> bytes:
     """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
-    a = np.ascontiguousarray(chunk)
+    a = chunk if on_gpu(chunk) else np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
-    return compress_with(of_chunk(request, a, fill), a)
+    p = of_chunk(request, a, fill)
+    if gains_by_dims(p):
+        shaped(p, a.shape)
+    stream: bytes = compress_with(p, of_gpu(a, None) if on_gpu(a) else of_host(a))
+    return stream
 
 
 def _without_mask(
@@ -155,25 +208,49 @@ def _warn_of_missing_values(a: np.ndarray[Any, Any], p: Any) -> None:
         warnings.warn(message, MissingValueWarning, stacklevel=3)
 
 
-def decompress(stream: Buffer, shape: int | tuple[int, ...] | None = None) -> np.ndarray[Any, Any]:
-    """Restores the whole array: of one dimension, or of `shape`.
+def decompress(
+    stream: Any,
+    shape: int | tuple[int, ...] | None = None,
+    *,
+    out: Any = None,
+    masked: bool = False,
+    cuda_stream: Any = None,
+) -> Any:
+    """Restores the whole array, in the shape that it had, or in `shape`.
+
+    The stream is bytes, or a buffer on the host or a GPU. The array is one of numpy, or `out`, an array of the same type and as many
+    elements on the host or a GPU. With `masked` it is a masked array, in which missing values are masked. `cuda_stream` is as for
+    `compress`.
 
     >>> import numpy as np, sleek
     >>> table = np.arange(12, dtype="i2").reshape(3, 4)
-    >>> sleek.decompress(sleek.compress(table, lossless=True), (3, 4))
+    >>> sleek.decompress(sleek.compress(table, lossless=True))
     array([[ 0,  1,  2,  3],
            [ 4,  5,  6,  7],
            [ 8,  9, 10, 11]], dtype=int16)
+    >>> gaps = np.ma.masked_equal([1.5, -9999, 2.5], -9999)
+    >>> sleek.decompress(sleek.compress(gaps, abs=0.1), masked=True).mask
+    array([False,  True, False])
     """
-    source = _bytes(stream)
-    info = inspect(source)
-    array = np.empty(info.count, info.dtype)
-    check(lib.sleek_decompress(source.ctypes.data, source.size, array.ctypes.data, array.nbytes, None, None))
-    return array if shape is None else array.reshape(shape)
+    info, source, work = _opened(stream, cuda_stream)
+    if masked and out is not None:
+        raise TypeError("masked goes with an array that is made here, not with out")
+    if out is None:
+        array = np.empty(_shape(source, info) if shape is None else info.count, numpy_dtype(info.dtype, bool(info.big_endian)))
+        array = array if shape is None else array.reshape(shape)
+    else:
+        array = out
+    to = _target(array, info, info.count, _first(work, source.stream))
+    check(
+        lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _first(work, source.stream, to.stream))
+    )
+    return _masked(array, info) if masked else array
 
 
-def decompress_range(stream: Buffer, first: int, count: int) -> np.ndarray[Any, Any]:
-    """Restores the elements first … first + count − 1, and decodes only the chunks (16 KiB of data each) that hold them.
+def decompress_range(stream: Any, first: int, count: int, *, out: Any = None, cuda_stream: Any = None) -> Any:
+    """Restores the elements first … first + count − 1 in C order, and decodes only the chunks (16 KiB of data each) that hold them.
+
+    `out` and `cuda_stream` are as for `decompress`.
 
     >>> import numpy as np, sleek
     >>> stream = sleek.compress(np.arange(1e6), lossless=True)
@@ -184,43 +261,122 @@ def decompress_range(stream: Buffer, first: int, count: int) -> np.ndarray[Any, 
     ...
     sleek.SleekError: element range outside the array: ...
     """
-    source = _bytes(stream)
-    info = inspect(source)
+    info, source, work = _opened(stream, cuda_stream)
     first, count = operator.index(first), operator.index(count)
     if not (0 <= first < 2**63 and 0 <= count < 2**63):
         raise ValueError(f"first is {first} and count {count}; both must be from 0 to 2**63 - 1")
-    # No more than the array has, plus one for the library to refuse: a wild count is not a wild allocation.
-    array = np.empty(min(count, info.count + 1), info.dtype)
-    check(
-        lib.sleek_decompress_range(
-            source.ctypes.data, source.size, first, count, array.ctypes.data, array.nbytes, None
-        )
-    )
+    if out is None:
+        # No more than the array has, plus one for the library to refuse: a wild count is not a wild allocation.
+        array = np.empty(min(count, info.count + 1), numpy_dtype(info.dtype, bool(info.big_endian)))
+        to = of_host(array)
+    else:
+        array = out
+        to = _target(array, info, count, _first(work, source.stream))
+    work = _first(work, source.stream, to.stream)
+    check(lib.sleek_decompress_range(source.address, source.nbytes, first, count, to.address, to.nbytes, work))
     return array
 
 
-def inspect(stream: Buffer) -> Info:
+def decompress_box(
+    stream: Any, start: tuple[int, ...], count: tuple[int, ...], *, out: Any = None, cuda_stream: Any = None
+) -> Any:
+    """Restores the box of `count` elements along each dimension from `start` on, and decodes only the chunks that hold them.
+
+    `out` and `cuda_stream` are as for `decompress`; boxes on a GPU are made by the CPU and copied.
+
+    >>> import numpy as np, sleek
+    >>> stream = sleek.compress(np.arange(12).reshape(3, 4), lossless=True)
+    >>> sleek.decompress_box(stream, (1, 2), (2, 2))
+    array([[ 6,  7],
+           [10, 11]])
+    """
+    info, source, work = _opened(stream, cuda_stream)
+    corner, lengths = (tuple(operator.index(n) for n in given) for given in (start, count))
+    shape = _shape(source, info)
+    if not len(shape) == len(corner) == len(lengths):
+        raise ValueError(f"start is {corner} and count {lengths}; the array has the shape {shape}")
+    for first, length, whole in zip(corner, lengths, shape):
+        if first < 0 or length < 0 or first + length > whole:
+            raise ValueError(f"the box of {lengths} elements from {corner} on is not inside the array of shape {shape}")
+    array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
+    to = _target(array, info, int(np.prod(lengths, dtype=object)), _first(work, source.stream))
+    numbers = [(ctypes.c_uint64 * len(shape))(*given) for given in (corner, lengths)]
+    work = _first(work, source.stream, to.stream)
+    check(lib.sleek_decompress_box(source.address, source.nbytes, len(shape), *numbers, to.address, to.nbytes, work))
+    return array
+
+
+def inspect(stream: Any) -> Info:
     """Tells what a stream holds without decoding it.
 
     >>> import numpy as np, sleek
-    >>> info = sleek.inspect(sleek.compress(np.zeros(1000, "f4"), abs=0.5))
-    >>> info.dtype, info.count, info.mode, info.bound
-    (dtype('float32'), 1000, 'abs', 0.5)
+    >>> info = sleek.inspect(sleek.compress(np.zeros((20, 50), "f4"), abs=0.5))
+    >>> info.dtype, info.shape, info.mode, info.bound
+    (dtype('float32'), (20, 50), 'abs', 0.5)
     """
-    source = _bytes(stream)
-    info = StreamInfo(struct_size=ctypes.sizeof(StreamInfo))
-    check(lib.sleek_inspect(source.ctypes.data, source.size, ctypes.byref(info)))
+    info, source, _ = _opened(stream, None)
     same = ("format_version", "count", "raw_bytes", "stream_bytes", "bound", "range", "abs_bound")
-    chunks = ("chunks_packed", "chunks_raw", "chunks_constant")
+    chunks = ("chunks_packed", "chunks_raw", "chunks_constant", "chunks_masked")
     return Info(
         dtype=numpy_dtype(info.dtype, bool(info.big_endian)),
+        shape=_shape(source, info),
+        codec=CODECS[info.codec],
         mode=MODES[info.mode],
         profile=PROFILES[info.profile],
+        missing=tuple(_missing(info)),
         **{name: getattr(info, name) for name in same + chunks},
     )
 
 
-def _bytes(stream: Buffer) -> np.ndarray[Any, Any]:
-    if isinstance(stream, np.ndarray):
-        return np.ascontiguousarray(stream).reshape(-1).view("u1")
-    return np.frombuffer(stream, "u1")
+def _opened(stream: Any, cuda_stream: Any) -> tuple[StreamInfo, Place, int | None]:
+    """What a stream says of itself, where it lies, and the number of the CUDA stream to work on."""
+    work = _stream.handle(cuda_stream)
+    info = StreamInfo(struct_size=ctypes.sizeof(StreamInfo))
+    if on_gpu(stream):
+        # The header is read on the default stream, all else on that of the call.
+        head = of_gpu(stream, _stream.LEGACY)
+        check(lib.sleek_inspect(head.address, head.nbytes, ctypes.byref(info)))
+        return info, of_gpu(stream, work), work
+    flat = np.ascontiguousarray(stream).reshape(-1).view("u1") if hasattr(stream, "__array__") else np.frombuffer(stream, "u1")
+    source = of_host(flat)
+    check(lib.sleek_inspect(source.address, source.nbytes, ctypes.byref(info)))
+    return info, source, work
+
+
+def _shape(source: Place, info: StreamInfo) -> tuple[int, ...]:
+    lengths, rank = (ctypes.c_uint64 * max(1, info.rank))(), ctypes.c_int32()
+    check(lib.sleek_inspect_dims(source.address, source.nbytes, lengths, len(lengths), ctypes.byref(rank)))
+    return tuple(lengths[: rank.value])
+
+
+def _target(array: Any, info: StreamInfo, count: int, stream: int | None) -> Place:
+    """The place for `count` elements of a stream; raises if they do not fit it exactly."""
+    to = of_output(array, stream)
+    if to.element != (info.dtype, info.big_endian):
+        raise ValueError(f"out has elements of type {_type(*to.element)}; the stream's are of type {_type(info.dtype, info.big_endian)}")
+    if to.size != count:
+        raise ValueError(f"out has the shape {to.shape}, {to.size} elements; {count} are restored")
+    return to
+
+
+def _type(code: int, big_endian: int) -> str:
+    return next(name for name, c in DTYPES.items() if c == code) + (" in big-endian order" if big_endian else "")
+
+
+def _missing(info: StreamInfo) -> list[Any]:
+    """The missing values of a stream as numbers of its type."""
+    dtype = numpy_dtype(info.dtype, False)
+    bits = np.array(info.missing[: info.missing_count], "u8").astype(f"u{dtype.itemsize}")
+    return list(bits.view(dtype))
+
+
+def _masked(array: np.ndarray[Any, Any], info: StreamInfo) -> np.ma.MaskedArray[Any, Any]:
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    marks = info.missing[: info.missing_count]
+    found = np.isin(native.view(f"u{native.itemsize}"), np.array(marks, "u8").astype(f"u{native.itemsize}"))
+    values = _missing(info)
+    return np.ma.MaskedArray(array, found, fill_value=values[0] if values else None)
+
+
+def _first(*streams: int | None) -> int | None:
+    return next((s for s in streams if s is not None), None)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import re
 import struct
 import warnings
 from typing import Any
 
-import numpy as np
-
 from ._library import lib
-from ._params import in_words, params, refuse_if_wrong
+from ._params import F32, in_words, params, refuse_if_wrong
 
 FILTER_ID = 47474
 """The filter's id in HDF5."""
@@ -44,7 +45,7 @@ def h5(
     True
     """
     request = in_words(request, rate, precision)
-    p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
+    p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
     if p.missing_count:
         text = (request or "").encode()
@@ -63,11 +64,45 @@ def _words(value: float) -> tuple[int, ...]:
     return struct.unpack("<II", struct.pack("<d", value))
 
 
-def register() -> None:
-    """Registers the filter with the HDF5 of h5py, if h5py can be imported."""
+def register() -> list[str]:
+    """Registers the filter with every HDF5 library that the process has loaded so far, and tells which; the import does it too.
+
+    For libraries that are loaded after `sleek`, such as that of netCDF4 or PyTables. An HDF5 that is a part of another library, as in
+    openPMD-api, is not found: it needs HDF5_PLUGIN_PATH, as programs do. No other thread may be using HDF5 meanwhile.
+
+    >>> import h5py, sleek
+    >>> any("hdf5" in library for library in sleek.register())
+    True
+    """
+    done = {}
+    for path in _libraries():
+        try:
+            library = ctypes.PyDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            function = library.H5Zregister
+        except (OSError, AttributeError):  # unloaded meanwhile, or another library of the name
+            continue
+        function.restype, function.argtypes = ctypes.c_int, [ctypes.c_void_p]
+        # Libraries above HDF5 lead to the same function.
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        if address not in done and function(lib.sleek_h5_class()) >= 0:
+            done[address] = path
+    return list(done.values())
+
+
+def _libraries() -> list[str]:
+    """The libraries of the process that are called after HDF5, those with the shortest names first."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split(maxsplit=5)[5].rstrip("\n") for line in maps if "/" in line}
+    named = [path for path in paths if re.search(r"/libhdf5[^/]*\.so[^/]*$", path)]
+    return sorted(named, key=lambda path: (len(path), path))
+
+
+def register_at_import() -> None:
+    """Registers the filter with the HDF5 of h5py, if h5py can be imported, and with all others that are there."""
     try:
         import h5py
     except Exception:  # not there, or broken, which whoever imports it is going to see
+        register()
         return
     try:
         done = h5py.h5z.register_filter(lib.sleek_h5_class())
@@ -81,3 +116,4 @@ def register() -> None:
             RuntimeWarning,
             stacklevel=3,
         )
+    register()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_int32, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
 PLUGIN_PATH: str = str(Path(__file__).parent / "plugin")
@@ -46,7 +46,7 @@ class Params(ctypes.Structure):
         ("big_endian", c_int32),
         ("device", c_int32),
         ("threads", c_int32),
-        ("dims", c_void_p),
+        ("dims", POINTER(c_uint64)),
         ("rank", c_int32),
         ("missing_count", c_int32),
         ("missing", c_uint64 * 4),
@@ -66,7 +66,7 @@ class StreamInfo(ctypes.Structure):
         ("mode", c_int32),
         ("profile", c_int32),
         ("big_endian", c_int32),
-        ("reserved0", c_int32),
+        ("rank", c_int32),
         ("count", c_uint64),
         ("raw_bytes", c_uint64),
         ("stream_bytes", c_uint64),
@@ -76,11 +76,36 @@ class StreamInfo(ctypes.Structure):
         ("chunks_packed", c_uint64),
         ("chunks_raw", c_uint64),
         ("chunks_constant", c_uint64),
-        ("reserved", c_uint64 * 6),
+        ("chunks_masked", c_uint64),
+        ("missing_count", c_uint64),
+        ("missing", c_uint64 * 4),
     ]
 
 
+class DirectInfo(ctypes.Structure):
+    """sleek_h5d_info"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("route", c_int32),
+        ("staged", c_int32),
+        ("chunks", c_uint64),
+        ("raw_bytes", c_uint64),
+        ("stored_bytes", c_uint64),
+        ("reserved", c_uint64 * 3),
+        ("reason", c_char * 192),
+    ]
+
+
+class Result(ctypes.Structure):
+    """sleek_result"""
+
+    _fields_ = [("bytes", c_uint64), ("status", c_int32), ("reserved", c_int32)]
+
+
 def _load() -> ctypes.CDLL:
+    transfer = [c_int64, c_int64, POINTER(c_uint64), POINTER(c_uint64), c_int64, c_void_p, c_void_p, POINTER(DirectInfo)]
+    pointers, sizes = POINTER(c_void_p), POINTER(c_size_t)
     library = ctypes.CDLL(str(Path(PLUGIN_PATH) / "libsleek.so"))
     signatures = {
         "sleek_params_init": (c_int32, [POINTER(Params)]),
@@ -95,7 +120,26 @@ def _load() -> ctypes.CDLL:
             c_int32,
             [c_void_p, c_size_t, c_uint64, c_size_t, c_void_p, c_size_t, c_void_p],
         ),
+        "sleek_decompress_box": (
+            c_int32,
+            [c_void_p, c_size_t, c_int32, POINTER(c_uint64), POINTER(c_uint64), c_void_p, c_size_t, c_void_p],
+        ),
         "sleek_inspect": (c_int32, [c_void_p, c_size_t, POINTER(StreamInfo)]),
+        "sleek_inspect_dims": (c_int32, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(c_int32)]),
+        "sleek_device_info": (c_int32, [c_int32, c_void_p, c_void_p, c_char_p, c_size_t]),
+        "sleek_batch_workspace_bytes": (c_size_t, [c_size_t]),
+        "sleek_compress_batch_async": (
+            c_int32,
+            [POINTER(Params), c_size_t, pointers, sizes, pointers, sizes, c_void_p, c_void_p, c_size_t, c_void_p],
+        ),
+        "sleek_decompress_batch_async": (
+            c_int32,
+            [POINTER(Params), c_size_t, pointers, sizes, pointers, sizes, c_void_p, c_void_p, c_size_t, c_void_p],
+        ),
+        "sleek_device_prepare": (c_int32, [POINTER(Params), c_int32, c_void_p]),
+        "sleek_strerror": (c_char_p, [c_int32]),
+        "sleek_h5d_write": (c_int32, transfer),
+        "sleek_h5d_read": (c_int32, transfer),
         "sleek_last_error": (c_char_p, []),
         "sleek_version": (c_char_p, []),
         "sleek_h5_class": (c_void_p, []),

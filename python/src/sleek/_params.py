@@ -13,6 +13,7 @@ from ._library import Params, SleekError, check, lib
 
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
 PROFILES = ("adaptive", "fast", "ratio")
+CODECS = ("default", "sleek", "ratio", "zfp")
 
 # Element types of sleek.h by numpy's names.
 DTYPES = {
@@ -30,12 +31,24 @@ DTYPES = {
     "uint64": 12,
 }
 FLOATS = ("float32", "float64", "float16", "bfloat16")
+F32 = (DTYPES["float32"], 0)
+# The arguments of a request, where nothing is asked for.
+NAMED: dict[str, Any] = {
+    "request": None,
+    "abs": None,
+    "noa": None,
+    "rel": None,
+    "lossless": False,
+    "range": None,
+    "fill": None,
+    "profile": PROFILES[0],
+}
 INVALID_ARGUMENT = 2
 UNSUPPORTED_TYPE = 4
 
 
 def params(
-    dtype: np.dtype[Any],
+    kind: tuple[int, int],
     request: str | None,
     abs: float | None,
     noa: float | None,
@@ -46,10 +59,10 @@ def params(
     profile: str,
     threads: int = 0,
 ) -> Params:
-    """The request, in words or by arguments, as parameters for elements of `dtype`. Bounds are for the library to check."""
+    """The request, in words or by arguments, as parameters for elements of `kind`. Bounds are for the library to check."""
     p = Params()
     check(lib.sleek_params_init(ctypes.byref(p)))
-    p.dtype, p.big_endian = element(dtype)
+    p.dtype, p.big_endian = kind
     p.threads = threads
     if request is not None:
         if not isinstance(request, str):
@@ -103,7 +116,7 @@ def arguments(
     profile: str,
 ) -> dict[str, Any]:
     """The keyword arguments of a request without those that are at their defaults, after the library has checked it."""
-    p = params(np.dtype("f4"), request, abs, noa, rel, lossless, range, fill, profile)
+    p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
     refuse_if_wrong(p)
     if p.missing_count or p.codec:
         # Arguments have no names for these; the words have.
@@ -150,8 +163,7 @@ def of_chunk(request: dict[str, Any], chunk: np.ndarray[Any, Any], fill: Any = N
 
 def requested(dtype: np.dtype[Any], request: dict[str, Any]) -> Params:
     """The request of `arguments` as parameters."""
-    named = {"request": None, "abs": None, "noa": None, "rel": None, "lossless": False, "range": None, "fill": None, "profile": PROFILES[0]}
-    return params(dtype, **{**named, **request})
+    return params(element(dtype), **{**NAMED, **request})
 
 
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
@@ -178,6 +190,17 @@ def _steady(p: Params, chunk: np.ndarray[Any, Any], outside: list[Any]) -> None:
     if half < 4 * sys.float_info.min or p.range < sys.float_info.min:
         # Every value is the same, or nearly: a bound that no step can have keeps every bit.
         p.bound, p.range = min(p.bound, 1.0), math.ulp(0.0)
+
+
+def shaped(p: Params, shape: tuple[int, ...]) -> None:
+    """Sets the lengths of the dimensions, where there is more than one."""
+    if len(shape) > 1:
+        p.dims, p.rank = (ctypes.c_uint64 * len(shape))(*shape), len(shape)
+
+
+def gains_by_dims(p: Params) -> bool:
+    """Whether the codec works along dimensions; of others the shape changes nothing but the header."""
+    return CODECS[p.codec] in ("ratio", "zfp") or p.codec == 0 and PROFILES[p.profile] == "ratio"
 
 
 def capacity(p: Params, count: int) -> int:

@@ -56,8 +56,9 @@ class Sleek(Codec):  # type: ignore[misc]
 
     def encode(self, buf: Any) -> bytes:
         """The stream of an array of numbers, in the order of its memory."""
-        return compress_chunk(self.request, ensure_contiguous_ndarray(buf))
+        a = ensure_contiguous_ndarray(buf, flatten=False)
+        return compress_chunk(self.request, a if a.flags.c_contiguous else a.T)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The array, of one dimension, or `out` with its memory filled."""
-        return ndarray_copy(decompress(ensure_contiguous_ndarray(buf)), out)
+        return ndarray_copy(decompress(ensure_contiguous_ndarray(buf)).reshape(-1), out)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec
 
-from ._array import compress_chunk, decompress
+from ._array import compress_chunk, decompress, inspect
 from ._params import arguments, in_words
+from ._place import on_gpu
 
 if TYPE_CHECKING:
     from zarr.core.array_spec import ArraySpec
@@ -23,7 +24,8 @@ class Sleek(ArrayBytesCodec):
 
     The array's fill value, if it is not 0, marks missing values and comes back as it was. ``noa`` without `range` takes the value
     range of each chunk, in which neither the fill value nor zeros count, and spends up to two bits for each value more than
-    with a given range, so that chunks can be written again. Integers are kept losslessly under any bound.
+    with a given range, so that chunks can be written again. Integers are kept losslessly under any bound. Chunks in zarr's buffers of GPU
+    memory are compressed and restored there.
 
     >>> import numpy as np, zarr
     >>> from sleek.zarr import Sleek
@@ -66,14 +68,24 @@ class Sleek(ArrayBytesCodec):
         raise NotImplementedError("the size of a compressed chunk depends on the data")
 
     async def _encode_single(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:
-        stream = await asyncio.to_thread(compress_chunk, dict(self.request), chunk_data.as_numpy_array(), chunk_spec.fill_value)
+        array: Any = chunk_data.as_ndarray_like()
+        if on_gpu(array) and "noa" in dict(self.request) and "range" not in dict(self.request):
+            array = chunk_data.as_numpy_array()  # a chunk's range is measured on the host
+        elif on_gpu(array) and not array.flags.c_contiguous:
+            array = array.copy()
+        stream = await asyncio.to_thread(compress_chunk, dict(self.request), array, chunk_spec.fill_value)
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
-        stream = np.asarray(chunk_data.as_numpy_array())
-        array = await asyncio.to_thread(decompress, stream)
+        stream: Any = chunk_data.as_array_like()
         given: Any = chunk_spec.dtype
         kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
+        if on_gpu(stream) and inspect(stream).dtype == kind:
+            # What zarr reads into memory of a GPU is restored there.
+            restored = chunk_spec.prototype.nd_buffer.create(shape=chunk_spec.shape, dtype=kind)
+            await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
+            return restored
+        array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
         # Bytes stand for elements that are no numbers.
-        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.view(kind)).reshape(chunk_spec.shape)
+        array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(kind)).reshape(chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)

@@ -1,0 +1,167 @@
+// SLEEK as an operator of ADIOS2, 2.9 or newer: libsleek_adios2.so, which ADIOS2 loads as a plugin (docs/adios2.md).
+// The parameters of the operator are a request in words, such as abs=1e-3, for sleek_params_parse(). The bytes behind
+// ADIOS2's own header are a stream of docs/format.md. Buffers may lie in host or in GPU memory.
+#include <sleek.h>
+
+#if __has_include(<adios2/plugin/PluginOperatorInterface.h>)
+#include <adios2/plugin/PluginOperatorInterface.h>    // ADIOS2 2.12: all that is needed
+#else
+#include <adios2/operator/plugin/PluginOperatorInterface.h>    // before: derived from ADIOS2's own operators
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+using adios2::DataType;
+using adios2::Dims;
+using Lengths = std::vector<std::uint64_t>;
+
+// ADIOS2 shows the text of an exception to whoever called it.
+void check(std::int32_t code) {
+    if (code != SLEEK_OK) throw std::runtime_error(std::string("SLEEK: ") + sleek_last_error());
+}
+
+// How sleek.h takes an element of ADIOS2: so many numbers of a type.
+struct Element {
+    std::int32_t dtype;
+    std::uint64_t numbers;
+};
+
+// dtype 0 for what has no numbers.
+Element element_of(DataType type) {
+    switch (type) {
+        case DataType::Float: return {SLEEK_F32, 1};
+        case DataType::Double: return {SLEEK_F64, 1};
+        case DataType::FloatComplex: return {SLEEK_F32, 2};
+        case DataType::DoubleComplex: return {SLEEK_F64, 2};
+        case DataType::Int8: return {SLEEK_I8, 1};
+        case DataType::Int16: return {SLEEK_I16, 1};
+        case DataType::Int32: return {SLEEK_I32, 1};
+        case DataType::Int64: return {SLEEK_I64, 1};
+        case DataType::UInt8:
+        case DataType::Char: return {SLEEK_U8, 1};
+        case DataType::UInt16: return {SLEEK_U16, 1};
+        case DataType::UInt32: return {SLEEK_U32, 1};
+        case DataType::UInt64: return {SLEEK_U64, 1};
+        default: return {0, 0};
+    }
+}
+
+bool is_float(const Element& e) { return e.dtype == SLEEK_F32 || e.dtype == SLEEK_F64; }
+
+class Sleek : public adios2::plugin::PluginOperatorInterface {
+public:
+    // ADIOS2 lets no exception out while an operator is made: what is wrong with the request is said when there is data.
+    explicit Sleek(const adios2::Params& parameters) : PluginOperatorInterface(parameters), request(words(parameters)) {}
+
+    size_t GetEstimatedSize(const size_t count, const size_t bytes, const size_t rank, const size_t* dims) const override {
+        // The type is not told: the most that any of this size takes.
+        size_t most = 0;
+        for (DataType type : {DataType::Float, DataType::Double, DataType::FloatComplex, DataType::DoubleComplex, DataType::Int8,
+                              DataType::Int16, DataType::Int32, DataType::Int64}) {
+            if (adios2_size(type) == bytes) most = std::max(most, room(element_of(type), count, Dims(dims, dims + rank)));
+        }
+        return most;
+    }
+
+    size_t Operate(const char* in, const Dims&, const Dims& count, const DataType type, char* out) override {
+        const Element element = element_of(type);
+        if (!element.dtype) throw std::runtime_error("SLEEK: elements of this type of ADIOS2 are not numbers");
+        size_t elements = 1, written = 0;
+        for (size_t length : count) elements *= length;
+        Lengths lengths;
+        const sleek_params params = params_for(element, count, lengths);
+        const size_t capacity = room(element, elements, count);
+        check(sleek_compress(&params, in, elements * element.numbers, out, capacity, &written, nullptr));
+        return written;
+    }
+
+    size_t InverseOperate(const char* in, const size_t bytes, char* out) override {
+        sleek_info info = {};
+        info.struct_size = sizeof info;
+        check(sleek_inspect(in, bytes, &info));
+        size_t written = 0;
+        check(sleek_decompress(in, info.stream_bytes, out, info.raw_bytes, &written, nullptr));
+        return written;
+    }
+
+    bool IsDataTypeValid(const DataType type) const override { return element_of(type).dtype != 0; }
+
+private:
+    const std::string request;
+
+    // The parameters of the operator as a request in words; ADIOS2 writes their names in lower case.
+    static std::string words(const adios2::Params& parameters) {
+        std::string text;
+        for (const auto& [name, value] : parameters) {
+            const auto is = [&name](const char* other) { return name == other; };
+            if (is("pluginname") || is("pluginlibrary") || is("PluginName") || is("PluginLibrary") || is("verbose")) continue;
+            const bool is_flag = is("lossless") && (value == "true" || value == "1" || value == "yes" || value.empty());
+            text += (text.empty() ? "" : ",") + name + (is_flag ? "" : "=" + value);
+        }
+        return text;
+    }
+
+    sleek_params params_for(const Element& element) const {
+        sleek_params params;
+        check(sleek_params_init(&params));
+        params.dtype = element.dtype;
+        // An operator that was made by a reader has no request.
+        if (request.empty())
+            throw std::runtime_error("SLEEK: no request; give the operator a parameter: abs=1e-3, noa=1e-4, rel=1e-2, lossless=true");
+        check(sleek_params_parse(&params, request.c_str()));
+        const bool bounds = params.mode == SLEEK_ABS || params.mode == SLEEK_NOA || params.mode == SLEEK_REL;
+        if (!is_float(element) && bounds) {    // every bit keeps any bound
+            params.mode = SLEEK_LOSSLESS;
+            params.codec = SLEEK_CODEC_DEFAULT;
+            params.bound = params.range = 0;
+            params.has_fill_value = params.missing_count = 0;
+        }
+        return params;
+    }
+
+    // With the lengths of the dimensions, which the caller keeps; those of complex numbers are two numbers deep.
+    sleek_params params_for(const Element& element, const Dims& count, Lengths& lengths) const {
+        sleek_params params = params_for(element);
+        lengths.assign(count.begin(), count.end());
+        if (element.numbers > 1) lengths.push_back(element.numbers);
+        if (lengths.size() > 1 && lengths.size() <= 32) {
+            params.dims = lengths.data();
+            params.rank = static_cast<std::int32_t>(lengths.size());
+        }
+        return params;
+    }
+
+    size_t room(const Element& element, size_t elements, const Dims& count) const {
+        Lengths lengths;
+        const sleek_params params = params_for(element, count, lengths);
+        const size_t bytes = sleek_compress_bound(&params, elements * element.numbers);
+        if (bytes == 0) throw std::runtime_error(std::string("SLEEK: ") + sleek_last_error());
+        return bytes;
+    }
+
+    static size_t adios2_size(DataType type) {
+        const Element e = element_of(type);
+        switch (e.dtype) {
+            case SLEEK_F32:
+            case SLEEK_I32: return 4 * e.numbers;
+            case SLEEK_F64:
+            case SLEEK_I64: return 8 * e.numbers;
+            case SLEEK_I16: return 2;
+            default: return 1;
+        }
+    }
+};
+}
+
+extern "C" {
+__attribute__((visibility("default"))) adios2::plugin::PluginOperatorInterface* OperatorCreate(const adios2::Params& parameters) {
+    return new Sleek(parameters);
+}
+__attribute__((visibility("default"))) void OperatorDestroy(adios2::plugin::PluginOperatorInterface* object) { delete object; }
+}

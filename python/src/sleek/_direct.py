@@ -1,0 +1,100 @@
+"""Datasets of h5py from and to arrays where they lie: chunks are compressed on the GPU, or by all threads, and handed to HDF5 finished."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _stream
+from ._library import DirectInfo, check, lib
+from ._params import numpy_dtype
+from ._place import Place, of_gpu, of_host, of_output, on_gpu
+
+ROUTES = ("nothing", "ordinary", "threads", "gpu")
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What `write` or `read` did."""
+
+    route: str
+    """``"gpu"``, ``"threads"``, ``"ordinary"``, that is, by HDF5's own pipeline, or ``"nothing"``"""
+    reason: str
+    """Why that way."""
+    staged: bool
+    """Whether GPU memory was copied to or from the host uncompressed."""
+    chunks: int
+    """Chunks of the dataset; 0 on the ordinary route."""
+    raw_bytes: int
+    """Bytes of the array."""
+    stored_bytes: int
+    """Bytes of its chunks in the file; 0 on the ordinary route."""
+
+
+def write(dataset: Any, array: Any, *, start: tuple[int, ...] | None = None, cuda_stream: Any = None) -> Transfer:
+    """Writes an array in host or GPU memory to a dataset of h5py, or to the box of the array's shape that begins at `start`.
+
+    With the filter's chunks it compresses where the data is, on the GPU or by all threads, and copies compressed bytes only; the
+    file is the one that ``dataset[...] = array`` makes. Where that cannot be (docs/hdf5-direct.md) HDF5 does it, and `reason` says why.
+
+    >>> import h5py, numpy as np, sleek, tempfile
+    >>> with h5py.File(tempfile.TemporaryFile(), "w") as f:
+    ...     dataset = f.create_dataset("x", (4, 500), "f4", chunks=(2, 500), **sleek.h5(abs=1e-3))
+    ...     done = sleek.write(dataset, np.zeros((4, 500), "f4"))
+    ...     done.route, done.chunks
+    ('threads', 2)
+    """
+    stream = _stream.handle(cuda_stream)
+    place = of_gpu(array, stream) if on_gpu(array) else of_host(np.ascontiguousarray(array))
+    return _transfer(lib.sleek_h5d_write, dataset, place, start, stream)
+
+
+def read(dataset: Any, *, out: Any, start: tuple[int, ...] | None = None, cuda_stream: Any = None) -> Transfer:
+    """Reads a dataset of h5py, or the box of the shape of `out` that begins at `start`, into `out`, an array in host or GPU memory.
+
+    `write` the other way round: compressed bytes are copied to where `out` is, and restored there.
+    """
+    stream = _stream.handle(cuda_stream)
+    return _transfer(lib.sleek_h5d_read, dataset, of_output(out, stream), start, stream)
+
+
+def _transfer(function: Any, dataset: Any, place: Place, start: tuple[int, ...] | None, stream: int | None) -> Transfer:
+    from h5py import _objects
+
+    shape = tuple(dataset.shape)
+    if start is None and place.shape != shape:
+        raise ValueError(f"the array has the shape {place.shape}, the dataset {shape}; start=(...) says where a part begins")
+    corner = (0,) * len(shape) if start is None else tuple(start)
+    if not len(corner) == len(place.shape) == len(shape):
+        raise ValueError(f"start is {corner} and the array has the shape {place.shape}; the dataset has {len(shape)} dimensions")
+    for first, length, whole in zip(corner, place.shape, shape):
+        if first < 0 or first + length > whole:
+            raise ValueError(f"the box of {place.shape} elements from {corner} on is not inside the dataset of shape {shape}")
+    numbers = [(ctypes.c_uint64 * len(shape))(*given) for given in (corner, place.shape)]
+    info = DirectInfo(struct_size=ctypes.sizeof(DirectInfo))
+    work = place.stream if stream is None else stream
+    # HDF5 takes one thread at a time: h5py's lock is held, Python's is not.
+    with _objects.phil:
+        kind = _memory_type(place.element)
+        check(function(dataset.id.id, kind.id, *numbers, 0, place.address or None, work, ctypes.byref(info)))
+    return Transfer(
+        ROUTES[info.route], info.reason.decode(), bool(info.staged), info.chunks, info.raw_bytes, info.stored_bytes
+    )
+
+
+def _memory_type(element: tuple[int, int]) -> Any:
+    """The HDF5 type of elements in memory."""
+    from h5py import h5t
+
+    code, big_endian = element
+    if code != 4:
+        return h5t.py_create(numpy_dtype(code, bool(big_endian)))
+    kind = (h5t.IEEE_F32BE if big_endian else h5t.IEEE_F32LE).copy()  # bfloat16, which numpy does not know
+    kind.set_fields(15, 7, 8, 0, 7)
+    kind.set_ebias(127)
+    kind.set_precision(16)
+    kind.set_size(2)
+    return kind

@@ -1,0 +1,105 @@
+"""DLPack: the description of an array that CuPy, PyTorch, JAX and others hand out in a capsule, as its specification has it."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+DEVICES = {1: "CPU", 2: "CUDA", 3: "CUDA host", 7: "Vulkan", 8: "Metal", 10: "ROCm", 11: "ROCm host", 13: "CUDA managed", 14: "oneAPI"}
+CUDA, MANAGED = 2, 13
+_READ_ONLY = 1
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor"""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("ndim", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", ctypes.POINTER(c_int64)),
+        ("strides", ctypes.POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+    ]
+
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned; the older DLManagedTensor begins with its tensor."""
+
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("manager", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What a capsule describes. The capsule is kept: when it goes, so may the memory."""
+
+    address: int
+    type: str
+    """Name of the element type, as numpy has it."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    """In elements; none for C order."""
+    read_only: bool
+    capsule: Any
+
+
+def export(array: Any, stream: int) -> Tensor:
+    """The array's own description, after it has seen to it that a CUDA stream finds the data ready."""
+    try:
+        capsule = array.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:  # of an array that knows no versions
+        capsule = array.__dlpack__(stream=stream)
+    name = _name(capsule)
+    if name not in (b"dltensor", b"dltensor_versioned"):
+        raise BufferError(f"__dlpack__ of {type(array).__name__} gave a capsule named {name!r}; 'dltensor' is needed")
+    at = _pointer(capsule, name)
+    flags = 0
+    if name == b"dltensor":
+        tensor = ctypes.cast(at, ctypes.POINTER(_Tensor)).contents
+    else:
+        versioned = ctypes.cast(at, ctypes.POINTER(_Versioned)).contents
+        if versioned.major != 1:
+            raise BufferError(f"DLPack {versioned.major}.{versioned.minor} is not known; 1.0 was asked for")
+        tensor, flags = versioned.tensor, versioned.flags
+    return Tensor(
+        (tensor.data or 0) + tensor.byte_offset,
+        _type(tensor),
+        tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else (),
+        tuple(tensor.strides[: tensor.ndim]) if tensor.strides and tensor.ndim else None,
+        bool(flags & _READ_ONLY),
+        capsule,
+    )
+
+
+def _type(tensor: _Tensor) -> str:
+    kind = _KINDS.get(tensor.code, f"DLPack type {tensor.code}, ")
+    lanes = "" if tensor.lanes == 1 else f"x{tensor.lanes}"
+    return f"{kind}{tensor.bits}{lanes}"
+
+
+def _name(capsule: Any) -> bytes | None:
+    function = ctypes.pythonapi.PyCapsule_GetName
+    function.restype, function.argtypes = c_char_p, [ctypes.py_object]
+    name: bytes | None = function(capsule)
+    return name
+
+
+def _pointer(capsule: Any, name: bytes) -> int:
+    function = ctypes.pythonapi.PyCapsule_GetPointer
+    function.restype, function.argtypes = c_void_p, [ctypes.py_object, c_char_p]
+    at: int = function(capsule, name)
+    return at

@@ -1,0 +1,151 @@
+"""Arrays where they lie: in host memory, or on a GPU as ``__cuda_array_interface__`` and DLPack tell of it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _dlpack, _stream
+from ._library import SleekError, check, lib
+from ._params import DTYPES, UNSUPPORTED_TYPE, element
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an array lies, and what keeps it there."""
+
+    address: int
+    shape: tuple[int, ...]
+    element: tuple[int, int]
+    """The element type of sleek.h, and whether it is big-endian."""
+    itemsize: int
+    stream: int | None
+    """The CUDA stream that the data is ready on; none where it is ready."""
+    owner: Any
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+
+def on_gpu(array: Any) -> bool:
+    """Whether an array is on a GPU; it is on another device, or says too little, where this raises."""
+    if isinstance(array, (np.ndarray, bytes, bytearray, memoryview)):
+        return False
+    if hasattr(array, "__dlpack_device__"):
+        kind, number = array.__dlpack_device__()
+        kind = int(kind)
+        if kind in (_dlpack.CUDA, _dlpack.MANAGED):
+            return True
+        if kind not in (1, 3):
+            raise BufferError(
+                f"the {_name(array)} lies on {_dlpack.DEVICES.get(kind, 'the device of DLPack type')} {number} (DLPack type {kind}); "
+                "host memory or an NVIDIA GPU is needed"
+            )
+        return False
+    return getattr(array, "__cuda_array_interface__", None) is not None
+
+
+def of_gpu(array: Any, stream: int | None, writable: bool = False) -> Place:
+    """The place of an array on a GPU, ready on `stream`, or where that is None on the stream that the place names."""
+    if hasattr(array, "__dlpack__"):
+        place = _by_dlpack(array, _stream.LEGACY if stream is None else stream, writable)
+    else:
+        place = _by_interface(array, stream, writable)
+    if place.nbytes:
+        _refuse_unknown(place.address, array)
+    return place
+
+
+def of_host(array: np.ndarray[Any, Any]) -> Place:
+    """The place of an array of numpy that is contiguous in C order."""
+    return Place(array.ctypes.data, array.shape, element(array.dtype), array.itemsize, None, array)
+
+
+def of_output(array: Any, stream: int | None) -> Place:
+    """The place of an array, or of a buffer, to be written to, wherever it lies."""
+    if on_gpu(array):
+        return of_gpu(array, stream, writable=True)
+    host = np.asarray(array) if hasattr(array, "__array__") else np.frombuffer(array, "u1")
+    if not host.flags.writeable:
+        raise ValueError(f"out is a {_name(array)} that is read-only")
+    if not host.flags.c_contiguous:
+        raise ValueError(f"out is not contiguous in C order: its shape is {host.shape} and its strides {host.strides} bytes")
+    return of_host(host)
+
+
+def part(array: Any, count: int) -> Any:
+    """The first bytes of a buffer, without a copy."""
+    return memoryview(array)[:count] if isinstance(array, bytearray) else array[:count]
+
+
+def _by_dlpack(array: Any, stream: int, writable: bool) -> Place:
+    tensor = _dlpack.export(array, stream)
+    code = DTYPES.get("bfloat16" if tensor.type == "bfloat16" else tensor.type)
+    if code is None:
+        raise _unknown_type(tensor.type)
+    if writable and tensor.read_only:
+        raise ValueError(f"out is a {_name(array)} that is read-only")
+    itemsize = int(re.sub(r"\D+", "", tensor.type)) // 8
+    strides = tensor.strides
+    _refuse_gaps(array, tensor.shape, None if strides is None else tuple(s * itemsize for s in strides), itemsize)
+    return Place(tensor.address, tensor.shape, (code, 0), itemsize, stream, tensor)
+
+
+def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
+    told = array.__cuda_array_interface__
+    if told.get("mask") is not None:
+        raise ValueError(f"the {_name(array)} has a mask; put a missing value in its place and name that as fill")
+    (address, read_only), ready_on = told["data"], told.get("stream")
+    if ready_on == 0:
+        raise ValueError(f"the {_name(array)} names the CUDA stream 0, which __cuda_array_interface__ disallows as it has two meanings")
+    if writable and read_only:
+        raise ValueError(f"out is a {_name(array)} that is read-only")
+    dtype, shape = np.dtype(told["typestr"]), tuple(told["shape"])
+    _refuse_gaps(array, shape, told.get("strides"), dtype.itemsize)
+    if stream is not None and ready_on not in (None, stream):
+        _stream.wait(ready_on)
+    return Place(address or 0, shape, element(dtype), dtype.itemsize, ready_on if stream is None else stream, array)
+
+
+def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, itemsize: int) -> None:
+    """Raises if elements do not follow each other in C order. Dimensions of one element may have any stride."""
+    expected = itemsize
+    if strides is None or 0 in shape:
+        return
+    for length, stride in zip(reversed(shape), reversed(strides)):
+        if length != 1 and stride != expected:
+            raise ValueError(
+                f"the {_name(array)} of shape {shape} is not contiguous in C order, its strides are {tuple(strides)} bytes; "
+                "make a contiguous copy, as cupy.ascontiguousarray(a) or t.contiguous() do"
+            )
+        expected *= length
+
+
+def _refuse_unknown(address: int, array: Any) -> None:
+    """Raises if the driver does not know an address: reading it as memory of the host would end the process."""
+    text = ctypes.create_string_buffer(512)
+    check(lib.sleek_device_info(0, address, None, text, len(text)))
+    if text.value.startswith(b"cpu"):
+        raise ValueError(
+            f"the {_name(array)} says that its data lies on a GPU at {address:#x}, which the CUDA driver does not know: "
+            f"its memory was freed, or is another process's"
+        )
+
+
+def _unknown_type(name: str) -> SleekError:
+    return SleekError(f"elements of type {name} are not known; known are {', '.join(DTYPES)}", UNSUPPORTED_TYPE)
+
+
+def _name(array: Any) -> str:
+    return f"{type(array).__module__.partition('.')[0]}.{type(array).__qualname__}"

@@ -1,0 +1,38 @@
+"""CUDA streams: which one a call works on, and what has to wait for what."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+LEGACY = 1
+"""CUDA's number for the default stream."""
+
+
+def handle(stream: Any) -> int | None:
+    """The number of a stream: of CuPy, PyTorch, Numba, cuda.core, or a number itself. None stays None."""
+    if stream is None or isinstance(stream, int) and not isinstance(stream, bool):
+        number = stream
+    elif hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        number = (protocol() if callable(protocol) else protocol)[1]
+    elif hasattr(stream, "cuda_stream"):  # PyTorch
+        number = stream.cuda_stream
+    elif hasattr(stream, "ptr"):  # CuPy
+        number = stream.ptr
+    elif hasattr(stream, "handle"):  # Numba
+        number = getattr(stream.handle, "value", stream.handle) or 0
+    else:
+        raise TypeError(f"cuda_stream is {stream!r}; a stream of CuPy, PyTorch or Numba, or its address as a number, is needed")
+    if number is not None and number < 0:
+        raise ValueError(f"cuda_stream is {number}; the address of a stream is needed, or 0, 1 or 2 for CUDA's default streams")
+    return LEGACY if number == 0 else number
+
+
+def wait(stream: int) -> None:
+    """Returns when everything on the stream is done."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    driver.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
+    code = driver.cuStreamSynchronize(stream)
+    if code:
+        raise RuntimeError(f"waiting for the CUDA stream {stream:#x} that an array names gave error {code} of the driver")

@@ -1,0 +1,157 @@
+"""Many arrays on a GPU at once, enqueued on a CUDA stream: nothing is allocated, copied to the host, or waited for.
+
+Lists of arrays, what is made of them and the workspace all lie on one GPU; each is anything with DLPack or
+``__cuda_array_interface__``, contiguous in C order, and must stay until the stream has passed the work. What became of each array stands
+in `results`, memory of the GPU for as many elements of `RESULT`, which `check` reads when a copy of it is on the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _stream
+from ._library import Params, SleekError, lib
+from ._library import check as _check
+from ._params import CODECS, DTYPES, NAMED, gains_by_dims, params, shaped
+from ._place import Place, of_gpu, on_gpu
+
+__all__ = ["RESULT", "check", "compress_batch", "decompress_batch", "prepare", "workspace_bytes"]
+
+RESULT = np.dtype([("bytes", "u8"), ("status", "i4"), ("reserved", "i4")])
+"""An element of `results`: bytes of the stream or of the array, and a status code, 0 if all went well."""
+
+
+def workspace_bytes(arrays: int) -> int:
+    """Bytes of GPU memory, aligned to 16, that a call with so many arrays needs as its workspace."""
+    size: int = lib.sleek_batch_workspace_bytes(arrays)
+    return size
+
+
+def prepare(
+    device: int, dtype: str, request: str | None = None, /, *, cuda_stream: Any = None, **bound: Any
+) -> None:
+    """Loads onto a GPU what calls with this request need: before a stream is captured into a graph, or before something timed."""
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype is {dtype!r}; known are {', '.join(DTYPES)}")
+    p = _parameters((DTYPES[dtype], 0), request, bound)
+    _check(lib.sleek_device_prepare(ctypes.byref(p), device, _stream.handle(cuda_stream)))
+
+
+def compress_batch(
+    arrays: Sequence[Any],
+    request: str | None = None,
+    /,
+    *,
+    out: Sequence[Any],
+    results: Any,
+    workspace: Any,
+    cuda_stream: Any = None,
+    **bound: Any,
+) -> None:
+    """Enqueues the compression of each array into the buffer of bytes of the same place in `out`.
+
+    The request is that of `sleek.compress` and holds for all; ``noa`` without a range takes each array's own. The streams are those
+    of `sleek.compress` of the arrays as lines, since kernels write no shapes, but with ``profile="ratio"``, where all arrays are of
+    one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
+    """
+    stream = _work(cuda_stream)
+    sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
+    shapes = {place.shape for place in sources}
+    p = _parameters(_element("arrays", sources), request, bound)
+    if gains_by_dims(p) and len(shapes) > 1:
+        raise ValueError(f"arrays have the shapes {sorted(shapes)}; with codec ratio one shape is needed")
+    if gains_by_dims(p):
+        shaped(p, *shapes)
+    _enqueue(
+        lib.sleek_compress_batch_async, p, (sources, [a.size for a in sources]), (targets, [o.nbytes for o in targets]), results, workspace, stream
+    )
+
+
+def decompress_batch(
+    streams: Sequence[Any], *, out: Sequence[Any], results: Any, workspace: Any, codec: str = "sleek", cuda_stream: Any = None
+) -> None:
+    """Enqueues the restoring of each stream into the array of the same place in `out`, which are of one type.
+
+    A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec, ``"sleek"`` or ``"ratio"``.
+    """
+    stream = _work(cuda_stream)
+    sources, targets = _places("streams", streams, stream, False), _places("out", out, stream, True)
+    p = _parameters(_element("out", targets), None, {"lossless": True})
+    if codec not in CODECS[1:]:
+        raise ValueError(f"codec is {codec!r}; known are {', '.join(CODECS[1:])}")
+    p.codec = CODECS.index(codec)
+    _enqueue(
+        lib.sleek_decompress_batch_async, p, (sources, [s.nbytes for s in sources]), (targets, [o.size for o in targets]), results, workspace, stream
+    )
+
+
+def check(results: Any) -> np.ndarray[Any, Any]:
+    """The bytes of each stream or array, from a copy of the results in host memory; raises what the first that failed says.
+
+    >>> import numpy as np, sleek.cuda
+    >>> sleek.cuda.check(np.array([(4096, 0, 0)], sleek.cuda.RESULT))
+    array([4096], dtype=uint64)
+    >>> sleek.cuda.check(np.array([(4096, 0, 0), (0, 9, 0)], sleek.cuda.RESULT))
+    Traceback (most recent call last):
+    ...
+    sleek.SleekError: array 1: ...
+    """
+    table = np.ascontiguousarray(results).reshape(-1).view("u1").view(RESULT)
+    for at in np.flatnonzero(table["status"])[:1]:
+        code = int(table["status"][at])
+        raise SleekError(f"array {at}: {lib.sleek_strerror(code).decode()}", code)
+    done: np.ndarray[Any, Any] = table["bytes"]
+    return done
+
+
+def _enqueue(
+    function: Any,
+    p: Params,
+    sources: tuple[list[Place], list[int]],
+    targets: tuple[list[Place], list[int]],
+    results: Any,
+    workspace: Any,
+    stream: int,
+) -> None:
+    count = len(sources[0])
+    if count != len(targets[0]):
+        raise ValueError(f"out has {len(targets[0])} arrays; {count} are needed")
+    (told, room) = _places("results and workspace", (results, workspace), stream, True)
+    if told.nbytes < RESULT.itemsize * count:
+        raise ValueError(f"results has {told.nbytes} bytes; {RESULT.itemsize * count} are needed for {count} arrays")
+    lists = [a for places, sizes in (sources, targets) for a in (_pointers(places), (ctypes.c_size_t * count)(*sizes))]
+    _check(function(ctypes.byref(p), count, *lists, told.address, room.address, room.nbytes, stream))
+
+
+def _work(cuda_stream: Any) -> int:
+    stream = _stream.handle(cuda_stream)
+    return _stream.LEGACY if stream is None else stream
+
+
+def _places(name: str, arrays: Sequence[Any], stream: int, writable: bool) -> list[Place]:
+    for n, array in enumerate(arrays):
+        if not on_gpu(array):
+            raise ValueError(f"{name}: number {n}, a {type(array).__qualname__}, is not on a GPU")
+    return [of_gpu(array, stream, writable) for array in arrays]
+
+
+def _element(name: str, places: list[Place]) -> tuple[int, int]:
+    elements = {place.element for place in places}
+    if len(elements) != 1:
+        raise ValueError(f"{name} has elements of {len(elements)} types; one type is needed")
+    return elements.pop()
+
+
+def _pointers(places: list[Place]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(places))(*(place.address for place in places))
+
+
+def _parameters(element: tuple[int, int], request: str | None, bound: dict[str, Any]) -> Params:
+    unknown = set(bound) - set(NAMED)
+    if unknown:
+        raise TypeError(f"{sorted(unknown)[0]} is no argument of a request; known are {', '.join(NAMED)}")
+    return params(element, **{**NAMED, "request": request, **bound})

@@ -1,0 +1,409 @@
+"""Arrays on a GPU, of every kind that Python has, on the stand-in driver."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sleek
+import sleek.cuda
+
+sys.path.insert(0, str(Path(__file__).parent))
+from standin import Cupy, Jax, Memory, Numba, Rocm, Torch, driver  # noqa: E402
+
+KINDS = [Numba, Torch, Jax]
+# Streams of the stand-in: numbers above 2, of which bit 8 is the device.
+FIRST, SECOND, OF_DEVICE_1 = 0x4010, 0x4020, 0x4110
+
+
+def field(dtype="f4", shape=(60, 500)):
+    x = np.arange(np.prod(shape)).reshape(shape)
+    return (280 + 10 * np.sin(2e-3 * x) * np.cos(3e-4 * x)).astype(dtype)
+
+
+def room_for(kind, array, **request):
+    return kind.empty(sleek.compress_bound(array, **request), "u1")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i2", "u1"])
+def test_streams_are_those_of_the_host(kind, dtype):
+    a = field(dtype) if dtype[0] == "f" else np.arange(30_000).reshape(60, 500).astype(dtype)
+    request = {"abs": 0.5} if dtype[0] == "f" else {"lossless": True}
+    expected, on_device = sleek.compress(a, **request), kind(a)
+    before = driver.shim_launches()
+    assert sleek.compress(on_device, **request) == expected
+    assert driver.shim_launches() > before
+    assert sleek.compress_bound(on_device, **request) == sleek.compress_bound(a, **request)
+    # The stream stays on the device, and so does what is restored from it.
+    stream = sleek.compress(on_device, out=room_for(kind, on_device, **request), **request)
+    assert stream.host().tobytes() == expected
+    info = sleek.inspect(stream)
+    assert (info.shape, info.dtype, info.stream_bytes) == (a.shape, a.dtype, len(expected))
+    back = kind.empty(a.shape, a.dtype)
+    assert sleek.decompress(stream, out=back) is back
+    restored = sleek.decompress(expected)
+    assert back.host().tobytes() == restored.tobytes()
+    # Any mixture of host and device.
+    assert sleek.decompress(stream).tobytes() == restored.tobytes()
+    sleek.decompress(expected, out=back)
+    assert back.host().tobytes() == restored.tobytes()
+    buffer = bytearray(len(expected) + 100)
+    assert bytes(sleek.compress(on_device, out=room_for(kind, a, **request), **request).host()) == expected
+    buffer = bytearray(sleek.compress_bound(a, **request))
+    assert bytes(sleek.compress(on_device, out=buffer, **request)) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts(kind):
+    a = field("f8")
+    stream = kind(np.frombuffer(sleek.compress(a, abs=1e-3), "u1"))
+    whole = sleek.decompress(stream)
+    assert whole.shape == a.shape
+    assert np.array_equal(sleek.decompress_range(stream, 700, 9000), whole.reshape(-1)[700:9700])
+    out = kind.empty(9000, "f8")
+    assert sleek.decompress_range(stream, 700, 9000, out=out) is out
+    assert np.array_equal(out.host(), whole.reshape(-1)[700:9700])
+    box = kind.empty((3, 200), "f8")
+    assert sleek.decompress_box(stream, (50, 10), (3, 200), out=box) is box
+    assert np.array_equal(box.host(), whole[50:53, 10:210])
+    assert np.array_equal(sleek.decompress_box(stream, (50, 10), (3, 200)), whole[50:53, 10:210])
+
+
+def test_bfloat16_needs_no_package():
+    bits = (field("f4").view("u4") >> 16).astype("u2")
+    a = Torch(bits, type_name="V")
+    stream = sleek.compress(a, abs=8)
+    back = Torch.empty(bits.shape, "u2", type_name="V")
+    sleek.decompress(stream, out=back)
+    values, restored = ((b.astype("u4") << 16).view("f4") for b in (bits, back.host()))
+    assert 0 < np.abs(values - restored).max() <= 8
+    with pytest.raises(ValueError, match="out has elements of type uint16; the stream's are of type bfloat16"):
+        sleek.decompress(stream, out=Torch.empty(bits.shape, "u2"))
+
+
+def test_missing_values():
+    a = field()
+    a[::3] = -9999
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stream = sleek.compress(Torch(a), noa=1e-3, fill=-9999)
+    assert stream == sleek.compress(np.ma.masked_equal(a, -9999), noa=1e-3, fill=-9999)
+    back = sleek.decompress(Torch(np.frombuffer(stream, "u1")), masked=True)
+    assert np.array_equal(back.mask, a == -9999) and back.fill_value == -9999 and sleek.inspect(stream).missing == (-9999,)
+
+
+@pytest.mark.parametrize("kind", [Torch, Jax])
+def test_streams_of_dlpack(kind):
+    a, out = kind(field()), kind.empty(100_000, "u1")
+    stream = sleek.compress(a, abs=1e-3, out=out, cuda_stream=FIRST)
+    assert a.asked_for == out.asked_for == driver.shim_last_stream() == FIRST
+    sleek.compress(a, abs=1e-3, out=out)
+    assert a.asked_for == out.asked_for == driver.shim_last_stream() == 1
+    sleek.decompress(stream, out=a, cuda_stream=SECOND)
+    assert a.asked_for == driver.shim_last_stream() == SECOND
+
+
+def test_streams_of_the_array_interface():
+    """Without a stream the array's own is worked on; with another one, its own is waited for."""
+    a, out = Numba(field(), stream=FIRST), Numba.empty(100_000, "u1")
+    sleek.compress(a, abs=1e-3)
+    assert driver.shim_last_stream() == FIRST
+    sleek.compress(Numba(field()), abs=1e-3, out=Numba.empty(100_000, "u1", stream=SECOND))
+    assert driver.shim_last_stream() == SECOND
+
+    def waits(**more):
+        before = driver.shim_waits()
+        sleek.compress(a, abs=1e-3, out=out, **more)
+        return driver.shim_waits() - before
+
+    usual = waits(cuda_stream=FIRST)
+    assert waits() == usual and waits(cuda_stream=SECOND) == usual + 1
+    assert driver.shim_last_stream() == SECOND
+    with pytest.raises(ValueError, match="stream 0"):
+        sleek.compress(Numba(field(), stream=0), abs=1)
+
+
+def test_streams_of_every_library():
+    class Cupy:
+        ptr = FIRST
+
+    class Torch_:
+        cuda_stream = FIRST
+
+    class Core:
+        def __cuda_stream__(self):
+            return 0, FIRST
+
+    class Handle:
+        value = FIRST
+
+    class OfNumba:
+        handle = Handle()
+
+    a = Torch(field())
+    for stream in (FIRST, Cupy(), Torch_(), Core(), OfNumba()):
+        sleek.compress(a, abs=1, cuda_stream=stream)
+        assert a.asked_for == FIRST
+    sleek.compress(a, abs=1, cuda_stream=0)
+    assert a.asked_for == 1
+    with pytest.raises(TypeError, match="'fast'"):
+        sleek.compress(a, abs=1, cuda_stream="fast")
+    with pytest.raises(ValueError, match="-1"):
+        sleek.compress(a, abs=1, cuda_stream=-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_devices(kind):
+    a = kind(field(), device=1)
+    assert sleek.compress(a, abs=1e-3, cuda_stream=OF_DEVICE_1) == sleek.compress(field(), abs=1e-3)
+    with pytest.raises(sleek.SleekError, match="two GPUs"):
+        sleek.compress(a, abs=1, out=kind.empty(200_000, "u1", device=0))
+    with pytest.raises(sleek.SleekError, match="stream belongs to another device"):
+        sleek.compress(a, abs=1, cuda_stream=FIRST)
+    with pytest.raises(sleek.SleekError, match="stream was given"):
+        sleek.compress(field(), abs=1, cuda_stream=FIRST)
+
+
+def test_other_makes_of_gpu():
+    with pytest.raises(BufferError, match="Rocm lies on ROCm 0"):
+        sleek.compress(Rocm(field()), abs=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layouts(kind):
+    a = field()
+    for strides in ((4, 240), (4000, 4), (-2000, 4), (2000, 8)):
+        with pytest.raises(ValueError, match=r"not contiguous in C order.*ascontiguousarray"):
+            sleek.compress(kind(a, strides=strides), abs=1)
+        with pytest.raises(ValueError, match="not contiguous"):
+            sleek.decompress(sleek.compress(a, abs=1), out=kind(a, strides=strides))
+    expected = sleek.compress(a.reshape(1, 60, 500), abs=1)
+    assert sleek.compress(kind(a.reshape(1, 60, 500), strides=(7, 2000, 4)), abs=1) == expected
+    memory = kind(a.reshape(-1)).memory
+    part = kind(np.zeros(400, "f4"), memory=memory, at=200)
+    assert sleek.compress(part, abs=1e-3) == sleek.compress(a.reshape(-1)[50:450], abs=1e-3)
+    empty = kind.empty((0, 5), "f4", memory=Memory(1))
+    assert sleek.decompress(sleek.compress(empty, abs=1)).size == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_that_is_gone(kind):
+    a = kind(field())
+    address = a.memory.address
+    a.memory.free()
+    a.memory.address = address
+    with pytest.raises(ValueError, match=f"{address:#x}, which the CUDA driver does not know"):
+        sleek.compress(a, abs=1)
+    a.memory.address = 0
+
+
+@pytest.mark.parametrize("kind", [Numba, Jax])
+def test_read_only(kind):
+    a = kind(field(), read_only=True)
+    stream = sleek.compress(a, abs=1)
+    with pytest.raises(ValueError, match="read-only"):
+        sleek.decompress(stream, out=a)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_does_not_fit(kind):
+    stream = sleek.compress(field(), abs=1)
+    with pytest.raises(ValueError, match="out has elements of type float64; the stream's are of type float32"):
+        sleek.decompress(stream, out=kind.empty((60, 500), "f8"))
+    with pytest.raises(ValueError, match="29999 elements; 30000 are restored"):
+        sleek.decompress(stream, out=kind.empty(29_999, "f4"))
+    with pytest.raises(ValueError, match="elements of 4 bytes; a buffer of bytes"):
+        sleek.compress(kind(field()), abs=1, out=kind.empty(30_000, "f4"))
+    with pytest.raises(sleek.SleekError, match="too small|room|bytes"):
+        sleek.compress(kind(field()), lossless=True, out=kind.empty(100, "u1"))
+    with pytest.raises(sleek.SleekError, match="complex64"):
+        sleek.compress(kind(np.zeros(4, "c8")), lossless=True)
+    broken = bytearray(stream)
+    broken[len(broken) // 2] ^= 1
+    with pytest.raises(sleek.SleekError):
+        sleek.decompress(kind(np.frombuffer(broken, "u1")), out=kind.empty(30_000, "f4"))
+
+
+def test_a_masked_device_array_is_refused():
+    class Masked(Numba):
+        @property
+        def __cuda_array_interface__(self):
+            return {**super().__cuda_array_interface__, "mask": self}
+
+    with pytest.raises(ValueError, match="mask.*fill"):
+        sleek.compress(Masked(field()), abs=1)
+
+
+def batch(kind, arrays):
+    n = len(arrays)
+    results, workspace = kind.empty(n, sleek.cuda.RESULT), kind.empty(sleek.cuda.workspace_bytes(n), "u1")
+    results.dtype, results.shape = np.dtype("u1"), (16 * n,)
+    return {"results": results, "workspace": workspace}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(60, 500), (4000,)])
+def test_batches(kind, shape):
+    arrays = [field("f4", shape) + n for n in range(5)]
+    if len(shape) == 1:
+        arrays[2] = arrays[2][:77]
+    more = batch(kind, arrays)
+    sleek.cuda.prepare(0, "float32", abs=1e-3)
+    out = [room_for(kind, a, abs=1e-3) for a in arrays]
+    waits = driver.shim_waits()
+    sleek.cuda.compress_batch([kind(a) for a in arrays], "abs=1e-3", out=out, cuda_stream=FIRST, **more)
+    assert driver.shim_waits() == waits and driver.shim_last_stream() == FIRST
+    lengths = sleek.cuda.check(more["results"].host())
+    expected = [sleek.compress(a.reshape(-1), abs=1e-3) for a in arrays]
+    assert [o.host()[:n].tobytes() for o, n in zip(out, lengths)] == expected
+    back = [kind.empty(a.shape, a.dtype) for a in arrays]
+    sleek.cuda.decompress_batch(out, out=back, **more)
+    assert sleek.cuda.check(more["results"].host()).tolist() == [a.nbytes for a in arrays]
+    assert all(np.array_equal(b.host().reshape(-1), sleek.decompress(s)) for b, s in zip(back, expected))
+    out[1].host()[:4] = 0
+    sleek.cuda.decompress_batch(out, out=back, **more)
+    with pytest.raises(sleek.SleekError, match="array 1: "):
+        sleek.cuda.check(more["results"].host())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_of_profile_ratio(kind):
+    a = field()
+    more, out, back = batch(kind, [a]), room_for(kind, a, abs=1e-3, profile="ratio"), kind.empty(a.shape, a.dtype)
+    sleek.cuda.compress_batch([kind(a)], abs=1e-3, profile="ratio", out=[out], **more)
+    (n,) = sleek.cuda.check(more["results"].host())
+    stream = out.host()[:n].tobytes()
+    assert stream == sleek.compress(a, abs=1e-3, profile="ratio")
+    sleek.cuda.decompress_batch([out], out=[back], codec="ratio", **more)
+    sleek.cuda.check(more["results"].host())
+    assert np.array_equal(back.host(), sleek.decompress(stream))
+
+
+def test_batches_that_are_refused():
+    a, b = Torch(field()), Torch(field("f8"))
+    more, out = batch(Torch, [a, a]), [Torch.empty(200_000, "u1") for _ in "12"]
+    for arrays, changed, message in (
+        ([a, field()], {}, "number 1, a ndarray, is not on a GPU"),
+        ([a, b], {}, "2 types"),
+        ([a, Torch(field(shape=(30, 1000)))], {"profile": "ratio"}, "one shape"),
+        ([a], {}, "out has 2 arrays; 1 are needed"),
+        ([a, a], {"results": Torch.empty(31, "u1")}, "31 bytes; 32 are needed"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sleek.cuda.compress_batch(arrays, abs=1, out=out, **{**more, **changed})
+    with pytest.raises(TypeError, match="bond"):
+        sleek.cuda.compress_batch([a, a], bond=1, out=out, **more)
+    with pytest.raises(sleek.SleekError, match="workspace of 16 bytes"):
+        sleek.cuda.compress_batch([a, a], abs=1, out=out, **{**more, "workspace": Torch.empty(16, "u1")})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["<f4", ">f8"])
+def test_datasets(tmp_path, kind, dtype):
+    h5py = pytest.importorskip("h5py")
+    a = field(dtype[1:], (60, 500))
+    options = {"shape": a.shape, "dtype": dtype, "chunks": (20, 100), **sleek.h5(abs=1e-3)}
+    with h5py.File(tmp_path / "d.h5", "w") as f:
+        by_h5py, direct = f.create_dataset("h5py", data=a, **options), f.create_dataset("direct", **options)
+        done = sleek.write(direct, kind(a), cuda_stream=FIRST)
+        assert (done.route, done.chunks, done.staged, done.raw_bytes) == ("gpu", 15, False, a.nbytes), done
+        assert driver.shim_last_stream() == FIRST
+        f.flush()
+        for y in range(0, 60, 20):
+            for x in range(0, 500, 100):
+                assert by_h5py.id.read_direct_chunk((y, x)) == direct.id.read_direct_chunk((y, x))
+        back = kind.empty(a.shape, a.dtype)
+        assert sleek.read(by_h5py, out=back).route == "gpu"
+        assert np.array_equal(back.host(), direct[...])
+        part = kind.empty((20, 200), a.dtype)
+        assert sleek.read(direct, out=part, start=(40, 100)).route == "gpu"
+        assert np.array_equal(part.host(), direct[40:, 100:300])
+        part.host()[...] = 7
+        assert sleek.write(direct, part, start=(40, 100)).route == "gpu"
+        assert np.abs(direct[40:, 100:300] - 7).max() <= 1e-3
+        done = sleek.write(direct, kind(a[:3]), start=(1, 0))
+        assert done.route == "ordinary" and "cuts chunks" in done.reason and done.staged
+        with pytest.raises(ValueError, match=r"shape \(3, 500\), the dataset \(60, 500\)"):
+            sleek.write(direct, kind(a[:3]))
+        with pytest.raises(ValueError, match="not inside the dataset"):
+            sleek.read(direct, out=part, start=(50, 0))
+        with pytest.raises(ValueError, match="not contiguous"):
+            sleek.write(direct, kind(a, strides=(4, 240)))
+
+
+def test_datasets_of_bfloat16(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from sleek._direct import _memory_type
+
+    bits = (field("f4").view("u4") >> 16).astype("u2")
+    with h5py.File(tmp_path / "d.h5", "w") as f:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((20, 500))
+        plist.set_filter(sleek.FILTER_ID, 0, sleek.h5(abs=8)["compression_opts"])
+        kind = _memory_type((4, 0))
+        dataset = h5py.Dataset(h5py.h5d.create(f.id, b"b", kind, h5py.h5s.create_simple(bits.shape), plist))
+        assert sleek.write(dataset, Torch(bits, type_name="V")).route == "gpu"
+        back = Torch.empty(bits.shape, "u2", type_name="V")
+        assert sleek.read(dataset, out=back).route == "gpu"
+    values, restored = ((b.astype("u4") << 16).view("f4") for b in (bits, back.host()))
+    assert 0 < np.abs(values - restored).max() <= 8
+
+
+def test_the_page(tmp_path, monkeypatch, capsys):
+    """docs/python-gpu.md as it is printed, but for a CuPy on the stand-in."""
+    pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", Cupy)
+    page = (Path(__file__).parents[2] / "docs" / "python-gpu.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    names = {}
+    exec(compile(code, "docs/python-gpu.md", "exec"), names)
+    wave = names["wave"]
+    assert capsys.readouterr().out.startswith("gpu ")
+    assert np.abs(names["back"].host() - wave).max() <= 1e-3 and np.abs(names["again"][1].host() - 2 * wave).max() <= 1e-3
+    assert np.abs(names["rows"].host() - wave[:3]).max() <= 1e-3
+
+
+def test_zarr_buffers_of_gpus():
+    """What zarr's prototype for GPUs hands to a codec, without CuPy: chunks and streams on the device."""
+    pytest.importorskip("zarr", minversion="3")
+    import asyncio
+    from types import SimpleNamespace
+
+    from sleek.zarr import Sleek
+    from zarr.dtype import Float32
+
+    class Buffer:
+        def __init__(self, array):
+            self.array = array
+
+        def as_numpy_array(self):
+            return self.array.host().copy()
+
+        def as_ndarray_like(self):
+            return self.array
+
+        as_array_like = as_ndarray_like
+
+        @classmethod
+        def create(cls, *, shape, dtype):
+            return cls(Cupy.empty(shape, dtype))
+
+        @classmethod
+        def from_bytes(cls, stream):
+            return cls(Cupy.asarray(np.frombuffer(stream, "u1")))
+
+    a = field()
+    spec = SimpleNamespace(shape=a.shape, dtype=Float32(), fill_value=0, prototype=SimpleNamespace(buffer=Buffer, nd_buffer=Buffer))
+    for request in ("abs=1e-3", "noa=1e-4", "noa=1e-4,range=20", "abs=1e-3,profile=ratio"):
+        codec = Sleek(request)
+        before = driver.shim_launches()
+        stream = asyncio.run(codec._encode_single(Buffer(Cupy.asarray(a)), spec))
+        assert (driver.shim_launches() > before) == (request != "noa=1e-4")
+        before = driver.shim_launches()
+        restored = asyncio.run(codec._decode_single(stream, spec)).array
+        assert driver.shim_launches() > before and isinstance(restored, Cupy.ndarray)
+        assert 0 < np.abs(restored.host() - a).max() <= 2e-3
