@@ -9,6 +9,7 @@ mod codecs;
 mod common;
 mod direct;
 mod hostile;
+mod look;
 mod mpi;
 mod programs;
 mod python;

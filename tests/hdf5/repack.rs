@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use crate::{Place, common, source, venv_python};
 
-const PYTHON: &str = "venv-h5py-1.14";
+pub const PYTHON: &str = "venv-h5py-1.14";
 /// Floats that keep every bit: scales.
 const EXACT: [&str; 3] = ["/x", "/y", "/long"];
 
 /// `sleek` without any plugin path: it brings the filter along.
-fn sleek(place: &Place, arguments: &[&str]) -> Output {
+pub fn sleek(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
     common::output(command.env_remove("HDF5_PLUGIN_PATH").args(arguments))
 }
 
-fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
+pub fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
     let out = sleek(place, arguments);
     assert!(out.status.success(), "sleek {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
+pub fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
     let before = files(place);
     let out = sleek(place, arguments);
     let message = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -44,7 +44,7 @@ fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
+pub fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
     let script = source("repack.py");
     place.run(&venv_python(venv), &[&[script.as_str()], arguments].concat())
 }

@@ -10,7 +10,8 @@ use sleek::{MissingValues, Mode, Params};
 
 use crate::element;
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind, Object, filter_name, filters, is_lossy, open_object};
+use crate::hdf5::filters::{filter_name, filters, is_lossy};
+use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string};
 use crate::sentinel::{Watch, refuse};
 
@@ -157,7 +158,7 @@ impl<'a> Item<'a> {
     fn keep(&mut self) -> Result<(), String> {
         let Some(field) = &self.field else { return Ok(()) };
         let by = filters(&field.properties)?.into_iter().filter(|id| !matches!(id, 2 | 3)).map(filter_name);
-        let by: Vec<String> = by.map(|name| if name == "filter 47474" { "SLEEK".into() } else { name }).collect();
+        let by: Vec<String> = by.collect();
         let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
         self.decision = Decision::Keep(format!("as small as it is{by}"));
         self.new_bytes = self.stored_bytes;
