@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 4), ("_hdf5", 1), ("numcodecs", 1), ("zarr", 1)])
+@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 4), ("_hdf5", 1), ("_target", 1), ("numcodecs", 1), ("zarr", 1)])
 def test_docstrings(name, examples):
     if name in ("numcodecs", "zarr"):
         pytest.importorskip(name, minversion="3" if name == "zarr" else None)

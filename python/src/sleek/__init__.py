@@ -18,6 +18,7 @@ from ._array import Info, compress, decompress, decompress_range, inspect
 from ._hdf5 import FILTER_ID, h5, register
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._sentinel import MissingValueWarning
+from ._target import find_bound
 
 __all__ = [
     "FILTER_ID",
@@ -29,6 +30,7 @@ __all__ = [
     "compress",
     "decompress",
     "decompress_range",
+    "find_bound",
     "h5",
     "inspect",
 ]

@@ -4,7 +4,10 @@ mod attributes;
 mod check;
 mod child;
 mod copy;
+mod measure;
 mod plan;
+mod request;
+mod size;
 mod work;
 
 use std::fs;
@@ -12,15 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sleek::api::hdf5_filter::text;
-use sleek::{DType, Params};
+use sleek::DType;
 
 use crate::Outcome;
 use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
-use plan::Request;
+use request::{Request, Wish};
 
 /// Exit code when the new file does not keep what was promised; there is none then.
 const BROKEN: u8 = 1;
@@ -40,7 +42,7 @@ pub struct Args {
     #[command(flatten)]
     sentinels: Sentinels,
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
-    #[arg(long, value_name = "PATH=REQUEST", value_parser = named_request)]
+    #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
     dataset: Vec<(String, Request)>,
     /// Convert datasets also where what they are stored as is as small; without this they stay as they are
     #[arg(long)]
@@ -69,18 +71,6 @@ pub struct Args {
     /// The file as it shall be
     #[arg(value_name = "OUT", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
-}
-
-/// Reads `PATH=REQUEST`.
-fn named_request(argument: &str) -> Result<(String, Request), String> {
-    let Some((path, request)) = argument.split_once('=') else {
-        return Err("a path and a request are needed, such as /t=abs=1e-3".into());
-    };
-    let path = format!("/{}", path.trim_start_matches('/'));
-    match request {
-        "keep" => Ok((path, Request::Keep)),
-        request => Ok((path, Request::Compress(text::parse(request).map_err(|e| e.message)?))),
-    }
 }
 
 /// Runs the subcommand.
@@ -112,16 +102,17 @@ fn expect_name(path: &Path) -> Result<(), String> {
 }
 
 /// What is asked for all datasets that are not named.
-fn general_request(args: &Args) -> Result<Option<Params>, String> {
+fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
-    let general = args.quality.params(DType::F64)?;
+    let params = args.quality.params(DType::F64)?;
+    let target = args.quality.target()?;
     if !args.quality.is_given() && args.dataset.is_empty() {
         return Err(
             "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some"
                 .into(),
         );
     }
-    Ok(args.quality.is_given().then_some(general))
+    Ok(args.quality.is_given().then_some(Wish { params, target }))
 }
 
 /// Has the new file written beside its place and puts it there.
@@ -134,6 +125,7 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
     let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
     let after = staging.file().metadata().map_err(blame)?.len();
+    size::check(args, output, after)?;
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
     if !args.verbosity.quiet {

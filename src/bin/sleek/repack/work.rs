@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use sleek::Params;
 use sleek::host::printable::printable;
 
 use super::plan::{Decision, Item, Requests};
-use super::{Args, BROKEN, check, child, copy};
+use super::request::Wish;
+use super::{Args, BROKEN, check, child, copy, size};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id};
@@ -15,7 +15,7 @@ use crate::io::{say, tell};
 use crate::progress::{Progress, bytes, ratio};
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
-pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
+pub fn run(args: &Args, general: Option<Wish>, new: &Path) -> ! {
     let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, new));
     let code = done.unwrap_or_else(|message| {
         say!("{message}");
@@ -26,7 +26,7 @@ pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
 }
 
 /// The exit code.
-fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> {
+fn work(args: &Args, general: Option<Wish>, new: &Path) -> Result<u8, String> {
     let blame = |e: String| format!("{}: {e}", args.input.display());
     let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
     let file = hdf5.open(&args.input)?;
@@ -34,6 +34,7 @@ fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> 
     let fill = (args.quality.missing()?, args.sentinels.no_fill);
     let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
     requests.even_if_larger = args.even_if_larger;
+    size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {
