@@ -42,7 +42,8 @@ fn targets_are_met_and_said_as_a_bound() {
     ] {
         let bound = came_to(&bench, &format!("{compress} {target} {more} in out"));
         let size = bench.get("out").len() as f64;
-        let most = if target == "--size 170000" { 1.7e5 } else { raw.len() as f64 / target[8..].parse::<f64>().unwrap() };
+        let most =
+            if target == "--size 170000" { 1.7e5 } else { raw.len() as f64 / target[8..].parse::<f64>().unwrap() };
         assert!(size <= most, "{target} {more}: {size} bytes, at most {most}");
         // The quantizer has four steps in each power of two: beyond 2 % it is the first of them that gets there.
         bench.ok(&format!("{compress} {} {more} in less", scaled(&bound, 0.99)));

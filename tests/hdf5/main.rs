@@ -4,6 +4,7 @@
 
 mod abi;
 mod analyze;
+mod batch;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;

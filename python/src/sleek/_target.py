@@ -107,7 +107,7 @@ def _search(
 ) -> tuple[float, float]:
     """The bound with a score in the window, else the nearest on the side that is allowed, and its score."""
     (low, high), middle = ends, sum(window) / 2
-    shift, best = 0.0, None
+    best = None
     bound = _short(_on_sample((low, high), middle, sample))
     for tries in range(16):
         score = whole(bound)
@@ -120,10 +120,9 @@ def _search(
             best = rank, bound, score
         if high <= low * (1 + _NEAR):
             break
-        if tries == 0:
-            shift = score - sample(bound)
         halfway = _short(math.sqrt(low) * math.sqrt(high))
-        bound = _short(_on_sample((low, high), middle - shift, sample)) if tries < 2 else halfway
+        # The sample, put right by what the whole says here, is near; halving always gets there.
+        bound = _short(_on_sample((low, high), middle - score + sample(bound), sample)) if tries < 3 else halfway
         bound = bound if low < bound < high else halfway
         if not low < bound < high:
             bound = high if not_below else low

@@ -7,7 +7,7 @@ use crate::progress::number;
 use crate::target::Target;
 
 /// The bound, or what takes its place: exactly one.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub struct Bound {
     /// Absolute bound: |v − r| ≤ E for every value v and its restored r
@@ -65,7 +65,7 @@ impl Bound {
 }
 
 /// What goes with a bound.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Quality {
     #[command(flatten)]
     bound: Bound,
@@ -131,7 +131,7 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
 }
 
 /// What to do about values that look like missing ones and were not declared.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
     /// A value that stands far outside of all others, such as -9999 or 1e20, is data all the same; without this it is
     /// an error, unless --fill names it
@@ -175,7 +175,7 @@ pub fn slice(text: &str) -> Result<Slice, String> {
 }
 
 /// A threads argument: the library's own variable carries it everywhere, to compression and decompression alike.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Threads {
     /// Threads to use [default: SLEEK_NUM_THREADS, else one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -199,7 +199,7 @@ pub fn check_variables() -> Result<(), String> {
 }
 
 /// How much to say.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Verbosity {
     /// Neither a progress bar nor a summary
     #[arg(short, long)]

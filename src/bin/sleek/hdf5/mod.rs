@@ -365,7 +365,7 @@ pub fn expect_hdf5(path: &Path) -> Result<(), String> {
 }
 
 /// A libhdf5 by `--library`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct LibraryArg {
     /// The libhdf5 to use [default: one of this machine]
     #[arg(long, value_name = "FILE")]

@@ -10,6 +10,7 @@ use sleek::{MissingValues, Mode, Params};
 
 use super::measure::Chunks;
 use super::request::{Request, Wish};
+use super::rules::Rules;
 use crate::element;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
@@ -34,6 +35,8 @@ pub struct Requests {
     no_fill: bool,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
+    /// Those of a rule file.
+    pub rules: Rules,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -47,7 +50,14 @@ impl Requests {
         file: &Id,
         contents: &Contents,
     ) -> Result<Requests, String> {
-        let mut requests = Requests { general, missing, no_fill, even_if_larger: false, named: BTreeMap::new() };
+        let mut requests = Requests {
+            general,
+            missing,
+            no_fill,
+            even_if_larger: false,
+            rules: Rules::default(),
+            named: BTreeMap::new(),
+        };
         for (path, request) in named {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -71,13 +81,49 @@ impl Requests {
         general.map(|wish| &wish.params)
     }
 
-    /// What is asked for a dataset, and whether it was named.
-    fn of(&self, place: usize) -> (Option<Request>, bool) {
-        match self.named.get(&place) {
-            Some(request) => (Some(request.clone()), true),
-            None => (self.general.clone().map(Request::Compress), false),
+    /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
+    pub fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
+        let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
+        let datasets = || contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset);
+        for variable in variables {
+            let path = format!("/{}", variable.trim_start_matches('/'));
+            let by_path: Vec<usize> = datasets().filter(|(_, o)| o.name() == path).map(|(place, _)| place).collect();
+            let in_groups = datasets().filter(|(_, o)| o.name().ends_with(&path)).map(|(place, _)| place);
+            let places = if by_path.is_empty() { in_groups.collect() } else { by_path };
+            if places.is_empty() {
+                let names: Vec<String> = datasets().map(|(_, o)| o.name()).take(10).collect();
+                return Err(format!("-v {variable}: there is no such variable; there are {}", names.join(", ")));
+            }
+            for place in places {
+                self.named.entry(place).or_insert(Request::Compress(wish.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked for a dataset, and who named it.
+    fn of(&self, place: usize, name: &str, field: Option<&Field>) -> (Option<Request>, By) {
+        if let Some(request) = self.named.get(&place) {
+            return (Some(request.clone()), By::Name);
+        }
+        let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
+        match rule {
+            Some((request, true)) => (Some(request), By::Rule),
+            Some((request, false)) => (Some(request), By::All),
+            None => (self.general.clone().map(Request::Compress), By::All),
         }
     }
+}
+
+/// Who asks for what becomes of a dataset.
+#[derive(Clone, Copy, PartialEq)]
+pub enum By {
+    /// What is for all, or for many by a pattern.
+    All,
+    /// A rule that has its name: it takes coordinates and small ones too.
+    Rule,
+    /// An argument that has its name: what cannot be done is an error.
+    Name,
 }
 
 #[allow(clippy::large_enum_variant)] // one for each dataset
@@ -113,15 +159,16 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
-        let (request, named) = requests.of(place);
-        let asked = named && matches!(request, Some(Request::Compress(_)));
-        let (field, decision, remark) = match Field::open(file, object)? {
+        let opened = Field::open(file, object)?;
+        let (request, by) = requests.of(place, &name, opened.as_ref().ok());
+        let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
+        let (field, decision, remark) = match opened {
             Err(why) if asked => {
                 return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (decision, remark) = decide(&field, request, named, requests)?;
+                let (decision, remark) = decide(&field, request, by, requests)?;
                 (Some(field), decision, remark)
             }
         };
@@ -185,37 +232,37 @@ fn short(x: f64) -> String {
 type Decided = (Decision, Option<String>);
 
 /// Why a dataset is kept that is not kept by request; an error if it is named and cannot be compressed so.
-pub fn reason_to_keep(field: &Field, params: &Params, named: bool) -> Result<Option<String>, String> {
+pub fn reason_to_keep(field: &Field, params: &Params, by: By) -> Result<Option<String>, String> {
     let because = |why: &str| Ok(Some(why.to_owned()));
     if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
         let (name, what) = (&field.name, &field.stored.what);
-        return match named {
+        return match by == By::Name {
             true => Err(format!(
                 "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
             )),
             false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
         };
     }
-    if field.bytes() < SMALL_BYTES && !named {
+    if field.bytes() < SMALL_BYTES && by == By::All {
         return because("small");
     }
     if field.bytes() == 0 || field.stored_bytes() == 0 {
         return because("holds nothing");
     }
-    if params.mode != Mode::Lossless && !named && field.is_scale()? {
+    if params.mode != Mode::Lossless && by == By::All && field.is_scale()? {
         return because("coordinates (a dimension scale)");
     }
     Ok(None)
 }
 
-fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) -> Result<Decided, String> {
+fn decide(field: &Field, request: Option<Request>, by: By, all: &Requests) -> Result<Decided, String> {
     let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
     let Wish { mut params, target } = match request {
         None => return keep("not named"),
         Some(Request::Keep) => return keep("by request"),
         Some(Request::Compress(wish)) => wish,
     };
-    if let Some(why) = reason_to_keep(field, &params, named)? {
+    if let Some(why) = reason_to_keep(field, &params, by)? {
         return keep(&why);
     }
     params.dtype = field.stored.dtype;

@@ -57,8 +57,6 @@ pub fn search<T>(
 ) -> Result<Found<T>, String> {
     let (mut low, mut high) = (smallest, largest);
     let mut best: Option<Found<T>> = None;
-    // How much the whole scores more than the sample.
-    let mut shift = 0.0;
     let mut bound = short(on_sample((low, high), window.middle(), &mut sample)?);
     for tries in 1..=TRIES {
         let (score, measured) = whole(bound)?;
@@ -77,10 +75,12 @@ pub fn search<T>(
         if high <= low * (1.0 + NEAR) {
             break;
         }
-        shift += if tries == 1 { score - sample(bound)? } else { 0.0 };
         let next = match tries {
-            // The sample, put right by what the whole says of it, is near; halving always gets there.
-            1 | 2 => short(on_sample((low, high), window.middle() - shift, &mut sample)?),
+            // The sample, put right by what the whole says here, is near; halving always gets there.
+            1..=3 => {
+                let shift = score - sample(bound)?;
+                short(on_sample((low, high), window.middle() - shift, &mut sample)?)
+            }
             _ => short(between(low, high)),
         };
         bound = if next > low && next < high { next } else { short(between(low, high)) };
