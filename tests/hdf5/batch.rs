@@ -245,3 +245,55 @@ fn rules_for_names_and_types() {
     fs::write(place.path("wrong.toml"), "[[rule]]\nabs = 1\ncolour = 3\n").unwrap();
     sleek_fails(&place, &["repack", "--rules", "wrong.toml", "in/f000.h5", "two.h5"], "wrong.toml: rule 1: colour");
 }
+
+/// What netCDF's conventions say are coordinates is not rounded unless it is named; `-v` names what is.
+#[test]
+fn variables_as_netcdf_names_them() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   for name, n in ('time', None), ('y', 60), ('x', 90), ('nv', 4):\n\
+        \x20       f.createDimension(name, n)\n\
+        \x20   y, x = np.mgrid[0:60, 0:90]\n\
+        \x20   for name, values in ('lat', np.sin(y / 30) + x), ('lon', np.cos(x / 30) + y):\n\
+        \x20       f.createVariable(name, 'f8', ('y', 'x'))[:] = values\n\
+        \x20   f.createVariable('lat_corners', 'f8', ('y', 'x', 'nv'))[:] = np.sin(y / 30)[..., None] + np.arange(4)\n\
+        \x20   f['lat'].bounds = 'lat_corners'\n\
+        \x20   f.createGroup('deep')\n\
+        \x20   for where, name in (f, 'temp'), (f, 'salt'), (f['deep'], 'temp2'):\n\
+        \x20       v = where.createVariable(name, 'f4', ('time', 'y', 'x'), fill_value=-9999)\n\
+        \x20       v[:] = np.ma.masked_less(np.sin(x / 20 + np.arange(3)[:, None, None]) + y / 60, -0.9)\n\
+        \x20       v.coordinates = 'lat lon'\n\
+        \x20   p = f.createVariable('packed', 'i2', ('time', 'y', 'x'))\n\
+        \x20   p.scale_factor, p.add_offset = 0.01, 5.0\n\
+        \x20   p[:] = np.sin(x / 20 + np.arange(3)[:, None, None])\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "--verify", "old.nc", "all.nc"]);
+    let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap().to_owned();
+    assert!(line(&table, "/lat").ends_with("kept: coordinates (coordinates of /temp)"), "{table}");
+    assert!(line(&table, "/lat_corners").ends_with("kept: coordinates (bounds of /lat)"), "{table}");
+    assert!(line(&table, "/packed").contains("kept: integers of 2 bytes"), "{table}");
+    for name in ["/temp", "/salt", "/deep/temp2"] {
+        assert!(line(&table, name).ends_with("  abs 0.001"), "{table}");
+    }
+    for name in ["/lat", "/lon", "/lat_corners", "/packed"] {
+        place.run("h5diff", &["old.nc", "all.nc", name]);
+    }
+    let header = |file: &str| place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(header("old.nc"), header("all.nc"));
+    // Names with a slash and without, in a group too; coordinates if they are named.
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "-v", "/temp,temp2,lat", "old.nc", "some.nc"]);
+    for (name, ends) in
+        [("/temp", "abs 0.001"), ("/deep/temp2", "abs 0.001"), ("/lat", "abs 0.001"), ("/salt", "kept: not named")]
+    {
+        assert!(line(&table, name).ends_with(ends), "{name}: {table}");
+    }
+    sleek_ok(&place, &["verify", "old.nc", "some.nc"]);
+    sleek_fails(
+        &place,
+        &["repack", "--abs", "1e-3", "-v", "wind", "old.nc", "none.nc"],
+        "-v wind: there is no such variable; there are /",
+    );
+    sleek_fails(&place, &["repack", "--abs", "1e-3", "-v", "packed", "old.nc", "none.nc"], "bounds are for floats");
+    sleek_fails(&place, &["repack", "-v", "temp", "old.nc", "none.nc"], "a bound is needed");
+}

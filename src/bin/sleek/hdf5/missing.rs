@@ -128,7 +128,7 @@ impl Field<'_> {
 }
 
 /// The text of an attribute of one string.
-fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
+pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
     let hdf5 = attribute.hdf5;
     // A copy of a type of a file is a type in memory.
     let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;

@@ -2,6 +2,7 @@
 
 pub mod abi;
 mod chunk;
+pub mod coordinates;
 pub mod dataset;
 pub mod filters;
 mod h5z_zfp;

@@ -12,6 +12,7 @@ use super::measure::Chunks;
 use super::request::{Request, Wish};
 use super::rules::Rules;
 use crate::element;
+use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
@@ -35,6 +36,8 @@ pub struct Requests {
     no_fill: bool,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
+    /// The places of coordinates, each with who says so.
+    pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
     pub rules: Rules,
     /// By the dataset's place in the contents.
@@ -55,6 +58,7 @@ impl Requests {
             missing,
             no_fill,
             even_if_larger: false,
+            coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
             named: BTreeMap::new(),
         };
@@ -99,6 +103,41 @@ impl Requests {
             }
         }
         Ok(())
+    }
+
+    /// Why a dataset is kept that is not kept by request; an error if it is named and cannot be compressed so.
+    pub fn reason_to_keep(
+        &self,
+        place: usize,
+        field: &Field,
+        params: &Params,
+        by: By,
+    ) -> Result<Option<String>, String> {
+        let because = |why: &str| Ok(Some(why.to_owned()));
+        if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
+            let (name, what) = (&field.name, &field.stored.what);
+            return match by == By::Name {
+                true => Err(format!(
+                    "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
+                )),
+                false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
+            };
+        }
+        if field.bytes() < SMALL_BYTES && by == By::All {
+            return because("small");
+        }
+        if field.bytes() == 0 || field.stored_bytes() == 0 {
+            return because("holds nothing");
+        }
+        if params.mode != Mode::Lossless && by == By::All {
+            if field.is_scale()? {
+                return because("coordinates (a dimension scale)");
+            }
+            if let Some(said) = self.coordinates.get(&place) {
+                return because(&format!("coordinates ({said})"));
+            }
+        }
+        Ok(None)
     }
 
     /// What is asked for a dataset, and who named it.
@@ -168,7 +207,7 @@ impl<'a> Item<'a> {
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (decision, remark) = decide(&field, request, by, requests)?;
+                let (decision, remark) = decide(place, &field, (request, by), requests)?;
                 (Some(field), decision, remark)
             }
         };
@@ -231,38 +270,19 @@ fn short(x: f64) -> String {
 
 type Decided = (Decision, Option<String>);
 
-/// Why a dataset is kept that is not kept by request; an error if it is named and cannot be compressed so.
-pub fn reason_to_keep(field: &Field, params: &Params, by: By) -> Result<Option<String>, String> {
-    let because = |why: &str| Ok(Some(why.to_owned()));
-    if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
-        let (name, what) = (&field.name, &field.stored.what);
-        return match by == By::Name {
-            true => Err(format!(
-                "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
-            )),
-            false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
-        };
-    }
-    if field.bytes() < SMALL_BYTES && by == By::All {
-        return because("small");
-    }
-    if field.bytes() == 0 || field.stored_bytes() == 0 {
-        return because("holds nothing");
-    }
-    if params.mode != Mode::Lossless && by == By::All && field.is_scale()? {
-        return because("coordinates (a dimension scale)");
-    }
-    Ok(None)
-}
-
-fn decide(field: &Field, request: Option<Request>, by: By, all: &Requests) -> Result<Decided, String> {
+fn decide(
+    place: usize,
+    field: &Field,
+    (request, by): (Option<Request>, By),
+    all: &Requests,
+) -> Result<Decided, String> {
     let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
     let Wish { mut params, target } = match request {
         None => return keep("not named"),
         Some(Request::Keep) => return keep("by request"),
         Some(Request::Compress(wish)) => wish,
     };
-    if let Some(why) = reason_to_keep(field, &params, by)? {
+    if let Some(why) = all.reason_to_keep(place, field, &params, by)? {
         return keep(&why);
     }
     params.dtype = field.stored.dtype;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::Args;
-use super::plan::{By, Requests, reason_to_keep};
+use super::plan::{By, Requests};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
@@ -20,7 +20,7 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     for (place, object) in contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset) {
         let Some(params) = requests.general_params(place) else { continue };
         let Ok(field) = Field::open(file, object)? else { continue };
-        if reason_to_keep(&field, params, By::All)?.is_none() {
+        if requests.reason_to_keep(place, &field, params, By::All)?.is_none() {
             // Of a dataset that is stored in part only that part takes anything.
             let written = field.blocks_of_chunks()?;
             raw += written.iter().map(|chunk| field.block_bytes(chunk) as u64).sum::<u64>();
