@@ -85,9 +85,9 @@ impl Rule {
                     kind = Some(Type::of(name).ok_or_else(|| format!("type '{name}' is unknown; there are {known}"))?);
                 }
                 ("missing", toml::Value::Array(values)) => {
-                    values
-                        .iter()
-                        .try_for_each(|v| Ok::<_, String>(items.push(format!("fill={}", word("missing", v)?))))?;
+                    for value in values {
+                        items.push(format!("fill={}", word("missing", value)?));
+                    }
                 }
                 ("missing", value) => items.push(format!("fill={}", word("missing", value)?)),
                 ("lossless" | "keep", toml::Value::Boolean(true)) => items.push(key.clone()),

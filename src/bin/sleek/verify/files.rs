@@ -201,8 +201,15 @@ fn is_view(file: &Id, object: &Object) -> Result<bool, String> {
     Ok(h5!(file.hdf5, H5Pget_layout(properties.id))? == abi::VIRTUAL)
 }
 
-/// The type as HDF5 writes it and the bytes of all elements; `None` if these do not hold all there is.
-fn read_whole(file: &Id, object: &Object) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+/// The type as HDF5 writes it and the bytes of all elements.
+#[derive(PartialEq)]
+struct Whole {
+    kind: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+/// All of a dataset; `None` if its elements do not hold all there is.
+fn read_whole(file: &Id, object: &Object) -> Result<Option<Whole>, String> {
     let hdf5 = file.hdf5;
     let dataset = open_object(file, &object.path)?;
     let kind = h5_id!(hdf5, H5Dget_type(dataset.id))?;
@@ -230,7 +237,7 @@ fn read_whole(file: &Id, object: &Object) -> Result<Option<(Vec<u8>, Vec<u8>)>, 
             return Ok(None); // what is elsewhere, or needs a filter that is not there
         }
     }
-    Ok(Some((encoded(&kind)?, bytes)))
+    Ok(Some(Whole { kind: encoded(&kind)?, bytes }))
 }
 
 /// All strings of a dataset of strings of variable length.
