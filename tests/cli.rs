@@ -16,6 +16,8 @@ mod common;
 #[cfg(unix)]
 #[path = "cli/faults.rs"]
 mod faults;
+#[path = "cli/targets.rs"]
+mod targets;
 
 /// A directory of its own for each test.
 struct Bench {

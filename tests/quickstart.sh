@@ -33,7 +33,7 @@ if ! { command -v nvidia-smi && [ -d "${CUDA_HOME:-/usr/local/cuda}/include" ]; 
     cc -shared -fPIC -I"$CUDA_HOME/include" tests/gpu/runtime/runtime.c "$CUDA_HOME/lib64/libcuda.so.1" -o "$CUDA_HOME/lib64/libcudart.so"
 fi
 
-for page in c cpp fortran netcdf h5repack gpu; do
+for page in c cpp fortran netcdf h5repack archive gpu; do
     python3 tests/pages.py "docs/quickstart/$page.md"
 done
 python3 tests/pages.py --with build/wheel/sleek_compress-*.whl docs/quickstart/python.md

@@ -224,3 +224,34 @@ def test_bytes_do_not_depend_on_threads():
     for t in threads:
         t.join()
     assert results == [expected] * 6
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_targets_are_met(dtype):
+    rng = np.random.default_rng(5)
+    field = (np.cumsum(rng.normal(size=(100, 1000)), axis=1) + rng.normal(size=(100, 1000))).astype(dtype)
+    field[3, 5:9] = np.nan, np.inf, -9999, -9999
+    for target in {"ratio": 7}, {"size": field.nbytes // 5}, {"ratio": 4, "profile": "ratio"}:
+        bound = sleek.find_bound(field, fill=-9999, **target)
+        profile = target.pop("profile", "adaptive")
+        size, less = (
+            len(sleek.compress(field, fill=-9999, profile=profile, abs=by * bound["abs"])) for by in (1, 0.99)
+        )
+        wanted = target.get("size", field.nbytes / target.get("ratio", 1))
+        # The quantizer has four steps in each power of two: beyond 2 % it is the first of them that gets there.
+        assert size <= wanted and (wanted / 1.0201 <= size or less > wanted), (target, bound)
+    bound = sleek.find_bound(field, psnr=60, fill=-9999)
+    counts = np.isfinite(field) & (field != -9999)
+    values = field[counts].astype("f8")
+    psnr = []
+    for by in 1, 1.01:
+        back = sleek.decompress(sleek.compress(field, fill=-9999, abs=by * bound["abs"]), field.shape)
+        errors = values - back[counts]
+        psnr.append(20 * np.log10((values.max() - values.min()) / np.sqrt(np.mean(errors**2))))
+    assert psnr[0] >= 60 and (psnr[0] <= 60.101 or psnr[1] < 60), (bound, psnr)
+    assert sleek.find_bound(np.full(10, 3.5), ratio=10) == {"lossless": True}
+    with pytest.raises(ValueError, match="gives ratio"):
+        sleek.find_bound(field, ratio=1e9)
+    for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}:
+        with pytest.raises(ValueError, match="needed"):
+            sleek.find_bound(field, **wrong)

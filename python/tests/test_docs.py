@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name, examples", [("sleek", 2), ("_array", 6), ("_direct", 1), ("_hdf5", 2), ("cuda", 1), ("numcodecs", 1), ("zarr", 1)])
+@pytest.mark.parametrize(
+    "name, examples",
+    [("sleek", 2), ("_array", 6), ("_direct", 1), ("_hdf5", 2), ("_target", 1), ("cuda", 1), ("numcodecs", 1), ("zarr", 1)],
+)
 def test_docstrings(name, examples):
     needed = {"numcodecs": "numcodecs", "zarr": "zarr", "_direct": "h5py", "_hdf5": "h5py"}.get(name)
     if needed:

@@ -4,11 +4,13 @@
 
 mod abi;
 mod analyze;
+mod batch;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod direct;
 mod hostile;
+mod look;
 mod mpi;
 mod programs;
 mod python;

@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use crate::{Place, common, source, venv_python};
 
-const PYTHON: &str = "venv-h5py-1.14";
+pub const PYTHON: &str = "venv-h5py-1.14";
 /// Floats that keep every bit: scales.
 const EXACT: [&str; 3] = ["/x", "/y", "/long"];
 
 /// `sleek` without any plugin path: it brings the filter along.
-fn sleek(place: &Place, arguments: &[&str]) -> Output {
+pub fn sleek(place: &Place, arguments: &[&str]) -> Output {
     let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
     common::output(command.env_remove("HDF5_PLUGIN_PATH").args(arguments))
 }
 
-fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
+pub fn sleek_ok(place: &Place, arguments: &[&str]) -> String {
     let out = sleek(place, arguments);
     assert!(out.status.success(), "sleek {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
-fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
+pub fn sleek_fails(place: &Place, arguments: &[&str], part: &str) {
     let before = files(place);
     let out = sleek(place, arguments);
     let message = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -44,7 +44,7 @@ fn files(place: &Place) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
+pub fn python(place: &Place, venv: &str, arguments: &[&str]) -> String {
     let script = source("repack.py");
     place.run(&venv_python(venv), &[&[script.as_str()], arguments].concat())
 }
@@ -427,4 +427,42 @@ fn what_is_refused() {
     ] {
         sleek_fails(&place, &[&["repack"], arguments].concat(), part);
     }
+}
+
+/// The line of a dataset in the table.
+fn line_of(table: &str, name: &str) -> String {
+    table.lines().find(|l| l.starts_with(name)).unwrap().to_owned()
+}
+
+/// A ratio, a size, a PSNR in the place of a bound: the table has the bound that it came to, and the file what was
+/// asked for.
+#[test]
+fn targets_in_the_place_of_a_bound() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let table = sleek_ok(&place, &["repack", "--ratio", "8", "--verify", "old.h5", "new.h5"]);
+    let value = |line: &str, column: usize| line.split_whitespace().nth(column).unwrap().parse::<f64>().unwrap();
+    for name in ["/zz_t ", "/aa_big ", "/whole ", "/unlimited "] {
+        let line = line_of(&table, name);
+        let (words, ratio) = (line.split("  abs ").nth(1).unwrap(), value(&line, 4));
+        assert!((8.0..8.8).contains(&ratio) && words.ends_with(": for --ratio 8"), "{line}");
+        // The bound by itself gives the same dataset.
+        let request = format!("{}=abs={}", name.trim(), words.split(':').next().unwrap());
+        let again = sleek_ok(&place, &["repack", "--force", "--dataset", &request, "old.h5", "again.h5"]);
+        assert_eq!(value(&line_of(&again, name), 4), ratio, "{request}");
+    }
+    sleek_ok(&place, &["repack", "-q", "--size", "600000", "old.h5", "sized.h5"]);
+    let size = fs::metadata(place.path("sized.h5")).unwrap().len();
+    assert!((500_000..=600_000).contains(&size), "{size}");
+    let requests =
+        ["--dataset", "zz_t=psnr=60", "--dataset", "aa_big=profile=ratio,ratio=30", "--dataset", "whole=bits=8"];
+    let table = sleek_ok(&place, &[&["repack", "--verify"], &requests[..], &["old.h5", "three.h5"]].concat());
+    assert!(line_of(&table, "/whole ").contains("rel 0.0039"), "{table}");
+    let psnr =
+        line_of(&table, "/zz_t ").split("PSNR ").nth(1).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap();
+    assert!((60.0..61.0).contains(&psnr), "{table}");
+    assert!((30.0..33.0).contains(&value(&line_of(&table, "/aa_big "), 4)), "{table}");
+    sleek_fails(&place, &["repack", "--ratio", "1e9", "old.h5", "none.h5"], "cannot be met");
+    sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: all that takes no bound has");
+    sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
 }

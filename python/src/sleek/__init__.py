@@ -21,6 +21,7 @@ from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
 from ._sentinel import MissingValueWarning
+from ._target import find_bound
 
 __all__ = [
     "FILTER_ID",
@@ -36,6 +37,7 @@ __all__ = [
     "decompress",
     "decompress_box",
     "decompress_range",
+    "find_bound",
     "h5",
     "inspect",
     "read",

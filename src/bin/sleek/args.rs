@@ -4,9 +4,10 @@ use clap::builder::PossibleValuesParser;
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
+use crate::target::Target;
 
 /// The bound, or what takes its place: exactly one.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub struct Bound {
     /// Absolute bound: |v − r| ≤ E for every value v and its restored r
@@ -24,6 +25,18 @@ pub struct Bound {
     /// With codec zfp: so many bits of each value, from the top of its block's largest on, whatever the errors
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     precision: Option<f64>,
+    /// So many significant bits of every value at least: --rel 2^-N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    bits: Option<u32>,
+    /// At least so many times smaller, by at most 2 % more: the absolute bound is searched for
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    ratio: Option<f64>,
+    /// At most so many bytes, and at most 2 % less
+    #[arg(long, value_name = "BYTES")]
+    size: Option<u64>,
+    /// At least this PSNR of the values that count, 20 log10(value range / RMS error)
+    #[arg(long, value_name = "DB", allow_negative_numbers = true)]
+    psnr: Option<f64>,
     /// Every bit comes back; also --reversible, as ZFP has it
     #[arg(long, alias = "reversible")]
     lossless: bool,
@@ -34,16 +47,25 @@ impl Bound {
         self.lossless || self.mode_and_value().0 != Mode::Lossless
     }
 
+    /// What is to be met in the place of a bound.
+    fn target(&self) -> Option<Target> {
+        let ratio = self.ratio.map(Target::Ratio);
+        ratio.or(self.size.map(Target::Size)).or(self.psnr.map(Target::Psnr))
+    }
+
     fn mode_and_value(&self) -> (Mode, f64) {
         let bounds = [(Mode::Abs, self.abs), (Mode::Noa, self.noa), (Mode::Rel, self.rel)];
         let mut given = bounds.into_iter().chain([(Mode::Rate, self.rate), (Mode::Precision, self.precision)]);
         let lossy = given.find_map(|(mode, value)| value.map(|v| (mode, v)));
+        let lossy = lossy.or(self.bits.map(|n| (Mode::Rel, 0.5f64.powi(n as i32))));
+        // Until it is found.
+        let lossy = lossy.or(self.target().map(|_| (Mode::Abs, f64::MIN_POSITIVE)));
         lossy.unwrap_or((Mode::Lossless, 0.0))
     }
 }
 
 /// What goes with a bound.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Quality {
     #[command(flatten)]
     bound: Bound,
@@ -68,11 +90,17 @@ impl Quality {
         self.bound.is_given()
     }
 
+    /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
+    pub fn target(&self) -> Result<Option<Target>, String> {
+        self.bound.target().map(|target| target.check().map(|()| target)).transpose()
+    }
+
     /// Checked parameters for elements of `dtype`.
     pub fn params(&self, dtype: DType) -> Result<Params, String> {
         let (mode, bound) = self.bound.mode_and_value();
         if let (Some(range), true) = (self.range, mode != Mode::Noa) {
-            return Err(format!("--range {} goes with --noa, not with --{}", number(range), mode.name()));
+            let other = self.bound.target().map_or_else(|| format!("--{}", mode.name()), |target| target.name());
+            return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
         params.profile = Profile::ALL.into_iter().find(|p| p.name() == self.profile).unwrap_or_default();
@@ -103,7 +131,7 @@ pub fn missing(texts: &[String]) -> Result<MissingValues, String> {
 }
 
 /// What to do about values that look like missing ones and were not declared.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Sentinels {
     /// A value that stands far outside of all others, such as -9999 or 1e20, is data all the same; without this it is
     /// an error, unless --fill names it
@@ -147,7 +175,7 @@ pub fn slice(text: &str) -> Result<Slice, String> {
 }
 
 /// A threads argument: the library's own variable carries it everywhere, to compression and decompression alike.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Threads {
     /// Threads to use [default: SLEEK_NUM_THREADS, else one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -171,7 +199,7 @@ pub fn check_variables() -> Result<(), String> {
 }
 
 /// How much to say.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Verbosity {
     /// Neither a progress bar nor a summary
     #[arg(short, long)]

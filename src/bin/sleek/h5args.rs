@@ -14,7 +14,7 @@ const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (m
 
 /// Print the HDF5 filter's arguments for h5repack, nccopy, h5py, C, Fortran
 #[derive(clap::Args)]
-#[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
+#[command(mut_arg("noa", |noa| noa.help(NOA_HELP)), mut_arg("ratio", |a| a.hide(true)), mut_arg("size", |a| a.hide(true)), mut_arg("psnr", |a| a.hide(true)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
@@ -29,6 +29,10 @@ pub fn run(args: &Args) -> Outcome {
     // The filter learns the element type from the dataset; the widest float lets the bound be checked, and bits of any
     // of them.
     let params = args.quality.params(DType::F64)?;
+    if let Some(target) = args.quality.target()? {
+        let name = target.name();
+        return Err(format!("{name}: needs the data: repack takes it, and compress says which bound it comes to"));
+    }
     let words = cd_values_of(&params);
     match args.json {
         true => say!("{:#}", json!({"filter_id": FILTER_ID, "cd_values": words})),

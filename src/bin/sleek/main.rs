@@ -20,6 +20,7 @@ mod progress;
 #[cfg(unix)]
 mod repack;
 mod sentinel;
+mod target;
 mod verify;
 
 use std::process::ExitCode;

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use sleek::api::hdf5_filter::datatype::{self, Stored};
 
 use super::abi;
-use super::object::{Object, filter_name, missing_filter, open_object};
+use super::filters::{filter_name, missing_filter};
+use super::object::{Object, open_object};
 use super::{Id, h5, h5_id};
 
 /// Bytes that are read or written at once, as far as whole chunks allow.
@@ -109,31 +110,29 @@ impl<'a> Field<'a> {
         let mut status = 0;
         h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
         if status != abi::PARTLY_STORED || !self.is_chunked || hdf5.chunk_info.is_none() {
-            return Ok(cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size)));
+            return Ok(self.all_blocks());
         }
         self.blocks_of_chunks()
     }
 
+    /// The same with what was never written.
+    pub fn all_blocks(&self) -> Vec<Block> {
+        cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size))
+    }
+
     /// The same in single chunks.
+    pub fn blocks_of_all_chunks(&self) -> Vec<Block> {
+        cut(&self.dims, &self.chunk)
+    }
+
+    /// The chunks that were written.
     pub fn blocks_of_chunks(&self) -> Result<Vec<Block>, String> {
-        let chunks = cut(&self.dims, &self.chunk);
+        let chunks = self.blocks_of_all_chunks();
         if !self.is_chunked {
             return Ok(chunks);
         }
         let stored = chunks.into_iter().map(|c| Ok(self.is_stored(&c)?.then_some(c)));
         stored.filter_map(Result::transpose).collect()
-    }
-
-    fn is_stored(&self, chunk: &Block) -> Result<bool, String> {
-        let Some(chunk_info) = self.dataset.hdf5.chunk_info else { return Ok(true) };
-        let (mut mask, mut address, mut size) = (0, 0, 0);
-        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and the rest are numbers to be written.
-        let answer = unsafe { chunk_info(self.dataset.id, chunk.start.as_ptr(), &mut mask, &mut address, &mut size) };
-        if answer < 0 {
-            Err(self.dataset.hdf5.complaint("H5Dget_chunk_info_by_coord"))
-        } else {
-            Ok(address != u64::MAX)
-        }
     }
 
     /// Bytes of a block.
@@ -194,7 +193,7 @@ impl<'a> Field<'a> {
 }
 
 /// The datatype as HDF5 writes it.
-fn encoded(kind: &Id) -> Result<Vec<u8>, String> {
+pub fn encoded(kind: &Id) -> Result<Vec<u8>, String> {
     let mut size = 0;
     h5!(kind.hdf5, H5Tencode(kind.id, std::ptr::null_mut(), &raw mut size))?;
     let mut bytes = vec![0u8; size];

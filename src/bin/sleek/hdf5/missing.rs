@@ -76,6 +76,17 @@ impl Field<'_> {
         Ok(Some(value))
     }
 
+    /// The bytes of an element that was never written.
+    pub fn fill_bytes(&self) -> Vec<u8> {
+        let hdf5 = self.dataset.hdf5;
+        let mut bytes = vec![0u8; self.size as usize];
+        let filled = h5!(hdf5, H5Pget_fill_value(self.properties.id, self.file_type.id, bytes.as_mut_ptr().cast()));
+        if hdf5.forgive(filled).is_none() {
+            bytes.fill(0); // there is none, and HDF5 writes zeros
+        }
+        bytes
+    }
+
     /// The valid range: `valid_range`, else `valid_min` and `valid_max`, in the dataset's precision.
     fn valid(&self) -> Result<(f64, f64), String> {
         let in_type = |v: f64| self.stored.dtype.number(self.stored.dtype.nearest(v));
@@ -117,7 +128,7 @@ impl Field<'_> {
 }
 
 /// The text of an attribute of one string.
-fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
+pub(super) fn text(attribute: &Id, kind: &Id, space: &Id) -> Result<Option<String>, String> {
     let hdf5 = attribute.hdf5;
     // A copy of a type of a file is a type in memory.
     let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;

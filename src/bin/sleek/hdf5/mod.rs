@@ -1,7 +1,10 @@
 //! HDF5 files, through a libhdf5 that is looked up when it is needed: the command is built and starts without one.
 
 pub mod abi;
+mod chunk;
+pub mod coordinates;
 pub mod dataset;
+pub mod filters;
 mod h5z_zfp;
 pub mod libraries;
 mod missing;
@@ -76,6 +79,7 @@ type GetInfo = unsafe extern "C" fn(Hid, *mut c_void) -> Herr;
 type LinkInfo = unsafe extern "C" fn(Hid, *const c_char, *mut c_void, Hid) -> Herr;
 type Iterate = unsafe extern "C" fn(Hid, c_int, c_int, *mut u64, abi::NameVisit, *mut c_void) -> Herr;
 type ChunkInfo = unsafe extern "C" fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+type ReadChunk = unsafe extern "C" fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
 
 /// One libhdf5, with our filter registered in it.
 pub struct Hdf5 {
@@ -87,6 +91,8 @@ pub struct Hdf5 {
     iterate_links: Iterate,
     /// Where a chunk is stored, if this HDF5 (1.10.5 and newer) tells.
     chunk_info: Option<ChunkInfo>,
+    /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
+    read_chunk: Option<ReadChunk>,
     loaded: Loaded,
     version: (u32, u32, u32),
     /// The last error, unless it was forgiven.
@@ -185,7 +191,7 @@ impl Hdf5 {
     }
 
     /// Opens the file and every object in it.
-    fn can_read(&self, path: &Path) -> Result<(), String> {
+    pub fn can_read(&self, path: &Path) -> Result<(), String> {
         let file = self.open(path)?;
         object::Contents::read(&file).map(drop).map_err(|e| format!("{}: {e} ({})", path.display(), self.name()))
     }
@@ -205,6 +211,7 @@ impl Hdf5 {
                 link_info: loaded.function(c"H5Lget_info2").or_else(|_| loaded.function(c"H5Lget_info"))?,
                 iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
                 chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
+                read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
                 loaded,
                 version,
                 failure: RefCell::new(None),
@@ -312,6 +319,11 @@ pub fn kind_of(path: &Path) -> Result<FileKind, String> {
     kind.map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// Whether a path leads to an HDF5 file. A pipe is not looked into: what was read of it would be gone.
+pub fn is_hdf5(path: &Path) -> bool {
+    path.is_file() && matches!(kind_of(path), Ok(FileKind::Hdf5 | FileKind::NetcdfClassic))
+}
+
 /// The version of the superblock of an HDF5 file.
 pub fn superblock_version(path: &Path) -> Result<u8, String> {
     let mut file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -354,7 +366,7 @@ pub fn expect_hdf5(path: &Path) -> Result<(), String> {
 }
 
 /// A libhdf5 by `--library`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct LibraryArg {
     /// The libhdf5 to use [default: one of this machine]
     #[arg(long, value_name = "FILE")]

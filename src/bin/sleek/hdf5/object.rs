@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use super::abi::{self, Herr};
-use super::{Hdf5, Id, c_string, h5, h5_id};
+use super::{Id, c_string, h5, h5_id};
 
 /// Which object it is, whatever its name: its address, as this HDF5 gives it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,59 +203,4 @@ fn link_value(group: &Id, name: &CStr, size: usize) -> Result<Vec<u8>, String> {
     let mut value = vec![0u8; size];
     h5!(group.hdf5, H5Lget_val(group.id, name.as_ptr(), value.as_mut_ptr().cast(), size, abi::DEFAULT))?;
     Ok(value)
-}
-
-/// The ids of a dataset's filters, of the list of its properties.
-pub fn filters(properties: &Id) -> Result<Vec<c_int>, String> {
-    let hdf5 = properties.hdf5;
-    let count = h5!(hdf5, H5Pget_nfilters(properties.id))?;
-    let filter = |i| {
-        let (mut flags, mut words, mut config) = (0, 0, 0);
-        let none = std::ptr::null_mut();
-        let (flags, words, config) = (&raw mut flags, &raw mut words, &raw mut config);
-        h5!(hdf5, H5Pget_filter2(properties.id, i, flags, words, none, 0, std::ptr::null_mut(), config))
-    };
-    (0..count as u32).map(filter).collect()
-}
-
-/// The first filter that the library cannot undo.
-pub fn missing_filter(hdf5: &Hdf5, properties: &Id) -> Result<Option<c_int>, String> {
-    for id in filters(properties)? {
-        if h5!(hdf5, H5Zfilter_avail(id))? == 0 {
-            return Ok(Some(id));
-        }
-    }
-    Ok(None)
-}
-
-/// A filter's name, for those that are in use.
-pub fn filter_name(id: c_int) -> String {
-    let known = [
-        (1, "deflate"),
-        (2, "shuffle"),
-        (3, "fletcher32"),
-        (4, "szip"),
-        (5, "nbit"),
-        (6, "scaleoffset"),
-        (32000, "LZF"),
-        (32001, "Blosc"),
-        (32004, "LZ4"),
-        (32008, "bitshuffle"),
-        (32013, "ZFP"),
-        (32015, "Zstandard"),
-        (32017, "SZ"),
-        (32018, "FCIDECOMP"),
-        (32019, "JPEG"),
-        (32022, "BitGroom"),
-        (32023, "BitRound"),
-        (32024, "SZ3"),
-        (32026, "Blosc2"),
-        (32028, "SPERR"),
-    ];
-    known.iter().find(|(k, _)| *k == id).map_or_else(|| format!("filter {id}"), |(_, name)| (*name).into())
-}
-
-/// Whether a filter may have changed floats: those that only do so. (Of SLEEK's the request tells.)
-pub fn is_lossy(id: c_int) -> bool {
-    matches!(id, 6 | 32013 | 32017 | 32018 | 32019 | 32022 | 32023 | 32024 | 32028)
 }

@@ -11,7 +11,7 @@ use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Object};
 use crate::progress::Progress;
-use crate::verify::{Marks, holds};
+use crate::verify::exact::{Marks, holds};
 
 /// A line for each dataset that is not what it should be.
 pub fn compare(

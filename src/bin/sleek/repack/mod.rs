@@ -1,10 +1,16 @@
 //! `sleek repack`
 
 mod attributes;
+mod batch;
 mod check;
 mod child;
 mod copy;
+mod measure;
 mod plan;
+mod request;
+mod rules;
+mod size;
+mod table;
 mod work;
 
 use std::fs;
@@ -12,15 +18,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sleek::api::hdf5_filter::text;
-use sleek::{DType, Params};
+use sleek::DType;
 
 use crate::Outcome;
 use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
-use plan::Request;
+use request::{Request, Wish};
+use rules::Rules;
 
 /// Exit code when the new file does not keep what was promised; there is none then.
 const BROKEN: u8 = 1;
@@ -31,8 +37,8 @@ const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scal
 carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
 Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
 
-/// Compress the float datasets of an HDF5 or netCDF-4 file, keep the rest as it is
-#[derive(clap::Args)]
+/// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
+#[derive(clap::Args, Clone)]
 #[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)), mut_arg("noa", |noa| noa.help(NOA_HELP)))]
 pub struct Args {
     #[command(flatten)]
@@ -40,8 +46,14 @@ pub struct Args {
     #[command(flatten)]
     sentinels: Sentinels,
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
-    #[arg(long, value_name = "PATH=REQUEST", value_parser = named_request)]
+    #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
     dataset: Vec<(String, Request)>,
+    /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
+    variables: Vec<String>,
+    /// Rules for datasets by patterns of their names and by their types: a TOML file
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// Convert datasets also where what they are stored as is as small; without this they stay as they are
     #[arg(long)]
     even_if_larger: bool,
@@ -51,6 +63,21 @@ pub struct Args {
     /// Read the new file and compare every value with the old one before it takes its place
     #[arg(long)]
     verify: bool,
+    /// Of several files: the folder that the new ones go to. What is finished there is not done again
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Take the HDF5 files in folders, and in those below
+    #[arg(short, long)]
+    recursive: bool,
+    /// Of several files: how many at once
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// Of several files: what was done with each and its datasets, as .json or .csv
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Print the table of datasets as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     library: LibraryArg,
     #[command(flatten)]
@@ -63,32 +90,47 @@ pub struct Args {
     /// In the child process: do the work, with this empty file for the result
     #[arg(long, hide = true)]
     child: Option<PathBuf>,
+    /// Of several files: do this one
+    #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
+    only: Vec<PathBuf>,
     /// The file as it is
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The file as it shall be
-    #[arg(value_name = "OUT", required_unless_present = "dry_run")]
+    /// The file as it shall be; with --to another one as it is
+    #[arg(value_name = "OUT")]
     output: Option<PathBuf>,
-}
-
-/// Reads `PATH=REQUEST`.
-fn named_request(argument: &str) -> Result<(String, Request), String> {
-    let Some((path, request)) = argument.split_once('=') else {
-        return Err("a path and a request are needed, such as /t=abs=1e-3".into());
-    };
-    let path = format!("/{}", path.trim_start_matches('/'));
-    match request {
-        "keep" => Ok((path, Request::Keep)),
-        request => Ok((path, Request::Compress(text::parse(request).map_err(|e| e.message)?))),
-    }
+    /// With --to: more files
+    #[arg(value_name = "IN", hide_short_help = true)]
+    more: Vec<PathBuf>,
 }
 
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let general = general_request(args)?;
+    let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
+    let args = &match &args.only[..] {
+        [input, output] => Args { input: input.clone(), output: Some(output.clone()), ..args.clone() },
+        _ => args.clone(),
+    };
     if let Some(new) = &args.child {
-        work::run(args, general, new);
+        work::run(args, general, &rules, new);
+    }
+    let is_single = !args.only.is_empty() || (args.to.is_none() && !args.recursive && args.more.is_empty());
+    if !is_single {
+        return batch::run(args);
+    }
+    one(args)
+}
+
+/// Repacks a single file.
+fn one(args: &Args) -> Outcome {
+    let for_several = [("--jobs", args.jobs.is_some()), ("--report", args.report.is_some())];
+    if let Some((name, _)) = for_several.iter().find(|(_, given)| *given && args.only.is_empty()) {
+        return Err(format!("{name} goes with --to DIR, for several files"));
+    }
+    if args.output.is_none() && !args.dry_run {
+        return Err("the required arguments were not provided: <OUT>, or --to DIR, or --dry-run".into());
     }
     [Some(&args.input), args.output.as_ref()].into_iter().flatten().try_for_each(|path| expect_name(path))?;
     expect_hdf5(&args.input)?;
@@ -112,16 +154,21 @@ fn expect_name(path: &Path) -> Result<(), String> {
 }
 
 /// What is asked for all datasets that are not named.
-fn general_request(args: &Args) -> Result<Option<Params>, String> {
+fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
-    let general = args.quality.params(DType::F64)?;
-    if !args.quality.is_given() && args.dataset.is_empty() {
+    let params = args.quality.params(DType::F64)?;
+    let target = args.quality.target()?;
+    if !args.quality.is_given() && !args.variables.is_empty() {
+        return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());
+    }
+    if !args.quality.is_given() && args.dataset.is_empty() && args.rules.is_none() {
         return Err(
-            "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some"
+            "a bound is needed: --abs, --noa, --rel or --lossless for all datasets of floats, or --dataset for some, \
+             or --rules"
                 .into(),
         );
     }
-    Ok(args.quality.is_given().then_some(general))
+    Ok(args.quality.is_given().then_some(Wish { params, target }))
 }
 
 /// Has the new file written beside its place and puts it there.
@@ -134,9 +181,10 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
     let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
     let after = staging.file().metadata().map_err(blame)?.len();
+    size::check(args, output, after)?;
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
-    if !args.verbosity.quiet {
+    if !args.verbosity.quiet && args.only.is_empty() {
         let (from, to) = (args.input.display().to_string(), output.display().to_string());
         tell(&summary(Array::In, &from, &to, before, after, start.elapsed()));
         if after > before {

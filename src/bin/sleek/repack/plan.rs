@@ -8,40 +8,38 @@ use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params};
 
+use super::measure::Chunks;
+use super::request::{Request, Wish};
+use super::rules::Rules;
 use crate::element;
+use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
-use crate::hdf5::object::{Contents, Kind, Object, filter_name, filters, is_lossy, open_object};
+use crate::hdf5::filters::{filter_name, filters, is_lossy};
+use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string};
 use crate::sentinel::{Watch, refuse};
+use crate::target::{Measured, Quest, Target};
 
 /// Below this size there is nothing to gain.
 const SMALL_BYTES: u64 = 4096;
-/// Blocks that are compressed for an estimate.
-const SAMPLES: usize = 8;
-/// A dataset smaller than this is compressed as a whole for an estimate.
-const FEW_BYTES: u64 = 64 << 20;
-/// So is one of which the chunks that were tried come this near to what is stored.
-const CLOSE: f64 = 0.75;
+/// Bytes of the sample on which a bound is searched for.
+const SAMPLE_BYTES: u64 = 8 << 20;
 /// Where all of a dataset need not be read: so many bytes of it are, and of what follows one block in `STEP`.
 const HEAD_BYTES: u64 = 16 << 20;
 const STEP: usize = 16;
 
-/// What a user wants of a dataset.
-#[allow(clippy::large_enum_variant)] // one for each dataset that is named
-#[derive(Clone)]
-pub enum Request {
-    Keep,
-    Compress(Params),
-}
-
 pub struct Requests {
-    pub general: Option<Params>,
+    pub general: Option<Wish>,
     /// Missing values of which the datasets know nothing.
     missing: MissingValues,
     /// Whether values that look like missing ones are data.
     no_fill: bool,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
+    /// The places of coordinates, each with who says so.
+    pub coordinates: BTreeMap<usize, String>,
+    /// Those of a rule file.
+    pub rules: Rules,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -49,13 +47,21 @@ pub struct Requests {
 impl Requests {
     /// Finds the datasets that are named, by whatever name they have; refuses names that are not in the file.
     pub fn new(
-        general: Option<Params>,
+        general: Option<Wish>,
         named: &[(String, Request)],
         (missing, no_fill): (MissingValues, bool),
         file: &Id,
         contents: &Contents,
     ) -> Result<Requests, String> {
-        let mut requests = Requests { general, missing, no_fill, even_if_larger: false, named: BTreeMap::new() };
+        let mut requests = Requests {
+            general,
+            missing,
+            no_fill,
+            even_if_larger: false,
+            coordinates: coordinates(file, contents)?,
+            rules: Rules::default(),
+            named: BTreeMap::new(),
+        };
         for (path, request) in named {
             let object = file.hdf5.forgive(open_object(file, &c_string(path.as_bytes())?));
             let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
@@ -73,13 +79,90 @@ impl Requests {
         Ok(requests)
     }
 
-    /// What is asked for a dataset, and whether it was named.
-    fn of(&self, place: usize) -> (Option<Request>, bool) {
-        match self.named.get(&place) {
-            Some(request) => (Some(request.clone()), true),
-            None => (self.general.clone().map(Request::Compress), false),
+    /// What is asked for all datasets, if this is none of those that are named.
+    pub fn general_params(&self, place: usize) -> Option<&Params> {
+        let general = self.general.as_ref().filter(|_| !self.named.contains_key(&place));
+        general.map(|wish| &wish.params)
+    }
+
+    /// Leaves the general request to these variables alone, named by their paths or the last parts of these.
+    pub fn restrict(&mut self, variables: &[String], contents: &Contents) -> Result<(), String> {
+        let Some(wish) = self.general.take_if(|_| !variables.is_empty()) else { return Ok(()) };
+        let datasets = || contents.objects.iter().enumerate().filter(|(_, o)| o.kind == Kind::Dataset);
+        for variable in variables {
+            let path = format!("/{}", variable.trim_start_matches('/'));
+            let by_path: Vec<usize> = datasets().filter(|(_, o)| o.name() == path).map(|(place, _)| place).collect();
+            let in_groups = datasets().filter(|(_, o)| o.name().ends_with(&path)).map(|(place, _)| place);
+            let places = if by_path.is_empty() { in_groups.collect() } else { by_path };
+            if places.is_empty() {
+                let names: Vec<String> = datasets().map(|(_, o)| o.name()).take(10).collect();
+                return Err(format!("-v {variable}: there is no such variable; there are {}", names.join(", ")));
+            }
+            for place in places {
+                self.named.entry(place).or_insert(Request::Compress(wish.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a dataset is kept that is not kept by request; an error if it is named and cannot be compressed so.
+    pub fn reason_to_keep(
+        &self,
+        place: usize,
+        field: &Field,
+        params: &Params,
+        by: By,
+    ) -> Result<Option<String>, String> {
+        let because = |why: &str| Ok(Some(why.to_owned()));
+        if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
+            let (name, what) = (&field.name, &field.stored.what);
+            return match by == By::Name {
+                true => Err(format!(
+                    "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
+                )),
+                false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
+            };
+        }
+        if field.bytes() < SMALL_BYTES && by == By::All {
+            return because("small");
+        }
+        if field.bytes() == 0 || field.stored_bytes() == 0 {
+            return because("holds nothing");
+        }
+        if params.mode != Mode::Lossless && by == By::All {
+            if field.is_scale()? {
+                return because("coordinates (a dimension scale)");
+            }
+            if let Some(said) = self.coordinates.get(&place) {
+                return because(&format!("coordinates ({said})"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is asked for a dataset, and who named it.
+    fn of(&self, place: usize, name: &str, field: Option<&Field>) -> (Option<Request>, By) {
+        if let Some(request) = self.named.get(&place) {
+            return (Some(request.clone()), By::Name);
+        }
+        let rule = field.and_then(|field| self.rules.of(name, field.stored.dtype));
+        match rule {
+            Some((request, true)) => (Some(request), By::Rule),
+            Some((request, false)) => (Some(request), By::All),
+            None => (self.general.clone().map(Request::Compress), By::All),
         }
     }
+}
+
+/// Who asks for what becomes of a dataset.
+#[derive(Clone, Copy, PartialEq)]
+pub enum By {
+    /// What is for all, or for many by a pattern.
+    All,
+    /// A rule that has its name: it takes coordinates and small ones too.
+    Rule,
+    /// An argument that has its name: what cannot be done is an error.
+    Name,
 }
 
 #[allow(clippy::large_enum_variant)] // one for each dataset
@@ -115,15 +198,16 @@ impl<'a> Item<'a> {
     ) -> Result<Item<'a>, String> {
         let object = &contents.objects[place];
         let name = object.name();
-        let (request, named) = requests.of(place);
-        let asked = named && matches!(request, Some(Request::Compress(_)));
-        let (field, decision, remark) = match Field::open(file, object)? {
+        let opened = Field::open(file, object)?;
+        let (request, by) = requests.of(place, &name, opened.as_ref().ok());
+        let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
+        let (field, decision, remark) = match opened {
             Err(why) if asked => {
                 return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (decision, remark) = decide(&field, request, named, requests)?;
+                let (decision, remark) = decide(place, &field, (request, by), requests)?;
                 (Some(field), decision, remark)
             }
         };
@@ -139,7 +223,7 @@ impl<'a> Item<'a> {
         if let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision)
             && (estimate || only_if_smaller)
         {
-            let estimated = estimated_bytes(field, params, stored_bytes)?;
+            let estimated = Chunks::of(field)?.estimated_bytes(params, stored_bytes)?;
             if only_if_smaller && estimated >= stored_bytes {
                 item.keep()?;
                 // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
@@ -157,7 +241,7 @@ impl<'a> Item<'a> {
     fn keep(&mut self) -> Result<(), String> {
         let Some(field) = &self.field else { return Ok(()) };
         let by = filters(&field.properties)?.into_iter().filter(|id| !matches!(id, 2 | 3)).map(filter_name);
-        let by: Vec<String> = by.map(|name| if name == "filter 47474" { "SLEEK".into() } else { name }).collect();
+        let by: Vec<String> = by.collect();
         let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
         self.decision = Decision::Keep(format!("as small as it is{by}"));
         self.new_bytes = self.stored_bytes;
@@ -186,30 +270,20 @@ fn short(x: f64) -> String {
 
 type Decided = (Decision, Option<String>);
 
-fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) -> Result<Decided, String> {
+fn decide(
+    place: usize,
+    field: &Field,
+    (request, by): (Option<Request>, By),
+    all: &Requests,
+) -> Result<Decided, String> {
     let keep = |why: &str| Ok((Decision::Keep(why.into()), None));
-    let mut params = match request {
+    let Wish { mut params, target } = match request {
         None => return keep("not named"),
         Some(Request::Keep) => return keep("by request"),
-        Some(Request::Compress(params)) => params,
+        Some(Request::Compress(wish)) => wish,
     };
-    if !field.stored.dtype.is_float() && params.mode != Mode::Lossless {
-        let (name, what) = (&field.name, &field.stored.what);
-        return match named {
-            true => Err(format!(
-                "--dataset {name}: bounds are for floats, and these are {what}; lossless or keep is possible"
-            )),
-            false => keep(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
-        };
-    }
-    if field.bytes() < SMALL_BYTES && !named {
-        return keep("small");
-    }
-    if field.bytes() == 0 || field.stored_bytes() == 0 {
-        return keep("holds nothing");
-    }
-    if params.mode != Mode::Lossless && !named && field.is_scale()? {
-        return keep("coordinates (a dimension scale)");
+    if let Some(why) = all.reason_to_keep(place, field, &params, by)? {
+        return keep(&why);
     }
     params.dtype = field.stored.dtype;
     params.big_endian = field.stored.big_endian;
@@ -230,6 +304,10 @@ fn decide(field: &Field, request: Option<Request>, named: bool, all: &Requests) 
         ));
     }
     let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill };
+    if let Some(target) = target {
+        let (params, remark) = survey.meet(target)?;
+        return Ok((Decision::Compress(params), Some(remark)));
+    }
     if params.mode == Mode::Noa && params.range.is_none() {
         let range = survey.range()?;
         params.range = range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sub_down(hi, lo));
@@ -297,6 +375,24 @@ impl Survey<'_> {
         range
     }
 
+    /// The parameters with which the dataset meets a target, and what there is to say of it.
+    fn meet(&self, target: Target) -> Result<(Params, String), String> {
+        let range = self.range()?.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
+        let (chunks, missing) = (Chunks::of(self.field)?, self.missing()?);
+        let fills = target.is_of_quality().then_some(missing.as_slice());
+        let step = chunks.step_for(SAMPLE_BYTES);
+        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(range), fills);
+        let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
+        let answer = quest
+            .solve(|params| measure(params, step), |params| measure(params, 1))
+            .map_err(|e| format!("{}: {e}", self.field.name))?;
+        let remark = match target.is_of_quality() && answer.measured.squares > 0.0 {
+            true => format!("PSNR {:.2} dB for {}", answer.measured.psnr(), target.name()),
+            false => format!("for {}", target.name()),
+        };
+        Ok((answer.params, remark))
+    }
+
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
     /// one.
     fn look_for_sentinels(&self) -> Result<(), String> {
@@ -329,31 +425,6 @@ impl Survey<'_> {
     fn refuse(&self, watch: &Watch) -> Result<(), String> {
         refuse(&watch.found()).map_err(|e| format!("{}: {e}", self.field.name))
     }
-}
-
-/// What the chunks take: all of them where there are few, or where some do not tell on which side of `stored` it is.
-fn estimated_bytes(field: &Field, params: &Params, stored: u64) -> Result<u64, String> {
-    let chunks = field.blocks_of_chunks()?;
-    let some = chunks.len().div_ceil(SAMPLES).max(1);
-    let estimate = bytes_of_chunks(field, params, &chunks, some)?;
-    let is_close = estimate as f64 > CLOSE * stored as f64 && (estimate as f64) < stored as f64 / CLOSE;
-    match some > 1 && (is_close || field.bytes() < FEW_BYTES) {
-        true => bytes_of_chunks(field, params, &chunks, 1),
-        false => Ok(estimate),
-    }
-}
-
-/// What every `step`th chunk takes, for all of them. One that is cut off by the rim is stored whole, with what pads it.
-fn bytes_of_chunks(field: &Field, params: &Params, chunks: &[Block], step: usize) -> Result<u64, String> {
-    let whole = field.chunk.iter().product::<u64>() * field.size;
-    let (mut taken, mut packed) = (0, 0.0);
-    for chunk in chunks.iter().skip(step / 2).step_by(step) {
-        let bytes = read(field, chunk)?;
-        let stream = sleek::compress(params, &bytes).map_err(|e| e.to_string())?.len();
-        packed += stream as f64 * whole as f64 / bytes.len().max(1) as f64;
-        taken += 1;
-    }
-    Ok((packed * chunks.len() as f64 / f64::from(taken.max(1))) as u64)
 }
 
 /// A block's bytes.

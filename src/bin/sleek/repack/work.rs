@@ -3,20 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use sleek::Params;
-use sleek::host::printable::printable;
-
-use super::plan::{Decision, Item, Requests};
-use super::{Args, BROKEN, check, child, copy};
+use super::plan::{Item, Requests};
+use super::request::Wish;
+use super::rules::Rules;
+use super::{Args, BROKEN, check, child, copy, size, table};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{Hdf5, Id};
 use crate::io::{say, tell};
-use crate::progress::{Progress, bytes, ratio};
+use crate::progress::Progress;
 
 /// Prints the table, or as a single line what went wrong, for the parent process to read.
-pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
-    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, new));
+pub fn run(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> ! {
+    let done = child::listen(Some(new).filter(|_| !args.dry_run)).and_then(|()| work(args, general, rules, new));
     let code = done.unwrap_or_else(|message| {
         say!("{message}");
         ERROR
@@ -26,14 +25,17 @@ pub fn run(args: &Args, general: Option<Params>, new: &Path) -> ! {
 }
 
 /// The exit code.
-fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> {
+fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result<u8, String> {
     let blame = |e: String| format!("{}: {e}", args.input.display());
     let hdf5 = Hdf5::for_file(args.library.library.as_deref(), &args.input)?;
     let file = hdf5.open(&args.input)?;
     let contents = Contents::read(&file).map_err(blame)?;
     let fill = (args.quality.missing()?, args.sentinels.no_fill);
     let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
+    requests.restrict(&args.variables, &contents).map_err(blame)?;
+    requests.rules = rules.clone();
     requests.even_if_larger = args.even_if_larger;
+    size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
     match &args.output {
@@ -41,17 +43,22 @@ fn work(args: &Args, general: Option<Params>, new: &Path) -> Result<u8, String> 
             if !write(args, output, new, &file, &contents, &mut items)? {
                 return Ok(BROKEN);
             }
-            if !quiet {
-                print_table(&items, "ratio");
-            }
-            if args.verify && !quiet {
+            show(args, &items, "ratio");
+            if args.verify && !quiet && !args.json {
                 say!("verified: every value of the new file was compared with the old one");
             }
         }
-        _ if quiet => {}
-        _ => print_table(&items, "estimate"),
+        _ => show(args, &items, "estimate"),
     }
     Ok(0)
+}
+
+fn show(args: &Args, items: &[Option<Item>], ratio_label: &str) {
+    match (args.json, args.verbosity.quiet) {
+        (true, _) => table::print_json(items),
+        (false, true) => {}
+        (false, false) => table::print(items, ratio_label),
+    }
 }
 
 /// Decides on every dataset.
@@ -98,21 +105,4 @@ fn write(
         tell(&format!("sleek: {} was not written", output.display()));
     }
     Ok(violations.is_empty())
-}
-
-/// A line for each dataset.
-fn print_table(items: &[Option<Item>], ratio_label: &str) {
-    let widest = items.iter().flatten().map(|i| i.name.chars().count()).max().unwrap_or(0).clamp(7, 40);
-    let head = ["size", ratio_label, "before", "after"].map(|title| format!("{title:>11}")).concat();
-    say!("{:<widest$} {:<5}{head}  what is done", "dataset", "type");
-    for item in items.iter().flatten() {
-        let kind = item.field.as_ref().map_or("", |f| f.stored.dtype.name());
-        let (shown, what) = match &item.decision {
-            Decision::Keep(why) => (String::new(), format!("kept: {why}")),
-            Decision::Compress(params) => (ratio(item.raw_bytes, item.new_bytes), item.note(params)),
-        };
-        let size = if item.raw_bytes > 0 { bytes(item.raw_bytes) } else { String::new() };
-        let [before, after] = [item.stored_bytes, item.new_bytes].map(bytes);
-        say!("{:<widest$} {kind:<5}{size:>11}{shown:>11}{before:>11}{after:>11}  {what}", printable(&item.name));
-    }
 }

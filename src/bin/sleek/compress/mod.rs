@@ -1,5 +1,8 @@
 //! `sleek compress`
 
+mod cut;
+mod target;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,10 +10,12 @@ use sleek::container::Header;
 use sleek::primitives::range::{join, value_range};
 use sleek::{DType, Dims, Mode, Params};
 
+use cut::Cut;
+
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
-use crate::progress::{Array, Progress, bytes, summary};
+use crate::progress::{Array, Progress, summary};
 use crate::sentinel::{Watch, refuse};
 use crate::{Outcome, pipeline};
 
@@ -60,6 +65,11 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(n) = input.bytes {
         check_size(args, &input.name, n)?;
     }
+    if let Some(target) = args.quality.target()? {
+        params = target::solve(args, &target, &params, &cut, &mut input)?;
+        compress(args, &params, &cut, None, input)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
         params.range = measure_range(args, &params, watch.take(), &mut input)?;
@@ -87,50 +97,6 @@ fn watch(args: &Args, params: &Params) -> Result<Option<Watch>, String> {
     }
     let declared = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     Ok(Some(Watch::new(params.dtype, params.big_endian, declared)))
-}
-
-/// How the input is cut into frames.
-struct Cut {
-    frame_bytes: usize,
-    /// The dimensions that are given, and the axis along which frames follow each other: the first that is longer than
-    /// 1.
-    dims: Option<(Dims, usize)>,
-}
-
-impl Cut {
-    fn new(args: &Args) -> Result<Cut, String> {
-        let (n, size) = (args.frame_bytes, args.dtype.size());
-        if n == 0 || n % size != 0 {
-            return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
-        }
-        let Some(dims) = args.dims.filter(|dims| dims.count() > 0) else {
-            return Ok(Cut { frame_bytes: n, dims: args.dims.map(|dims| (dims, 0)) });
-        };
-        let axis = dims.lens().iter().position(|len| *len > 1).unwrap_or(0);
-        let slab = dims.lens()[axis + 1..].iter().product::<u64>().saturating_mul(size as u64);
-        // Two at least, for then the first frame shows which axis it is.
-        let slabs = (n as u64 / slab).max(2).min(dims.lens()[axis]);
-        let frame_bytes = usize::try_from(slab.saturating_mul(slabs)).unwrap_or(usize::MAX);
-        // No page of this is touched.
-        if Vec::<u8>::new().try_reserve_exact(frame_bytes).is_err() {
-            let bytes = bytes(frame_bytes as u64);
-            return Err(format!("--dims {dims}: {bytes} are held at once, and there is no memory for so much"));
-        }
-        Ok(Cut { frame_bytes, dims: Some((dims, axis)) })
-    }
-
-    /// The dimensions of a frame of `count` elements: all of the array's, but along the axis only as many as it has.
-    /// None where it has a part of one, which the size of the whole input will tell better.
-    fn dims(&self, count: u64) -> Result<Dims, String> {
-        let Some((dims, axis)) = &self.dims else { return Ok(Dims::NONE) };
-        let mut lens = dims.lens().to_vec();
-        let slab: u64 = lens[axis + 1..].iter().product();
-        if dims.count() > 0 {
-            lens[*axis] = count / slab;
-        }
-        let dims = Dims::new(&lens).map_err(|e| e.message)?;
-        Ok(if dims.count() == count { dims } else { Dims::NONE })
-    }
 }
 
 /// Refuses an input of `n` bytes that is not the array it is said to be.
@@ -164,7 +130,7 @@ fn measure_range(
     }
     let fills = params.missing.numbers(params.dtype).map_err(|e| e.to_string())?;
     let mut range = None;
-    read_through(args, input, |data| match &mut watch {
+    read_through(args, input, args.frame_bytes, |data| match &mut watch {
         Some(watch) => watch.see(data),
         None => range = join(range, value_range(params.dtype, params.big_endian, &fills, data)),
     })?;
@@ -175,11 +141,11 @@ fn measure_range(
     Ok(range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sleek::bound::sub_down(hi, lo)))
 }
 
-/// Shows all of a regular file, from where it is read to its end, and goes back to its start.
-fn read_through(args: &Args, input: &mut Input, mut look: impl FnMut(&[u8])) -> Result<(), String> {
+/// Shows all of a regular file in pieces of so many bytes, from where it is read to its end, and goes back to its start.
+fn read_through(args: &Args, input: &mut Input, piece: usize, mut look: impl FnMut(&[u8])) -> Result<(), String> {
     let mut progress = Progress::new("measuring", input.bytes, args.verbosity.quiet);
     pipeline::run(
-        |block| Ok(input.fill(block, args.frame_bytes)? > 0),
+        |block| Ok(input.fill(block, piece)? > 0),
         |block, _| {
             look(block.data());
             progress.add(block.data().len() as u64);
@@ -201,7 +167,7 @@ fn refuse_sentinels(args: &Args, params: &Params, watch: &Watch, input: &mut Inp
     }
     let Some(mut whole) = self::watch(args, params)? else { return Ok(()) };
     input.rewind()?;
-    read_through(args, input, |data| whole.see(data))?;
+    read_through(args, input, args.frame_bytes, |data| whole.see(data))?;
     refuse(&whole.found()).map_err(|e| format!("{}: {e}", input.name))
 }
 

@@ -1,37 +1,24 @@
-//! `sleek inspect`
+//! `sleek inspect` of a file of streams.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use sleek::{Info, Mode};
 
 use crate::Outcome;
-use crate::args::check_variables;
 use crate::frames::FrameReader;
 use crate::io::{Block, Input, say};
 use crate::progress::{bytes, number, ratio};
 use crate::sentinel::text;
 
 /// The names of a stream's chunk kinds and subchunk modes, in the order of `Info`.
-const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
-const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
+pub const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
+pub const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
 
-/// Show what a compressed file holds and how, without restoring it
-#[derive(clap::Args)]
-pub struct Args {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// The compressed file; - is standard input
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-}
-
-/// Runs the subcommand.
-pub fn run(args: &Args) -> Outcome {
-    check_variables()?;
-    let input = Input::open(&args.input)?;
+/// Reads the headers and the indices of all streams.
+pub fn run(path: &Path, as_json: bool) -> Outcome {
+    let input = Input::open(path)?;
     let name = input.name.clone();
     let mut reader = FrameReader::new(input);
     let mut frame = Block::default();
@@ -47,7 +34,7 @@ pub fn run(args: &Args) -> Outcome {
         });
     }
     let Some(info) = total else { return Ok(ExitCode::SUCCESS) };
-    match args.json {
+    match as_json {
         true => say!("{:#}", to_json(&info, frames)),
         false => print(&info, frames),
     }
@@ -56,7 +43,7 @@ pub fn run(args: &Args) -> Outcome {
 
 /// The sum of the frames so far and another one, whose dimensions are those of all of them; what only one of them can
 /// say comes from the first.
-fn add(mut sum: Info, frame: &Info) -> Info {
+pub fn add(mut sum: Info, frame: &Info) -> Info {
     sum.count += frame.count;
     sum.dims = frame.dims;
     sum.raw_bytes += frame.raw_bytes;
@@ -68,9 +55,6 @@ fn add(mut sum: Info, frame: &Info) -> Info {
 }
 
 fn to_json(info: &Info, frames: u64) -> Value {
-    let counts = |names: &[&str], values: &[u64]| -> Value {
-        names.iter().zip(values).map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
-    };
     json!({
         "format_version": info.version,
         "codec": codec_name(info.codec),
@@ -95,13 +79,18 @@ fn to_json(info: &Info, frames: u64) -> Value {
     })
 }
 
+/// A count for each name.
+pub fn counts(names: &[&str], values: &[u64]) -> Value {
+    names.iter().zip(values).map(|(name, n)| (name.replace(' ', "_"), json!(n))).collect()
+}
+
 /// Each missing value by its bits and as a number.
 fn missing(info: &Info) -> impl Iterator<Item = (String, f64)> {
     let digits = 2 * info.dtype.size();
     info.missing.bits().iter().map(move |bits| (format!("0x{bits:0digits$x}"), info.dtype.number(*bits)))
 }
 
-fn codec_name(id: u8) -> &'static str {
+pub fn codec_name(id: u8) -> &'static str {
     sleek::codec::REGISTRY.iter().find(|c| c.id() == id).map_or("unknown", |c| c.name())
 }
 

@@ -1,0 +1,146 @@
+"""The bound that meets a ratio, a size, a PSNR or a number of bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._array import compress_with, decompress
+from ._params import params, shaped
+from ._place import of_host
+
+# What a result may have beyond what was asked for: 2 % of its size, and a tenth of a dB.
+_SLACK, _PSNR_SLACK = math.log(1.02), 0.1
+_SMALLEST = 1e-17
+_SAMPLE_BYTES, _PIECE_BYTES = 8 << 20, 512 << 10
+_NEAR = 2e-3
+
+
+def find_bound(
+    array: npt.ArrayLike,
+    *,
+    ratio: float | None = None,
+    size: int | None = None,
+    psnr: float | None = None,
+    bits: int | None = None,
+    fill: float | None = None,
+    profile: str = "adaptive",
+) -> dict[str, Any]:
+    """The bound with which an array meets a target, as arguments for ``compress`` and ``h5``.
+
+    Exactly one of:
+
+    - ``ratio=R``: at least so many times smaller, and at most 2 % more if there is a bound that gives it,
+    - ``size=N``: at most so many bytes, and at most 2 % less,
+    - ``psnr=P``: at least so many dB, 20 log10(value range / RMS error) of the values that count,
+    - ``bits=N``: so many significant bits of every value: a relative bound of 2**-N.
+
+    The bound is searched for on a sample and then tried on the whole array, in memory. NaN, infinities and `fill` do not count.
+    A ratio that no bound gives is a ValueError.
+
+    >>> import numpy as np, sleek
+    >>> wave = np.sin(np.linspace(0, 60, 100_000)) + np.random.default_rng(1).normal(size=100_000) * 1e-3
+    >>> bound = sleek.find_bound(wave, ratio=6)
+    >>> 6 <= wave.nbytes / len(sleek.compress(wave, **bound)) <= 6.2
+    True
+    >>> sleek.find_bound(wave, bits=10)
+    {'rel': 0.0009765625}
+    """
+    targets = {"ratio": ratio, "size": size, "psnr": psnr, "bits": bits}
+    given = {name: value for name, value in targets.items() if value is not None}
+    if len(given) != 1:
+        raise ValueError(f"one of ratio, size, psnr, bits is needed, not {', '.join(given) or 'none'}")
+    if not next(iter(given.values())) > 0:
+        raise ValueError(f"{given}: a number above 0 is needed")
+    if bits is not None:
+        return {"rel": 0.5**bits}
+    a = np.ascontiguousarray(array)
+    if size is not None:
+        ratio = a.nbytes / size
+    values = np.isfinite(a) if fill is None else np.isfinite(a) & (a != a.dtype.type(fill))
+    counted = a[values].astype("f8")
+    value_range = float(counted.max() - counted.min()) if counted.size else 0.0
+    if value_range == 0.0:
+        return {"lossless": True}
+
+    def score(part: np.ndarray[Any, Any], bound: float) -> float:
+        """How far something is beyond the target; it grows with the bound."""
+        p = params(a.dtype, None, bound, None, None, False, None, fill, profile, 0)
+        shaped(p, part.shape)
+        stream = compress_with(p, of_host(part))
+        if ratio is not None:
+            return math.log(part.nbytes / len(stream) / ratio)
+        back = decompress(stream, part.shape).astype("f8")
+        counts = np.isfinite(part) if fill is None else np.isfinite(part) & (part != part.dtype.type(fill))
+        rms = math.sqrt(float(np.mean((part[counts].astype("f8") - back[counts]) ** 2))) if counts.any() else 0.0
+        reached = 20 * math.log10(value_range / rms) if rms > 0 else 1e4
+        return float(psnr or 0) - reached
+
+    low, high = (0.0, _SLACK) if ratio is not None else (-_PSNR_SLACK, 0.0)
+    sample = _sample(a.reshape(-1))
+    found, reached = _search(
+        (_SMALLEST * value_range, value_range), (low, high), ratio is not None, lambda b: score(sample, b), lambda b: score(a, b)
+    )
+    if ratio is not None and reached < low:
+        raise ValueError(f"{given}: a bound as large as the value range gives ratio {ratio * math.exp(reached):.2f}")
+    if reached > high and found <= 2 * _SMALLEST * value_range:
+        return {"lossless": True}
+    return {"abs": found}
+
+
+def _sample(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Pieces from all over a long array."""
+    if a.nbytes <= _SAMPLE_BYTES:
+        return a
+    count = _PIECE_BYTES // a.itemsize
+    starts = np.linspace(0, a.size - count, _SAMPLE_BYTES // _PIECE_BYTES).astype(int)
+    return np.concatenate([a[start : start + count] for start in starts])
+
+
+def _search(
+    ends: tuple[float, float],
+    window: tuple[float, float],
+    not_below: bool,
+    sample: Callable[[float], float],
+    whole: Callable[[float], float],
+) -> tuple[float, float]:
+    """The bound with a score in the window, else the nearest on the side that is allowed, and its score."""
+    (low, high), middle = ends, sum(window) / 2
+    best = None
+    bound = _short(_on_sample((low, high), middle, sample))
+    for tries in range(16):
+        score = whole(bound)
+        if window[0] <= score <= window[1]:
+            return bound, score
+        low, high = (max(bound, low), high) if score < window[0] else (low, min(bound, high))
+        allowed = score >= window[0] if not_below else score <= window[1]
+        rank = (not allowed, abs(score - middle))
+        if best is None or rank < best[0]:
+            best = rank, bound, score
+        if high <= low * (1 + _NEAR):
+            break
+        halfway = _short(math.sqrt(low) * math.sqrt(high))
+        # The sample, put right by what the whole says here, is near; halving always gets there.
+        bound = _short(_on_sample((low, high), middle - score + sample(bound), sample)) if tries < 3 else halfway
+        bound = bound if low < bound < high else halfway
+        if not low < bound < high:
+            bound = high if not_below else low
+    assert best is not None  # there was a try
+    return best[1], best[2]
+
+
+def _on_sample(ends: tuple[float, float], wanted: float, sample: Callable[[float], float]) -> float:
+    low, high = ends
+    while high > low * (1 + _NEAR):
+        middle = math.sqrt(low) * math.sqrt(high)
+        low, high = (middle, high) if sample(middle) < wanted else (low, middle)
+    return math.sqrt(low) * math.sqrt(high)
+
+
+def _short(bound: float) -> float:
+    """As many digits as people type."""
+    return float(f"{bound:.3e}")

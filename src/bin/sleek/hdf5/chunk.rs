@@ -1,0 +1,51 @@
+//! Chunks as they are stored.
+
+use super::abi::DEFAULT;
+use super::dataset::{Block, Field};
+
+/// A chunk of a dataset in the file.
+pub struct Chunk {
+    pub bytes: Vec<u8>,
+    /// A bit for each filter of the dataset that this chunk did not pass.
+    pub skipped: u32,
+}
+
+/// What HDF5 says of a chunk.
+struct Place {
+    address: u64,
+    bytes: u64,
+}
+
+impl Field<'_> {
+    /// Whether a chunk was ever written.
+    pub(super) fn is_stored(&self, chunk: &Block) -> Result<bool, String> {
+        Ok(self.place(chunk)?.is_none_or(|place| place.address != u64::MAX))
+    }
+
+    /// A chunk as it is stored; `None` if it was never written, or where HDF5 does not tell.
+    pub fn chunk(&self, chunk: &Block) -> Result<Option<Chunk>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let (Some(place), Some(read_chunk), true) = (self.place(chunk)?, hdf5.read_chunk, self.is_chunked) else {
+            return Ok(None);
+        };
+        if place.address == u64::MAX {
+            return Ok(None);
+        }
+        let (mut bytes, mut skipped) = (vec![0; place.bytes as usize], 0);
+        let out = bytes.as_mut_ptr().cast();
+        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and there is room for all that is stored.
+        let answer = unsafe { read_chunk(self.dataset.id, DEFAULT, chunk.start.as_ptr(), &mut skipped, out) };
+        if answer < 0 { Err(hdf5.complaint("H5Dread_chunk")) } else { Ok(Some(Chunk { bytes, skipped })) }
+    }
+
+    /// Where a chunk is stored; `None` where HDF5 does not tell.
+    fn place(&self, chunk: &Block) -> Result<Option<Place>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let Some(chunk_info) = hdf5.chunk_info.filter(|_| self.is_chunked) else { return Ok(None) };
+        let (mut mask, mut address, mut bytes) = (0, 0, 0);
+        let start = chunk.start.as_ptr();
+        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and the rest are numbers to be written.
+        let answer = unsafe { chunk_info(self.dataset.id, start, &mut mask, &mut address, &mut bytes) };
+        if answer < 0 { Err(hdf5.complaint("H5Dget_chunk_info_by_coord")) } else { Ok(Some(Place { address, bytes })) }
+    }
+}

@@ -1,0 +1,38 @@
+//! `sleek inspect`
+
+#[cfg(unix)]
+mod dataset;
+mod stream;
+#[cfg(unix)]
+mod tree;
+
+use std::path::PathBuf;
+
+use crate::Outcome;
+use crate::args::check_variables;
+#[cfg(unix)]
+use crate::hdf5::{LibraryArg, is_hdf5};
+
+/// Show what a compressed file holds and how, without restoring it: streams, or an HDF5 or netCDF-4 file as a tree
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[cfg(unix)]
+    #[command(flatten)]
+    library: LibraryArg,
+    /// The compressed file; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    check_variables()?;
+    #[cfg(unix)]
+    if is_hdf5(&args.input) {
+        return tree::run(args);
+    }
+    stream::run(&args.input, args.json)
+}

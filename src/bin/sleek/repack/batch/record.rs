@@ -1,0 +1,98 @@
+//! What a batch has done, line by line in a file of the folder that it writes to: who starts it again goes on from
+//! there.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::list::Job;
+
+/// The file's name.
+const NAME: &str = ".sleek-repack.jsonl";
+
+/// The record of a folder, which no other process has meanwhile.
+pub struct Record {
+    file: File,
+    path: PathBuf,
+    /// What the batch was asked for; a file that was done for another request is to be done again.
+    request: String,
+    /// The last line of each place.
+    lines: BTreeMap<String, Value>,
+}
+
+impl Record {
+    /// Opens the record of the folder, or begins it.
+    pub fn open(folder: &Path, request: String) -> Result<Record, String> {
+        let path = folder.join(NAME);
+        let blame = |e: std::io::Error| format!("{}: {e}", path.display());
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(blame)?;
+        // SAFETY: the descriptor is open. The lock goes away with the process, however that ends.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return Err(format!("{}: another sleek repack is at work in this folder", folder.display()));
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(blame)?;
+        let lines = String::from_utf8_lossy(&text);
+        // A line that was cut off says nothing.
+        let lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = lines.filter_map(|line| Some((line["place"].as_str()?.to_owned(), line))).collect();
+        if text.last().is_some_and(|end| *end != b'\n') {
+            file.write_all(b"\n").map_err(blame)?;
+        }
+        Ok(Record { file, path, request, lines })
+    }
+
+    /// What was said of a file that is done: as it is now, for this request, and its result is there.
+    pub fn done(&self, job: &Job, output: &Path) -> Option<&Value> {
+        let line = self.lines.get(&key(job)).filter(|line| line["done"] == true && self.is_of(line, job))?;
+        let size = std::fs::metadata(output).ok()?.len();
+        (line["bytes_after"] == size).then_some(line)
+    }
+
+    /// Whether what is at a file's place was put there by a batch, and so may be replaced: what it was doing when it
+    /// ended, or what it said it did.
+    pub fn may_replace(&self, job: &Job, output: &Path) -> bool {
+        let Some(line) = self.lines.get(&key(job)) else { return false };
+        let size = std::fs::metadata(output).map_or(0, |m| m.len());
+        line["done"] == false || (line["done"] == true && line["bytes_after"] == size)
+    }
+
+    fn is_of(&self, line: &Value, job: &Job) -> bool {
+        line["request"] == self.request.as_str()
+            && line["bytes_before"] == job.bytes
+            && line["changed"] == job.changed
+            && line["input"] == job.input.to_string_lossy().as_ref()
+    }
+
+    /// Says that a file is begun, before anything of it is written.
+    pub fn begin(&mut self, job: &Job) -> Result<(), String> {
+        self.add(json!({"place": key(job), "done": false}))
+    }
+
+    /// Says that nothing came of a file.
+    pub fn give_up(&mut self, job: &Job) -> Result<(), String> {
+        self.add(json!({"place": key(job), "done": null}))
+    }
+
+    /// Says what came of a file.
+    pub fn finish(&mut self, job: &Job, mut result: Value) -> Result<(), String> {
+        result["place"] = json!(key(job));
+        result["done"] = json!(true);
+        result["request"] = json!(self.request);
+        result["changed"] = json!(job.changed);
+        self.add(result)
+    }
+
+    fn add(&mut self, line: Value) -> Result<(), String> {
+        let blame = |e: std::io::Error| format!("{}: {e}", self.path.display());
+        self.file.write_all(format!("{line}\n").as_bytes()).map_err(blame)
+    }
+}
+
+fn key(job: &Job) -> String {
+    job.place.to_string_lossy().into_owned()
+}

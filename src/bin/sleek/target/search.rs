@@ -1,0 +1,167 @@
+//! The bound of a score that grows with it: searched for on a sample, which is cheap, and tried on the whole, of which
+//! the sample tells most.
+
+/// Halvings of the bounds' logarithms on the sample.
+const HALVINGS: u32 = 18;
+/// Tries on the whole.
+const TRIES: u32 = 16;
+/// Bounds that are nearer than this to each other are one.
+const NEAR: f64 = 2e-3;
+
+/// The scores that are right.
+pub struct Window {
+    pub low: f64,
+    pub high: f64,
+    pub side: Side,
+}
+
+/// On which side of the window a score may be, if none is in it.
+#[derive(PartialEq)]
+pub enum Side {
+    NotBelow,
+    NotAbove,
+}
+
+impl Window {
+    fn holds(&self, score: f64) -> bool {
+        self.low <= score && score <= self.high
+    }
+
+    fn allows(&self, score: f64) -> bool {
+        match self.side {
+            Side::NotBelow => score >= self.low,
+            Side::NotAbove => score <= self.high,
+        }
+    }
+
+    fn middle(&self) -> f64 {
+        0.5 * (self.low + self.high)
+    }
+}
+
+/// A bound, and what the whole says to it.
+pub struct Found<T> {
+    pub bound: f64,
+    pub score: f64,
+    pub measured: T,
+    pub tries: u32,
+}
+
+/// The bound between two that has a score in the window, else the nearest to it on the side that is allowed, else the
+/// end that is nearest to the window.
+pub fn search<T>(
+    (smallest, largest): (f64, f64),
+    window: &Window,
+    mut sample: impl FnMut(f64) -> Result<f64, String>,
+    mut whole: impl FnMut(f64) -> Result<(f64, T), String>,
+) -> Result<Found<T>, String> {
+    let (mut low, mut high) = (smallest, largest);
+    let mut best: Option<Found<T>> = None;
+    let mut bound = short(on_sample((low, high), window.middle(), &mut sample)?);
+    for tries in 1..=TRIES {
+        let (score, measured) = whole(bound)?;
+        let found = Found { bound, score, measured, tries };
+        if window.holds(score) {
+            return Ok(found);
+        }
+        match score < window.low {
+            true => low = bound.max(low),
+            false => high = bound.min(high),
+        }
+        best = Some(match best {
+            Some(best) if !better(&found, &best, window) => Found { tries, ..best },
+            _ => found,
+        });
+        if high <= low * (1.0 + NEAR) {
+            break;
+        }
+        let next = match tries {
+            // The sample, put right by what the whole says here, is near; halving always gets there.
+            1..=3 => {
+                let shift = score - sample(bound)?;
+                short(on_sample((low, high), window.middle() - shift, &mut sample)?)
+            }
+            _ => short(between(low, high)),
+        };
+        bound = if next > low && next < high { next } else { short(between(low, high)) };
+        if !(low < bound && bound < high) {
+            bound = if window.side == Side::NotBelow { high } else { low };
+        }
+    }
+    best.ok_or_else(|| "no bound was tried".into())
+}
+
+/// Whether `a` is the better answer.
+fn better<T>(a: &Found<T>, b: &Found<T>, window: &Window) -> bool {
+    match (window.allows(a.score), window.allows(b.score)) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => (a.score - window.middle()).abs() < (b.score - window.middle()).abs(),
+    }
+}
+
+/// The bound between two of which the sample has a score.
+fn on_sample(
+    (mut low, mut high): (f64, f64),
+    wanted: f64,
+    sample: &mut impl FnMut(f64) -> Result<f64, String>,
+) -> Result<f64, String> {
+    for _ in 0..HALVINGS {
+        let middle = between(low, high);
+        match sample(middle)? < wanted {
+            true => low = middle,
+            false => high = middle,
+        }
+        if high <= low * (1.0 + NEAR) {
+            break;
+        }
+    }
+    Ok(between(low, high))
+}
+
+/// The middle of the logarithms.
+fn between(low: f64, high: f64) -> f64 {
+    low.sqrt() * high.sqrt()
+}
+
+/// As many digits as people type.
+fn short(bound: f64) -> f64 {
+    format!("{bound:.3e}").parse().unwrap_or(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn solve(window: &Window, sample: impl Fn(f64) -> f64, whole: impl Fn(f64) -> f64) -> Found<()> {
+        search((1e-12, 1.0), window, |b| Ok(sample(b)), |b| Ok((whole(b), ()))).unwrap()
+    }
+
+    #[test]
+    fn a_sample_that_is_off_costs_a_few_tries() {
+        let window = Window { low: 0.0, high: 0.02, side: Side::NotBelow };
+        let found = solve(&window, |b| (b / 1e-3).ln() * 0.3, |b| (b / 2e-3).ln() * 0.4 + 0.1);
+        assert!(window.holds(found.score) && found.tries <= 4, "{} in {}", found.score, found.tries);
+        let found = solve(&window, |_| -1.0, |b| (b / 2e-7).ln());
+        assert!(window.holds(found.score), "{} in {}", found.score, found.tries);
+    }
+
+    #[test]
+    fn a_jump_over_the_window_is_met_on_the_side_that_is_allowed() {
+        let step = |b: f64| if b < 3e-4 { -0.5 } else { 0.7 };
+        for (side, score) in [(Side::NotBelow, 0.7), (Side::NotAbove, -0.5)] {
+            let found = solve(&Window { low: 0.0, high: 0.02, side }, step, step);
+            assert_eq!(found.score, score);
+            assert!((found.bound / 3e-4 - 1.0).abs() < 0.02, "{}", found.bound);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_met_ends_at_the_end() {
+        let window = Window { low: 0.0, high: 0.02, side: Side::NotBelow };
+        let found = solve(&window, |_| -2.0, |_| -2.0);
+        assert!(found.score == -2.0);
+        let found = solve(&window, |_| 2.0, |_| 2.0);
+        assert!(found.score == 2.0 && found.bound <= 2e-12, "{}", found.bound);
+    }
+}

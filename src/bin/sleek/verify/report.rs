@@ -1,0 +1,227 @@
+//! What `sleek verify` says of two files.
+
+use serde_json::{Value, json};
+use sleek::Mode;
+use sleek::host::printable::printable;
+
+use crate::io::say;
+use crate::progress::figure;
+
+/// An element of both files.
+#[derive(Clone, Copy)]
+pub struct Element {
+    pub original: f64,
+    pub restored: f64,
+}
+
+/// How two datasets of numbers differ.
+pub struct Difference {
+    mode: Mode,
+    /// What the second one promises.
+    pub promise: String,
+    /// Elements of which a bit differs.
+    changed: u64,
+    violations: u64,
+    /// Of the original.
+    pub missing: u64,
+    /// Elements of which one side only is missing.
+    pub missing_violations: u64,
+    max_error: f64,
+    of_bound: f64,
+    /// Where the worst element is, by its share of the bound: of those that break it if there are any.
+    worst: Option<(Vec<u64>, Element)>,
+    worst_share: f64,
+}
+
+impl Difference {
+    pub fn new(mode: Mode, promise: String) -> Difference {
+        Difference {
+            mode,
+            promise,
+            changed: 0,
+            violations: 0,
+            missing: 0,
+            missing_violations: 0,
+            max_error: 0.0,
+            of_bound: 0.0,
+            worst: None,
+            worst_share: -1.0,
+        }
+    }
+
+    /// Takes in an element of which a bit differs; `index` says where it is.
+    pub fn take(&mut self, e: &Element, limit: f64, kept: bool, index: impl Fn() -> Vec<u64>) {
+        self.changed += 1;
+        let error = (e.original - e.restored).abs();
+        let error = if error.is_nan() { f64::INFINITY } else { error };
+        self.max_error = self.max_error.max(error);
+        let measured = match self.mode {
+            Mode::Rel if error > 0.0 => error / e.original.abs(),
+            _ => error,
+        };
+        let share = if limit > 0.0 { measured / limit } else { measured };
+        if limit > 0.0 {
+            self.of_bound = self.of_bound.max(share);
+        }
+        let first_violation = !kept && self.violations == 0;
+        self.violations += u64::from(!kept);
+        // One that breaks the bound, in its mask too, is worse than any that keeps it.
+        if first_violation || (share > self.worst_share && (!kept || self.violations == 0)) {
+            self.worst = Some((index(), *e));
+            self.worst_share = share;
+        }
+    }
+}
+
+/// What came of a dataset.
+pub enum Verdict {
+    /// Bit for bit; what is known if it is of numbers.
+    Identical(Option<Box<Difference>>),
+    /// It differs as it may.
+    Within(Box<Difference>),
+    Differs(Box<Difference>),
+    /// In words that follow its name.
+    Broken(String),
+    /// It is in the second file only.
+    Extra,
+    /// With what it is.
+    NotCompared(&'static str),
+}
+
+impl Verdict {
+    pub fn of(difference: Difference) -> Verdict {
+        let difference = Box::new(difference);
+        match (difference.violations, difference.changed) {
+            (0, 0) => Verdict::Identical(Some(difference)),
+            (0, _) => Verdict::Within(difference),
+            _ => Verdict::Differs(difference),
+        }
+    }
+
+    /// Of what must be the same.
+    pub fn exact(same: bool) -> Verdict {
+        if same { Verdict::Identical(None) } else { Verdict::Broken("differs".into()) }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Verdict::Identical(_) => "identical",
+            Verdict::Within(difference) if !difference.mode.has_bound() => "no bound",
+            Verdict::Within(_) => "within bound",
+            Verdict::Differs(_) | Verdict::Broken(_) => "BROKEN",
+            Verdict::Extra => "extra",
+            Verdict::NotCompared(_) => "not compared",
+        }
+    }
+
+    fn difference(&self) -> Option<&Difference> {
+        match self {
+            Verdict::Identical(difference) => difference.as_deref(),
+            Verdict::Within(difference) | Verdict::Differs(difference) => Some(difference),
+            _ => None,
+        }
+    }
+
+    /// What there is to say besides.
+    fn words(&self) -> String {
+        match self {
+            Verdict::Identical(difference) => {
+                difference.as_ref().map_or(String::new(), |d| missing(d).trim_start_matches("; ").to_owned())
+            }
+            Verdict::Within(d) => format!("{}{}{}", measured(d), worst(d), missing(d)),
+            Verdict::Differs(d) => {
+                let masks = match d.missing_violations {
+                    0 => String::new(),
+                    n => format!(", of {n} the missing values do not agree"),
+                };
+                format!("{}: {} elements{masks}{}", measured(d), d.violations, worst(d))
+            }
+            Verdict::Broken(why) => why.clone(),
+            Verdict::Extra => "is in the second file only".into(),
+            Verdict::NotCompared(what) => (*what).into(),
+        }
+    }
+}
+
+fn measured(d: &Difference) -> String {
+    match d.of_bound > 0.0 {
+        true => format!("{}, max error {}, {:.4} of the bound", d.promise, figure(d.max_error), d.of_bound),
+        false => format!("{}, max error {}", d.promise, figure(d.max_error)),
+    }
+}
+
+fn worst(d: &Difference) -> String {
+    match &d.worst {
+        Some((index, e)) => format!(", the worst at {index:?}: {:e} became {:e}", e.original, e.restored),
+        None => String::new(),
+    }
+}
+
+fn missing(d: &Difference) -> String {
+    if d.missing > 0 { format!("; {} missing values agree", d.missing) } else { String::new() }
+}
+
+/// The datasets by their names.
+#[derive(Default)]
+pub struct Report {
+    datasets: Vec<(String, Verdict)>,
+}
+
+impl Report {
+    pub fn add(&mut self, name: String, verdict: Verdict) {
+        self.datasets.push((name, verdict));
+    }
+
+    /// Whether nothing is broken.
+    pub fn kept(&self) -> bool {
+        !self.datasets.iter().any(|(_, v)| matches!(v, Verdict::Differs(_) | Verdict::Broken(_)))
+    }
+
+    pub fn show(&self, as_json: bool) {
+        match as_json {
+            true => say!("{:#}", self.to_json()),
+            false => self.print(),
+        }
+    }
+
+    fn print(&self) {
+        let widest = self.datasets.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).clamp(7, 40);
+        for (name, verdict) in &self.datasets {
+            say!("{}", format!("{:<widest$} {:<14}{}", printable(name), verdict.name(), verdict.words()).trim_end());
+        }
+        let names = ["identical", "within bound", "no bound", "BROKEN", "extra", "not compared"];
+        let count = |name: &str| self.datasets.iter().filter(|(_, v)| v.name() == name).count();
+        let counts: Vec<String> = names
+            .iter()
+            .map(|n| (n, count(n)))
+            .filter(|(_, n)| *n > 0)
+            .map(|(name, n)| format!("{n} {name}"))
+            .collect();
+        say!("{:<widest$} {}: {}", "verdict", if self.kept() { "kept" } else { "BROKEN" }, counts.join(", "));
+    }
+
+    fn to_json(&self) -> Value {
+        let each: Vec<Value> = self.datasets.iter().map(|(name, verdict)| dataset(name, verdict)).collect();
+        json!({"kept": self.kept(), "datasets": each})
+    }
+}
+
+fn dataset(name: &str, verdict: &Verdict) -> Value {
+    let mut of = json!({"name": name, "verdict": verdict.name().to_lowercase()});
+    if let Some(d) = verdict.difference() {
+        let worst = d.worst.as_ref().map(|(i, e)| json!({"index": i, "original": e.original, "restored": e.restored}));
+        of["mode"] = json!(d.mode.name());
+        of["promise"] = json!(d.promise);
+        of["max_error"] = json!(d.max_error);
+        of["error_over_bound"] = json!(d.mode.has_bound().then_some(d.of_bound));
+        of["changed"] = json!(d.changed);
+        of["violations"] = json!(d.violations);
+        of["missing_values"] = json!(d.missing);
+        of["missing_violations"] = json!(d.missing_violations);
+        of["worst"] = json!(worst);
+    }
+    if let Verdict::Broken(why) = verdict {
+        of["why"] = json!(why);
+    }
+    of
+}

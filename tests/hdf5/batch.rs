@@ -1,0 +1,299 @@
+//! `sleek repack` of many files: all of them or as many as can be, whatever happens meanwhile.
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::repack::{PYTHON, sleek, sleek_fails, sleek_ok};
+use crate::{Place, common, venv_python};
+
+/// Makes so many small files in two folders, and what is no HDF5 file beside them.
+fn make(place: &Place, count: usize) {
+    let script = "import h5py, numpy as np, os, sys\n\
+        os.makedirs('in/deep/er')\n\
+        y, x = np.mgrid[0:60, 0:200]\n\
+        for i in range(int(sys.argv[1])):\n\
+        \x20   with h5py.File(f'in/{\"deep/er/\" * (i % 2)}f{i:03}.h5', 'w') as f:\n\
+        \x20       f['temp'] = (np.sin(x / 30 + i) + np.cos(y / 20)).astype('f4')\n\
+        \x20       f['salt'] = 35 + np.sin(y / (9 + i))\n\
+        \x20       f['grid/area'] = np.cos(y / 50)\n\
+        \x20       f['n'] = (x % 7).astype('i4')\n";
+    place.run(&venv_python(PYTHON), &["-c", script, &count.to_string()]);
+    fs::write(place.path("in/notes.txt"), "not HDF5").unwrap();
+}
+
+/// How many files: a folder of 200, or a few.
+fn count() -> usize {
+    if common::short() { 8 } else { 200 }
+}
+
+fn contents(folder: PathBuf) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path()) {
+            match entry.is_dir() {
+                true => folders.push(entry),
+                false => files.push((entry.clone(), fs::read(&entry).unwrap())),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn report(place: &Place, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(place.path(name)).unwrap()).unwrap()
+}
+
+/// The new files, each of which must keep its bound; none may be half written.
+fn verified(place: &Place) -> usize {
+    let new = contents(place.path("out")).into_iter().map(|(path, _)| path);
+    let new: Vec<PathBuf> = new.filter(|p| p.file_name().unwrap() != ".sleek-repack.jsonl").collect();
+    for path in &new {
+        let below = path.strip_prefix(place.path("out")).unwrap();
+        let old = PathBuf::from("in").join(below);
+        sleek_ok(place, &["verify", old.to_str().unwrap(), path.to_str().unwrap()]);
+    }
+    new.len()
+}
+
+#[test]
+fn a_folder_is_done_once_and_told() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, count());
+    let before = contents(place.path("in"));
+    let dry = ["repack", "-r", "--abs", "1e-3", "--dry-run", "--report", "dry.json", "in"];
+    sleek_ok(&place, &dry);
+    assert!(!place.path("out").exists(), "a dry run writes nothing");
+    let request = ["repack", "-r", "--abs", "1e-3", "-j", "2", "--to", "out", "in"];
+    sleek_ok(&place, &[&request[..], &["--report", "report.json"]].concat());
+    assert_eq!(verified(&place), count());
+    let told = report(&place, "report.json");
+    assert_eq!((&told["totals"]["done"], &told["totals"]["failed"]), (&count().into(), &0.into()));
+    let sum: u64 = contents(place.path("out"))
+        .iter()
+        .filter(|(p, _)| p.extension().is_some_and(|e| e == "h5"))
+        .map(|(_, b)| b.len() as u64)
+        .sum();
+    assert_eq!(told["totals"]["bytes_after"], sum);
+    let estimate = report(&place, "dry.json")["totals"]["bytes_after"].as_f64().unwrap();
+    assert!((estimate / sum as f64 - 1.0).abs() < 0.2, "{estimate} {sum}");
+    // Nothing is done again, and a changed input is.
+    let whole = contents(place.path("out"));
+    sleek_ok(&place, &[&request[..], &["--report", "again.csv"]].concat());
+    let csv = fs::read_to_string(place.path("again.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 4 * count(), "{csv}");
+    assert!(csv.lines().skip(1).all(|l| l.contains(",again,was done before,")), "{csv}");
+    fs::write(place.path("in/f000.h5"), &before.iter().find(|(p, _)| p.ends_with("f002.h5")).unwrap().1).unwrap();
+    sleek_ok(&place, &[&request[..], &["--report", "changed.json"]].concat());
+    assert_eq!(report(&place, "changed.json")["totals"]["done"], 1);
+    // Another bound is another request.
+    let other = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--to", "out", "in"]);
+    assert!(other.contains(&format!("{} done:", count())), "{other}");
+    assert_ne!(contents(place.path("out")), whole);
+}
+
+#[test]
+fn what_fails_stops_nothing_else() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 6);
+    let whole = fs::read(place.path("in/f002.h5")).unwrap();
+    fs::write(place.path("in/f002.h5"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(place.path("in/old.nc"), b"CDF\x01 and what follows").unwrap();
+    let before = contents(place.path("in"));
+    let request = ["repack", "-r", "--abs", "1e-3", "--to", "out", "--report", "report.json", "in"];
+    let out = sleek(&place, &request);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("in/f002.h5: failed: H5Fopen: ") && said.contains("nccopy -k nc4 in/old.nc"), "{said}");
+    assert_eq!(verified(&place), 5);
+    let totals = &report(&place, "report.json")["totals"];
+    assert_eq!((&totals["done"], &totals["failed"]), (&5.into(), &2.into()));
+    // What is there and was not made by us is not replaced.
+    fs::write(place.path("out/f002.h5"), "somebody's").unwrap();
+    fs::write(place.path("in/f002.h5"), &whole).unwrap();
+    let said = String::from_utf8(sleek(&place, &request).stderr).unwrap();
+    assert!(said.contains("out/f002.h5") && said.contains("--force"), "{said}");
+    assert_eq!(fs::read(place.path("out/f002.h5")).unwrap(), b"somebody's");
+    sleek(&place, &[&request[..], &["--force"]].concat());
+    assert_eq!(verified(&place), 6);
+    fs::write(place.path("in/f002.h5"), &before.iter().find(|(p, _)| p.ends_with("f002.h5")).unwrap().1).unwrap();
+    assert_eq!(contents(place.path("in")), before);
+}
+
+/// A disk on which no new file has room.
+#[test]
+fn a_full_disk_leaves_no_half_files() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 4);
+    let before = contents(place.path("in"));
+    let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+    // SAFETY: `setrlimit` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: 5000, rlim_max: 5000 };
+            libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+            Ok(())
+        })
+    };
+    let out = common::output(command.env_remove("SLEEK_LOG").args(["repack", "-r", "--lossless", "--to", "out", "in"]));
+    assert_eq!(out.status.code(), Some(2));
+    let left = contents(place.path("out"));
+    assert!(left.iter().all(|(p, _)| p.ends_with(".sleek-repack.jsonl")), "{left:?}");
+    assert_eq!(contents(place.path("in")), before);
+    sleek_ok(&place, &["repack", "-r", "--lossless", "--to", "out", "in"]);
+    assert_eq!(verified(&place), 4);
+}
+
+#[test]
+fn killed_and_begun_again() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, count().max(24));
+    let before = contents(place.path("in"));
+    let request = ["repack", "-q", "-r", "--abs", "1e-3", "-j", "2", "--to", "out", "in"];
+    let finished =
+        || contents(place.path("out")).iter().filter(|(p, _)| p.extension().is_some_and(|e| e == "h5")).count();
+    let mut batch = place.command(env!("CARGO_BIN_EXE_sleek")).args(request).spawn().unwrap();
+    let start = Instant::now();
+    while finished() < 3 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    batch.kill().unwrap();
+    batch.wait().unwrap();
+    // Those that were at work end with it, and take their files along.
+    let hidden = || {
+        contents(place.path("out"))
+            .iter()
+            .any(|(p, _)| p.to_string_lossy().contains(".sleek-") && !p.ends_with(".sleek-repack.jsonl"))
+    };
+    while hidden() {
+        assert!(start.elapsed() < Duration::from_secs(60), "half written files are left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let done = verified(&place);
+    assert!(done >= 3 && done < count().max(24), "{done}");
+    sleek_ok(&place, &[&request[..], &["--report", "report.json"]].concat());
+    assert_eq!(verified(&place), count().max(24));
+    let totals = report(&place, "report.json")["totals"].clone();
+    // One or two may have been in their places without being told of.
+    assert!(totals["again"].as_u64().unwrap() as usize + 2 >= done, "{totals}");
+    assert_eq!(contents(place.path("in")), before);
+}
+
+#[test]
+fn one_at_a_time_and_no_input_is_replaced() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 2);
+    fs::create_dir(place.path("out")).unwrap();
+    let record = fs::File::create(place.path("out/.sleek-repack.jsonl")).unwrap();
+    // SAFETY: the descriptor is open.
+    assert_eq!(unsafe { libc::flock(record.as_raw_fd(), libc::LOCK_EX) }, 0);
+    let request = ["repack", "-r", "--abs", "1e-3", "--to", "out", "in"];
+    sleek_fails(&place, &request, "out: another sleek repack is at work in this folder");
+    drop(record);
+    sleek_ok(&place, &request);
+    sleek_fails(&place, &["repack", "-r", "--force", "--abs", "1e-3", "--to", "in", "in"], "another folder is needed");
+    sleek_fails(&place, &["repack", "--abs", "1e-3", "--to", "out", "in"], "in: is a folder; -r");
+    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "in"], "--to DIR");
+    sleek_fails(&place, &["repack", "--abs", "1e-3", "a.h5", "b.h5", "c.h5"], "--to DIR");
+    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--report", "r.html", "--to", "out", "in"], ".json or .csv");
+    sleek_fails(&place, &["repack", "--abs", "1e-3", "-j", "2", "in/f000.h5", "x.h5"], "--jobs goes with --to");
+    fs::copy(place.path("in/f000.h5"), place.path("f000.h5")).unwrap();
+    sleek_fails(
+        &place,
+        &["repack", "--abs", "1e-3", "--to", "new", "in/f000.h5", "f000.h5"],
+        "would both become f000.h5",
+    );
+}
+
+#[test]
+fn rules_for_names_and_types() {
+    let Some(place) = Place::with(&["h5diff", &venv_python(PYTHON)]) else { return };
+    make(&place, 2);
+    fs::write(
+        place.path("rules.toml"),
+        "# What is measured to a hundredth of a degree.\n[[rule]]\ndataset = \"temp*\"\nabs = 0.005\n\n\
+         [[rule]]\ndataset = \"/grid/*\"\nkeep = true\n\n[[rule]]\ntype = \"integer\"\nlossless = true\n\n\
+         [[rule]]\ntype = \"f64\"\nratio = 20\nprofile = \"ratio\"\n",
+    )
+    .unwrap();
+    sleek_ok(&place, &["repack", "-r", "--rules", "rules.toml", "--verify", "--to", "out", "--report", "r.json", "in"]);
+    for file in report(&place, "r.json")["files"].as_array().unwrap() {
+        let what = |name: &str| {
+            file["datasets"].as_array().unwrap().iter().find(|d| d["dataset"] == name).unwrap()["what"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        assert_eq!(what("/temp"), "abs 0.005");
+        assert_eq!(what("/grid/area"), "kept: by request");
+        assert_eq!(what("/n"), "lossless");
+        assert!(what("/salt").ends_with("for --ratio 20"), "{}", what("/salt"));
+    }
+    place.run("h5diff", &["in/f000.h5", "out/f000.h5", "/grid/area"]);
+    // A request by name goes before a rule, a rule before the bound for all.
+    let arguments = ["--rules", "rules.toml", "--noa", "1e-4", "--dataset", "temp=lossless", "in/f000.h5"];
+    let table = sleek_ok(&place, &[&["repack", "--json"], &arguments[..], &["one.h5"]].concat());
+    let table: Value = serde_json::from_str(&table).unwrap();
+    assert!(table.as_array().unwrap().iter().any(|d| d["dataset"] == "/temp" && d["what"] == "lossless"), "{table}");
+    fs::write(place.path("wrong.toml"), "[[rule]]\nabs = 1\ncolour = 3\n").unwrap();
+    sleek_fails(&place, &["repack", "--rules", "wrong.toml", "in/f000.h5", "two.h5"], "wrong.toml: rule 1: colour");
+}
+
+/// What netCDF's conventions say are coordinates is not rounded unless it is named; `-v` names what is.
+#[test]
+fn variables_as_netcdf_names_them() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   for name, n in ('time', None), ('y', 60), ('x', 90), ('nv', 4):\n\
+        \x20       f.createDimension(name, n)\n\
+        \x20   y, x = np.mgrid[0:60, 0:90]\n\
+        \x20   for name, values in ('lat', np.sin(y / 30) + x), ('lon', np.cos(x / 30) + y):\n\
+        \x20       f.createVariable(name, 'f8', ('y', 'x'))[:] = values\n\
+        \x20   f.createVariable('lat_corners', 'f8', ('y', 'x', 'nv'))[:] = np.sin(y / 30)[..., None] + np.arange(4)\n\
+        \x20   f['lat'].bounds = 'lat_corners'\n\
+        \x20   f.createGroup('deep')\n\
+        \x20   for where, name in (f, 'temp'), (f, 'salt'), (f['deep'], 'temp2'):\n\
+        \x20       v = where.createVariable(name, 'f4', ('time', 'y', 'x'), fill_value=-9999)\n\
+        \x20       v[:] = np.ma.masked_less(np.sin(x / 20 + np.arange(3)[:, None, None]) + y / 60, -0.9)\n\
+        \x20       v.coordinates = 'lat lon'\n\
+        \x20   p = f.createVariable('packed', 'i2', ('time', 'y', 'x'))\n\
+        \x20   p.scale_factor, p.add_offset = 0.01, 5.0\n\
+        \x20   p[:] = np.sin(x / 20 + np.arange(3)[:, None, None])\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "--verify", "old.nc", "all.nc"]);
+    let line = |table: &str, name: &str| table.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap().to_owned();
+    assert!(line(&table, "/lat").ends_with("kept: coordinates (coordinates of /temp)"), "{table}");
+    assert!(line(&table, "/lat_corners").ends_with("kept: coordinates (bounds of /lat)"), "{table}");
+    assert!(line(&table, "/packed").contains("kept: integers of 2 bytes"), "{table}");
+    for name in ["/temp", "/salt", "/deep/temp2"] {
+        assert!(line(&table, name).ends_with("  abs 0.001"), "{table}");
+    }
+    for name in ["/lat", "/lon", "/lat_corners", "/packed"] {
+        place.run("h5diff", &["old.nc", "all.nc", name]);
+    }
+    let header = |file: &str| place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert_eq!(header("old.nc"), header("all.nc"));
+    // Names with a slash and without, in a group too; coordinates if they are named.
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "-v", "/temp,temp2,lat", "old.nc", "some.nc"]);
+    for (name, ends) in
+        [("/temp", "abs 0.001"), ("/deep/temp2", "abs 0.001"), ("/lat", "abs 0.001"), ("/salt", "kept: not named")]
+    {
+        assert!(line(&table, name).ends_with(ends), "{name}: {table}");
+    }
+    sleek_ok(&place, &["verify", "old.nc", "some.nc"]);
+    sleek_fails(
+        &place,
+        &["repack", "--abs", "1e-3", "-v", "wind", "old.nc", "none.nc"],
+        "-v wind: there is no such variable; there are /",
+    );
+    sleek_fails(&place, &["repack", "--abs", "1e-3", "-v", "packed", "old.nc", "none.nc"], "bounds are for floats");
+    sleek_fails(&place, &["repack", "-v", "temp", "old.nc", "none.nc"], "a bound is needed");
+}

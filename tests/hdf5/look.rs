@@ -1,0 +1,154 @@
+//! `sleek inspect` and `sleek verify` of HDF5 files.
+
+use std::fs;
+
+use serde_json::Value;
+use sleek::{DType, Mode, Params};
+
+use crate::repack::{PYTHON, python, sleek, sleek_fails, sleek_ok};
+use crate::{Place, h5repack_argument, venv_python};
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let out = sleek(place, arguments);
+    serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)))
+}
+
+fn dataset<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let datasets = report["datasets"].as_array().unwrap();
+    datasets.iter().find(|d| d["name"] == name).unwrap_or_else(|| panic!("no {name} in {report}"))
+}
+
+/// A file of everything that HDF5 has, and the same after `repack`.
+fn files(place: &Place, bound: [&str; 2]) {
+    python(place, PYTHON, &["make", "old.h5"]);
+    sleek_ok(place, &["repack", "-q", "--force", bound[0], bound[1], "old.h5", "new.h5"]);
+}
+
+#[test]
+fn inspect_shows_what_is_in_a_file() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    files(&place, ["--abs", "2e-3"]);
+    let tree = sleek_ok(&place, &["inspect", "new.h5"]);
+    for part in [
+        "├─ group/",
+        "│  └─ loop  = /",
+        "├─ soft  -> /group/inner/x",
+        "├─ hard  = /group/inner/x",
+        "├─ texts  strings of variable length",
+        "├─ zz_t  f32 300x400, chunks 50x400, 480.00 kB -> ",
+        "│       SLEEK: abs=2e-3; codec sleek, profile adaptive; missing -9999",
+        "│       in 35 chunks: packed ",
+        "f64 (big-endian) 300x400",
+        "└─ virtual  a view of other datasets",
+    ] {
+        assert!(tree.contains(part), "no '{part}' in\n{tree}");
+    }
+    let report = json(&place, &["inspect", "--json", "new.h5"]);
+    let whole = dataset(&report, "/whole");
+    assert_eq!(
+        (&whole["mode"], &whole["bound"], &whole["missing"][0]),
+        (&"abs".into(), &2e-3.into(), &(-9999.0).into())
+    );
+    assert_eq!((&whole["chunks_stored"], &whole["streams"]), (&35.into(), &35.into()));
+    // What is stored is the streams, and a chunk of 64 x 64 elements is one chunk of a stream or several.
+    let kinds: u64 = whole["chunks"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert!(kinds >= 35 && whole["chunks"]["masked"].as_u64().unwrap() > 0, "{whole}");
+    let ratio = whole["raw_bytes"].as_f64().unwrap() / whole["stored_bytes"].as_f64().unwrap();
+    assert!((whole["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{whole}");
+    assert_eq!(dataset(&report, "/sparse")["chunks_stored"], 1, "chunks that were never written do not count");
+    let before = json(&place, &["inspect", "--json", "old.h5"]);
+    let zipped = dataset(&before, "/zz_t");
+    assert_eq!((&zipped["filters"][0]["name"], &zipped["filters"][1]["name"]), (&"shuffle".into(), &"deflate".into()));
+    assert!(zipped["mode"].is_null() && zipped["codec"].is_null(), "{zipped}");
+
+    fs::write(place.path("classic.nc"), b"CDF\x01 and what follows").unwrap();
+    sleek_fails(&place, &["inspect", "classic.nc"], "nccopy -k nc4 classic.nc");
+    fs::write(place.path("cut.h5"), &fs::read(place.path("old.h5")).unwrap()[..100_000]).unwrap();
+    sleek_fails(&place, &["inspect", "cut.h5"], "cut.h5: H5Fopen");
+}
+
+#[test]
+fn verify_compares_files_by_their_datasets() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    for (bound, promise) in [
+        (["--noa", "1e-3"], "abs 4.0042e-3 (noa 1e-3)"),
+        (["--rel", "1e-3"], "rel 1e-3"),
+        (["--abs", "1e-2"], "abs 1e-2"),
+    ] {
+        files(&place, bound);
+        let report = json(&place, &["verify", "--json", "old.h5", "new.h5"]);
+        assert_eq!(report["kept"], true, "{report}");
+        let t = dataset(&report, "/zz_t");
+        assert_eq!((&t["verdict"], &t["promise"]), (&"within bound".into(), &promise.into()));
+        let share = t["error_over_bound"].as_f64().unwrap();
+        assert!(share > 0.5 && share <= 1.0, "{t}");
+        assert!(t["worst"]["index"].as_array().is_some_and(|i| i.len() == 2), "{t}");
+        assert_eq!(dataset(&report, "/whole")["missing_values"], 600);
+        for exact in ["/x", "/texts", "/compound", "/scalar", "/group/inner/i"] {
+            assert_eq!(dataset(&report, exact)["verdict"], "identical");
+        }
+        assert_eq!(dataset(&report, "/references")["verdict"], "not compared");
+    }
+    let same = sleek_ok(&place, &["verify", "old.h5", "./old.h5"]);
+    assert!(same.lines().last().unwrap().starts_with("verdict") && same.contains(" kept: "), "{same}");
+}
+
+/// Where HDF5's own tools write, each chunk has a value range of its own.
+#[test]
+fn verify_holds_each_chunk_to_its_own_range() {
+    let Some(place) = Place::with(&["h5repack", &venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    let request = Params::new(DType::F32).with_bound(Mode::Noa, 1e-3);
+    place.run("h5repack", &["-f", &format!("whole,unlimited:{}", h5repack_argument(&request)), "old.h5", "new.h5"]);
+    let report = json(&place, &["verify", "--json", "old.h5", "new.h5"]);
+    for name in ["/whole", "/unlimited"] {
+        let d = dataset(&report, name);
+        assert_eq!((&d["verdict"], &d["promise"]), (&"within bound".into(), &"noa 1e-3 of each chunk".into()), "{d}");
+        let share = d["error_over_bound"].as_f64().unwrap();
+        assert!(share > 0.5 && share <= 1.0, "{d}");
+    }
+    assert_eq!(dataset(&report, "/aa_big")["verdict"], "identical");
+}
+
+#[test]
+fn verify_says_what_is_broken() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    files(&place, ["--abs", "2e-3"]);
+    // The original is changed: that needs no filter.
+    let spoil = "import h5py\n\
+        with h5py.File('old.h5', 'r+') as f:\n\
+        \x20   f['zz_t'][260, 238] += 1\n\
+        \x20   f['zz_t'][3, 7] += 0.5\n\
+        \x20   f['whole'][10, 30] = 5\n\
+        \x20   f['x'][5] += 1e-12\n\
+        \x20   f['texts'][1] = 'drei'\n\
+        \x20   f['another'] = [1.5, 2.5]\n\
+        \x20   del f['half'], f['typed']\n\
+        \x20   f['typed'] = [[1.5, 2.5]]\n";
+    place.run(&venv_python(PYTHON), &["-c", spoil]);
+    let out = sleek(&place, &["verify", "--json", "old.h5", "new.h5"]);
+    assert_eq!(out.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(report["kept"], false);
+    let t = dataset(&report, "/zz_t");
+    assert_eq!((&t["verdict"], &t["violations"]), (&"broken".into(), &2.into()), "{t}");
+    assert_eq!(t["worst"]["index"], serde_json::json!([260, 238]));
+    assert!((t["max_error"].as_f64().unwrap() - 1.0).abs() < 0.01, "{t}");
+    let whole = dataset(&report, "/whole");
+    assert_eq!((&whole["missing_values"], &whole["missing_violations"]), (&599.into(), &1.into()), "{whole}");
+    assert_eq!(
+        (&dataset(&report, "/x")["verdict"], &dataset(&report, "/x")["violations"]),
+        (&"broken".into(), &1.into())
+    );
+    assert_eq!(dataset(&report, "/texts")["why"], "differs");
+    assert_eq!(dataset(&report, "/another")["why"], "is not in the second file");
+    assert_eq!(dataset(&report, "/typed")["why"], "has shape [1, 2], in the second file [300, 400]");
+    assert_eq!(dataset(&report, "/half")["verdict"], "extra");
+    assert_eq!(dataset(&report, "/aa_big")["verdict"], "within bound");
+    let table = String::from_utf8(sleek(&place, &["verify", "old.h5", "new.h5"]).stdout).unwrap();
+    assert!(table.contains("2 elements, the worst at [260, 238]: "), "{table}");
+    assert!(table.lines().last().unwrap().contains(" BROKEN: "), "{table}");
+    fs::write(place.path("plain.f32"), [0; 400]).unwrap();
+    sleek_fails(&place, &["verify", "plain.f32", "new.h5"], "plain.f32: is not an HDF5 file");
+    sleek_fails(&place, &["verify", "old.h5", "plain.f32"], "plain.f32: is not an HDF5 file, as old.h5 is");
+}
