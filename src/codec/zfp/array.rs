@@ -207,14 +207,19 @@ impl<E: Element> Blocks<E> {
         own
     }
 
-    /// The line that has a block; what it had before is encoded if it was changed.
-    fn line(&mut self, block: usize) -> Result<usize> {
+    /// The line that has a block; what it had before is encoded if it was changed. The block is not decoded where all of
+    /// it is going to be `replaced`.
+    fn line(&mut self, block: usize, replaced: bool) -> Result<usize> {
         let line = block & (self.lines.len() - 1);
         if self.lines[line].0 == block {
             return Ok(line);
         }
         self.put_back(line)?;
         self.lines[line] = (NONE, false);
+        if replaced {
+            self.lines[line].0 = block;
+            return Ok(line);
+        }
         let (lens, each, words_each) = (self.lens_of(block), self.each(), self.words_each);
         let count = lens.iter().filter(|n| **n > 0).product();
         let words = &self.words[block * words_each..][..words_each];
@@ -266,15 +271,17 @@ impl<E: Element> Store for Blocks<E> {
         for n in 0..blocks.iter().product() {
             let place = unravelled(n, blocks, first);
             let number = (0..self.rank).rev().fold(0, |number, a| number * self.along[a] + place[a]);
-            let (line, each, own) = (self.line(number)?, self.each(), self.lens_of(number));
+            let own = self.lens_of(number).map(|len| len.max(1));
             // What of the block is in the box, counted in the block.
             let from: [usize; MAX_AXES] = std::array::from_fn(|a| start[a].saturating_sub(place[a] * SIDE));
-            let to: [usize; MAX_AXES] = std::array::from_fn(|a| (end[a] - place[a] * SIDE).min(own[a].max(1)));
+            let to: [usize; MAX_AXES] = std::array::from_fn(|a| (end[a] - place[a] * SIDE).min(own[a]));
+            let replaced = matches!(what, Move::Write(_)) && from == [0; MAX_AXES] && to == own;
+            let (line, each) = (self.line(number, replaced)?, self.each());
             let rows: [usize; MAX_AXES] = std::array::from_fn(|a| if a == 0 { 1 } else { to[a] - from[a] });
             let elements = &mut self.elements[line * each..][..each];
             for row in 0..rows.iter().product() {
                 let at = unravelled(row, rows, from);
-                let in_block = (1..MAX_AXES).rev().fold(0, |sum, a| (sum + at[a]) * own[a - 1].max(1)) + from[0];
+                let in_block = (1..MAX_AXES).rev().fold(0, |sum, a| (sum + at[a]) * own[a - 1]) + from[0];
                 let in_box =
                     (1..MAX_AXES).rev().fold(0, |sum, a| (sum + place[a] * SIDE + at[a] - start[a]) * lens[a - 1])
                         + place[0] * SIDE
