@@ -54,7 +54,7 @@ class CompressedArray:
         p.dtype, p.big_endian = element(self.dtype)
         p.codec, p.mode, p.bound = _ZFP, MODES.index("rate"), rate
         dims = (c_uint64 * len(self.shape))(*self.shape)
-        p.dims, p.rank = ctypes.addressof(dims), len(self.shape)
+        p.dims, p.rank = dims, len(self.shape)
         self._handle = c_void_p()
         check(lib.sleek_array_create(ctypes.byref(p), cache_bytes, ctypes.byref(self._handle)))
         weakref.finalize(self, lib.sleek_array_free, self._handle)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._array import compress_with, decompress
-from ._params import params, shaped
+from ._params import element, params, shaped
 from ._place import of_host
 
 # What a result may have beyond what was asked for: 2 % of its size, and a tenth of a dB.
@@ -69,7 +69,7 @@ def find_bound(
 
     def score(part: np.ndarray[Any, Any], bound: float) -> float:
         """How far something is beyond the target; it grows with the bound."""
-        p = params(a.dtype, None, bound, None, None, False, None, fill, profile, 0)
+        p = params(element(a.dtype), None, bound, None, None, False, None, fill, profile, 0)
         shaped(p, part.shape)
         stream = compress_with(p, of_host(part))
         if ratio is not None:
