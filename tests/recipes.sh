@@ -34,6 +34,32 @@ step "docs/adios2.md, with ADIOS2 $("$adios2/bin/python" -c 'import adios2; prin
 PATH=$adios2/bin:$PATH python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 \
     --with adios2/plugin.cpp --with adios2/CMakeLists.txt docs/adios2.md
 
+# Tools that are there; installing all of them would take longer than running the pages.
+(
+    cd "$work"
+    export PATH=$HOME/sleek/bin:$PATH HDF5_PLUGIN_PATH=$HOME/sleek/lib/hdf5/plugin
+    "$venv/bin/python" - "$OLDPWD/tests/data/navy_uwnd_12x73x144.f32" <<'END'
+import sys, numpy, xarray
+wind = numpy.fromfile(sys.argv[1], "<f4").reshape(12, 73, 144)
+months = xarray.Dataset({"uwnd": (("time", "lat", "lon"), wind)}, {"time": numpy.arange(12)})
+months.to_netcdf("wind.nc", engine="netcdf4", encoding={"uwnd": {"chunksizes": (1, 73, 144)}})
+END
+    quiet h5repack -f "uwnd:$(sleek h5args --abs 0.01 | grep -o 'UD=[0-9,]*')" wind.nc small.nc
+)
+tool() { # page, command that succeeds if the tool is there
+    if "${@:2}" > /dev/null 2>&1; then
+        step "docs/tools/$1.md"
+        PATH=$HOME/sleek/bin:$PATH python3 tests/pages.py --with "$work/small.nc" "docs/tools/$1.md"
+    else
+        step "docs/tools/$1.md: passed over, since its tool is not there"
+    fi
+}
+tool nco ncks --version
+tool cdo cdo --version
+tool gdal gdalinfo --version
+tool r Rscript -e 'library(hdf5r)'
+tool octave octave-cli --version
+
 if [ -x "$vtk/bin/python" ]; then
     step "docs/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"
     PATH=$vtk/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py --with tests/data/navy_uwnd_12x73x144.f32 docs/vtk.md
