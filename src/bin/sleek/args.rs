@@ -28,10 +28,11 @@ pub struct Bound {
     /// So many significant bits of every value at least: --rel 2^-N
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     bits: Option<u32>,
-    /// At least so many times smaller, by at most 2 % more: the absolute bound is searched for
+    /// At least so many times smaller, and at most 2 % more unless the quantizer's steps are wider: the absolute bound
+    /// is searched for
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     ratio: Option<f64>,
-    /// At most so many bytes, and at most 2 % less
+    /// At most so many bytes, and at most 2 % less unless the quantizer's steps are wider
     #[arg(long, value_name = "BYTES")]
     size: Option<u64>,
     /// At least this PSNR of the values that count, 20 log10(value range / RMS error)

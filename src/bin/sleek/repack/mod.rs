@@ -35,6 +35,7 @@ const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (m
 
 const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other datasets are \
 carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
+Several files, and folders with -r, go to the folder --to; started again, that goes on where it was ended.\n\n\
 Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
 
 /// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
