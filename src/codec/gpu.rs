@@ -10,8 +10,7 @@ use std::ffi::c_void;
 
 use super::Codec;
 use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
-use crate::container::reshape::with_dims;
-use crate::container::{Dims, Header, Layout, Region};
+use crate::container::{Header, Layout, Region};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::WORKSPACE_BYTES;
@@ -36,12 +35,6 @@ pub trait GpuCodec: Sync {
     /// Why there are no kernels to restore `part` of a stream with this header, of which nothing was verified, if there
     /// are none: the CPU then does it.
     fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String>;
-
-    /// Whether dimensions change nothing but the header: then a synchronous call writes them into a stream that kernels
-    /// made of the array as a line.
-    fn is_blind_to_dims(&self) -> bool {
-        false
-    }
 
     /// Enqueues the compression of `arrays`, of which the largest has `layout` and none is refused.
     ///
@@ -92,32 +85,6 @@ pub fn without_kernels() -> Vec<&'static str> {
 /// Why no kernels restore streams of the codec that `params` name, if none do.
 pub fn lacks(params: &Params) -> Option<String> {
     super::named(params).map_or_else(|e| Some(e.message), |codec| side(codec).err())
-}
-
-/// What kernels are asked for by a synchronous call.
-struct Work {
-    gpu: &'static dyn GpuCodec,
-    params: Params,
-    layout: Layout,
-}
-
-/// Which kernels compress an array of `layout` in a synchronous call, or why none do.
-fn work(params: &Params, layout: &Layout) -> Result<std::result::Result<Work, String>> {
-    let why = match compressor(params, layout)? {
-        Ok(gpu) => return Ok(Ok(Work { gpu, params: params.clone(), layout: *layout })),
-        Err(why) => why,
-    };
-    if side(super::chosen(params)?).is_ok_and(|gpu| gpu.is_blind_to_dims()) {
-        let params = Params { dims: Dims::NONE, ..params.clone() };
-        let layout = super::layout(&params, layout.count)?;
-        return Ok(compressor(&params, &layout)?.map(|gpu| Work { gpu, params, layout }).map_err(|_| why));
-    }
-    Ok(Err(why))
-}
-
-/// Why the CPU compresses an array of `layout` for a synchronous call, if it does.
-pub fn goes_by_cpu(params: &Params, layout: &Layout) -> Result<Option<String>> {
-    Ok(work(params, layout)?.err())
 }
 
 /// Why no kernels compress arrays of `layout`, if none do.
@@ -182,10 +149,10 @@ pub unsafe fn compress(
         );
     }
     let room = capacity.min(layout.max_stream_bytes()?);
-    let work = work(params, &layout)?;
+    let compressor = compressor(params, &layout)?;
     let session = Session::enter(ordinal, stream)?;
-    let Work { gpu, params, layout: line } = match work {
-        Ok(work) => work,
+    let gpu = match compressor {
+        Ok(gpu) => gpu,
         Err(why) => {
             may_go_by_cpu(params.device, &why)?;
             // SAFETY: the contract of this function.
@@ -197,23 +164,12 @@ pub unsafe fn compress(
         let mut workspace = Scratch::take(&session, WORKSPACE_BYTES)?;
         let from = Operand::input(&session, src, layout.raw_bytes as usize, 1)?;
         let to = Operand::output(&session, dst, room, ALIGN)?;
-        // Kernels leave room for the dimensions that they do not write.
-        let before = layout.header_bytes - line.header_bytes;
-        let begin = to.pointer.add(before);
-        let item = Item::new(from.pointer, begin, line.count, (room - before) as u64);
-        gpu.compress(&Arrays::alone(&session, &item, workspace.start(), None), &params, &line)?;
+        let item = Item::new(from.pointer, to.pointer, layout.count, room as u64);
+        gpu.compress(&Arrays::alone(&session, &item, workspace.start(), None), params, &layout)?;
         let outcome = Outcome::wait(&session, &mut workspace)?;
         outcome.check()?;
-        let bytes = outcome.bytes as usize + before;
-        if before > 0 {
-            let known = host_copy(&session, begin, line.bodies_at())?;
-            let mut head = filled(layout.bodies_at(), 0u8)?;
-            with_dims(&known, outcome.bytes, &layout, &mut head)?;
-            session.copy(to.pointer, head.as_ptr(), head.len())?;
-            session.wait()?;
-        }
-        to.put_back(&session, dst, bytes)?;
-        Ok(bytes)
+        to.put_back(&session, dst, outcome.bytes as usize)?;
+        Ok(outcome.bytes as usize)
     }
 }
 

@@ -8,8 +8,6 @@ mod header;
 mod index;
 mod layout;
 pub mod missing;
-#[cfg(feature = "cuda")]
-pub mod reshape;
 
 pub use dims::{Dims, MAX_RANK, Region, Row};
 pub use header::Header;

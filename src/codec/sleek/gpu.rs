@@ -131,10 +131,6 @@ impl GpuCodec for Sleek {
         None
     }
 
-    fn is_blind_to_dims(&self) -> bool {
-        true
-    }
-
     /// Dimensions and missing values are no matter.
     fn refuses_to_restore(&self, header: &Header, part: &Part) -> Option<String> {
         let shape = &header.layout.shape;
