@@ -55,8 +55,7 @@ def compress_batch(
     """Enqueues the compression of each array into the buffer of bytes of the same place in `out`.
 
     The request is that of `sleek.compress` and holds for all; ``noa`` without a range takes each array's own. The streams are those
-    of `sleek.compress` of the arrays as lines, since kernels write no shapes, but with ``profile="ratio"``, where all arrays are of
-    one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
+    of `sleek.compress` of the arrays as lines, but with ``profile="ratio"``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
     """
     stream = _work(cuda_stream)
     sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
