@@ -108,7 +108,8 @@ template <int WORDS> DEV void store_strings(u32* words, const u32 (&y)[4], const
             lanes *= 2;
         }
         const u32 s1 = __shfl_down_sync(FULL, s, lanes), s2 = __shfl_down_sync(FULL, s, 2 * lanes);
-        const u32 word = s >> o | s1 << (have - o) | __funnelshift_lc(0u, s2, 2 * have - o);
+        // A lane whose string has no word's begin stores nothing, and shifts by anything.
+        const u32 word = s >> o | s1 << ((have - o) & 31) | __funnelshift_lc(0u, s2, 2 * have - o);
         if (o < bits) w[0] = word;
     } else if (WORDS == 4) {
         // Strings begin at even words.

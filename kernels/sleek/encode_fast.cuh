@@ -145,6 +145,7 @@ template <class T> struct FastEncoder {
                 if (lane == 0) tell_sample(survey.samples, warp, sample);
                 __syncthreads();
                 decision = decision_of(survey.samples);
+                __syncthreads();    // strings take the survey's place
             }
             again = may_be_smaller<T>(survey, decision, words, step_j, warp, lane);
         } else {
