@@ -30,7 +30,7 @@ blocks sh > "$work/printed.sh"
 [ "$(wc -l < "$work/printed.sh")" -ge 12 ] || fail "docs/install.md has lost its commands"
 quiet bash -euo pipefail "$work/printed.sh"
 tests=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
-[ "$tests" = 9 ] || fail "9 examples were to be built and run by CMake, not '$tests'"
+[ "$tests" = 10 ] || fail "10 examples were to be built and run by CMake, not '$tests'"
 [ "$(grep -c 'kept\|ratio\|largest error' "$log")" -ge 5 ] || fail "an example said nothing"
 
 step "README.md, as printed"
