@@ -88,7 +88,7 @@ if grep ' T H5PL' "$work/symbols"; then fail "libsleek.a would be a second plugi
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --exact-version="$version" sleek || fail "pkg-config's version"
 [ "$("$prefix/bin/sleek" --version)" = "sleek $version" ] || fail "the command"
 man=$prefix/share/man/man1/sleek.1
-"$prefix/bin/sleek" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' | grep -vx help > "$work/commands"
+"$prefix/bin/sleek" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z0-9]*\) .*/\1/p' | grep -vx help > "$work/commands"
 [ "$(wc -l < "$work/commands")" -ge 6 ] || fail "sleek --help names $(wc -l < "$work/commands") commands"
 while read -r command; do
     grep -qx ".B $command" "$man" && grep -qx ".B sleek $command" "$man" || fail "the manual page lacks sleek $command"
