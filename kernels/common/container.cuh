@@ -17,6 +17,28 @@ DEV void fail(Control* control, u32 status) { atomicMax(&control->status, status
 // Of an element.
 DEV u32 bytes_of(u32 dtype) { return DTYPE_BYTES(dtype); }
 
+// Takes the missing values of an extension over, if they are legal for elements of `dtype`.
+DEV bool missing_are_valid(const u64* value, u32 values, u32 dtype, u64* missing) {
+    const u32 size = bytes_of(dtype);
+    if (values && !DTYPE_IS_FLOAT(dtype)) return false;
+#pragma unroll 1
+    for (u32 k = 0; k < values; k++) {
+        missing[k] = value[k];
+        if (value[k] >> (8 * size - 1) > 1) return false;
+#pragma unroll 1
+        for (u32 j = 0; j < k; j++)
+            if (value[j] == value[k]) return false;
+    }
+    return true;
+}
+// Whether a stream of elements of `dtype` may have the step w · 2^j; 0 · 2^0 is none.
+DEV bool step_is_valid(u32 w, i32 j, u32 dtype) {
+    if (w == 0) return j == 0;
+    if (w < 4 || w > 7 || !DTYPE_IS_FLOAT(dtype)) return false;
+    const i32 low = STEP_MIN(dtype), high = STEP_MAX(dtype);
+    return j >= low && j <= high;
+}
+
 struct Header {
     u64 count, chunks, groups, entries_at, bodies_at, raw_bytes, stream_bytes;
     u64 missing[MAX_MISSING];
@@ -61,7 +83,7 @@ struct Header {
         if (stream_bytes < bodies_at) return STATUS_CORRUPT;
         if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED) || w1 >> 56)
             return STATUS_UNSUPPORTED_FORMAT;
-        return step_is_valid() ? 0 : STATUS_CORRUPT;
+        return step_is_valid(step_w, step_j, dtype) ? 0 : STATUS_CORRUPT;
     }
 
     // The extension, of which `have` bytes are there at most. Kernels know dimensions and missing values, else runs of
@@ -83,7 +105,7 @@ struct Header {
         if (numbers == 0 || (end + ALIGN - 1) / ALIGN * ALIGN != length) return STATUS_CORRUPT;
         if (end < length && number[numbers]) return STATUS_CORRUPT;
         bytes = HEADER_BYTES + length;
-        return dims_are_valid(number, lens) && missing_are_valid(number + lens) ? 0 : STATUS_CORRUPT;
+        return dims_are_valid(number, lens) && missing_are_valid(number + lens, values, dtype, missing) ? 0 : STATUS_CORRUPT;
     }
     DEV bool dims_are_valid(const u64* len, u32 lens) const {
         u64 product = 1;    // of those that are not 0
@@ -98,19 +120,6 @@ struct Header {
         }
         return lens == 0 || count == (empty ? 0 : product);
     }
-    DEV bool missing_are_valid(const u64* value) {
-        const u32 size = bytes_of(dtype);
-        if (values && !DTYPE_IS_FLOAT(dtype)) return false;
-#pragma unroll 1
-        for (u32 k = 0; k < values; k++) {
-            missing[k] = value[k];
-            if (value[k] >> (8 * size - 1) > 1) return false;
-#pragma unroll 1
-            for (u32 j = 0; j < k; j++)
-                if (value[j] == value[k]) return false;
-        }
-        return true;
-    }
 
     // Whether a chunk may have such a body.
     DEV bool fits(u64 chunk, u32 kind, u32 units) const {
@@ -119,13 +128,6 @@ struct Header {
                : kind == KIND_RAW    ? units == raw
                : kind == KIND_MASKED ? values && units >= 2 && units < raw
                                      : units == 1;
-    }
-
-    DEV bool step_is_valid() const {
-        if (step_w == 0) return step_j == 0;
-        if (step_w < 4 || step_w > 7 || !is_float) return false;
-        const i32 low = STEP_MIN(dtype), high = STEP_MAX(dtype);
-        return step_j >= low && step_j <= high;
     }
 };
 
@@ -174,8 +176,11 @@ DEV bool check_index(const u8* src, const Header& head, Control* control, u64 bl
     return __all_sync(FULL, good);
 }
 
-// A block's last act in an array. The last of its blocks compares the checksums and leaves the result.
-DEV void close(Control* control, const u8* src, const Header& head, u64 disagreement, Outcome* outcome, u64 blocks) {
+// A block's last act in an array, of which `bytes` were restored. The last of its blocks compares the checksums and
+// leaves the result. By one thread.
+template <class Head>
+DEV void close(Control* control, const u8* src, const Head& head, u64 bytes, u64 disagreement, Outcome* outcome,
+               u64 blocks) {
     if (disagreement) add_relaxed(&control->disagreement, disagreement);
     if (count_in(&control->closed, 1) + 1 != (u32)blocks) return;
     const u64 sum = load_relaxed(&control->index_sum), differ = load_relaxed(&control->disagreement);
@@ -183,5 +188,5 @@ DEV void close(Control* control, const u8* src, const Header& head, u64 disagree
     u32 status = load_relaxed(&control->status);
     if (mix(sum + KEY64 * head.bodies_at) != stored || differ)
         status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
-    report(outcome, head.raw_bytes, status);
+    report(outcome, bytes, status);
 }

@@ -24,6 +24,81 @@ template <class T> DEV typename T::Word swapped(typename T::Word v) {
     return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
 }
 
+// Header of a stream of tiles, as far as codecs have it in common; in the shared memory of a block. A codec's own begins
+// with it.
+template <class Grid> struct TileHeader {
+    Grid grid;
+    u64 groups, entries_at, bodies_at, stream_bytes;
+    u64 missing[MAX_MISSING];
+    u32 bytes, values;    // of the header with its extension; missing values
+    u32 dtype, element_bytes, big_endian, is_float;
+
+    DEV void layout() {
+        element_bytes = bytes_of(dtype);
+        is_float = DTYPE_IS_FLOAT(dtype);
+        groups = (grid.chunks + GROUP_CHUNKS - 1) / GROUP_CHUNKS;
+        entries_at = bytes + groups * GROUP_BYTES;
+        bodies_at = (entries_at + grid.chunks * WIDE_ENTRY_BYTES + ALIGN - 1) / ALIGN * ALIGN;
+    }
+
+    // Reads and checks the 64 bytes and the extension of a stream of `codec`, whose modes are those up to `last_mode`,
+    // but for the codec's eight bytes; a status code. By one thread.
+    DEV u32 read_tiles(const u8* src, u64 src_bytes, u32 codec, u32 last_mode) {
+        if (src_bytes < HEADER_BYTES) return STATUS_TRUNCATED;
+        const u64* w = (const u64*)src;
+        const u64 w0 = w[0], w1 = w[1];
+        if ((w0 & 0xffffffffffffull) != MAGIC48) return STATUS_NOT_SLEEK;
+        if (w0 >> 48 != VERSION || (w1 & 0xff) != codec) return STATUS_UNSUPPORTED_FORMAT;
+        dtype = (u32)(w1 >> 8) & 0xff;
+        const u32 flags = (u32)(w1 >> 24) & 0xff;
+        if (flags & ~(u32)(FLAG_BIG_ENDIAN | FLAG_FAST | FLAG_MORE | FLAG_EXTENDED)) return STATUS_UNSUPPORTED_FORMAT;
+        big_endian = flags & FLAG_BIG_ENDIAN;
+        stream_bytes = w[3];
+        if (dtype < DTYPE_F32 || dtype > DTYPE_U64 || ((u32)(w1 >> 16) & 0xff) > last_mode) return STATUS_CORRUPT;
+        if (!(flags & FLAG_EXTENDED)) return STATUS_CORRUPT;    // a line in runs
+        if (const u32 status = read_extension(src + HEADER_BYTES, src_bytes - HEADER_BYTES, w[2])) return status;
+        layout();
+        if (src_bytes < stream_bytes) return STATUS_TRUNCATED;
+        return stream_bytes < bodies_at ? STATUS_CORRUPT : 0;
+    }
+
+    // The extension, of which `have` bytes are there at most.
+    DEV u32 read_extension(const u8* src, u64 have, u64 count) {
+        const u32* w = (const u32*)src;
+        if (have < EXTENSION_BYTES) return STATUS_TRUNCATED;
+        const u32 length = w[0], form = w[1], rank = form >> 24, section = w[3];
+        if (length % ALIGN || length < EXTENSION_BYTES || length > MAX_EXTENSION_BYTES) return STATUS_CORRUPT;
+        if (have < length) return STATUS_TRUNCATED;
+        values = w[2] & 0xff;
+        if (w[2] >> 8 || (form & 0xff) > 1 || (form >> 8 & 0xff) > 1) return STATUS_UNSUPPORTED_FORMAT;
+        if (rank == 0 || rank > MAX_RANK || values > MAX_MISSING) return STATUS_CORRUPT;
+        // Tiles with wide entries and no section are all that these codecs have.
+        if (form != (1u | 1u << 8 | rank << 24) || section) return STATUS_CORRUPT;
+        const u32 lens = rank > 1 ? rank : 0, sides_at = EXTENSION_BYTES + 8 * (lens + values), end = sides_at + rank;
+        if ((end + ALIGN - 1) / ALIGN * ALIGN != length) return STATUS_CORRUPT;
+#pragma unroll 1
+        for (u32 i = end; i < length; i++)
+            if (src[i]) return STATUS_CORRUPT;
+        bytes = HEADER_BYTES + length;
+        const u64* number = (const u64*)(src + EXTENSION_BYTES);
+        grid.rank = rank;
+        u64 product = 1;    // of the lengths that are not 0
+#pragma unroll 1
+        for (u32 k = 0; k < rank; k++) {
+            const u64 n = rank > 1 ? number[k] : count;
+            grid.len[k] = n;
+            grid.side[k] = src[sides_at + k];
+            if (n == 0) continue;
+            if (n > ~0ull >> 1 || product > (~0ull >> 1) / n) return STATUS_CORRUPT;
+            product *= n;
+        }
+        if (product > 1ull << 58 || !grid.make() || grid.count != count) return STATUS_CORRUPT;
+        return missing_are_valid(number + lens, values, dtype, missing) ? 0 : STATUS_CORRUPT;
+    }
+    DEV const u32* entries(const u8* src) const { return (const u32*)(src + entries_at); }
+    DEV const u64* record(const u8* src, u64 group) const { return (const u64*)(src + bytes + group * GROUP_BYTES); }
+};
+
 // One warp per group: are its entries valid, does it end where the next begins? Adds this thread's share of the keyed
 // sum over header and index to the control block. False where the index is not valid. By blocks 0 … blocks − 1.
 template <class Head> DEV bool check_index(const u8* src, const Head& head, Control* control, u64 block, u64 blocks) {

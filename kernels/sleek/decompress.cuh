@@ -745,7 +745,7 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();
     if (threadIdx.x == DECODE_THREADS / 2)
-        close(stream.control, src, stream.head, disagreement, stream.outcome, stream.work_slots);
+        close(stream.control, src, stream.head, stream.head.raw_bytes, disagreement, stream.outcome, stream.work_slots);
 }
 
 template <class T> DEV void decompress(const DecompressArgs& a) {

@@ -258,13 +258,8 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
     __syncthreads();
     if (threadIdx.x) return;
     for (u32 w = 1; w < blockDim.x / 32; w++) disagreement += disagreements[w];
-    if (disagreement) add_relaxed(&s.control->disagreement, disagreement);
-    if (count_in(&s.control->closed, 1) + 1 != (u32)s.work_slots) return;
-    const u64 sum = load_relaxed(&s.control->index_sum), differ = load_relaxed(&s.control->disagreement);
-    u32 status = load_relaxed(&s.control->status);
-    if (mix(sum + KEY64 * s.head.bodies_at) != ((const u64*)s.src)[7] || differ)
-        status = status > STATUS_CORRUPT ? status : STATUS_CORRUPT;
-    report(s.outcome, s.boxed ? 0 : s.count * s.head.element_bytes, status);
+    const u64 bytes = s.boxed ? 0 : s.count * s.head.element_bytes;
+    close(s.control, s.src, s.head, bytes, disagreement, s.outcome, s.work_slots);
 }
 
 template <class T> DEV void decompress(const ZfpDecompressArgs& a) {
