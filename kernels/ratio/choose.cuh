@@ -40,6 +40,7 @@ template <class T> struct Source {
     Quantizer<T> quantizer;
     typename T::Word base;
     u8* words;    // where they are kept, at their places
+    u32 plane;    // where the warp's shared memory is
 
     DEV u64 number_of(u32 x, u32 y, u32 z) const {
         const u64 far = grid->z == MANY ? z_offset(*grid, grid->stride, t.chunk, z) : z * step[2];
@@ -353,67 +354,41 @@ template <class T, class Form> SELDOM Survey<T> take_in(const Source<T>& source)
     return {warp_or(any), warp_max_of(most), (u32)__any_sync(FULL, beyond)};
 }
 
-DEV u32 warp_total(u32 v) { return __reduce_add_sync(FULL, v); }
-DEV u64 warp_total(u64 v) { return warp_sum(v); }
 // What a difference counts: its magnitude, which has a limit.
 template <class T, class Sum> DEV Sum counted(u32 d) { return magnitude_of(d); }
 template <class T, class Sum> DEV Sum counted(u64 d) { return (Sum)min_of(magnitude_of(d), 1ull << 56); }
 
-// The set of axes, out of those along which tiles have several elements, whose differences look shortest.
-template <class T, class Form> SELDOM u32 choose(const Source<T>& s) {
+// 256 times the logarithm of the sum over the warp of numbers below 2^30, or of any.
+DEV u32 logarithm_of_all(u32 v) {
+    const u64 high = __reduce_add_sync(FULL, v >> 16);
+    return logarithm((high << 16) + __reduce_add_sync(FULL, v & 0xffff));
+}
+DEV u32 logarithm_of_all(u64 v) { return logarithm(warp_sum(v)); }
+
+// Where `choose` has words from: those that the warp keeps at their places.
+template <class Word> struct Kept {
+    const Grid& grid;
+    const Word* words;
+    DEV void load(Rows<Word>& rows, const Quad& q, u32 group, u32 axes, u32 lane) const {
+        rows.load(grid, words, q, group * GROUP + lane * QUAD, axes, lane);
+    }
+};
+
+// The set of axes, out of those along which tiles have several elements, whose differences look shortest in the groups
+// that are looked at.
+template <class T, class Form, class Words> SELDOM u32 choose(const Source<T>& s, const Words& words) {
     typedef typename Form::Word Word;
     typedef typename Form::Sum Sum;
-    enum { OF_SAMPLE = 128 };
     const u32 lane = threadIdx.x & 31, allowed = s.grid->set(), groups = s.grid->groups(), a = s.grid->a;
-    const bool full = s.t.count() == s.grid->capacity() && groups * GROUP == s.t.count() && a >= 2;
-    Sum now[8], next[8];                     // of each set: this lane's sums of the sample, and of the one behind it
-    u32 cost = 0, sample = 0;    // cost: of set lane % 8
-#pragma unroll
-    for (u32 set = 0; set < 8; set++) now[set] = next[set] = 0;
-    // Each lane takes the logarithm of one set's sum.
-    const auto flush = [&]() {
-        Sum own = 0;
-#pragma unroll
-        for (u32 set = 0; set < 8; set++) {
-            if ((set & ~allowed) == 0) {
-                const Sum all = warp_total(now[set]);
-                own = lane % 8 == set ? all : own;
-            }
-            now[set] = next[set];
-            next[set] = 0;
-        }
-        cost += logarithm(own);
-        sample++;
-    };
-    const Word* words = (const Word*)s.words;
-    Rows<Word> next_rows;
-    next_rows.load(*s.grid, words, quad_of(*s.grid, s.t, 0, lane), lane * QUAD, allowed, lane);
+    u32 cost = 0;    // of set lane % 8
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
+        if (!is_sampled(i, groups)) continue;
         const Quad q = quad_of(*s.grid, s.t, i, lane);
+        if (!uniform(__any_sync(FULL, q.has))) continue;
         const u32 place = i * GROUP + lane * QUAD;
-        Rows<Word> rows = next_rows;
-        if (uniform(i + 1 < groups))
-            next_rows.load(*s.grid, words, quad_of(*s.grid, s.t, i + 1, lane), place + GROUP, allowed, lane);
-        u32 in_now = 15, last = i;
-        if (!uniform(full)) {
-            if (!uniform(__any_sync(FULL, q.has))) continue;
-            u32 n[QUAD], low = ~0u, high = 0;
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) {
-                const Quad o = s.one_of(q, place, j);
-                n[j] = ((o.z * s.t.ly + o.y) * s.t.lx + o.x) / OF_SAMPLE;
-                if (o.has) low = min_of(low, n[j]);
-                if (o.has) high = n[j];
-            }
-            // A group has elements of two samples at most, of which the first may be the one behind this.
-            const u32 first = __reduce_min_sync(FULL, low);
-            if (uniform(first > sample)) flush();
-            in_now = 0;
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) in_now |= (n[j] == sample) << j;
-            last = __reduce_max_sync(FULL, high);
-        }
+        Rows<Word> rows;
+        words.load(rows, q, i, allowed, lane);
         rows.subtract();
         Word d[8][QUAD];    // differences along each set, whatever is on a face
 #pragma unroll
@@ -448,24 +423,19 @@ template <class T, class Form> SELDOM u32 choose(const Source<T>& s) {
         } else {
             d[1][0] = q.x == 0 ? d[6][0] : d[1][0];
         }
-        if (uniform(full || __all_sync(FULL, q.has == 15 && in_now == 15))) {
+        // Each lane takes the logarithm of one set's sum.
+        u32 own = 0;
 #pragma unroll
-            for (u32 set = 0; set < 8; set++)
+        for (u32 set = 0; set < 8; set++) {
+            if (set & ~allowed) continue;
+            Sum sum = 0;
 #pragma unroll
-                for (u32 j = 0; j < QUAD; j++) now[set] += counted<T, Sum>(narrow<T>(d[set][j]));
-        } else {
-#pragma unroll
-            for (u32 set = 0; set < 8; set++)
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++) {
-                    const Sum m = q.has >> j & 1 ? counted<T, Sum>(narrow<T>(d[set][j])) : 0;
-                    now[set] += in_now >> j & 1 ? m : 0;
-                    next[set] += in_now >> j & 1 ? 0 : m;
-                }
+            for (u32 j = 0; j < QUAD; j++) sum += q.has >> j & 1 ? counted<T, Sum>(narrow<T>(d[set][j])) : 0;
+            const u32 of_set = logarithm_of_all(sum);
+            own = lane % 8 == set ? of_set : own;
         }
-        if (uniform(full || last > sample)) flush();
+        cost += own;
     }
-    if (!uniform(full)) flush();
     u32 chosen = 0, least = __shfl_sync(FULL, cost, 0);
     for (u32 set = 1; set < 8; set++) {
         const u32 other = __shfl_sync(FULL, cost, set);

@@ -7,11 +7,12 @@
 //   symbols   the tables (encode.cuh)                    all warps make them, all read
 //   job       what is known of the array                 thread 0 at the start of an array; all read it
 //   source    of each warp: its tile, and what words are   lane 0 writes it, the warp reads
+//   shared    of each warp: what encode_rows.cuh says      each warp its own
 //
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the array is known, and the tables
 #pragma once
-#include "encode.cuh"
+#include "encode_rows.cuh"
 
 namespace ratio {
 
@@ -164,7 +165,9 @@ template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
 // The body of a tile whose words are at their places.
 template <class T, class Form>
 DEV Made body_of(const Source<T>& s, const Symbols& symbols, bool exact, u8* end, u32 limit) {
-    return encode<T, typename Form::Word>(s, symbols, choose<T, Form>(s), exact, end, limit);
+    typedef typename Form::Word Word;
+    const Kept<Word> kept = {*s.grid, (const Word*)s.words};
+    return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
 }
 // The same of elements' bits, from which `drop` bits are rounded off.
 template <class T>
@@ -173,10 +176,9 @@ DEV Made body_of_bits(Source<T>& s, const Symbols& symbols, typename T::Word any
     take_in<T, AnyWords<T>>(s);
     return body_of<T, AnyWords<T>>(s, symbols, exact, end, limit);
 }
-// The body of a tile's bins; `all` becomes what is known of its elements. Bins that are all below 2^20 are computed in
-// few instructions, and have 32 bits.
-template <class T> DEV Made body_of_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
-    mean(s, BINS, 0, 0);
+// The body of a tile's bins, of any tile and any bins. Bins that are all below 2^20 are computed in few instructions, and
+// have 32 bits.
+template <class T> SELDOM Made body_of_any_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
     if constexpr (T::BITS >= 32) {
         if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {
             all = take_in<T, FewBins<T>>(s);
@@ -185,6 +187,20 @@ template <class T> DEV Made body_of_bins(Source<T>& s, const Symbols& symbols, S
     }
     all = take_in<T, AnyWords<T>>(s);
     return body_of<T, AnyWords<T>>(s, symbols, false, end, limit);
+}
+// The same, by rows where that can be done; `all` becomes what is known of the tile's elements.
+template <class T> DEV Made body_of_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
+    mean(s, BINS, 0, 0);
+    if constexpr (T::EXPONENT != 0) {
+        const bool by_rows = Rows128::fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) &&
+                             !s.big_endian && ((u64)s.src & (T::BITS / 8 - 1)) == 0;
+        NearBins<T> bins(s);
+        if (uniform(by_rows && !bins.beyond)) {
+            const Made made = encode_rows(s, symbols, bins, all, s.plane, end, limit);
+            if (!uniform(bins.beyond)) return made;
+        }
+    }
+    return body_of_any_bins(s, symbols, all, end, limit);
 }
 
 // The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
@@ -254,6 +270,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
     SHARED Symbols symbols;
     SHARED Job<T> job;
     SHARED Source<T> sources[ENCODE_WARPS];
+    SHARED_BYTES(shared);
     const CompressArgs& a = args.common;
     const Batch& batch = a.batch;
     make_symbols(symbols);
@@ -292,6 +309,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
                 s.words = args.bodies + own * args.room;
+                s.plane = shared_address(shared) + warp * TILE_ENCODE_WARP_BYTES;
             }
             __syncwarp();
             const Made made = shortest(s, symbols, job.plan, end, job.head.raw_bytes(s.t.count()));

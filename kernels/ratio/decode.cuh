@@ -41,6 +41,9 @@ DEV void make_tables(u32* slots) {
     }
 }
 
+// How the body of a tile was decoded: it was; it is not valid; 32 bits are not enough.
+enum Verdict { GOOD, BAD, AGAIN };
+
 // The words of a body, and the state of a lane.
 struct Coder {
     u32 x, threshold;
@@ -72,9 +75,11 @@ struct Coder {
             copy_async(ring + piece % TILE_RING_BYTES, from + piece, min_of(there - piece, 16u));
         issued += 16 * pieces;
     }
-    // Makes sure that 320 bytes are there.
+    // Makes sure that 320 bytes are there, which is as much as is taken between two calls. So one asks for at most 512
+    // bytes, and where none are asked for, more than 832 less the last 512 are there.
     DEV void top_up(u32 lane) {
-        if (uniform(issued - at <= TILE_RING_BYTES - 256)) fill(lane);
+        if (!uniform(issued - at <= TILE_RING_BYTES - 192)) return;
+        fill(lane);
         close_lot();
         wait_for_older_lots();
         __syncwarp();

@@ -8,6 +8,7 @@
 //   stream   what is known of the array             thread 0 at the start of an array; all read it
 //   ring     words of a body on their way (decode.cuh)     each warp its own
 //   sums     sums over planes or rows (sums.cuh)           each warp its own
+//   stages   a group on its way between lanes (rows.cuh)   each warp its own
 //   own      what is known of its tile                     lane 0 writes it, the warp reads
 //
 //   barrier 1   everyone is done with the array before
@@ -18,8 +19,7 @@
 // that the warp takes for so long (scratch).
 #pragma once
 #include "../common/plan.cuh"
-#include "decode.cuh"
-#include "sums.cuh"
+#include "decode_rows.cuh"
 
 namespace ratio {
 
@@ -222,9 +222,6 @@ DEV void put_quad(const Stream<T>& s, const Target& to, const Tile& t, const Qua
     if (q.has) put_each<T>(s, to, t, q, group * GROUP + lane * QUAD, v[0], v[1], v[2], v[3]);
 }
 
-// How the body of a tile was decoded: it was; it is not valid; 32 bits are not enough.
-enum Verdict { GOOD, BAD, AGAIN };
-
 // What a warp keeps of its tile, in shared memory, since registers are short.
 template <class T> struct Own {
     Tile t;
@@ -312,6 +309,12 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
         __syncwarp();
         return GOOD;
     }
+}
+
+// The same in registers.
+template <class T>
+SELDOM Verdict packed_in_pieces(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    return packed<T, Narrow, true>(s, own.t, own.to, body, bytes, slots, ring, nullptr);
 }
 
 // The same in a place of memory, which is this warp's until it is done.
@@ -453,8 +456,13 @@ DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, const u8* body, u32
     bool good;
     if (uniform(kind == KIND_PACKED)) {
         Verdict verdict = AGAIN;
-        if (uniform(sums_fit(s.head.grid) && own.to.some))
-            verdict = packed<T, Narrow, true>(s, own.t, own.to, body + plane, bytes - plane, slots, ring, nullptr);
+        const Grid& g = s.head.grid;
+        const bool by_rows = own.to.whole && sums_fit(g) && Rows128::fit(g, own.to.step) && !s.head.big_endian &&
+                             ((u64)own.to.dst & (T::BITS / 8 - 1)) == 0;
+        if (uniform(by_rows))
+            verdict = packed_rows<T>(s, own, body + plane, bytes - plane, slots, ring, ring + TILE_RING_BYTES + TILE_SUM_BYTES);
+        else if (uniform(sums_fit(g) && own.to.some))
+            verdict = packed_in_pieces<T>(s, own, body + plane, bytes - plane, slots, ring);
         if (uniform(verdict == AGAIN))
             verdict = own.to.some ? packed_in_memory<T>(s, own, body + plane, bytes - plane, slots, ring) : GOOD;
         good = verdict == GOOD;
@@ -536,7 +544,7 @@ template <class T> DEV void decompress(const TileDecompressArgs& a) {
         }
         __syncthreads();
         if (stream.status == 0)
-            decompress_one(stream, *(Own<T>*)(own + TILE_RING_BYTES + TILE_SUM_BYTES), shared_address(shared),
+            decompress_one(stream, *(Own<T>*)(own + TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES), shared_address(shared),
                            shared_address(own), disagreements, work_slot - stream.first);
         else if (work_slot == stream.first && threadIdx.x == 0)
             report(stream.outcome, 0, stream.status);

@@ -218,6 +218,61 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
     return made;
 }
 
+// How the groups of a tile were encoded: their classes, those of groups 4·lane … 4·lane + 3 with four bits each, and of
+// these which have an element.
+struct Coded {
+    u32 set, change, classes, some;
+    bool all_zero;
+};
+
+// Encodes the classes and puts what comes first in front, or makes a constant tile. For a whole warp.
+template <class T>
+SELDOM Made end_tile(const Source<T>& s, const Symbols& symbols, Writer w, Coded coded, bool exact, u8* end, u32 limit) {
+    const u32 lane = threadIdx.x & 31, set = coded.set, classes = coded.classes, some = coded.some;
+    u32 change = coded.change;
+    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
+    if (uniform(coded.all_zero)) {
+        Made made = finish(s, w, set, change, exact);    // for the length of what stands before the states
+        const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, head = *(const u16*)made.body;
+        if (size <= (HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (head >> 4 & 7) + UNIT - 1) / UNIT * UNIT) {
+            typename T::Word v[QUAD] = {s.base, 0, 0, 0};
+            restore<T>(s.quantizer, s.meaning == BINS, s.is_float, s.shift, v);
+            made.kind = KIND_CONSTANT;
+            made.bytes = size;
+            made.body = end - size;
+            if (lane < size / 2) ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
+            __syncwarp();
+            return uniform(size < limit) ? made : none;
+        }
+    }
+    // Differences of classes. A group without elements has the class of the one before it.
+    u32 own[BATCH_GROUPS], of = 0;
+#pragma unroll
+    for (u32 k = 0; k < BATCH_GROUPS; k++)
+        if (some >> k & 1) of = classes >> (4 * k) & 15;
+    const u32 there = __ballot_sync(FULL, some != 0) & low_ones(lane);
+    u32 before = __shfl_sync(FULL, of, there ? top_bit(there) : 0);
+    if (!there) before = 0;
+#pragma unroll
+    for (u32 k = 0; k < BATCH_GROUPS; k++) {
+        const u32 cls = classes >> (4 * k) & 15;
+        own[k] = cls - before & 15;
+        if (some >> k & 1) before = cls;
+    }
+    const u32 x = w.x, used = w.used;
+#pragma unroll 1
+    for (u32 again = 0; uniform(again < 2); again++) {
+#pragma unroll
+        for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbols.of[0][own[k]], some >> k & 1);
+        if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
+        w.x = x + LOW;
+        w.used = used;
+        change = 0;
+    }
+    const Made made = finish(s, w, set, change, exact);
+    return uniform(made.bytes < limit) ? made : none;
+}
+
 // A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
 // `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
 template <class T, class Word>
@@ -274,46 +329,7 @@ SELDOM Made encode(const Source<T>& s, const Symbols& symbols, u32 set, bool exa
         all_zero &= cls == 0;
         if (uniform(2 * w.used >= limit)) return none;
     }
-    if (uniform(all_zero)) {
-        Made made = finish(s, w, set, change, exact);    // for the length of what stands before the states
-        const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, head = *(const u16*)made.body;
-        if (size <= (HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (head >> 4 & 7) + UNIT - 1) / UNIT * UNIT) {
-            typename T::Word v[QUAD] = {s.base, 0, 0, 0};
-            restore<T>(s.quantizer, s.meaning == BINS, s.is_float, s.shift, v);
-            made.kind = KIND_CONSTANT;
-            made.bytes = size;
-            made.body = end - size;
-            if (lane < size / 2) ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
-            __syncwarp();
-            return uniform(size < limit) ? made : none;
-        }
-    }
-    // Differences of classes. A group without elements has the class of the one before it.
-    u32 own[BATCH_GROUPS], of = 0;
-#pragma unroll
-    for (u32 k = 0; k < BATCH_GROUPS; k++)
-        if (some >> k & 1) of = classes >> (4 * k) & 15;
-    const u32 there = __ballot_sync(FULL, some != 0) & low_ones(lane);
-    u32 before = __shfl_sync(FULL, of, there ? top_bit(there) : 0);
-    if (!there) before = 0;
-#pragma unroll
-    for (u32 k = 0; k < BATCH_GROUPS; k++) {
-        const u32 cls = classes >> (4 * k) & 15;
-        own[k] = cls - before & 15;
-        if (some >> k & 1) before = cls;
-    }
-    const u32 x = w.x, used = w.used;
-#pragma unroll 1
-    for (u32 again = 0; uniform(again < 2); again++) {
-#pragma unroll
-        for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbols.of[0][own[k]], some >> k & 1);
-        if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
-        w.x = x + LOW;
-        w.used = used;
-        change = 0;
-    }
-    const Made made = finish(s, w, set, change, exact);
-    return uniform(made.bytes < limit) ? made : none;
+    return end_tile(s, symbols, w, {set, change, classes, some, all_zero}, exact, end, limit);
 }
 
 }    // namespace ratio

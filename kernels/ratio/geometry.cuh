@@ -8,6 +8,8 @@ namespace ratio {
 
 // A dimension that is none, and several that are one axis together.
 enum { NO_DIMENSION = MAX_RANK, MANY = MAX_RANK + 1 };
+enum { GROUP_LOG2 = 7, SAMPLED_GROUPS = 16 };
+static_assert(GROUP == 1 << GROUP_LOG2, "places of a group");
 
 // How an array is cut; in the shared memory of a block.
 struct Grid {
@@ -59,7 +61,17 @@ struct Grid {
     // The axes along which tiles have more than one element.
     DEV u32 set() const { return (a > 0) | (b > 0) << 1 | (c > 0) << 2; }
     DEV bool is_z(u32 k) const { return k < x && k != y && side[k] > 0; }
+    // Whether tiles are coded by rows (rows.cuh): each group is a number of rows of one plane, or a part of a line.
+    DEV bool in_rows() const {
+        if (a < 2 || z == MANY) return false;
+        return a <= GROUP_LOG2 ? c == 0 || a + b >= GROUP_LOG2 : b == 0 && c == 0;
+    }
 };
+
+// Groups of a plane, where there are several planes.
+DEV u32 plane_groups(const Grid& g) {
+    return g.c == 0 ? 0 : g.a + g.b > GROUP_LOG2 ? 1u << (g.a + g.b - GROUP_LOG2) : 1;
+}
 
 // The place along a dimension of so many, of a number that goes on to the dimension before.
 DEV u64 take_place(u64& rest, u64 along) {
@@ -145,6 +157,12 @@ DEV Quad quad_of(const Grid& g, const Tile& t, u32 group, u32 lane) {
 #pragma unroll 1
     for (u32 j = 1; j < QUAD; j++) q.has |= place_of(g, t, place + j).has << j;
     return q;
+}
+
+// Whether a group is one of those that the choice of a set of axes looks at (src/codec/ratio/predict.rs).
+DEV bool is_sampled(u32 group, u32 groups) {
+    const u32 every = groups > SAMPLED_GROUPS ? groups / SAMPLED_GROUPS : 1;
+    return ((group ^ group / every) & (every - 1)) == 0;
 }
 
 }    // namespace ratio

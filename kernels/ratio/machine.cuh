@@ -12,27 +12,28 @@ DEV void wait_for_older_lots() { asm volatile("cp.async.wait_group 1;" ::: "memo
 // The memory that the blocks of a launch share, as long as the host says, and places in it as addresses.
 #define SHARED_BYTES(name) extern __shared__ uint4 name[]
 DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+// Nothing but these reads and writes what is at such addresses while a tile is coded, so that the compiler keeps its order
+// without being told that memory changed.
 DEV u32 load_shared16(u32 at) {
     u16 v;
-    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at) : "memory");
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at));
     return v;
 }
 DEV u32 load_shared32(u32 at) {
     u32 v;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
     return v;
 }
-DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v) : "memory"); }
+DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
 DEV uint4 load_shared128(u32 at) {
     uint4 v;
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(at)
-                 : "memory");
+                 : "r"(at));
     return v;
 }
 DEV void store_shared128(u32 at, uint4 v) {
-    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
 }
 // Makes a word of 0 one of 1, if it is 0; and 0 again, after all that this warp did.
 DEV bool take_word(u32* p) { return atomicCAS(p, 0u, 1u) == 0 && (__threadfence(), true); }

@@ -15,8 +15,7 @@ namespace ratio {
 
 #define SUM_GROUPS (TILE_SUM_BYTES / (4 * GROUP))
 
-// Groups whose sums are kept for an axis.
-DEV u32 plane_groups(const Grid& g) { return g.c == 0 ? 0 : g.a + g.b > 7 ? 1u << (g.a + g.b - 7) : 1; }
+// Groups whose sums are kept along y.
 DEV u32 row_groups(const Grid& g) { return g.b == 0 || g.a < 7 ? 0 : 1u << (g.a - 7); }
 // Whether the sums of tiles can be made so.
 DEV bool sums_fit(const Grid& g) { return g.a >= 2 && plane_groups(g) + row_groups(g) <= SUM_GROUPS; }

@@ -4,9 +4,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use cudarc::driver::sys;
+use route::batch::Item;
 use sleek::{Params, route};
 
-@@USES@@
+use super::{Memory, Random, odd, ok};
 
 /// `arrays` of random lengths, less than what `most` says of each, in bytes; some are empty.
 pub fn check(p: &Params, arrays: usize, most: impl Fn(usize) -> usize, r: &mut Random) {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::undocumented_unsafe_blocks)] // every one calls the driver on live locals and memory of `Memory`
 
+mod captured;
 #[path = "../../benches/fields.rs"]
 mod fields;
 mod means;

@@ -222,7 +222,8 @@ fn pack<E: Element>(
         };
     }
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
-    let set = predict::choose(plan.grid.set(), lens, words, trial, differences);
+    let cost = |words: &[E::Word]| predict::sampled_cost(&plan.grid, lens, words);
+    let set = predict::choose(plan.grid.set(), lens, words, trial, differences, cost);
     let mut prefix = Prefix::new(base, form, set, plan.quantizer.is_some());
     if differences.iter().all(|d| *d == E::Word::ZERO) {
         return flat::<E>(plan, meaning, base, &mut prefix, out);

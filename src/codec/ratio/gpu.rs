@@ -45,7 +45,9 @@ impl Base {
 
 fn encoder(session: &Session, dtype: DType) -> Result<Warps> {
     static LOADED: Loaded<Warps> = Loaded::none();
-    LOADED.get(session, need(CODEC_RATIO, dtype, "encoder")?, |module| module.warps("compress", 0, 0))
+    LOADED.get(session, need(CODEC_RATIO, dtype, "encoder")?, |module| {
+        module.warps("compress", 0, TILE_ENCODE_WARP_BYTES as u32)
+    })
 }
 
 /// Tiles of an array of which `count` elements are known, at least.

@@ -390,14 +390,20 @@ launch_structs! {
 
 /// Bytes that a block of the kernel that decompresses tiles shares: its tables and what all know of a stream.
 pub const TILE_BLOCK_BYTES: usize = (4 << 14) + 2048;
-/// And for each of its warps: a ring of words, and sums over planes or rows.
-pub const TILE_WARP_BYTES: usize = TILE_RING_BYTES + TILE_SUM_BYTES + TILE_OWN_BYTES;
+/// And for each of its warps: a ring of words, sums over planes or rows, and a group on its way between lanes.
+pub const TILE_WARP_BYTES: usize = TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES + TILE_OWN_BYTES;
 /// Of the ring.
 pub const TILE_RING_BYTES: usize = 1024;
 /// Of the sums.
 pub const TILE_SUM_BYTES: usize = 4096;
+/// Of two groups, which take turns.
+pub const TILE_STAGE_BYTES: usize = 1024;
 /// Of what it knows of its tile.
 pub const TILE_OWN_BYTES: usize = 112;
+/// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, and two groups on their way.
+pub const TILE_ENCODE_WARP_BYTES: usize = TILE_PLANE_BYTES + TILE_STAGE_BYTES;
+/// Of the plane.
+pub const TILE_PLANE_BYTES: usize = 4096;
 /// More room than its elements take for a body that is being made, of which the end is not known.
 pub const TILE_BODY_SLACK: usize = 2048;
 /// Bytes of a place for a tile's words.

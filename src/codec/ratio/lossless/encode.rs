@@ -209,7 +209,7 @@ impl<W: Word> Buffers<W> {
         let base = words[0];
         words.iter_mut().for_each(|w| *w = w.sub(base));
         let (trial, differences) = (&mut self.trial[..n], &mut self.differences[..n]);
-        let set = predict::choose(allowed, lens, words, trial, differences);
+        let set = predict::choose(allowed, lens, words, trial, differences, predict::full_cost);
         self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
         self.tokens(Choice { form, set, base, table: None, low: Low::default(), digits: 0, cost: 0 }, n)
     }

@@ -9,7 +9,7 @@ use super::group::{Group, Source, States};
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
 use crate::codec::ratio::encode::{State, encode_classes};
 use crate::codec::ratio::format::*;
-use crate::codec::ratio::predict::{SAMPLE, logarithm};
+use crate::codec::ratio::predict::{is_sampled, logarithm};
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
@@ -85,7 +85,7 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
     if !shorten(words, short) {
         return None;
     }
-    let set = choose(p, grid.set(), lens, short);
+    let set = choose(p, grid, lens, short);
     let is_whole = words.len() == grid.capacity() && words.len().is_multiple_of(BATCH);
     if !is_whole {
         places.fill(0);
@@ -205,86 +205,87 @@ fn left<P: Simd<M>, const M: usize>(p: P, row: &[u32], x: usize) -> P::V {
 
 /// For each set of axes the cost of the differences along them: see `predict`. The sets are those of the first AXES.
 #[inline(always)]
-pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(p: P, lens: [usize; AXES], short: &[u32]) -> [u64; SETS] {
-    let n = LANES / M;
+pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(
+    p: P,
+    grid: &Grid,
+    lens: [usize; AXES],
+    short: &[u32],
+) -> [u64; SETS] {
+    let (n, groups) = (LANES / M, grid.groups());
     let zero = p.splat(0);
-    let (mut sums, mut costs, mut filled) = ([zero; SETS], [0; SETS], 0);
-    let first = p.mask(1);
+    let (mut sums, mut costs, mut group) = ([zero; SETS], [0; SETS], 0);
     for z in 0..lens[2] {
         for y in 0..lens[1] {
+            let place = (z * grid.sides[1] + y) * grid.sides[0];
             let rows = Rows::of(short, lens, SETS as u8 - 1, y, z);
-            for x in (0..lens[0]).step_by(n) {
-                let own = p.load(&rows.own[MARGIN + x..]);
-                let mut d = [zero; SETS];
-                d[0] = own;
-                let own_left = left(p, rows.own, x);
-                d[1] = p.sub(d[0], own_left);
-                if SETS > 2 {
-                    d[2] = p.sub(d[0], p.load(&rows.y[MARGIN + x..]));
-                    let y_left = p.sub(own_left, left(p, rows.y, x));
-                    d[3] = p.sub(d[2], y_left);
-                    if SETS > 4 {
-                        let (other, other_left) = (p.load(&rows.z[MARGIN + x..]), left(p, rows.z, x));
-                        d[4] = p.sub(d[0], other);
-                        d[5] = p.sub(d[4], p.sub(own_left, other_left));
-                        d[6] = p.sub(d[2], p.sub(other, p.load(&rows.yz[MARGIN + x..])));
-                        d[7] = p.sub(d[6], p.sub(y_left, p.sub(other_left, left(p, rows.yz, x))));
-                        if z == 0 {
-                            d[4] = d[7];
-                        }
-                        if y == 0 && z == 0 {
-                            d[6] = d[7];
-                        }
-                    }
-                    // On the face there are the differences along all axes.
-                    if y == 0 {
-                        d[2] = d[SETS - 1];
-                    }
-                    if x == 0 {
-                        d[1] = p.select(first, d[SETS - 1], d[1]);
-                        if y == 0 {
-                            d[3] = p.select(first, d[SETS - 1], d[3]);
-                        }
-                        if SETS > 4 && z == 0 {
-                            d[5] = p.select(first, d[SETS - 1], d[5]);
-                        }
-                    }
+            for from in (0..lens[0]).step_by(GROUP) {
+                let of = (place + from) / GROUP;
+                if !is_sampled(of, groups) {
+                    continue;
                 }
-                let count = (lens[0] - x).min(n);
-                if count == n && filled + n <= SAMPLE {
-                    for s in 0..SETS {
-                        sums[s] = p.add(sums[s], p.magnitude(d[s]));
-                    }
-                    filled += n;
-                } else {
-                    // Of a sample's last elements some may be those of the next.
-                    let own = count.min(SAMPLE - filled);
-                    let (is_own, is_there) = (p.mask(low_bits(own)), p.mask(low_bits(count)));
-                    let mut next = [zero; SETS];
-                    for s in 0..SETS {
-                        let size = p.select(is_there, p.magnitude(d[s]), zero);
-                        let of_own = p.select(is_own, size, zero);
-                        sums[s] = p.add(sums[s], of_own);
-                        next[s] = p.sub(size, of_own);
-                    }
-                    filled += count;
-                    if filled > SAMPLE {
-                        add_up(p, &sums, &mut costs);
-                        sums = next;
-                        filled -= SAMPLE;
-                    }
-                }
-                if filled == SAMPLE {
+                if of != group {
                     add_up(p, &sums, &mut costs);
-                    (sums, filled) = ([zero; SETS], 0);
+                    (sums, group) = ([zero; SETS], of);
+                }
+                for x in (from..lens[0].min(from + GROUP)).step_by(n) {
+                    let d = differences::<P, M, SETS>(p, &rows, [x, y, z]);
+                    let count = lens[0] - x;
+                    let is_there = p.mask(if count < n { low_bits(count) } else { u32::MAX });
+                    for s in 0..SETS {
+                        sums[s] = p.add(sums[s], p.select(is_there, p.magnitude(d[s]), zero));
+                    }
                 }
             }
         }
     }
-    if filled > 0 {
-        add_up(p, &sums, &mut costs);
-    }
+    add_up(p, &sums, &mut costs);
     costs
+}
+
+/// The differences along each set of axes of the elements of a row from `x` on.
+#[inline(always)]
+fn differences<P: Simd<M>, const M: usize, const SETS: usize>(
+    p: P,
+    rows: &Rows,
+    [x, y, z]: [usize; AXES],
+) -> [P::V; SETS] {
+    let first = p.mask(1);
+    let mut d = [p.splat(0); SETS];
+    d[0] = p.load(&rows.own[MARGIN + x..]);
+    let own_left = left(p, rows.own, x);
+    d[1] = p.sub(d[0], own_left);
+    if SETS > 2 {
+        d[2] = p.sub(d[0], p.load(&rows.y[MARGIN + x..]));
+        let y_left = p.sub(own_left, left(p, rows.y, x));
+        d[3] = p.sub(d[2], y_left);
+        if SETS > 4 {
+            let (other, other_left) = (p.load(&rows.z[MARGIN + x..]), left(p, rows.z, x));
+            d[4] = p.sub(d[0], other);
+            d[5] = p.sub(d[4], p.sub(own_left, other_left));
+            d[6] = p.sub(d[2], p.sub(other, p.load(&rows.yz[MARGIN + x..])));
+            d[7] = p.sub(d[6], p.sub(y_left, p.sub(other_left, left(p, rows.yz, x))));
+            if z == 0 {
+                d[4] = d[7];
+            }
+            if y == 0 && z == 0 {
+                d[6] = d[7];
+            }
+        }
+        // On the face there are the differences along all axes.
+        if y == 0 {
+            d[2] = d[SETS - 1];
+        }
+        if x == 0 {
+            d[1] = p.select(first, d[SETS - 1], d[1]);
+            if y == 0 {
+                d[3] = p.select(first, d[SETS - 1], d[3]);
+            }
+            if SETS > 4 && z == 0 {
+                d[5] = p.select(first, d[SETS - 1], d[5]);
+            }
+        }
+    }
+    d
 }
 
 #[inline(always)]
@@ -301,15 +302,15 @@ fn add_up<P: Simd<M>, const M: usize, const SETS: usize>(p: P, sums: &[P::V; SET
 
 /// The set of axes whose differences cost the least.
 #[inline(always)]
-pub fn choose<P: Simd<M>, const M: usize>(p: P, allowed: u8, lens: [usize; AXES], short: &[u32]) -> u8 {
+pub fn choose<P: Simd<M>, const M: usize>(p: P, grid: &Grid, lens: [usize; AXES], short: &[u32]) -> u8 {
     fn first_least(costs: &[u64]) -> u8 {
         (0..costs.len()).min_by_key(|s| costs[*s]).unwrap_or(0) as u8
     }
-    match allowed {
+    match grid.set() {
         0 => 0,
-        1 => first_least(&costs::<P, M, 2>(p, lens, short)),
-        3 => first_least(&costs::<P, M, 4>(p, lens, short)),
-        _ => first_least(&costs::<P, M, 8>(p, lens, short)),
+        1 => first_least(&costs::<P, M, 2>(p, grid, lens, short)),
+        3 => first_least(&costs::<P, M, 4>(p, grid, lens, short)),
+        _ => first_least(&costs::<P, M, 8>(p, grid, lens, short)),
     }
 }
 

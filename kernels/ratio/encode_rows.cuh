@@ -1,0 +1,256 @@
+// A tile of bins that is encoded by rows (rows.cuh), from the last group to the first: elements are read once, and no word
+// of the tile goes to memory. Differences along z and y are taken between strides, those along x between quads.
+//
+//   plane    TILE_PLANE_BYTES of each warp   the bins of the plane that is coded, as strides: each lane its own; where a
+//                                            group's have been used, those of the plane below take their place
+//   stages   TILE_STAGE_BYTES                two groups on their way from strides to quads, which take turns
+#pragma once
+#include "encode.cuh"
+#include "rows.cuh"
+
+namespace ratio {
+
+// Bins of numbers that are below K, as quotients that need no correction; in registers.
+template <class T> struct NearBins {
+    typedef typename T::Word Word;
+    typename T::Float inverse, step, bound;
+    u32 base, limit;    // of the tile's bins; bins are below this one
+    u32 beyond;         // other than 0 once an element has no such bin
+
+    DEV NearBins(const Source<T>& s) {
+        const Quantizer<T>& q = s.quantizer;
+        const Word most = q.k - 2, short_ones = 1 << 21;
+        inverse = q.inverse;
+        step = q.step;
+        bound = q.bound;
+        base = (u32)s.base;
+        limit = (u32)(most < short_ones ? most : short_ones);
+        beyond = (u64)((i64)(typename T::Signed)s.base + limit) >= 2 * (u64)limit;
+    }
+    // The bin, from the tile's base on.
+    DEV u32 of(Word bits) { return of_number(Quantizer<T>::number_of_element(bits)) - base; }
+    DEV u32 of_number(float v) {
+        const float biased = v * inverse + 12582912.0f;
+        const u32 bin = bits_of(biased) - 0x4B400000u;
+        const bool near = fabsf(fused(12582912.0f - biased, step, v)) <= bound;
+        beyond |= near && bin + limit < 2 * limit ? 0 : 1;
+        return bin;
+    }
+    DEV u32 of_number(double v) {
+        const double biased = v * inverse + 6755399441055744.0;
+        const u64 bin = bits_of(biased) - 0x4338000000000000ull;
+        const bool near = fabs(fused(6755399441055744.0 - biased, step, v)) <= bound;
+        beyond |= near && bin + limit < 2 * (u64)limit ? 0 : 1;
+        return (u32)bin;
+    }
+};
+
+// Where `choose` has words from: elements of the array, of a tile that is coded by rows.
+template <class T> struct Fresh {
+    const Source<T>& s;
+    NearBins<T>& bins;
+    DEV void load(Rows<u32>& rows, const Quad& q, u32, u32 axes, u32 lane) const {
+        enum { SIZE = T::BITS / 8 };
+        const u64 up = s.step[1] * SIZE, back = s.step[2] * SIZE;
+        const bool by_y = axes & 2 && q.y && q.has, by_z = axes & 4 && q.z && q.has;
+        const u8* p = s.place_of_element(q.x, q.y, q.z);
+        typename T::Word e[4][QUAD];
+        s.elements(p, q.has, e[0]);
+        s.elements(p - up, by_y ? q.has : 0, e[1]);
+        s.elements(p - back, by_z ? q.has : 0, e[2]);
+        s.elements(p - back - up, by_y && by_z ? q.has : 0, e[3]);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const bool has = q.has >> j & 1;
+            rows.own[j] = has ? bins.of(e[0][j]) : 0;
+            rows.y[j] = has && by_y ? bins.of(e[1][j]) : 0;
+            rows.z[j] = has && by_z ? bins.of(e[2][j]) : 0;
+            rows.yz[j] = has && by_y && by_z ? bins.of(e[3][j]) : 0;
+        }
+        rows.before[0] = rows.before[1] = rows.before[2] = rows.before[3] = 0;
+        if (s.grid->a > GROUP_LOG2 && lane == 0 && q.x) rows.before[0] = bins.of(s.element_at(p - SIZE));
+    }
+};
+
+DEV u32 element_of(const u8* p, F32) { return *(const u32*)p; }
+DEV u64 element_of(const u8* p, F64) { return *(const u64*)p; }
+DEV u32 element_of(const u8* p, F16) { return *(const u16*)p; }
+DEV u32 element_of(const u8* p, BF16) { return *(const u16*)p; }
+
+// The elements of a group as strides, on their way.
+template <class T> struct Strides {
+    typename T::Word v[QUAD];
+    u32 there;    // which of them there are
+
+    // From a tile that begins at `tile`; `at`: how far its strides are from where a group begins.
+    DEV void load(const u8* tile, const Rows128& rows, const u32 (&at)[QUAD], u32 group, u32 lane) {
+        const u8* p = tile + rows.start(group) * (T::BITS / 8);
+        there = uniform(rows.exists(group)) ? rows.strides(group, lane) : 0;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) v[j] = there >> j & 1 ? element_of(p + at[j], T()) : 0;
+    }
+    // Their bins, 0 where there is none.
+    DEV void bins(NearBins<T>& bins, Survey<T>& all, u32 (&w)[QUAD]) const {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const typename T::Word magnitude = v[j] & ones<T>(T::BITS - 1);
+            all.any |= v[j];
+            all.most = magnitude > all.most ? magnitude : all.most;
+            const u32 bin = bins.of(v[j]);
+            w[j] = there >> j & 1 ? bin : 0;
+        }
+    }
+};
+
+// Differences along y of strides: `before` are those of the group before, 0 where a plane begins.
+DEV void subtract_rows(u32 (&v)[QUAD], const u32 (&before)[QUAD], u32 a, u32 lane) {
+    if (uniform(a == 5)) {
+        v[3] -= v[2];
+        v[2] -= v[1];
+        v[1] -= v[0];
+        v[0] -= before[3];
+    } else if (uniform(a == 6)) {
+        v[3] -= v[1];
+        v[2] -= v[0];
+        v[1] -= before[3];
+        v[0] -= before[2];
+    } else if (uniform(a == 7)) {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) v[j] -= before[j];
+    } else {
+        const u32 side = 1u << a;
+#pragma unroll
+        for (u32 j = QUAD; j-- > 0;) {
+            const u32 other = lane >= 32 - side ? (j ? v[j ? j - 1 : 0] : before[3]) : v[j];
+            v[j] -= __shfl_sync(FULL, other, (lane - side) & 31);
+        }
+    }
+}
+
+// What the elements of a lane's quad on the face of a set have: their differences along the other axes.
+template <class T>
+SELDOM uint4 face_differences(const Source<T>& s, NearBins<T> bins, u32 set, Quad q, u32 group, u32 lane, uint4 v) {
+    u32 d[QUAD];
+    split(v, d);
+    Rows<u32> rows;
+    const Fresh<T> fresh = {s, bins};
+    const bool mine = on_face(set, q) && q.has;
+    Quad of = q;
+    if (!mine) of.has = 0;
+    fresh.load(rows, of, group, 6 & ~set, lane);
+    rows.subtract();
+    u32 other[QUAD];
+    differences(rows, of, s.grid->a, s.grid->set() & ~set, lane, other);
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++)
+        if (mine && (j == 0 || !(set & 1))) d[j] = other[j];
+    return make_uint4(d[0], d[1], d[2], d[3]);
+}
+
+// The body of a tile's bins, as `encode` makes it; `beyond` of what `bins` says tells that it is none.
+template <class T>
+DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bins, Survey<T>& all, u32 plane, u8* end,
+                     u32 limit) {
+    enum { SIZE = T::BITS / 8 };
+    const Fresh<T> fresh = {s, bins};
+    const Grid& g = *s.grid;
+    const u32 lane = threadIdx.x & 31, groups = g.groups(), allowed = g.set();
+    const u32 set = choose<T, FewBins<T>>(s, fresh);
+    const Rows128 rows(g, s.t, s.step, lane);
+    const u32 below = set & 4 ? 1u << rows.plane_log2 : 0, stages = plane + TILE_PLANE_BYTES;
+    u32 at[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * SIZE;
+    plane += 4 * lane;
+    const u8* const tile = s.src + s.t.origin * SIZE;
+    const auto kept = [&](u32 group) { return plane + (group & (below - 1)) * (4 * GROUP); };
+    Strides<T> elements;
+    // The bins of the last plane, of which the one below is subtracted from.
+    all.any = all.most = 0;
+#pragma unroll 1
+    for (u32 k = 0; uniform(k < below); k++) {
+        u32 w[QUAD];
+        elements.load(tile, rows, at, groups - 1 - k, lane);
+        elements.bins(bins, all, w);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) store_shared32(kept(groups - 1 - k) + 128 * j, w[j]);
+    }
+    // Bins of a group, less those of the plane below.
+    const auto next_group = [&](u32 group, u32 (&w)[QUAD]) {
+        u32 other[QUAD] = {0, 0, 0, 0};
+        if (uniform(group >= below)) elements.bins(bins, all, other);
+        if (uniform(group > below)) elements.load(tile, rows, at, group - 1 - below, lane);
+        if (!uniform(below)) {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) w[j] = other[j];
+            return;
+        }
+        const u32 place = kept(group);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            w[j] = load_shared32(place + 128 * j) - other[j];
+            store_shared32(place + 128 * j, other[j]);
+        }
+    };
+    Writer w = {1, 0, low_ones(lane), end};
+    u32 change = NEVER, classes = 0, some = 0;
+    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
+    bool all_zero = true;
+    u32 now[QUAD], before[QUAD] = {0, 0, 0, 0};
+    elements.load(tile, rows, at, groups - 1 - below, lane);
+    next_group(groups - 1, now);
+#pragma unroll 1
+    for (u32 i = groups; uniform(i-- > 0);) {
+        u32 d[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) d[j] = now[j];
+        if (uniform(i > 0)) next_group(i - 1, now);
+        if (!uniform(rows.exists(i))) continue;
+        if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
+        if (uniform(set & 2)) {
+            const bool first = rows.begins_plane(i);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) before[j] = uniform(first) ? 0 : now[j];
+            subtract_rows(d, before, rows.a, lane);
+        }
+        const u32 in_line = uniform(rows.is_line() && i > 0) ? __shfl_sync(FULL, now[3], 31) : 0;
+        strides_to_quads(d, stages + (i & 1) * (4 * GROUP), lane);
+        const u32 has = rows.quads(i, lane);
+        const Quad q = {rows.is_line() ? i * GROUP + 4 * lane : 4 * lane & low_ones(rows.a), rows.y_of(i) + rows.quad_row,
+                        rows.z_of(i), has};
+        if (uniform(set & 1)) {
+            u32 along[QUAD];
+            along_x(d, in_line, q, rows.a, lane, along);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = along[j];
+        }
+        if (uniform(set != 0 && set != allowed && __any_sync(FULL, has && on_face(set, q))))
+            split(face_differences<T>(s, bins, set, q, i, lane, make_uint4(d[0], d[1], d[2], d[3])), d);
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) d[j] = has >> j & 1 ? d[j] : 0;
+        // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
+        u32 x = w.x, used = w.used, cls;
+#pragma unroll 1
+        for (;;) {
+            cls = encode_group(w, symbols, d, has);
+            if (!uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
+            w.x = x + LOW;
+            w.used = used;
+            change = i + 1;
+        }
+        if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
+        all_zero &= cls == 0;
+        if (uniform(2 * w.used >= limit)) {
+            // What is told of all elements is not known then.
+            bins.beyond = 1;
+            return none;
+        }
+    }
+    bins.beyond = __any_sync(FULL, bins.beyond);
+    if (uniform(bins.beyond)) return none;
+    all.any = warp_or(all.any);
+    all.most = warp_max_of(all.most);
+    return end_tile(s, symbols, w, {set, change, classes, some, all_zero}, false, end, limit);
+}
+
+}    // namespace ratio
