@@ -251,6 +251,7 @@ fn headers_are_fresh() {
         ("TILE_SUM_BYTES", TILE_SUM_BYTES as u64),
         ("TILE_STAGE_BYTES", TILE_STAGE_BYTES as u64),
         ("TILE_OWN_BYTES", TILE_OWN_BYTES as u64),
+        ("TILE_SYMBOL_BYTES", TILE_SYMBOL_BYTES as u64),
         ("TILE_ENCODE_WARP_BYTES", TILE_ENCODE_WARP_BYTES as u64),
         ("TILE_PLANE_BYTES", TILE_PLANE_BYTES as u64),
         ("TILE_BODY_SLACK", TILE_BODY_SLACK as u64),

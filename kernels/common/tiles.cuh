@@ -200,10 +200,10 @@ template <class Head> DEV u64 disagreement_of(const u8* src, const Head& head, u
     return weight * (k == 0 ? sum - head.record(src, group)[1] : sum);
 }
 
-// Units of all bodies before that of `chunk`, of which the mark `known` is one: counted from the nearest group whose
-// record says where it begins, if one behind `known` does. Waits for sizes that are not published yet. For a whole
-// warp.
-template <class Job> DEV u64 units_before(const Job& job, Mark known, u64 chunk, u32 lane) {
+// Moves the mark `known` on to `chunk`, as units of all bodies before: counted from the nearest group whose record says
+// where it begins, if one behind `known` does. WAIT: waits for sizes that are not published yet; else false is returned
+// where there are such. For a whole warp.
+template <bool WAIT, class Job> DEV bool count_up_to(const Job& job, Mark& known, u64 chunk, u32 lane) {
     enum { TOGETHER = 16 };
     const u64 group = chunk / GROUP_CHUNKS, mine = (group - lane) * GROUP_CHUNKS;
     u64 place = 0;
@@ -231,10 +231,16 @@ template <class Job> DEV u64 units_before(const Job& job, Mark known, u64 chunk,
                 sum += entry[k] & WIDE_SIZE_MASK;
             }
             if (uniform(__all_sync(FULL, there))) break;
+            if (!WAIT) return false;
             hold_back();
         }
         known.chunk += n;
         known.units += __reduce_add_sync(FULL, sum);
     }
+    return true;
+}
+// The same, with waiting; how many these are.
+template <class Job> DEV u64 units_before(const Job& job, Mark known, u64 chunk, u32 lane) {
+    count_up_to<true>(job, known, chunk, lane);
     return known.units;
 }

@@ -376,7 +376,7 @@ template <class Word> struct Kept {
 
 // The set of axes, out of those along which tiles have several elements, whose differences look shortest in the groups
 // that are looked at.
-template <class T, class Form, class Words> SELDOM u32 choose(const Source<T>& s, const Words& words) {
+template <class T, class Form, class Words> SELDOM u32 choose(const Source<T>& s, Words words) {
     typedef typename Form::Word Word;
     typedef typename Form::Sum Sum;
     const u32 lane = threadIdx.x & 31, allowed = s.grid->set(), groups = s.grid->groups(), a = s.grid->a;

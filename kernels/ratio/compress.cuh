@@ -1,12 +1,15 @@
 // Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end, in a place of memory
 // that is its own. A body's size is published as soon as it is known, and it goes to its place when the sizes of all
-// before it are: tickets are in the order of the bodies, so that a warp waits for such alone as have begun before it.
+// before it are. Until then it stays where it was made, and the warp goes on with another tile: tiles take times of their
+// own, and who waited for those before would take as long as the slowest. Tickets are in the order of the bodies, so that
+// a warp waits for such alone as have begun before it.
 //
 // A block shares
 //
 //   symbols   the tables (encode.cuh)                    all warps make them, all read
 //   job       what is known of the array                 thread 0 at the start of an array; all read it
 //   source    of each warp: its tile, and what words are   lane 0 writes it, the warp reads
+//   waiting   of each warp: bodies that are made           lane 0 writes, the warp reads
 //   shared    of each warp: what encode_rows.cuh says      each warp its own
 //
 //   barrier 1   everyone is done with the array before
@@ -164,86 +167,30 @@ template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
 
 // The body of a tile whose words are at their places.
 template <class T, class Form>
-DEV Made body_of(const Source<T>& s, const Symbols& symbols, bool exact, u8* end, u32 limit) {
+DEV Made body_of(const Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
     typedef typename Form::Word Word;
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
 }
 // The same of elements' bits, from which `drop` bits are rounded off.
 template <class T>
-DEV Made body_of_bits(Source<T>& s, const Symbols& symbols, typename T::Word any, u32 drop, bool exact, u8* end, u32 limit) {
+DEV Made body_of_bits(Source<T>& s, u32 symbols, typename T::Word any, u32 drop, bool exact, u8* end, u32 limit) {
     mean(s, BITS, zeros_below<T>(any), drop);
     take_in<T, AnyWords<T>>(s);
     return body_of<T, AnyWords<T>>(s, symbols, exact, end, limit);
 }
-// The body of a tile's bins, of any tile and any bins. Bins that are all below 2^20 are computed in few instructions, and
-// have 32 bits.
-template <class T> SELDOM Made body_of_any_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
-    if constexpr (T::BITS >= 32) {
-        if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {
-            all = take_in<T, FewBins<T>>(s);
-            if (!uniform(all.exact)) return body_of<T, FewBins<T>>(s, symbols, false, end, limit);
-        }
-    }
-    all = take_in<T, AnyWords<T>>(s);
-    return body_of<T, AnyWords<T>>(s, symbols, false, end, limit);
-}
-// The same, by rows where that can be done; `all` becomes what is known of the tile's elements.
-template <class T> DEV Made body_of_bins(Source<T>& s, const Symbols& symbols, Survey<T>& all, u8* end, u32 limit) {
-    mean(s, BINS, 0, 0);
-    if constexpr (T::EXPONENT != 0) {
-        const bool by_rows = Rows128::fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) &&
-                             !s.big_endian && ((u64)s.src & (T::BITS / 8 - 1)) == 0;
-        NearBins<T> bins(s);
-        if (uniform(by_rows && !bins.beyond)) {
-            const Made made = encode_rows(s, symbols, bins, all, s.plane, end, limit);
-            if (!uniform(bins.beyond)) return made;
-        }
-    }
-    return body_of_any_bins(s, symbols, all, end, limit);
-}
-
-// The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
-template <class T> DEV Made shortest(Source<T>& s, const Symbols& symbols, const Plan& plan, u8* end, u32 raw_bytes) {
-    Survey<T> all;
-    if (T::EXPONENT && uniform(plan.step_w)) {
-        const Made made = body_of_bins(s, symbols, all, end, raw_bytes);
-        if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
-        // The second body is put in front of the first, if there is room for both.
-        const bool room = made.bytes != NO_BODY && 2 * made.bytes <= raw_bytes;
-        u8* front = uniform(room) ? (u8*)((u64)made.body & ~15ull) - 16 : end;
-        const Made other = body_of_bits(s, symbols, all.any, 0, true, front, min_of(raw_bytes, made.bytes));
-        if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
-        return uniform(room) ? made : body_of_bins(s, symbols, all, end, raw_bytes);
-    }
-    mean(s, BITS, 0, plan.rounded ? plan.drop : 0);
-    const u32 drop = s.drop;
-    all = survey(s);
-    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, false, end, raw_bytes);
-    if (made.bytes != NO_BODY || !uniform(drop && !all.exact)) return made;
-    mean(s, BITS, 0, 0);
-    all = survey(s);
-    return body_of_bits(s, symbols, all.any, 0, plan.step_w != 0, end, raw_bytes);
-}
-
-// Brings a body to its place in the stream and enters it there. For a whole warp.
-template <class T> DEV void enter(const Job<T>& job, const Source<T>& s, const Made& made, Mark& known) {
-    const u32 lane = threadIdx.x & 31, raw = job.head.raw_bytes(s.t.count());
-    const u64 chunk = s.t.chunk;
-    const bool is_raw = made.bytes == NO_BODY;
-    const u32 units = (is_raw ? raw : made.bytes) / UNIT, entry = units | (is_raw ? KIND_RAW : made.kind) << WIDE_KIND_SHIFT;
-    if (lane == 0) store_relaxed(job.entries() + chunk, entry);
-    const u64 before = units_before(job, known, chunk, lane), at = job.head.bodies_at + before * UNIT,
-              end = at + (u64)units * UNIT;
-    known = {chunk + 1, before + units};
+// Brings a body to its place in the stream and enters it there. `body`: null for a raw one. For a whole warp.
+template <class T>
+SELDOM void put_in(const Job<T>& job, const Source<T>& s, u64 chunk, u32 entry, const u8* body, u64 units_before) {
+    const u32 lane = threadIdx.x & 31, units = entry & WIDE_SIZE_MASK, k = (u32)(chunk % GROUP_CHUNKS);
+    const u64 at = job.head.bodies_at + units_before * UNIT, end = at + (u64)units * UNIT;
     Control& control = job.slot->control;
-    const u32 k = (u32)(chunk % GROUP_CHUNKS);
     u64* record = job.record(chunk / GROUP_CHUNKS);
     if (lane == 0 && k == 0) store_relaxed(&record[0], at);
     u64 sum = 0;
     if (uniform(end <= job.item.bytes)) {
         u32* to = (u32*)(job.item.dst + at);
-        sum = warp_sum(uniform(is_raw) ? put_raw(s, to, units) : put_body(made.body, to, units));
+        sum = warp_sum(uniform(body == nullptr) ? put_raw(s, to, units) : put_body(body, to, units));
     } else {
         fail(&control, STATUS_BUFFER_TOO_SMALL);
     }
@@ -264,16 +211,147 @@ template <class T> DEV void enter(const Job<T>& job, const Source<T>& s, const M
              load_relaxed(&control.status), job.outcome);
 }
 
+// A body that is made, while sizes before it are not known.
+struct Waiting {
+    u64 chunk;
+    u32 entry;
+    u32 from, to;    // where it begins and ends, as bytes in front of the room's end
+};
+#define MOST_WAITING 16
+
+// A warp's own memory, behind what it has for the words of a tile: bodies that are made wait in it, from its end on, for
+// their places in the stream, while the warp goes on with the next tile.
+template <class T> struct Room {
+    const Job<T>& job;
+    const Source<T>& s;
+    Waiting* waiting;    // in shared memory; lane 0 writes
+    u8 *low, *end, *top;    // a body is made below `top`
+    u32 first, count;
+    Mark known;
+
+    // Brings the oldest body to its place, if that is known or can be waited for.
+    template <bool WAIT> DEV bool put_first() {
+        const Waiting w = waiting[first % MOST_WAITING];
+        if (!count_up_to<WAIT>(job, known, w.chunk, threadIdx.x & 31)) return false;
+        put_in(job, s, w.chunk, w.entry, end - w.from, known.units);
+        known = {w.chunk + 1, known.units + (w.entry & WIDE_SIZE_MASK)};
+        first++;
+        count--;
+        return true;
+    }
+    DEV void put_ready() {
+        while (uniform(count > 0))
+            if (!uniform(put_first<false>())) break;
+    }
+    DEV void clear() {
+        while (uniform(count > 0)) put_first<true>();
+        top = end;
+    }
+    // Makes room for a body of so many bytes. Behind the room's beginning comes its end, where the oldest were.
+    DEV void make(u32 bytes) {
+        for (;;) {
+            if (uniform(count == 0)) {
+                top = end;
+                return;
+            }
+            const u8* oldest = end - waiting[first % MOST_WAITING].to;
+            const bool above = top >= oldest;
+            if (uniform(count < MOST_WAITING && (u64)(top - (above ? oldest : low)) >= bytes)) return;
+            if (uniform(!above && count < MOST_WAITING))
+                top = end;
+            else
+                put_first<true>();
+        }
+    }
+    // Publishes the size of the body of a tile, which others may wait for; it goes to its place when that is known.
+    DEV void enter(u64 chunk, const Made& made, u32 raw_bytes) {
+        const bool is_raw = uniform(made.bytes == NO_BODY);
+        const u32 lane = threadIdx.x & 31, entry = (is_raw ? raw_bytes : made.bytes) / UNIT |
+                                                   (is_raw ? KIND_RAW : made.kind) << WIDE_KIND_SHIFT;
+        if (lane == 0) store_relaxed(job.entries() + chunk, entry);
+        if (is_raw) {
+            clear();
+            count_up_to<true>(job, known, chunk, lane);
+            put_in(job, s, chunk, entry, nullptr, known.units);
+            known = {chunk + 1, known.units + (entry & WIDE_SIZE_MASK)};
+            return;
+        }
+        const u32 from = (u32)(end - made.body), to = (u32)(end - top);
+        if (lane == 0) {
+            const Waiting w = {chunk, entry, from, to};
+            waiting[(first + count) % MOST_WAITING] = w;
+        }
+        __syncwarp();
+        count++;
+        top = end - (from + 15) / 16 * 16 - 16;
+        put_ready();
+    }
+};
+
+// The body of a tile's bins, of any tile and any bins. Bins that are all below 2^20 are computed in few instructions, and
+// have 32 bits.
+template <class T> SELDOM Made body_of_any_bins(Source<T>& s, u32 symbols, Survey<T>& all, u8* end, u32 limit) {
+    if constexpr (T::BITS >= 32) {
+        if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {
+            all = take_in<T, FewBins<T>>(s);
+            if (!uniform(all.exact)) return body_of<T, FewBins<T>>(s, symbols, false, end, limit);
+        }
+    }
+    all = take_in<T, AnyWords<T>>(s);
+    return body_of<T, AnyWords<T>>(s, symbols, false, end, limit);
+}
+// The same, by rows where that can be done; `all` becomes what is known of the tile's elements.
+template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& all, Room<T>& room, u32 limit) {
+    mean(s, BINS, 0, 0);
+    if constexpr (T::EXPONENT != 0) {
+        const bool by_rows = rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) &&
+                             !s.big_endian && ((u64)s.src & (T::BITS / 8 - 1)) == 0;
+        const NearBins<T> bins(s);
+        if (uniform(by_rows && !bins.beyond)) {
+            const ByRows<T> rows = uniform(s.grid->a > GROUP_LOG2)
+                                       ? encode_rows<T, true>(s, symbols, bins, s.plane, room.top, limit)
+                                       : encode_rows<T, false>(s, symbols, bins, s.plane, room.top, limit);
+            all = rows.all;
+            if (!uniform(rows.beyond)) return rows.made;
+        }
+    }
+    return body_of_any_bins(s, symbols, all, room.top, limit);
+}
+
+// The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
+template <class T> DEV Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes) {
+    Survey<T> all;
+    if (T::EXPONENT && uniform(plan.step_w)) {
+        const Made made = body_of_bins(s, symbols, all, room, raw_bytes);
+        if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
+        // The second body is put in front of the first, if there is room for both.
+        const bool both = made.bytes != NO_BODY && (u64)(made.body - room.low) >= made.bytes + TILE_BODY_SLACK;
+        u8* front = uniform(both) ? (u8*)((u64)made.body & ~15ull) - 16 : room.top;
+        const Made other = body_of_bits(s, symbols, all.any, 0, true, front, min_of(raw_bytes, made.bytes));
+        if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
+        return uniform(both) ? made : body_of_bins(s, symbols, all, room, raw_bytes);
+    }
+    mean(s, BITS, 0, plan.rounded ? plan.drop : 0);
+    const u32 drop = s.drop;
+    all = survey(s);
+    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, false, room.top, raw_bytes);
+    if (made.bytes != NO_BODY || !uniform(drop && !all.exact)) return made;
+    mean(s, BITS, 0, 0);
+    all = survey(s);
+    return body_of_bits(s, symbols, all.any, 0, plan.step_w != 0, room.top, raw_bytes);
+}
+
 #define ENCODE_WARPS 16
 
 template <class T> DEV void compress(const TileCompressArgs& args) {
-    SHARED Symbols symbols;
     SHARED Job<T> job;
     SHARED Source<T> sources[ENCODE_WARPS];
+    SHARED Waiting waiting[ENCODE_WARPS][MOST_WAITING];
     SHARED_BYTES(shared);
     const CompressArgs& a = args.common;
     const Batch& batch = a.batch;
-    make_symbols(symbols);
+    make_symbols(*(Symbols*)shared);
+    const u32 symbols = shared_address(shared);
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const u64 own = (u64)blockIdx.x * (blockDim.x / 32) + warp;
     u8* end = args.bodies + (own + 1) * args.room - 16;
@@ -293,7 +371,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
             }
         }
         __syncthreads();
-        Mark known = {0, 0};
+        Room<T> room = {job, s, waiting[warp], args.bodies + own * args.room + args.words, end, end, 0, 0, {0, 0}};
         for (;;) {
             const u64 chunk = __shfl_sync(FULL, count_if(lane == 0, &job.slot->control.ticket), 0);
             if (uniform(chunk >= job.plan.chunks || own >= args.warps)) break;
@@ -309,13 +387,16 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
                 s.words = args.bodies + own * args.room;
-                s.plane = shared_address(shared) + warp * TILE_ENCODE_WARP_BYTES;
+                s.plane = symbols + TILE_SYMBOL_BYTES + warp * TILE_ENCODE_WARP_BYTES;
             }
             __syncwarp();
-            const Made made = shortest(s, symbols, job.plan, end, job.head.raw_bytes(s.t.count()));
-            enter(job, s, made, known);
+            const u32 raw_bytes = job.head.raw_bytes(s.t.count());
+            room.make(raw_bytes + TILE_BODY_SLACK);
+            const Made made = shortest(s, symbols, job.plan, room, raw_bytes);
+            room.enter(chunk, made, raw_bytes);
             __syncwarp();    // all are done with the source
         }
+        room.clear();
     }
 }
 

@@ -46,9 +46,9 @@ DEV void sum_rows(u32 (&v)[QUAD], u32 (&carried)[QUAD], u32 a, u32 lane) {
     }
 }
 
-// Decodes a packed body. For a whole warp; slots, ring and stages are addresses in shared memory.
-template <class T>
-DEV Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
+// Decodes a packed body. It has registers of its own. For a whole warp; slots, ring and stages are addresses in shared memory.
+template <class T, bool LINE>
+SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
                         u32 stages) {
     typedef typename T::Word Word;
     enum { SIZE = T::BITS / 8 };
@@ -60,15 +60,16 @@ DEV Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u
     c.x = p.state;
     c.threshold = p.change == NEVER ? 0 : LOW;
     c.begin(p.words, s.src + s.head.stream_bytes, ring, lane);
-    const Rows128 rows(g, own.t, own.to.step, lane);
+    const Rows128<LINE> rows(g, own.t, own.to.step, lane);
     u32 some = 0;
 #pragma unroll
     for (u32 k = 0; k < BATCH_GROUPS; k++) some |= (u32)rows.exists(BATCH_GROUPS * lane + k) << k;
     const u32 classes = read_classes(c, slots, groups, some, lane);
     Sums add(g, ring + TILE_RING_BYTES, lane);
-    const u32 set = p.set, change = p.change, shift = p.shift, is_float = s.head.is_float;
-    const bool bins = s.head.step_w && !p.exact;
-    const u32 all = g.set();
+    const u32 set = uniform(p.set), change = uniform(p.change), shift = uniform(p.shift),
+              is_float = uniform(s.head.is_float);
+    const bool bins = uniform(s.head.step_w && !p.exact);
+    const u32 all = uniform(g.set());
     const Word base = p.base;
     const Quantizer<T> quantizer = s.quantizer;
     u8* const out = own.to.dst + own.to.origin * SIZE;
@@ -93,16 +94,13 @@ DEV Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u
             if (T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
         const bool begins_plane = rows.begins_plane(i);
-        if (uniform(set != 0 && set != all)) {
-            const Quad q = {rows.is_line() ? i * GROUP + 4 * lane : 4 * lane & low_ones(rows.a), rows.y_of(i) + rows.quad_row,
-                            rows.z_of(i), has};
-            add.add_on_face(d, set, q, i, lane);
-        }
-        if (uniform(set & 4))
+        if (!LINE && uniform(set != 0 && set != all))
+            add.add_on_face(d, set, rows.quad_of(i, lane, has), i, lane);
+        if (!LINE && uniform(set & 4))
             add.add_kept<QUAD>(d, add.planes + (i & low_ones(rows.plane_log2)) * (4 * GROUP), rows.z_of(i) == 0);
         if (uniform(set & 1)) add.along_x(d, i);
         quads_to_strides(d, stages + (i & 1) * (4 * GROUP), lane);
-        if (uniform(set & 2)) {
+        if (!LINE && uniform(set & 2)) {
             if (uniform(begins_plane)) add.column[0] = add.column[1] = add.column[2] = add.column[3] = 0;
             sum_rows(d, add.column, rows.a, lane);
         }

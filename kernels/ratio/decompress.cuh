@@ -457,10 +457,13 @@ DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, const u8* body, u32
     if (uniform(kind == KIND_PACKED)) {
         Verdict verdict = AGAIN;
         const Grid& g = s.head.grid;
-        const bool by_rows = own.to.whole && sums_fit(g) && Rows128::fit(g, own.to.step) && !s.head.big_endian &&
+        const bool by_rows = own.to.whole && sums_fit(g) && rows_fit(g, own.to.step) && !s.head.big_endian &&
                              ((u64)own.to.dst & (T::BITS / 8 - 1)) == 0;
-        if (uniform(by_rows))
-            verdict = packed_rows<T>(s, own, body + plane, bytes - plane, slots, ring, ring + TILE_RING_BYTES + TILE_SUM_BYTES);
+        const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES;
+        if (uniform(by_rows && g.a > GROUP_LOG2))
+            verdict = packed_rows<T, true>(s, own, body + plane, bytes - plane, slots, ring, stages);
+        else if (uniform(by_rows))
+            verdict = packed_rows<T, false>(s, own, body + plane, bytes - plane, slots, ring, stages);
         else if (uniform(sums_fit(g) && own.to.some))
             verdict = packed_in_pieces<T>(s, own, body + plane, bytes - plane, slots, ring);
         if (uniform(verdict == AGAIN))

@@ -11,9 +11,10 @@ namespace ratio {
 
 struct Symbols {
     uint2 of[TABLES][TOKENS];
-    u8 last[TABLES];    // the greatest token
-    u8 classes[2 * 128];
+    // For the sums of magnitudes of groups, and such of sparse ones: the class, and its greatest token in the high byte.
+    u16 classes[2 * 128];
 };
+static_assert(sizeof(Symbols) <= TILE_SYMBOL_BYTES, "what the host reckons with");
 
 // As Symbol of src/primitives/rans.rs, but that a symbol of frequency 1, whose quotient is the state itself, has one
 // less as quotient and as much more as its start. By a whole block; a barrier has to follow.
@@ -37,9 +38,9 @@ DEV void make_symbols(Symbols& s) {
             }
             start += __shfl_sync(FULL, up_to, 31);
         }
-        if (lane == 0) s.last[t] = (u8)(end - from - 1);
     }
-    for (u32 i = threadIdx.x; i < 2 * 128; i += blockDim.x) s.classes[i] = CLASSES[i];
+    for (u32 i = threadIdx.x; i < 2 * 128; i += blockDim.x)
+        s.classes[i] = (u16)(CLASSES[i] | (FIRSTS[CLASSES[i] + 1] - FIRSTS[CLASSES[i]] - 1) << 8);
 }
 
 // The words of a body, the last one first, and the state of a lane.
@@ -50,16 +51,13 @@ struct Writer {
     DEV void emit(bool wanted) {
         const u32 all = __ballot_sync(FULL, wanted);
         used += __popc(all);
-        if (wanted) {
-            *(u16*)(end - 2 * (used - __popc(all & below))) = (u16)x;
-            x >>= 16;
-        }
+        put_word_if(wanted, end, used - __popc(all & below), x);
     }
-    DEV void symbol(uint2 s, bool has) {
+    // Lanes that do not take part have a symbol of frequency 1024, which leaves a state as it is.
+    DEV void symbol(uint2 s) {
         const u32 rest = s.y >> 21;
-        emit(has && x + (rest << (28 - TABLE_BITS)) >= TOP);
-        const u32 quotient = high_product(x, s.x) >> (s.y >> 11 & 31);
-        if (has) x += quotient * rest + (s.y & 2047);
+        emit(x + (rest << (28 - TABLE_BITS)) >= TOP);
+        x += (high_product(x, s.x) >> (s.y >> 11 & 31)) * rest + (s.y & 2047);
     }
     DEV void raw(u32 bits, u32 n) {
         emit(x >> (28 - n) != 0);
@@ -70,9 +68,16 @@ struct Writer {
 DEV u32 width_of_code(u32 code) { return top_bit(code); }
 DEV u32 width_of_code(u64 code) { return top_bit(code); }
 
-// A group of residuals to symbols and raw bits; returns its class. `has`: which of the places have an element.
-template <class Word>
-DEV u32 encode_group(Writer& w, const Symbols& s, const Word (&d)[QUAD], u32 has) {
+// What a lane has that does not take part in a step: reciprocal, start, shift and rest are such that nothing happens.
+DEV uint2 symbol_at(u32 at, bool has) {
+    const uint2 s = load_shared64(at);
+    return has ? s : make_uint2(0, 0);
+}
+
+// A group of residuals to symbols and raw bits; returns its class. `has`: which of the places have an element, if not
+// all (WHOLE); those that have none are 0. `symbols`: where these are in shared memory.
+template <bool WHOLE, class Word>
+DEV u32 encode_group(Writer& w, u32 symbols, const Word (&d)[QUAD], u32 has) {
     u32 sum = 0;
     Word most = 0, code[QUAD];
 #pragma unroll
@@ -84,19 +89,18 @@ DEV u32 encode_group(Writer& w, const Symbols& s, const Word (&d)[QUAD], u32 has
     const u32 all = __reduce_add_sync(FULL, sum);
     if (!uniform(all)) return 0;
     const u32 small = __popc(__ballot_sync(FULL, sum <= all >> 7)), octave = top_bit(all);
-    const u32 quarter = 1 + 4 * octave + ((u32)((u64)all << 2 >> octave) & 3);
+    const u32 quarter = 1 + 4 * octave + (all << (31 - octave) >> 29 & 3);
     const u32 sparse = small > 10 && all > 8;
-    u32 cls = s.classes[128 * sparse + quarter];
+    const u32 found = load_shared16(symbols + 8 * TABLES * TOKENS + 2 * (128 * sparse + quarter));
+    u32 cls = found & 255;
     const bool direct = __all_sync(FULL, most < DIRECT);
-    u32 token[QUAD], raw[QUAD];
-    Word bits[QUAD];
+    u32 token[QUAD];
 #pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        token[j] = (u32)code[j];
-        raw[j] = 0;
-    }
+    for (u32 j = 0; j < QUAD; j++) token[j] = (u32)code[j];
     u32 greatest = (u32)most;
     if (!uniform(direct)) {
+        u32 raw[QUAD];
+        Word bits[QUAD];
         greatest = 0;
         u32 together = 0, longest = 0;
 #pragma unroll
@@ -128,10 +132,10 @@ DEV u32 encode_group(Writer& w, const Symbols& s, const Word (&d)[QUAD], u32 has
             }
         }
     }
-    if (uniform(__any_sync(FULL, greatest > s.last[cls]))) cls = sparse ? WIDEST_SPARSE : WIDEST;
-    const uint2* table = s.of[cls];
+    if (uniform(__any_sync(FULL, greatest > found >> 8))) cls = sparse ? WIDEST_SPARSE : WIDEST;
+    const u32 table = symbols + cls * (8 * TOKENS);
 #pragma unroll
-    for (u32 j = QUAD; j-- > 0;) w.symbol(table[token[j]], has >> j & 1);
+    for (u32 j = QUAD; j-- > 0;) w.symbol(symbol_at(table + 8 * token[j], WHOLE || has >> j & 1));
     return cls;
 }
 
@@ -227,7 +231,7 @@ struct Coded {
 
 // Encodes the classes and puts what comes first in front, or makes a constant tile. For a whole warp.
 template <class T>
-SELDOM Made end_tile(const Source<T>& s, const Symbols& symbols, Writer w, Coded coded, bool exact, u8* end, u32 limit) {
+SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, Coded coded, bool exact, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, set = coded.set, classes = coded.classes, some = coded.some;
     u32 change = coded.change;
     const Made none = {KIND_RAW, NO_BODY, set, nullptr};
@@ -263,7 +267,7 @@ SELDOM Made end_tile(const Source<T>& s, const Symbols& symbols, Writer w, Coded
 #pragma unroll 1
     for (u32 again = 0; uniform(again < 2); again++) {
 #pragma unroll
-        for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbols.of[0][own[k]], some >> k & 1);
+        for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbol_at(symbols + 8 * own[k], some >> k & 1));
         if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
         w.x = x + LOW;
         w.used = used;
@@ -276,7 +280,7 @@ SELDOM Made end_tile(const Source<T>& s, const Symbols& symbols, Writer w, Coded
 // A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
 // `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
 template <class T, class Word>
-SELDOM Made encode(const Source<T>& s, const Symbols& symbols, u32 set, bool exact, u8* end, u32 limit) {
+SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
     Writer w = {1, 0, low_ones(lane), end};
     u32 change = NEVER, classes = 0, some = 0;
@@ -318,12 +322,12 @@ SELDOM Made encode(const Source<T>& s, const Symbols& symbols, u32 set, bool exa
         for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? narrow<T>(d[j]) : 0;
         // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
         const u32 x = w.x, used = w.used;
-        u32 cls = encode_group(w, symbols, d, q.has);
+        u32 cls = encode_group<false>(w, symbols, d, q.has);
         if (uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) {
             w.x = x + LOW;
             w.used = used;
             change = i + 1;
-            cls = encode_group(w, symbols, d, q.has);
+            cls = encode_group<false>(w, symbols, d, q.has);
         }
         if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
         all_zero &= cls == 0;

@@ -48,8 +48,8 @@ template <class T> struct NearBins {
 // Where `choose` has words from: elements of the array, of a tile that is coded by rows.
 template <class T> struct Fresh {
     const Source<T>& s;
-    NearBins<T>& bins;
-    DEV void load(Rows<u32>& rows, const Quad& q, u32, u32 axes, u32 lane) const {
+    NearBins<T> bins;
+    DEV void load(Rows<u32>& rows, const Quad& q, u32, u32 axes, u32 lane) {
         enum { SIZE = T::BITS / 8 };
         const u64 up = s.step[1] * SIZE, back = s.step[2] * SIZE;
         const bool by_y = axes & 2 && q.y && q.has, by_z = axes & 4 && q.z && q.has;
@@ -72,10 +72,10 @@ template <class T> struct Fresh {
     }
 };
 
-DEV u32 element_of(const u8* p, F32) { return *(const u32*)p; }
-DEV u64 element_of(const u8* p, F64) { return *(const u64*)p; }
-DEV u32 element_of(const u8* p, F16) { return *(const u16*)p; }
-DEV u32 element_of(const u8* p, BF16) { return *(const u16*)p; }
+DEV u32 element_of(const u8* p, F32) { return load_once((const u32*)p); }
+DEV u64 element_of(const u8* p, F64) { return load_once((const u64*)p); }
+DEV u32 element_of(const u8* p, F16) { return load_once((const u16*)p); }
+DEV u32 element_of(const u8* p, BF16) { return load_once((const u16*)p); }
 
 // The elements of a group as strides, on their way.
 template <class T> struct Strides {
@@ -83,7 +83,8 @@ template <class T> struct Strides {
     u32 there;    // which of them there are
 
     // From a tile that begins at `tile`; `at`: how far its strides are from where a group begins.
-    DEV void load(const u8* tile, const Rows128& rows, const u32 (&at)[QUAD], u32 group, u32 lane) {
+    template <bool LINE>
+    DEV void load(const u8* tile, const Rows128<LINE>& rows, const u32 (&at)[QUAD], u32 group, u32 lane) {
         const u8* p = tile + rows.start(group) * (T::BITS / 8);
         there = uniform(rows.exists(group)) ? rows.strides(group, lane) : 0;
 #pragma unroll
@@ -127,37 +128,65 @@ DEV void subtract_rows(u32 (&v)[QUAD], const u32 (&before)[QUAD], u32 a, u32 lan
     }
 }
 
-// What the elements of a lane's quad on the face of a set have: their differences along the other axes.
-template <class T>
-SELDOM uint4 face_differences(const Source<T>& s, NearBins<T> bins, u32 set, Quad q, u32 group, u32 lane, uint4 v) {
-    u32 d[QUAD];
-    split(v, d);
-    Rows<u32> rows;
-    const Fresh<T> fresh = {s, bins};
-    const bool mine = on_face(set, q) && q.has;
-    Quad of = q;
-    if (!mine) of.has = 0;
-    fresh.load(rows, of, group, 6 & ~set, lane);
-    rows.subtract();
-    u32 other[QUAD];
-    differences(rows, of, s.grid->a, s.grid->set() & ~set, lane, other);
+// Elements of a lane's quad on the face of a set have their differences along the other axes instead. They are words as
+// yet, since no neighbour has been subtracted from them. For a whole warp; no function of its own, as a call in the
+// encoder's loop would put what it keeps into memory.
+template <class T, bool LINE>
+DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, NearBins<T>& bins, u32 set, u32 others, const Quad& q,
+                          u32 lane, u32 (&d)[QUAD]) {
+    enum { SIZE = T::BITS / 8 };
+    const bool one = set & 1, mine = q.has && on_face(set, q);
+    const u64 up = rows.pitch * SIZE, back = (u64)rows.plane_pitch * SIZE;
+    const u8* p = tile + q.x * SIZE + q.y * up + q.z * back;
+    u32 r[QUAD];
 #pragma unroll
-    for (u32 j = 0; j < QUAD; j++)
-        if (mine && (j == 0 || !(set & 1))) d[j] = other[j];
-    return make_uint4(d[0], d[1], d[2], d[3]);
+    for (u32 j = 0; j < QUAD; j++) r[j] = d[j];
+    if (uniform(one)) {
+        const bool by_y = mine && others & 2 && q.y, by_z = mine && others & 4 && q.z;
+        const typename T::Word y = by_y ? element_of(p - up, T()) : 0, z = by_z ? element_of(p - back, T()) : 0,
+                               yz = by_y && by_z ? element_of(p - back - up, T()) : 0;
+        const u32 of_y = bins.of(y), of_z = bins.of(z), of_yz = bins.of(yz);
+        r[0] -= (by_y ? of_y : 0) + (by_z ? of_z : 0) - (by_y && by_z ? of_yz : 0);
+        d[0] = mine ? r[0] : d[0];
+        return;
+    }
+    // Faces of others have one axis besides x.
+    const bool has_other = others & 4 ? q.z : others & 2 && q.y;
+    p -= others & 4 ? back : up;
+    typename T::Word e[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) e[j] = mine && has_other && q.has >> j & 1 ? element_of(p + j * SIZE, T()) : 0;
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        const u32 bin = bins.of(e[j]);
+        r[j] -= mine && has_other && q.has >> j & 1 ? bin : 0;
+    }
+    const u32 before = __shfl_sync(FULL, r[3], (lane - 1) & 31);
+#pragma unroll
+    for (u32 j = QUAD; j-- > 0;) {
+        r[j] -= j ? r[j ? j - 1 : 0] : q.x ? before : 0;
+        d[j] = mine ? r[j] : d[j];
+    }
 }
 
-// The body of a tile's bins, as `encode` makes it; `beyond` of what `bins` says tells that it is none.
-template <class T>
-DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bins, Survey<T>& all, u32 plane, u8* end,
-                     u32 limit) {
+// What became of it: `beyond` where an element has no near bin, or the body would be too long; nothing else is told then.
+template <class T> struct ByRows {
+    Made made;
+    Survey<T> all;
+    u32 beyond;
+};
+
+// The body of a tile's bins, as `encode` makes it. It has registers of its own.
+template <class T, bool LINE>
+SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, NearBins<T> bins, u32 plane, u8* end, u32 limit) {
+    Survey<T> all;
     enum { SIZE = T::BITS / 8 };
-    const Fresh<T> fresh = {s, bins};
     const Grid& g = *s.grid;
-    const u32 lane = threadIdx.x & 31, groups = g.groups(), allowed = g.set();
-    const u32 set = choose<T, FewBins<T>>(s, fresh);
-    const Rows128 rows(g, s.t, s.step, lane);
-    const u32 below = set & 4 ? 1u << rows.plane_log2 : 0, stages = plane + TILE_PLANE_BYTES;
+    const u32 lane = threadIdx.x & 31, groups = uniform(g.groups()), allowed = uniform(g.set());
+    const Fresh<T> fresh = {s, bins};
+    const u32 set = uniform(choose<T, FewBins<T>>(s, fresh));
+    const Rows128<LINE> rows(g, s.t, s.step, lane);
+    const u32 below = uniform(set & 4) ? 1u << rows.plane_log2 : 0, stages = plane + TILE_PLANE_BYTES;
     u32 at[QUAD];
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * SIZE;
@@ -168,19 +197,19 @@ DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bi
     // The bins of the last plane, of which the one below is subtracted from.
     all.any = all.most = 0;
 #pragma unroll 1
-    for (u32 k = 0; uniform(k < below); k++) {
+    for (u32 k = 0; !LINE && uniform(k < below); k++) {
         u32 w[QUAD];
         elements.load(tile, rows, at, groups - 1 - k, lane);
         elements.bins(bins, all, w);
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) store_shared32(kept(groups - 1 - k) + 128 * j, w[j]);
     }
-    // Bins of a group, less those of the plane below.
+    // Bins of a group, less those of the plane below; the elements that the next one needs are asked for.
     const auto next_group = [&](u32 group, u32 (&w)[QUAD]) {
         u32 other[QUAD] = {0, 0, 0, 0};
         if (uniform(group >= below)) elements.bins(bins, all, other);
         if (uniform(group > below)) elements.load(tile, rows, at, group - 1 - below, lane);
-        if (!uniform(below)) {
+        if (LINE || !uniform(below)) {
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) w[j] = other[j];
             return;
@@ -196,7 +225,8 @@ DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bi
     u32 change = NEVER, classes = 0, some = 0;
     const Made none = {KIND_RAW, NO_BODY, set, nullptr};
     bool all_zero = true;
-    u32 now[QUAD], before[QUAD] = {0, 0, 0, 0};
+    all.exact = 0;
+    u32 now[QUAD];
     elements.load(tile, rows, at, groups - 1 - below, lane);
     next_group(groups - 1, now);
 #pragma unroll 1
@@ -207,32 +237,40 @@ DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bi
         if (uniform(i > 0)) next_group(i - 1, now);
         if (!uniform(rows.exists(i))) continue;
         if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
-        if (uniform(set & 2)) {
-            const bool first = rows.begins_plane(i);
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) before[j] = uniform(first) ? 0 : now[j];
+        if (!LINE && uniform(set & 2)) {
+            const u32 same = rows.begins_plane(i) ? 0 : ~0u;
+            const u32 before[QUAD] = {now[0] & same, now[1] & same, now[2] & same, now[3] & same};
             subtract_rows(d, before, rows.a, lane);
         }
-        const u32 in_line = uniform(rows.is_line() && i > 0) ? __shfl_sync(FULL, now[3], 31) : 0;
         strides_to_quads(d, stages + (i & 1) * (4 * GROUP), lane);
         const u32 has = rows.quads(i, lane);
-        const Quad q = {rows.is_line() ? i * GROUP + 4 * lane : 4 * lane & low_ones(rows.a), rows.y_of(i) + rows.quad_row,
-                        rows.z_of(i), has};
         if (uniform(set & 1)) {
-            u32 along[QUAD];
-            along_x(d, in_line, q, rows.a, lane, along);
-#pragma unroll
-            for (u32 j = 0; j < QUAD; j++) d[j] = along[j];
+            const u32 in_line = LINE ? __shfl_sync(FULL, now[3], 31) : 0;
+            u32 before = __shfl_sync(FULL, d[3], (lane - 1) & 31);
+            if (LINE)
+                before = lane == 0 ? (i ? in_line : 0) : before;
+            else
+                before = 4 * lane & low_ones(rows.a) ? before : 0;
+            d[3] -= d[2];
+            d[2] -= d[1];
+            d[1] -= d[0];
+            d[0] -= before;
         }
-        if (uniform(set != 0 && set != allowed && __any_sync(FULL, has && on_face(set, q))))
-            split(face_differences<T>(s, bins, set, q, i, lane, make_uint4(d[0], d[1], d[2], d[3])), d);
+        if (!LINE && uniform(set != 0 && set != allowed)) {
+            const Quad q = rows.quad_of(i, lane, has);
+            if (uniform(__any_sync(FULL, has && on_face(set, q))))
+                face_differences<T, LINE>(tile, rows, bins, set, allowed & ~set, q, lane, d);
+        }
+        const bool whole = uniform(rows.full) || __all_sync(FULL, has == 15);
+        if (!uniform(whole)) {
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) d[j] = has >> j & 1 ? d[j] : 0;
+            for (u32 j = 0; j < QUAD; j++) d[j] = has >> j & 1 ? d[j] : 0;
+        }
         // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
         u32 x = w.x, used = w.used, cls;
 #pragma unroll 1
         for (;;) {
-            cls = encode_group(w, symbols, d, has);
+            cls = uniform(whole) ? encode_group<true>(w, symbols, d, 15) : encode_group<false>(w, symbols, d, has);
             if (!uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
             w.x = x + LOW;
             w.used = used;
@@ -240,17 +278,12 @@ DEV Made encode_rows(const Source<T>& s, const Symbols& symbols, NearBins<T>& bi
         }
         if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
         all_zero &= cls == 0;
-        if (uniform(2 * w.used >= limit)) {
-            // What is told of all elements is not known then.
-            bins.beyond = 1;
-            return none;
-        }
+        if (uniform(2 * w.used >= limit)) return {none, all, 1};
     }
-    bins.beyond = __any_sync(FULL, bins.beyond);
-    if (uniform(bins.beyond)) return none;
+    if (uniform(__any_sync(FULL, bins.beyond))) return {none, all, 1};
     all.any = warp_or(all.any);
     all.most = warp_max_of(all.most);
-    return end_tile(s, symbols, w, {set, change, classes, some, all_zero}, false, end, limit);
+    return {end_tile(s, symbols, w, {set, change, classes, some, all_zero}, false, end, limit), all, 0};
 }
 
 }    // namespace ratio

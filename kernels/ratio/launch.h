@@ -9,6 +9,7 @@
 #define TILE_SUM_BYTES 4096u
 #define TILE_STAGE_BYTES 1024u
 #define TILE_OWN_BYTES 112u
+#define TILE_SYMBOL_BYTES 23552u
 #define TILE_ENCODE_WARP_BYTES 5120u
 #define TILE_PLANE_BYTES 4096u
 #define TILE_BODY_SLACK 2048u
@@ -37,19 +38,23 @@ struct TileCompressArgs {
     CompressArgs common;
     // How they are cut.
     Tiling tiling;
-    // Where each warp has the words of its tile, and behind them makes its body: `warps` times `room` bytes.
+    // Where each warp has the words of its tile, and behind them makes its bodies, which wait there: `warps` times
+    // `room` bytes.
     u8* bodies;
     // Bytes of the place of both.
     u64 room;
+    // And of that of the words.
+    u64 words;
     // How many there are; warps that have none do nothing.
     u64 warps;
 };
-static_assert(sizeof(TileCompressArgs) == 792, "TileCompressArgs");
+static_assert(sizeof(TileCompressArgs) == 800, "TileCompressArgs");
 static_assert(OFFSET_OF(TileCompressArgs, common) == 0, "TileCompressArgs.common");
 static_assert(OFFSET_OF(TileCompressArgs, tiling) == 472, "TileCompressArgs.tiling");
 static_assert(OFFSET_OF(TileCompressArgs, bodies) == 768, "TileCompressArgs.bodies");
 static_assert(OFFSET_OF(TileCompressArgs, room) == 776, "TileCompressArgs.room");
-static_assert(OFFSET_OF(TileCompressArgs, warps) == 784, "TileCompressArgs.warps");
+static_assert(OFFSET_OF(TileCompressArgs, words) == 784, "TileCompressArgs.words");
+static_assert(OFFSET_OF(TileCompressArgs, warps) == 792, "TileCompressArgs.warps");
 
 // Of the kernel that decompresses.
 struct TileDecompressArgs {

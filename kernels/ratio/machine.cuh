@@ -25,6 +25,11 @@ DEV u32 load_shared32(u32 at) {
     return v;
 }
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
+DEV uint2 load_shared64(u32 at) {
+    uint2 v;
+    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at));
+    return v;
+}
 DEV uint4 load_shared128(u32 at) {
     uint4 v;
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -34,6 +39,17 @@ DEV uint4 load_shared128(u32 at) {
 }
 DEV void store_shared128(u32 at, uint4 v) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w));
+}
+// What nobody writes while a kernel runs, and is read once.
+template <class Word> DEV Word load_once(const Word* p) { return __ldg(p); }
+// Where `wanted`, puts the low half of x so many halves in front of `end`, and its high half takes its place.
+DEV void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b64 a;\n\t.reg .b16 h;\n\tsetp.ne.u32 p, %1, 0;\n\t"
+        "mad.wide.s32 a, %2, -2, %3;\n\tcvt.u16.u32 h, %0;\n\t@p st.global.u16 [a], h;\n\t@p shr.u32 %0, %0, 16;\n\t}"
+        : "+r"(x)
+        : "r"((u32)wanted), "r"(halves), "l"(end)
+        : "memory");
 }
 // Makes a word of 0 one of 1, if it is 0; and 0 again, after all that this warp did.
 DEV bool take_word(u32* p) { return atomicCAS(p, 0u, 1u) == 0 && (__threadfence(), true); }

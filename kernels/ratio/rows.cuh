@@ -14,76 +14,75 @@
 
 namespace ratio {
 
-// Where the places of a tile lie, for a lane. Elements are counted from the tile's first one.
-struct Rows128 {
+// Whether a tile is coded by rows, as far as its array says; so that a lane's strides are found by numbers of 32 bits.
+DEV bool rows_fit(const Grid& g, const u64* step) {
+    return g.in_rows() && step[0] == 1 && step[1] < 1u << 22 && step[2] < 1ull << 32;
+}
+
+// Where the places of a tile lie, for a lane; elements are counted from the tile's first one. LINE: rows are longer than
+// a group, and there is one.
+template <bool LINE> struct Rows128 {
     u32 a, rows_log2, plane_log2;    // a: of a row; of the rows of a group, of the groups of a plane (0 of a line)
     u32 lx, ly, lz;
-    u32 pitch;          // elements from one row to the next
-    u64 plane_pitch;    // from one plane to the next
-    u32 there;          // of each of its strides whether it is in front of a row's end
-    u32 quad;           // how many of its quad are
-    u32 row, quad_row;  // of the group, in which its first stride and its quad lie
-    u32 full;           // whether all places have an element
+    u32 pitch, plane_pitch;    // elements from one row to the next, from one plane to the next
+    u32 there;                 // of each of its strides whether it is in front of a row's end
+    u32 quad;                  // how many of its quad are
+    u32 row, quad_row;         // of the group, in which its first stride and its quad lie
+    u32 full;                  // whether all places have an element
 
-    DEV Rows128() {}
     DEV Rows128(const Grid& g, const Tile& t, const u64* step, u32 lane) {
-        a = g.a;
-        const bool line = a > GROUP_LOG2;
-        rows_log2 = line ? 0 : GROUP_LOG2 - a;
-        plane_log2 = !line && a + g.b > GROUP_LOG2 ? a + g.b - GROUP_LOG2 : 0;
-        lx = t.lx;
-        ly = t.ly;
-        lz = t.lz;
-        pitch = (u32)step[1];
-        plane_pitch = step[2];
-        row = line ? 0 : lane >> a;
-        quad_row = line ? 0 : 4 * lane >> a;
+        a = uniform(g.a);
+        rows_log2 = LINE ? 0 : GROUP_LOG2 - a;
+        plane_log2 = uniform(!LINE && a + g.b > GROUP_LOG2 ? a + g.b - GROUP_LOG2 : 0);
+        lx = uniform(t.lx);
+        ly = uniform(t.ly);
+        lz = uniform(t.lz);
+        pitch = uniform((u32)step[1]);
+        plane_pitch = uniform((u32)step[2]);
+        row = LINE ? 0 : lane >> a;
+        quad_row = LINE ? 0 : 4 * lane >> a;
         there = 0;
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) there |= (x_of(j, lane) < lx) << j;
+        for (u32 j = 0; j < QUAD; j++) there |= (u32)(x_of(j, lane) < lx) << j;
         const u32 x = 4 * lane & low_ones(a);
-        quad = x < lx ? min_of(lx - x, (u32)QUAD) : 0;
-        full = t.count() == g.capacity() && g.capacity() % BATCH == 0;
+        quad = x < lx ? low_ones(min_of(lx - x, (u32)QUAD)) : 0;
+        full = uniform(t.count() == g.capacity() && g.capacity() % BATCH == 0);
     }
-    // Whether rows of the array lie so that a lane's strides are found by numbers of 32 bits.
-    static DEV bool fit(const Grid& g, const u64* step) {
-        return g.in_rows() && step[0] == 1 && step[1] < 1u << 22 && step[2] < 1ull << 32;
-    }
-    DEV bool is_line() const { return a > GROUP_LOG2; }
     // Of the row or line: place of stride j of the first group.
     DEV u32 x_of(u32 j, u32 lane) const { return (32 * j + lane) & low_ones(a); }
-    DEV u32 row_of(u32 j) const { return row + (is_line() ? 0 : 32 * j >> a); }
     // How far stride j is from the group's first element.
-    DEV u32 offset(u32 j, u32 lane) const { return row_of(j) * pitch + x_of(j, lane); }
-    DEV u32 y_of(u32 group) const { return is_line() ? 0 : (group & low_ones(plane_log2)) << rows_log2; }
-    DEV u32 z_of(u32 group) const { return is_line() ? 0 : group >> plane_log2; }
+    DEV u32 offset(u32 j, u32 lane) const { return (row + (LINE ? 0 : 32 * j >> a)) * pitch + x_of(j, lane); }
+    DEV u32 y_of(u32 group) const { return LINE ? 0 : (group & low_ones(plane_log2)) << rows_log2; }
+    DEV u32 z_of(u32 group) const { return LINE ? 0 : group >> plane_log2; }
+    DEV Quad quad_of(u32 group, u32 lane, u32 has) const {
+        const Quad q = {LINE ? group * GROUP + 4 * lane : 4 * lane & low_ones(a), y_of(group) + quad_row, z_of(group), has};
+        return q;
+    }
     // Whether a group is the first of its plane.
     DEV bool begins_plane(u32 group) const { return (group & low_ones(plane_log2)) == 0; }
     // Whether a group has any element.
-    DEV bool exists(u32 group) const {
-        return is_line() ? group * GROUP < lx : z_of(group) < lz && y_of(group) < ly;
-    }
+    DEV bool exists(u32 group) const { return LINE ? group * GROUP < lx : z_of(group) < lz && y_of(group) < ly; }
     // How far a group's first element is from the tile's.
     DEV u64 start(u32 group) const {
-        return is_line() ? group * GROUP : (u64)y_of(group) * pitch + z_of(group) * plane_pitch;
+        return LINE ? group * GROUP : (u64)y_of(group) * pitch + (u64)z_of(group) * plane_pitch;
     }
     // Which strides of a group have an element, a bit each; only of a group that exists.
     DEV u32 strides(u32 group, u32 lane) const {
-        if (full) return 15;
+        if (uniform(full)) return 15;
         u32 bits = 0;
-        const i32 rest = (i32)(is_line() ? lx - group * GROUP : ly - y_of(group)) - (i32)(is_line() ? lane : row);
+        const i32 rest = (i32)(LINE ? lx - group * GROUP - lane : ly - y_of(group) - row);
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) bits |= (u32)((i32)(is_line() ? 32 * j : 32 * j >> a) < rest) << j;
-        return is_line() ? bits : bits & there;
+        for (u32 j = 0; j < QUAD; j++) bits |= (u32)((i32)(LINE ? 32 * j : 32 * j >> a) < rest) << j;
+        return LINE ? bits : bits & there;
     }
     // Which of a lane's quad have one.
     DEV u32 quads(u32 group, u32 lane) const {
-        if (full) return 15;
-        if (is_line()) {
-            const i32 rest = (i32)(lx - group * GROUP) - (i32)(4 * lane);
+        if (uniform(full)) return 15;
+        if (LINE) {
+            const i32 rest = (i32)(lx - group * GROUP - 4 * lane);
             return low_ones(rest < 0 ? 0 : min_of((u32)rest, (u32)QUAD));
         }
-        return y_of(group) + quad_row < ly ? low_ones(quad) : 0;
+        return y_of(group) + quad_row < ly ? quad : 0;
     }
 };
 

@@ -388,6 +388,11 @@ inline u32 load_shared32(u32 at) {
     memcpy(&v, shared_at(at, 4), 4);
     return v;
 }
+inline uint2 load_shared64(u32 at) {
+    uint2 v;
+    memcpy(&v, shared_at(at, 8), 8);
+    return v;
+}
 inline uint4 load_shared128(u32 at) {
     uint4 v;
     memcpy(&v, shared_at(at, 16), 16);
@@ -395,6 +400,13 @@ inline uint4 load_shared128(u32 at) {
 }
 inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
 inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+template <class Word> Word load_once(const Word* p) { return *p; }
+inline void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {
+    if (!wanted) return;
+    const u16 low = (u16)x;
+    memcpy(end - 2 * (u64)halves, &low, 2);
+    x >>= 16;
+}
 inline u32 high_product(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 inline void store_relaxed(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 inline bool take_word(u32* p) {

@@ -46,7 +46,7 @@ impl Base {
 fn encoder(session: &Session, dtype: DType) -> Result<Warps> {
     static LOADED: Loaded<Warps> = Loaded::none();
     LOADED.get(session, need(CODEC_RATIO, dtype, "encoder")?, |module| {
-        module.warps("compress", 0, TILE_ENCODE_WARP_BYTES as u32)
+        module.warps("compress", TILE_SYMBOL_BYTES as u32, TILE_ENCODE_WARP_BYTES as u32)
     })
 }
 
@@ -106,7 +106,8 @@ impl GpuCodec for Ratio {
             let blocks = compress.blocks(batch.work_slots);
             let warps = u64::from(blocks) * u64::from(compress.warps());
             let words = params.dtype.size().max(4) << TILE_LOG2;
-            let room = (words + layout.chunk_bytes() + TILE_BODY_SLACK).next_multiple_of(16) as u64;
+            let waiting = layout.chunk_bytes() / 2 + (16 << 10);
+            let room = (words + layout.chunk_bytes() + waiting + 2 * TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;
             let common = CompressArgs {
                 batch,
@@ -130,7 +131,7 @@ impl GpuCodec for Ratio {
                 let pieces = layout.raw_bytes.div_ceil(PIECE_BYTES);
                 range.launch(session, range.blocks_each(batch.count, pieces), &common)?;
             }
-            let args = TileCompressArgs { common, tiling, bodies: bodies.start(), room, warps };
+            let args = TileCompressArgs { common, tiling, bodies: bodies.start(), room, words: words as u64, warps };
             let begin = base.begin_compress;
             let index = (layout.bodies_at() as u64).div_ceil(PIECE_BYTES);
             begin.launch(session, begin.blocks_each(batch.count, index), &args)?;

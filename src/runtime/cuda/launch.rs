@@ -310,10 +310,13 @@ launch_structs! {
         common: CompressArgs,
         /// How they are cut.
         tiling: Tiling,
-        /// Where each warp has the words of its tile, and behind them makes its body: `warps` times `room` bytes.
+        /// Where each warp has the words of its tile, and behind them makes its bodies, which wait there: `warps` times
+        /// `room` bytes.
         bodies: *mut u8,
         /// Bytes of the place of both.
         room: u64,
+        /// And of that of the words.
+        words: u64,
         /// How many there are; warps that have none do nothing.
         warps: u64,
     }
@@ -400,6 +403,8 @@ pub const TILE_SUM_BYTES: usize = 4096;
 pub const TILE_STAGE_BYTES: usize = 1024;
 /// Of what it knows of its tile.
 pub const TILE_OWN_BYTES: usize = 112;
+/// Bytes of what the kernel that compresses tiles knows of symbols; a block shares them.
+pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512;
 /// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, and two groups on their way.
 pub const TILE_ENCODE_WARP_BYTES: usize = TILE_PLANE_BYTES + TILE_STAGE_BYTES;
 /// Of the plane.

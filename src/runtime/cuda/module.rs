@@ -269,7 +269,7 @@ impl Opened {
             return fail!(Device, "a block of kernel {role} shares more than the {most} bytes of this device");
         }
         let most = fitting.min(kernel.warps());
-        if block_bytes + warp_bytes > 0 {
+        if block_bytes > 0 {
             let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             let shared = block_bytes + most * warp_bytes;
             // SAFETY: a function of a loaded module.
