@@ -22,6 +22,7 @@ typedef long long i64;
 #define YIELD()
 // A tenth of a microsecond: who asks at once again for what is not there yet holds up those who write it.
 DEV void hold_back() { asm volatile("nanosleep.u32 100;"); }
+DEV void hold_back_for(u32 nanoseconds) { asm volatile("nanosleep.u32 %0;" ::"r"(nanoseconds)); }
 
 // Relaxed accesses: value and "it is there" are one word, so no fence is needed.
 DEV void store_relaxed(u64* p, u64 v) {

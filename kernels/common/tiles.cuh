@@ -217,7 +217,8 @@ template <bool WAIT, class Job> DEV bool count_up_to(const Job& job, Mark& known
         const u32 n = (u32)min_of(chunk - known.chunk, (u64)32 * TOGETHER);
         const u32* entries = job.entries() + known.chunk;
         u32 sum;
-        for (;;) {
+        // Thousands of warps may ask, each for 2 KiB: the longer one has waited, the less often it does.
+        for (u32 pause = 100;; pause = min_of(2 * pause, 3200u)) {
             YIELD();
             u32 entry[TOGETHER];
             bool there = true;
@@ -232,7 +233,7 @@ template <bool WAIT, class Job> DEV bool count_up_to(const Job& job, Mark& known
             }
             if (uniform(__all_sync(FULL, there))) break;
             if (!WAIT) return false;
-            hold_back();
+            hold_back_for(pause);
         }
         known.chunk += n;
         known.units += __reduce_add_sync(FULL, sum);

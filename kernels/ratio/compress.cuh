@@ -172,10 +172,23 @@ DEV Made body_of(const Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
 }
+// Whether a tile is encoded by rows.
+template <class T> DEV bool by_rows(const Source<T>& s) {
+    return rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) && !s.big_endian &&
+           ((u64)s.src & (T::BITS / 8 - 1)) == 0;
+}
+template <class T, class Words>
+DEV ByRows<T> body_by_rows(const Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
+    return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, exact, s.plane, end, limit)
+                                           : encode_rows<T, false>(s, symbols, words, exact, s.plane, end, limit);
+}
 // The same of elements' bits, from which `drop` bits are rounded off.
 template <class T>
 DEV Made body_of_bits(Source<T>& s, u32 symbols, typename T::Word any, u32 drop, bool exact, u8* end, u32 limit) {
     mean(s, BITS, zeros_below<T>(any), drop);
+    if constexpr (T::EXPONENT != 0 && T::BITS <= 32) {
+        if (uniform(by_rows(s))) return body_by_rows(s, symbols, ElementBits<T>(s), exact, end, limit).made;
+    }
     take_in<T, AnyWords<T>>(s);
     return body_of<T, AnyWords<T>>(s, symbols, exact, end, limit);
 }
@@ -304,13 +317,9 @@ template <class T> SELDOM Made body_of_any_bins(Source<T>& s, u32 symbols, Surve
 template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& all, Room<T>& room, u32 limit) {
     mean(s, BINS, 0, 0);
     if constexpr (T::EXPONENT != 0) {
-        const bool by_rows = rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) &&
-                             !s.big_endian && ((u64)s.src & (T::BITS / 8 - 1)) == 0;
         const NearBins<T> bins(s);
-        if (uniform(by_rows && !bins.beyond)) {
-            const ByRows<T> rows = uniform(s.grid->a > GROUP_LOG2)
-                                       ? encode_rows<T, true>(s, symbols, bins, s.plane, room.top, limit)
-                                       : encode_rows<T, false>(s, symbols, bins, s.plane, room.top, limit);
+        if (uniform(by_rows(s) && !bins.beyond)) {
+            const ByRows<T> rows = body_by_rows(s, symbols, bins, false, room.top, limit);
             all = rows.all;
             if (!uniform(rows.beyond)) return rows.made;
         }

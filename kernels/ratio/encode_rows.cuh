@@ -10,9 +10,12 @@
 
 namespace ratio {
 
-// Bins of numbers that are below K, as quotients that need no correction; in registers.
+// What words of a tile that is coded by rows stand for, in registers; differences of such words are numbers of 32 bits.
+
+// Bins of numbers that are below K, as quotients that need no correction.
 template <class T> struct NearBins {
     typedef typename T::Word Word;
+    typedef FewBins<T> Form;    // whose sums are enough
     typename T::Float inverse, step, bound;
     u32 base, limit;    // of the tile's bins; bins are below this one
     u32 beyond;         // other than 0 once an element has no such bin
@@ -45,10 +48,31 @@ template <class T> struct NearBins {
     }
 };
 
+// Elements' bits, of types of up to 32 bits.
+template <class T> struct ElementBits {
+    typedef typename T::Word Word;
+    typedef AnyWords<T> Form;
+    u32 base, shift, drop, is_float;
+    u32 beyond;
+
+    DEV ElementBits(const Source<T>& s) {
+        base = (u32)s.base;
+        shift = s.shift;
+        drop = s.drop;
+        is_float = s.is_float;
+        beyond = 0;
+    }
+    DEV u32 of(Word bits) {
+        if (drop) bits = Rounding<T>{drop}.apply(bits);
+        if (is_float && negative<T>(bits)) bits ^= ((Word)1 << (T::BITS - 1)) - 1;
+        return (u32)(Source<T>::extended(bits) >> shift) - base;
+    }
+};
+
 // Where `choose` has words from: elements of the array, of a tile that is coded by rows.
-template <class T> struct Fresh {
+template <class T, class Words> struct Fresh {
     const Source<T>& s;
-    NearBins<T> bins;
+    Words bins;
     DEV void load(Rows<u32>& rows, const Quad& q, u32, u32 axes, u32 lane) {
         enum { SIZE = T::BITS / 8 };
         const u64 up = s.step[1] * SIZE, back = s.step[2] * SIZE;
@@ -91,7 +115,7 @@ template <class T> struct Strides {
         for (u32 j = 0; j < QUAD; j++) v[j] = there >> j & 1 ? element_of(p + at[j], T()) : 0;
     }
     // Their bins, 0 where there is none.
-    DEV void bins(NearBins<T>& bins, Survey<T>& all, u32 (&w)[QUAD]) const {
+    template <class Words> DEV void bins(Words& bins, Survey<T>& all, u32 (&w)[QUAD]) const {
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             const typename T::Word magnitude = v[j] & ones<T>(T::BITS - 1);
@@ -131,8 +155,8 @@ DEV void subtract_rows(u32 (&v)[QUAD], const u32 (&before)[QUAD], u32 a, u32 lan
 // Elements of a lane's quad on the face of a set have their differences along the other axes instead. They are words as
 // yet, since no neighbour has been subtracted from them. For a whole warp; no function of its own, as a call in the
 // encoder's loop would put what it keeps into memory.
-template <class T, bool LINE>
-DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, NearBins<T>& bins, u32 set, u32 others, const Quad& q,
+template <class T, bool LINE, class Words>
+DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins, u32 set, u32 others, const Quad& q,
                           u32 lane, u32 (&d)[QUAD]) {
     enum { SIZE = T::BITS / 8 };
     const bool one = set & 1, mine = q.has && on_face(set, q);
@@ -169,22 +193,22 @@ DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, NearBins<T>
     }
 }
 
-// What became of it: `beyond` where an element has no near bin, or the body would be too long; nothing else is told then.
+// What became of it: `beyond` where an element has no such word, or the body would be too long; nothing else is told then.
 template <class T> struct ByRows {
     Made made;
     Survey<T> all;
     u32 beyond;
 };
 
-// The body of a tile's bins, as `encode` makes it. It has registers of its own.
-template <class T, bool LINE>
-SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, NearBins<T> bins, u32 plane, u8* end, u32 limit) {
+// The body of a tile's words, as `encode` makes it. It has registers of its own.
+template <class T, bool LINE, class Words>
+SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool exact, u32 plane, u8* end, u32 limit) {
     Survey<T> all;
     enum { SIZE = T::BITS / 8 };
     const Grid& g = *s.grid;
     const u32 lane = threadIdx.x & 31, groups = uniform(g.groups()), allowed = uniform(g.set());
-    const Fresh<T> fresh = {s, bins};
-    const u32 set = uniform(choose<T, FewBins<T>>(s, fresh));
+    const Fresh<T, Words> fresh = {s, bins};
+    const u32 set = uniform(choose<T, typename Words::Form>(s, fresh));
     const Rows128<LINE> rows(g, s.t, s.step, lane);
     const u32 below = uniform(set & 4) ? 1u << rows.plane_log2 : 0, stages = plane + TILE_PLANE_BYTES;
     u32 at[QUAD];
@@ -259,13 +283,15 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, NearBins<T> bins, 
         if (!LINE && uniform(set != 0 && set != allowed)) {
             const Quad q = rows.quad_of(i, lane, has);
             if (uniform(__any_sync(FULL, has && on_face(set, q))))
-                face_differences<T, LINE>(tile, rows, bins, set, allowed & ~set, q, lane, d);
+                face_differences<T>(tile, rows, bins, set, allowed & ~set, q, lane, d);
         }
         const bool whole = uniform(rows.full) || __all_sync(FULL, has == 15);
         if (!uniform(whole)) {
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) d[j] = has >> j & 1 ? d[j] : 0;
         }
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) d[j] = T::BITS < 32 ? (u32)Source<T>::extended((typename T::Word)d[j]) : d[j];
         // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
         u32 x = w.x, used = w.used, cls;
 #pragma unroll 1
@@ -283,7 +309,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, NearBins<T> bins, 
     if (uniform(__any_sync(FULL, bins.beyond))) return {none, all, 1};
     all.any = warp_or(all.any);
     all.most = warp_max_of(all.most);
-    return {end_tile(s, symbols, w, {set, change, classes, some, all_zero}, false, end, limit), all, 0};
+    return {end_tile(s, symbols, w, {set, change, classes, some, all_zero}, exact, end, limit), all, 0};
 }
 
 }    // namespace ratio

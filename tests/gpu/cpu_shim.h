@@ -416,6 +416,7 @@ inline bool take_word(u32* p) {
 inline void give_word(u32* p) { __atomic_store_n(p, 0u, __ATOMIC_SEQ_CST); }
 inline void prefetch(const u8*) {}
 inline void hold_back() {}
+inline void hold_back_for(u32) { hold_back(); }
 
 inline float float_of(u32 b) {
     float f;
