@@ -1,5 +1,5 @@
 """Codec zfp in HDF5 files, and files of the plugin H5Z-ZFP: zfp.py rates FILE WORDS... | h5z FILE | same OLD NEW BOUND |
-plain FILE | written OLD NEW MODE VALUE | taken OLD NEW."""
+plain FILE | written OLD NEW MODE VALUE | taken OLD NEW | values FILE NPZ | read LIBSLEEK FILE NPZ host|gpu."""
 
 import sys
 
@@ -136,6 +136,59 @@ def written(old, new, mode, value):
                 masks = [b[key].id.read_direct_chunk(b[key].id.get_chunk_info(k).chunk_offset)[0] for k in range(2)]
                 assert sorted(masks) == [0, 1], f"{key}: {masks}"
     assert filtered > 20, filtered
+
+
+def values(name, npz):
+    """What the plugin restores."""
+    import hdf5plugin  # noqa: F401
+
+    with h5py.File(name) as f:
+        np.savez(npz, **{key: f[key][...] for key in f})
+
+
+def read(library, name, npz, where):
+    """sleek_h5d_read takes the chunks of H5Z-ZFP, without its plugin, to host memory, and to that of the stand-in for a GPU."""
+    import ctypes
+
+    class Info(ctypes.Structure):
+        _fields_ = [
+            ("struct_size", ctypes.c_size_t), ("route", ctypes.c_int32), ("staged", ctypes.c_int32),
+            ("chunks", ctypes.c_uint64), ("raw_bytes", ctypes.c_uint64), ("stored_bytes", ctypes.c_uint64),
+            ("reserved", ctypes.c_uint64 * 3), ("reason", ctypes.c_char * 192),
+        ]
+
+    lib = ctypes.CDLL(library)
+    lib.sleek_last_error.restype = ctypes.c_char_p
+    dims = ctypes.POINTER(ctypes.c_uint64)
+    lib.sleek_h5d_read.argtypes = [ctypes.c_int64, ctypes.c_int64, dims, dims, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Info)]
+    lib.sleek_h5d_write.argtypes = lib.sleek_h5d_read.argtypes
+    driver, context = ctypes.CDLL("libcuda.so.1") if where == "gpu" else None, ctypes.c_void_p()
+    if driver:
+        assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+        assert driver.cuCtxSetCurrent(context) == 0
+    expected, ways = np.load(npz), set()
+    with h5py.File(name) as f:
+        for key in f:
+            dataset, info = f[key], Info(struct_size=ctypes.sizeof(Info))
+            array = np.zeros(dataset.shape, dataset.dtype)
+            kind, place = h5py.h5t.py_create(array.dtype), ctypes.c_uint64(array.ctypes.data)
+            if driver:
+                assert driver.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t(array.nbytes)) == 0
+            status = lib.sleek_h5d_read(dataset.id.id, kind.id, None, None, 0, place.value, None, ctypes.byref(info))
+            assert status == 0, f"{key}: {lib.sleek_last_error()}"
+            if driver:
+                # The stand-in's memory is the host's.
+                ctypes.memmove(array.ctypes.data, place.value, array.nbytes)
+                assert driver.cuMemFree_v2(place) == 0
+            assert info.route == (3 if driver else 2), f"{key}: {info.reason}"
+            assert array.tobytes() == expected[key].tobytes(), f"{key}: {info.reason}"
+            ways.add(("rate" in key, info.reason.decode()))
+            if not driver:
+                status = lib.sleek_h5d_write(dataset.id.id, kind.id, None, None, 0, place.value, None, ctypes.byref(info))
+                assert status != 0, key
+    if driver:
+        said = "chunks of H5Z-ZFP{} to GPU memory{}".format
+        assert ways == {(True, said("", ", restored there")), (False, said(", restored by the CPU,", ""))}, ways
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,6 +1,7 @@
 //! Chunks of HDF5's filter 32013, H5Z-ZFP: each is one stream without a header, which is in the dataset's `cd_values`.
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zfp_rs::codec::block::decode_block;
 use zfp_rs::{
@@ -12,7 +13,7 @@ use super::element::{Element, all_within};
 use super::format::{BLOCK_LOG2, CODEC_ZFP, Coding, MAX_AXES};
 use super::plan::{Plan, scalar};
 use super::{Coder, Tiles, shape, tile};
-use crate::container::{Body, Dims, EntryForm, Geometry, Kind, Layout, Shape};
+use crate::container::{Body, Dims, EntryForm, Geometry, Header, Kind, Layout, Shape};
 use crate::dtype::DType;
 use crate::error::{Error, Kind as ErrorKind, Result, fail};
 use crate::exec::ExecOptions;
@@ -176,6 +177,26 @@ impl Chunks {
         by_type!(self.kind; take_over(self, dims, &words, elements, threads))
     }
 
+    /// Whether the place of each block is known without the ones before it, and kernels restore them.
+    pub fn has_places(&self) -> bool {
+        matches!(self.coding(), Some(Coding::Rate(_))) && self.lens[MAX_AXES - 1] == 0
+    }
+
+    /// The same as [`Chunks::take_over`] without knowing the elements, for what is to be restored at once; `None` where
+    /// blocks have no known places, or no room.
+    pub fn in_tiles(&self, dims: &Dims, chunk: &[u8]) -> Result<Option<Vec<u8>>> {
+        if !self.has_places() || !self.are(dims.lens()) {
+            return Ok(None);
+        }
+        let blocks: usize = self.blocks().iter().product();
+        let words = words_of(chunk)?;
+        if (64 * words.len() as u64) < blocks as u64 * u64::from(self.config.max_bits()) {
+            return fail!(Corrupt, "a chunk of {} bytes is said to have {blocks} blocks at a fixed rate", chunk.len());
+        }
+        let zeros = filled(dims.count() as usize * self.dtype().size(), 0u8)?;
+        by_type!(self.kind; in_tiles(self, dims, &words, &zeros))
+    }
+
     /// Elements.
     fn count(&self) -> Option<usize> {
         self.lens.iter().filter(|len| **len > 0).try_fold(1usize, |n, len| n.checked_mul(*len))
@@ -276,22 +297,19 @@ fn take_over<E: Element>(
     elements: &[u8],
     threads: u32,
 ) -> Result<Vec<u8>> {
-    let params = Params { codec: CODEC_ZFP, dims: *dims, ..Params::new(chunks.dtype()) };
-    let long: Vec<usize> = (0..dims.rank()).filter(|k| dims.lens()[*k] > 1).collect();
-    let geometry = Geometry::Tile { sides_log2: shape::sides_along(dims, &long) };
-    let shape = Shape { dims: *dims, geometry, entries: EntryForm::Wide, ..Shape::line(dims.count()) };
-    let layout = Layout::with(params.dtype, shape)?;
-    let (plan, mut header) = Plan::for_encoding(&params, &layout)?;
-    let coding = chunks.coding();
-    let starts = match coding {
-        Some(_) => starts::<E>(chunks, words)?,
-        None => Vec::new(),
-    };
-    let taken = Taken { tiles: Tiles::<E> { plan, element: PhantomData }, chunks, coding, words, starts };
-    let mut stream = filled(layout.max_stream_bytes()?, 0)?;
+    let (taken, mut header) = Taken::<E>::new(chunks, dims, words, true)?;
+    let mut stream = filled(header.layout.max_stream_bytes()?, 0)?;
     let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(threads), elements, &mut stream)?;
     stream.truncate(bytes);
     Ok(stream)
+}
+
+fn in_tiles<E: Element>(chunks: &Chunks, dims: &Dims, words: &[u64], zeros: &[u8]) -> Result<Option<Vec<u8>>> {
+    let (taken, mut header) = Taken::<E>::new(chunks, dims, words, false)?;
+    let mut stream = filled(header.layout.max_stream_bytes()?, 0)?;
+    let bytes = cpu::compress(&taken, &mut header, &[], ExecOptions::threads(0), zeros, &mut stream)?;
+    stream.truncate(bytes);
+    Ok((!taken.lacks_room.load(Ordering::Relaxed)).then_some(stream))
 }
 
 /// Where each block begins, and the last one ends.
@@ -327,9 +345,28 @@ struct Taken<'a, E> {
     coding: Option<Coding>,
     words: &'a [u64],
     starts: Vec<u64>,
+    /// Whether the elements are known, and tiles are compared with them.
+    is_known: bool,
+    /// Whether there is a tile whose blocks take more than its elements.
+    lacks_room: AtomicBool,
 }
 
-impl<E: Element> Taken<'_, E> {
+impl<'a, E: Element> Taken<'a, E> {
+    fn new(chunks: &'a Chunks, dims: &Dims, words: &'a [u64], is_known: bool) -> Result<(Taken<'a, E>, Header)> {
+        let params = Params { codec: CODEC_ZFP, dims: *dims, ..Params::new(chunks.dtype()) };
+        let long: Vec<usize> = (0..dims.rank()).filter(|k| dims.lens()[*k] > 1).collect();
+        let geometry = Geometry::Tile { sides_log2: shape::sides_along(dims, &long) };
+        let shape = Shape { dims: *dims, geometry, entries: EntryForm::Wide, ..Shape::line(dims.count()) };
+        let (plan, header) = Plan::for_encoding(&params, &Layout::with(params.dtype, shape)?)?;
+        let coding = chunks.coding();
+        let starts = match coding {
+            Some(_) => starts::<E>(chunks, words)?,
+            None => Vec::new(),
+        };
+        let tiles = Tiles { plan, element: PhantomData };
+        Ok((Taken { tiles, chunks, coding, words, starts, is_known, lacks_room: AtomicBool::new(false) }, header))
+    }
+
     /// The blocks of a tile, each by its first bit and its bits.
     fn blocks(&self, c: usize) -> impl Iterator<Item = (u64, u64)> {
         let layout = &self.tiles.plan.layout;
@@ -367,14 +404,18 @@ impl<E: Element> ChunkCodec for Taken<'_, E> {
 
     fn encode(&self, coder: &mut Coder<E>, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let (c, bytes) = (data.chunk, data.bytes());
-        let is_constant = bytes.chunks_exact(size_of::<E>()).all(|e| e == &bytes[..size_of::<E>()]);
+        let first = &bytes[..size_of::<E>()];
+        let is_constant = self.is_known && bytes.chunks_exact(size_of::<E>()).all(|e| e == first);
         if let (Some(coding), false) = (self.coding, is_constant) {
             let plan = &self.tiles.plan;
             let lens = plan.axes.lens(plan.layout.tile(c).lens());
-            let blocks = self.blocks(c);
-            if let Some(n) = tile::taken((plan, coding), lens, &mut coder.buffers, bytes, self.words, blocks, out) {
+            let (blocks, known) = (self.blocks(c), self.is_known.then_some(bytes));
+            let buffers = &mut coder.buffers;
+            let made = tile::taken((plan, coding), lens, buffers, (bytes.len(), known), self.words, blocks, out);
+            if let Some(n) = made {
                 return (Kind::Packed, n);
             }
+            self.lacks_room.fetch_or(true, Ordering::Relaxed);
         }
         self.tiles.encode(coder, data, stores, out)
     }
@@ -450,8 +491,13 @@ mod tests {
                 let dims = Dims::new(lens).unwrap();
                 let stream = again.take_over(&dims, &chunk, &back, 1 + n as u32 % 2).unwrap();
                 assert!(crate::decompress(&stream).unwrap() == back, "{dtype:?} {lens:?} {mode:?}");
+                let tiles = again.in_tiles(&dims, &chunk).unwrap();
+                assert!(tiles.is_none() || mode == Mode::Rate);
+                assert!(tiles.is_none_or(|stream| crate::decompress(&stream).unwrap() == back), "{dtype:?} {lens:?}");
                 // Reversible tiles of these integers and floats are larger than what was taken.
                 if mode == Mode::Rate && bound < 8.0 && lens.len() == 2 && lens[0] == 130 {
+                    assert!(again.in_tiles(&dims, &chunk).unwrap().is_some());
+                    assert!(again.in_tiles(&dims, &chunk[..chunk.len() / 2]).is_err());
                     assert!(stream.len() < chunk.len() + chunk.len() / 5 + 400, "{} {}", stream.len(), chunk.len());
                 }
             }

@@ -112,18 +112,19 @@ fn store(words: &[u64], out: &mut [u8]) {
 }
 
 /// Makes a body of blocks of another stream, of which `blocks` gives the first bit and the bits of each, in their order
-/// in the tile; returns its bytes, or `None` where they do not restore `data` or take no less room.
+/// in the tile; returns its bytes, or `None` where they take no less room than the elements, or do not restore those
+/// that are known.
 pub fn taken<E: Element>(
     (plan, coding): (&Plan, Coding),
     lens: [usize; MAX_AXES],
     buffers: &mut Buffers<E>,
-    data: &[u8],
+    (bytes, known): (usize, Option<&[u8]>),
     source: &[u64],
     blocks: impl Iterator<Item = (u64, u64)>,
     out: &mut [u8],
 ) -> Option<usize> {
     let own = if coding == plan.coding { 0 } else { OWN_BYTES };
-    let room = data.len().saturating_sub(1 + own) / WORD;
+    let room = bytes.saturating_sub(1 + own) / WORD;
     let words = buffers.words.get_mut(..room)?;
     words.fill(0);
     let mut end = 0;
@@ -135,11 +136,13 @@ pub fn taken<E: Element>(
         end += bits;
     }
     let words = &words[..end.div_ceil(64) as usize];
-    let elements = &mut buffers.restored[..data.len() / size_of::<E>()];
-    let is_all = restored(coding, lens, words, elements).ok()? == WORD * words.len();
-    let is_same = |(e, bytes): (&E, &[u8])| e.bits() == E::load(bytes, plan.big_endian).bits();
-    if !is_all || !elements.iter().zip(data.chunks_exact(size_of::<E>())).all(is_same) {
-        return None;
+    if let Some(data) = known {
+        let elements = &mut buffers.restored[..data.len() / size_of::<E>()];
+        let is_all = restored(coding, lens, words, elements).ok()? == WORD * words.len();
+        let is_same = |(e, bytes): (&E, &[u8])| e.bits() == E::load(bytes, plan.big_endian).bits();
+        if !is_all || !elements.iter().zip(data.chunks_exact(size_of::<E>())).all(is_same) {
+            return None;
+        }
     }
     out[..own].copy_from_slice(&coding.to_bytes()[..own]);
     store(words, &mut out[own..]);
