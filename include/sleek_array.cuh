@@ -314,7 +314,7 @@ template <class T, unsigned D> struct device_array {
     enum : unsigned { SIZE = 1u << (2 * D) };
 
     // The blocks, one behind the other, aligned to 8 bytes; the lengths, slowest dimension first; bytes of a block.
-    uint64_t* words;
+    uint32_t* words;
     uint64_t lens[D];
     uint32_t bytes_each;
 
@@ -346,11 +346,11 @@ template <class T, unsigned D> struct device_array {
 
     // Decodes a block; beyond the array's edges there are numbers that mean nothing.
     SLEEK_DEVICE void load(uint64_t block, T (&v)[SIZE]) const {
-        zfp::decode<T, D>((const uint32_t*)(words + block * (bytes_each / 8)), bytes_each / 4, v);
+        zfp::decode<T, D>(words + block * (bytes_each / 4), bytes_each / 4, v);
     }
     // Encodes a block. What of it lies beyond the edges gets numbers that cost little, whatever is in v.
     SLEEK_DEVICE void store(uint64_t block, const T (&v)[SIZE]) const {
-        uint32_t* to = (uint32_t*)(words + block * (bytes_each / 8));
+        uint32_t* to = words + block * (bytes_each / 4);
         uint64_t at[D];
         start_of(block, at);
         T p[SIZE];

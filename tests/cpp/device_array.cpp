@@ -59,7 +59,7 @@ template <class T, std::size_t D> static void compare(const std::array<uint64_t,
         const std::array<uint64_t, D> origin{};
         CHECK(sleek_array_write(host, origin.data(), lens.data(), plain.data(), count * sizeof(T)) == SLEEK_OK);
         const std::size_t bytes = sleek_array_bytes(host, nullptr);
-        std::vector<uint64_t> words(bytes / 8), own(bytes / 8);
+        std::vector<uint32_t> words(bytes / 4), own(bytes / 4);
         CHECK(sleek_array_blocks(host, words.data(), bytes - 1, nullptr) == SLEEK_E_BUFFER_TOO_SMALL);
         CHECK(sleek_array_blocks(host, words.data(), bytes, nullptr) == SLEEK_OK);
 
