@@ -150,7 +150,7 @@ impl Chunks {
         // Those of an expert may be none of these, and those of integers have no accuracy.
         let config = coding.config().ok()?;
         let numbers = |c: &ZfpConfig| (c.min_bits(), c.max_bits(), c.max_prec(), c.min_exp());
-        let is_same = coding == Coding::Reversible || numbers(&config) == numbers(&self.config);
+        let is_same = numbers(&config) == numbers(&self.config);
         (is_same && Coding::read(coding.to_bytes(), self.dtype()).is_ok()).then_some(coding)
     }
 
@@ -530,6 +530,52 @@ mod tests {
         ] {
             assert!(Chunks::new(&p, lens).is_err(), "{lens:?}");
         }
+    }
+
+    /// Whatever is damaged is refused, or restored the same way by both.
+    #[test]
+    fn damaged_chunks_and_headers() {
+        let lens = [9u64, 10, 11];
+        let (dims, mut state) = (Dims::new(&lens).unwrap(), 7u64);
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        let (mut read, mut restored) = (0, 0);
+        for round in 0..if cfg!(miri) { 4 } else { 2000 } {
+            let dtype = TYPES[round % 4];
+            let (mode, bound) =
+                [(Mode::Lossless, 0.0), (Mode::Rate, 9.0), (Mode::Precision, 11.0), (Mode::Rate, 3.5)][round / 4 % 4];
+            let p = params(dtype, mode, bound);
+            let chunks = Chunks::new(&p, &lens).unwrap();
+            let mut words = chunks.words().unwrap();
+            let mut chunk = chunks.encode(&p, &numbers(dtype, 990)).unwrap().unwrap();
+            match round % 3 {
+                0 => {
+                    let k = 1 + random(words.len() - 1);
+                    words[k] ^= 1 << random(32);
+                }
+                1 => chunk.truncate(random(chunk.len())),
+                _ => (0..3).for_each(|_| {
+                    let k = random(chunk.len());
+                    chunk[k] ^= 1 << random(8);
+                }),
+            }
+            let Ok(chunks) = Chunks::read(&words) else { continue };
+            read += 1;
+            let Ok(elements) = chunks.decode(&chunk) else { continue };
+            let tiles = chunks.in_tiles(&dims, &chunk);
+            if !chunks.are(&lens) {
+                continue;
+            }
+            restored += 1;
+            let stream = chunks.take_over(&dims, &chunk, &elements, 1).unwrap();
+            assert!(crate::decompress(&stream).unwrap() == elements, "{round}");
+            if let Ok(Some(stream)) = tiles {
+                assert!(crate::decompress(&stream).unwrap() == elements, "{round}");
+            }
+        }
+        assert!(cfg!(miri) || (read > 1000 && restored > 500), "{read} {restored}");
     }
 
     #[test]
