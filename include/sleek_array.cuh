@@ -13,9 +13,9 @@
 //     scale<<<...>>>({memory, {nz, ny, nx}, sleek::block_bytes<double, 3>(16.0)});
 //
 // Threads may load any blocks at once; a block that one of them stores, or sets a value of, nobody else may touch
-// meanwhile. Values must be finite, numbers below 2^-98 (float) or 2^-962 (double) in all of a block become 0 perhaps. A
-// thread keeps its block in registers, or in local memory where it is large. C++14; without nvcc everything is for the
-// CPU. Not with -ftz=true or --use_fast_math: blocks would have other bits.
+// meanwhile. Values must be finite; a block of which all are below 2^-120 (float) or 2^-1013 (double) comes back as
+// zeros. A thread keeps its block in registers, or in local memory where it is large. C++14; without nvcc everything is
+// for the CPU. Not with -ftz=true or --use_fast_math: blocks would have other bits.
 #ifndef SLEEK_ARRAY_CUH
 #define SLEEK_ARRAY_CUH
 
@@ -70,9 +70,7 @@ template <class T> SLEEK_DEVICE T power(int e) {
     typedef number<T> N;
     typedef typename N::word word;
     const int normal = 1 - N::BIAS, least = normal - N::MANTISSA;
-    return bits_as<T>(e >= normal  ? (word)(e + N::BIAS) << N::MANTISSA
-                      : e >= least ? (word)1 << (e - least)
-                                   : (word)0);
+    return bits_as<T>(e >= normal ? (word)(e + N::BIAS) << N::MANTISSA : e >= least ? (word)1 << (e - least) : (word)0);
 }
 
 // Where coefficient i lies in its block.
@@ -84,26 +82,23 @@ template <unsigned D> SLEEK_DEVICE unsigned place(unsigned i) {
         42, 27, 39, 45, 30, 54, 57, 60, 51, 15, 43, 46, 58, 61, 55, 31, 62, 59, 47, 63,
     };
     static constexpr uint8_t FOUR[256] = {
-          0,   1,   4,  16,  64,   5,  80,  17,  68,  65,  20,   2,   8,  32, 128,  84,  81,  69,  21,   6,
-         18,  66,  24,  72,   9,  96,  33,  36, 129, 132, 144,   3,  12,  48, 192,  85,  82,  70,  22,  73,
-         25,  88,  37, 100,  97, 148, 145, 133,  10, 160,  34, 136, 130,  40,   7,  19,  67,  28,  76,  13,
-        112,  49,  52, 193, 196, 208,  86,  89, 101, 149, 161, 137,  41, 134,  38, 164,  26, 152, 146, 104,
-         98,  74,  83,  71,  23,  77,  29,  92,  53, 116, 113, 212, 209, 197,  11,  35, 131,  44, 140,  14,
-        176,  50,  56, 194, 200, 224,  90, 165, 102, 153, 150, 105, 168, 162, 138,  42,  87,  93, 117, 213,
-         27,  75,  99,  39, 135, 147, 108,  45, 141, 156,  30,  78, 177, 180,  54, 114, 120,  57, 198, 210,
-        216, 201, 225, 228,  15, 240,  51, 204, 195,  60, 169, 166, 154, 106,  91, 103, 151, 109, 157,  94,
-        181, 118, 121, 214, 217, 229, 163, 139,  43, 142,  46, 172,  58, 184, 178, 232, 226, 202, 241, 205,
-         61, 199,  55, 244,  31, 220, 211, 124, 115,  79, 170, 167, 155, 107, 158, 110, 173, 122, 185, 182,
-        233, 230, 218,  95, 245, 119, 221, 215, 125, 242, 206,  62, 203,  59, 248,  47, 236, 227, 188, 179,
-        143, 171, 174, 186, 234, 246, 222, 126, 219, 123, 249, 111, 237, 231, 189, 183, 159, 252, 243, 207,
-         63, 175, 250, 187, 238, 235, 190, 253, 247, 223, 127, 254, 251, 239, 191, 255,
+        0,   1,   4,   16,  64,  5,   80,  17,  68,  65,  20,  2,   8,   32,  128, 84,  81,  69,  21,  6,   18,  66,
+        24,  72,  9,   96,  33,  36,  129, 132, 144, 3,   12,  48,  192, 85,  82,  70,  22,  73,  25,  88,  37,  100,
+        97,  148, 145, 133, 10,  160, 34,  136, 130, 40,  7,   19,  67,  28,  76,  13,  112, 49,  52,  193, 196, 208,
+        86,  89,  101, 149, 161, 137, 41,  134, 38,  164, 26,  152, 146, 104, 98,  74,  83,  71,  23,  77,  29,  92,
+        53,  116, 113, 212, 209, 197, 11,  35,  131, 44,  140, 14,  176, 50,  56,  194, 200, 224, 90,  165, 102, 153,
+        150, 105, 168, 162, 138, 42,  87,  93,  117, 213, 27,  75,  99,  39,  135, 147, 108, 45,  141, 156, 30,  78,
+        177, 180, 54,  114, 120, 57,  198, 210, 216, 201, 225, 228, 15,  240, 51,  204, 195, 60,  169, 166, 154, 106,
+        91,  103, 151, 109, 157, 94,  181, 118, 121, 214, 217, 229, 163, 139, 43,  142, 46,  172, 58,  184, 178, 232,
+        226, 202, 241, 205, 61,  199, 55,  244, 31,  220, 211, 124, 115, 79,  170, 167, 155, 107, 158, 110, 173, 122,
+        185, 182, 233, 230, 218, 95,  245, 119, 221, 215, 125, 242, 206, 62,  203, 59,  248, 47,  236, 227, 188, 179,
+        143, 171, 174, 186, 234, 246, 222, 126, 219, 123, 249, 111, 237, 231, 189, 183, 159, 252, 243, 207, 63,  175,
+        250, 187, 238, 235, 190, 253, 247, 223, 127, 254, 251, 239, 191, 255,
     };
     return D == 1 ? i : D == 2 ? TWO[i & 15] : D == 3 ? THREE[i & 63] : FOUR[i & 255];
 }
 
-template <class W> SLEEK_DEVICE W half(W x) {
-    return sizeof(W) == 4 ? (W)((int32_t)x >> 1) : (W)((int64_t)x >> 1);
-}
+template <class W> SLEEK_DEVICE W half(W x) { return sizeof(W) == 4 ? (W)((int32_t)x >> 1) : (W)((int64_t)x >> 1); }
 template <class W> SLEEK_DEVICE void forward(W& x, W& y, W& z, W& w) {
     x = half<W>(x + w), w -= x;
     z = half<W>(z + y), y -= z;
@@ -182,7 +177,8 @@ template <unsigned D, class U> SLEEK_DEVICE void put_planes(writer& out, const U
         uint32_t x[WORDS];
         for (uint32_t w = 0; w < WORDS; w++) {
             x[w] = 0;
-            for (uint32_t i = EACH; i-- > 0;) x[w] = x[w] << 1 | (uint32_t)(u[32 * w + i] >> (8 * sizeof(U) - 1 - k) & 1);
+            for (uint32_t i = EACH; i-- > 0;)
+                x[w] = x[w] << 1 | (uint32_t)(u[32 * w + i] >> (8 * sizeof(U) - 1 - k) & 1);
             const uint32_t m = bits_in(n, w);
             if (m) out.put(x[w] & low(m), m);
         }
@@ -247,7 +243,7 @@ template <class T, unsigned D> SLEEK_DEVICE void encode(const T* v, uint32_t* wo
     writer out = {words, 0, 0, 0, count};
     word largest = 0;
     for (unsigned i = 0; i < SIZE; i++) {
-        const word magnitude = bits_as<word>(v[i]) & ((word)~(word)0 >> 1);
+        const word magnitude = bits_as<word>(v[i]) & ((word) ~(word)0 >> 1);
         largest = magnitude > largest ? magnitude : largest;
     }
     // All magnitudes are below 2^t.
@@ -356,7 +352,7 @@ template <class T, unsigned D> struct device_array {
         T p[SIZE];
         SLEEK_UNROLL
         for (unsigned i = 0; i < SIZE; i++) p[i] = v[i];
-        // Along each dimension an element beyond the edge is as the one before it, or as the first where it is the fourth.
+        // Along each dimension an element beyond the edge is as the one before it, the fourth as the first.
         SLEEK_UNROLL
         for (unsigned d = 0; d < D; d++) {
             const unsigned shift = 2 * (D - 1 - d);

@@ -1,5 +1,5 @@
-// Compressed arrays of kernels (sleek_array.cuh), whose functions run here on the CPU, against those of the library: the
-// same blocks of the same numbers, read and written either way.
+// Compressed arrays of kernels (sleek_array.cuh), whose functions run here on the CPU, against those of the library:
+// the same blocks of the same numbers, read and written either way.
 #include <sleek_array.cuh>
 #include <sleek_array.hpp>
 

@@ -1,5 +1,5 @@
-// Compressed arrays in GPU memory on a machine with a GPU: kernels store and load blocks that are, bit for bit, those of
-// the host arrays, in 1 to 4 dimensions; and how fast that goes.
+// Compressed arrays in GPU memory on a machine with a GPU: kernels store and load blocks that are, bit for bit, those
+// of the host arrays, in 1 to 4 dimensions; and how fast that goes.
 //
 //     array [MiB]
 #include <sleek.h>
@@ -213,7 +213,8 @@ int main(int argc, char** argv) {
     printf("device arrays: %d equal to the host's\n", check_all<float>() + check_all<double>());
     const uint64_t mib = argc > 1 ? (uint64_t)atol(argv[1]) : 0;
     if (mib == 0) return 0;
-    printf("\n| %lu MiB | rate | store x memcpy | load x memcpy | blocks stored, 10^9/s | blocks loaded, 10^9/s |\n", (unsigned long)mib);
+    printf("\n| %lu MiB | rate | store x memcpy | load x memcpy | blocks stored, 10^9/s | blocks loaded, 10^9/s |\n",
+           (unsigned long)mib);
     printf("|---|---|---|---|---|---|\n");
     measure<float, 2>("f32 2-D", {mib * 64, 4096});
     measure<double, 2>("f64 2-D", {mib * 32, 4096});

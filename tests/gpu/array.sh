@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compressed arrays in GPU memory, on a machine with a GPU and nvcc: the check, and the example; with the argument bench their speeds too.
+# Compressed arrays in GPU memory, on a machine with a GPU and nvcc: the check and the example, with the argument bench at full size.
 # SLEEK_LIBRARY is a libsleek.so built elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
