@@ -30,6 +30,7 @@ def best(*actions):
 
 
 lib = ctypes.CDLL(sys.argv[1])
+means = {}
 lib.sleek_compress_bound.restype = ctypes.c_size_t
 print(f"{'field':32} {'request':14} {'ratio':>13} {'compress MB/s':>22} {'decompress MB/s':>22}   ours | C, ours / C")
 for name, dtype in FIELDS:
@@ -56,5 +57,12 @@ for name, dtype in FIELDS:
         theirs = zfpy.compress_numpy(array, **how)
         ours_in, c_in, ours_out, c_out = best(compress, lambda: zfpy.compress_numpy(array, **how), decompress, lambda: zfpy.decompress_numpy(theirs))
         rate = lambda t: array.nbytes / t / 1e6
+        means.setdefault(request.split("=")[0] + (" 1e-3" if "abs" in request else "=" + request.split("=")[1] if "=" in request else ""), []).append((c_in / ours_in, c_out / ours_out))
         print(f"{name:32} {request[:14]:14} {array.nbytes / used.value:6.2f}|{array.nbytes / len(theirs):6.2f}"
               f" {rate(ours_in):7.0f}|{rate(c_in):6.0f} {c_in / ours_in:6.2f} {rate(ours_out):7.0f}|{rate(c_out):6.0f} {c_out / ours_out:6.2f}")
+print("\ngeometric means, ours / C")
+for request, rows in means.items():
+    there, back = np.exp(np.log(rows).mean(axis=0))
+    print(f"{request:16} {there:6.2f} {back:6.2f}")
+there, back = np.exp(np.log([row for rows in means.values() for row in rows]).mean(axis=0))
+print(f"{'all':16} {there:6.2f} {back:6.2f}")

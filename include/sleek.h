@@ -491,6 +491,25 @@ int32_t sleek_array_write(struct sleek_array *array,
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INTERNAL.
 int32_t sleek_array_flush(struct sleek_array *array);
 
+// Copies the compressed blocks, those that were changed encoded, to dst, which may be memory of the host or of a GPU:
+// for kernels that use sleek_array.cuh. A call waits for its copy.
+//
+// - dst_capacity: sleek_array_bytes() at least.
+// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host memory.
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
+int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capacity, void *stream);
+
+// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array of
+// the same dimensions, type and rate; what was in it, and in its cache, is gone.
+//
+// - src_bytes: sleek_array_bytes().
+// - stream: as for sleek_array_blocks().
+//
+// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take); SLEEK_E_DEVICE;
+// SLEEK_E_INTERNAL.
+int32_t sleek_array_set_blocks(struct sleek_array *array, const void *src, size_t src_bytes, void *stream);
+
 // The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array is
 // NULL.
 size_t sleek_array_bytes(const struct sleek_array *array, size_t *cache_bytes);

@@ -58,6 +58,30 @@ pub fn place(pointer: *const c_void) -> MemorySpace {
     }
 }
 
+/// Copies bytes between memories of the host and of GPUs, behind what is on the stream, and waits for it.
+///
+/// # Safety
+/// Both ranges are valid, and do not overlap.
+pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize, stream: *mut c_void) -> Result<()> {
+    match (place(to.cast()), place(from.cast())) {
+        (MemorySpace::Host, MemorySpace::Host) => {
+            // SAFETY: the contract.
+            unsafe { to.copy_from_nonoverlapping(from, bytes) };
+            Ok(())
+        }
+        #[cfg(feature = "cuda")]
+        (MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal), _)
+        | (_, MemorySpace::Device(ordinal) | MemorySpace::Managed(ordinal)) => {
+            let session = crate::runtime::cuda::Session::enter(ordinal, stream)?;
+            // SAFETY: the contract; what is copied is waited for.
+            unsafe { session.copy(to, from, bytes) }?;
+            session.wait()
+        }
+        #[cfg(not(feature = "cuda"))]
+        _ => fail!(Internal, "device memory in a library without the feature cuda, stream {stream:p}"),
+    }
+}
+
 /// [`route`] for two pointers.
 pub fn route_of(asked: Device, src: *const c_void, dst: *const c_void, stream: *mut c_void) -> Result<Route> {
     #[cfg(feature = "cuda")]

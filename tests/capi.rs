@@ -170,6 +170,12 @@ fn compressed_arrays_in_cpp() {
     assert_eq!(compile_and_run_cpp("tests/cpp/array.cpp"), "compressed arrays in C++ are fine\n");
 }
 
+/// The functions for kernels, on the CPU: the same blocks, bit for bit.
+#[test]
+fn arrays_of_kernels() {
+    assert_eq!(compile_and_run_cpp("tests/cpp/device_array.cpp"), "blocks of kernels are those of the host\n");
+}
+
 /// Its largest error at 32 bits is below that of floats.
 #[test]
 fn diffusion_in_compressed_arrays() {

@@ -171,6 +171,51 @@ fn the_c_interface_takes_device_pointers() {
     }
 }
 
+/// Blocks of a compressed array go to GPU memory and come back.
+#[test]
+fn arrays_go_to_gpu_memory() {
+    unsafe extern "C" {
+        fn sleek_array_create(p: *const CParams, cache_bytes: usize, array: *mut Pointer) -> i32;
+        fn sleek_array_read(a: Pointer, start: *const u64, count: *const u64, dst: Pointer, room: usize) -> i32;
+        fn sleek_array_write(a: Pointer, start: *const u64, count: *const u64, src: Pointer, bytes: usize) -> i32;
+        fn sleek_array_blocks(a: Pointer, dst: Pointer, room: usize, stream: Pointer) -> i32;
+        fn sleek_array_set_blocks(a: Pointer, src: Pointer, bytes: usize, stream: Pointer) -> i32;
+        fn sleek_array_bytes(a: Pointer, cache_bytes: *mut usize) -> usize;
+        fn sleek_array_free(a: Pointer);
+    }
+    let (shim, _turn) = Shim::get();
+    let (dims, zero, null) = ([30u64, 41], [0u64; 2], std::ptr::null_mut());
+    let mut c = CParams { struct_size: 0, dtype: 0, mode: 0, codec: 0, profile: 0, bound: 0.0, rest: [0; 12] };
+    let mut values: Vec<f32> = (0..30 * 41).map(|i| (i as f32 * 0.1).sin()).collect();
+    let bytes = 4 * values.len();
+    unsafe {
+        assert_eq!(sleek_params_init(&mut c), 0);
+        (c.dtype, c.mode, c.codec, c.bound) = (1, 4, 3, 16.0);
+        // The dimensions and their number stand where a C program's do.
+        c.rest[4] = dims.as_ptr() as u64;
+        c.rest[5] = 2;
+        let (mut a, mut b) = (null, null);
+        assert_eq!((sleek_array_create(&c, 0, &mut a), sleek_array_create(&c, 0, &mut b)), (0, 0));
+        let d = dims.as_ptr();
+        assert_eq!(sleek_array_write(a, zero.as_ptr(), d, values.as_mut_ptr().cast(), bytes), 0);
+        let size = sleek_array_bytes(a, std::ptr::null_mut());
+        let there = shim.allocate(0, size);
+        assert_eq!(sleek_array_blocks(a, there.at(0).cast(), size - 1, null), Kind::BufferTooSmall.code());
+        assert_eq!(sleek_array_blocks(a, there.at(0).cast(), size, null), 0);
+        assert!(there.read(0, size).iter().any(|byte| *byte != 0));
+        assert_eq!(sleek_array_set_blocks(b, there.at(0).cast(), size - 8, null), Kind::InvalidArgument.code());
+        assert_eq!(sleek_array_set_blocks(b, there.at(0).cast(), size, null), 0);
+        let (mut x, mut y) = (vec![0f32; values.len()], vec![0f32; values.len()]);
+        assert_eq!(sleek_array_read(a, zero.as_ptr(), d, x.as_mut_ptr().cast(), bytes), 0);
+        assert_eq!(sleek_array_read(b, zero.as_ptr(), d, y.as_mut_ptr().cast(), bytes), 0);
+        // Of b every block was decoded, of a some are in the cache as they were written.
+        assert!(values.iter().zip(&y).all(|(v, r)| (v - r).abs() < 1e-2) && values != y);
+        assert!(x.iter().zip(&y).zip(&values).all(|((x, y), v)| x == y || x == v));
+        sleek_array_free(a);
+        sleek_array_free(b);
+    }
+}
+
 #[test]
 fn inspection_copies_header_and_index_alone() {
     let (shim, _turn) = Shim::get();

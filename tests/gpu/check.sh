@@ -11,6 +11,7 @@ if [ -z "$gpu" ]; then
 fi
 "$gpu" check
 bash tests/gpu/devices.sh
+bash tests/gpu/array.sh
 bash tests/gpu/h5d.sh
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1

@@ -198,9 +198,13 @@ fn odd(dtype: DType, bytes: usize, r: &mut Random) -> Vec<u8> {
     out
 }
 
+/// Under compute-sanitizer everything takes a hundred times as long.
+fn is_small() -> bool {
+    std::env::var_os("SLEEK_GPU_SMALL").is_some()
+}
+
 fn check() {
-    // Under compute-sanitizer everything takes a hundred times as long.
-    let small = std::env::var_os("SLEEK_GPU_SMALL").is_some();
+    let small = is_small();
     let mut n = 0;
     for mut field in fields::load() {
         if small {
@@ -708,8 +712,10 @@ fn main() {
         Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
         Some("first") => first(),
-        Some("check-tiles") => println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(false)),
-        Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(false)),
+        Some("check-tiles") => {
+            println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(is_small()))
+        }
+        Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11)),
         Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11)),

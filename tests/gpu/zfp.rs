@@ -62,10 +62,27 @@ pub fn check(small: bool) -> usize {
     n
 }
 
-/// Fields of about so many MiB at fixed rates, at bounds, and losslessly.
+/// The bound, a power of two, at which the bits of a value are nearest to 8.
+fn of_eight_bits(field: &Field) -> Params {
+    let bits = |exponent: i32| {
+        let p = params(Params::new(field.dtype).with_bound(Mode::Abs, 2f64.powi(exponent)), field.dims.lens());
+        8.0 * sleek::compress(&p, &field.bytes).unwrap().len() as f64 / field.dims.count() as f64
+    };
+    let (mut low, mut high) = (-120, 120);
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if bits(middle) > 8.0 { low = middle } else { high = middle }
+    }
+    let nearest = if bits(low) - 8.0 < 8.0 - bits(high) { low } else { high };
+    Params::new(field.dtype).with_bound(Mode::Abs, 2f64.powi(nearest))
+}
+
+/// Fields of about so many MiB at fixed rates, at bounds, and losslessly; the means are those of the fields whose
+/// blocks have three axes.
 pub fn bench(mib: usize, reps: usize) {
-    println!("\n| {mib} MiB | request | ratio | compress × memcpy | decompress × memcpy | GB/s | GB/s |");
+    println!("\n| {mib} MiB | request | bits of a value | compress × memcpy | decompress × memcpy | GB/s | GB/s |");
     println!("|---|---|---|---|---|---|---|");
+    let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
     for field in fields::load().into_iter().filter(|field| field.dtype.size() >= 4 && field.dtype.is_float()) {
         let (lens, bytes) = repeated(&field, mib << 20);
         let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
@@ -76,14 +93,17 @@ pub fn bench(mib: usize, reps: usize) {
         let requests = [
             ("rate 8", plain.clone().with_bound(Mode::Rate, 8.0)),
             ("rate 16", plain.clone().with_bound(Mode::Rate, 16.0)),
+            ("precision 16", plain.clone().with_bound(Mode::Precision, 16.0)),
             ("abs 1e-3", absolute(&field, 1e-3)),
             ("abs 1e-6", absolute(&field, 1e-6)),
+            ("abs of 8 bits", of_eight_bits(&field)),
             ("lossless", plain),
         ];
         for (name, p) in requests {
             let p = params(p, &lens);
             let layout = sleek::codec::layout(&p, count as u64).unwrap();
-            if sleek::codec::gpu::refuses(&p, &layout).unwrap().is_some() {
+            if let Some(why) = sleek::codec::gpu::refuses(&p, &layout).unwrap() {
+                println!("| {} | {name} | {why} | | | | |", field.name);
                 continue;
             }
             let room = sleek::compress_bound(&p, count).unwrap();
@@ -100,15 +120,24 @@ pub fn bench(mib: usize, reps: usize) {
             });
             assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
             let speed = |ms: f64| bytes.len() as f64 / ms / 1e6;
+            let row = [8.0 * n as f64 / count as f64, memcpy / c, memcpy / d];
             println!(
                 "| {} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
                 field.name,
-                bytes.len() as f64 / n as f64,
-                memcpy / c,
-                memcpy / d,
+                row[0],
+                row[1],
+                row[2],
                 speed(c),
                 speed(d)
             );
+            if lens.iter().filter(|len| **len >= 4).count() == 3 {
+                means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+            }
         }
+    }
+    for (name, rows) in means {
+        let mean = |k: usize| (rows.iter().map(|row| row[k].ln()).sum::<f64>() / rows.len() as f64).exp();
+        let (n, bits) = (rows.len(), mean(0));
+        println!("| **mean of {n} in 3-D** | {name} | {bits:.2} | {:.3} | {:.3} | | |", mean(1), mean(2));
     }
 }

@@ -9,6 +9,7 @@ use super::types::sleek_params;
 use crate::codec::zfp::array::CompressedArray;
 use crate::error::{Result, fail};
 use crate::host::guard::{guard, status};
+use crate::route;
 
 /// An array in memory that is kept compressed: each block of 4^d elements takes the same number of bytes, and any
 /// element is read and written by itself. Opaque.
@@ -118,6 +119,67 @@ pub unsafe extern "C" fn sleek_array_flush(array: *mut sleek_array) -> i32 {
         memory::not_null("array", array)?;
         // SAFETY: the contract of this function.
         unsafe { &*array }.0.flush()
+    })
+}
+
+/// Copies the compressed blocks, those that were changed encoded, to dst, which may be memory of the host or of a GPU:
+/// for kernels that use sleek_array.cuh. A call waits for its copy.
+///
+/// - dst_capacity: sleek_array_bytes() at least.
+/// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host memory.
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_blocks(
+    array: *mut sleek_array,
+    dst: *mut c_void,
+    dst_capacity: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        memory::not_null("array", array)?;
+        // SAFETY: the contract of this function, here and below.
+        let array = unsafe { &(*array).0 };
+        memory::apart(std::ptr::null(), 0, dst, dst_capacity)?;
+        array.blocks_as_they_are(|words| {
+            let bytes = size_of_val(words);
+            if dst_capacity < bytes {
+                return fail!(BufferTooSmall, "{dst_capacity} bytes; the blocks take {bytes}");
+            }
+            // SAFETY: so many bytes of the array, and by the contract of `dst`, which is nothing of ours.
+            unsafe { route::copy(dst.cast(), words.as_ptr().cast(), bytes, stream) }
+        })
+    })
+}
+
+/// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array of
+/// the same dimensions, type and rate; what was in it, and in its cache, is gone.
+///
+/// - src_bytes: sleek_array_bytes().
+/// - stream: as for sleek_array_blocks().
+///
+/// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT (src_bytes are not what the blocks take); SLEEK_E_DEVICE;
+/// SLEEK_E_INTERNAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_array_set_blocks(
+    array: *mut sleek_array,
+    src: *const c_void,
+    src_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        memory::not_null("array", array)?;
+        // SAFETY: the contract of this function, here and below.
+        let array = unsafe { &(*array).0 };
+        memory::apart(src, src_bytes, std::ptr::null(), 0)?;
+        array.set_blocks(|words| {
+            let bytes = size_of_val(words);
+            if src_bytes != bytes {
+                return fail!(InvalidArgument, "{src_bytes} bytes; the blocks of this array take {bytes}");
+            }
+            // SAFETY: as above.
+            unsafe { route::copy(words.as_mut_ptr().cast(), src.cast(), bytes, stream) }
+        })
     })
 }
 

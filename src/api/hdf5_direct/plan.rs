@@ -1,5 +1,7 @@
 //! Whether a selection can go as finished chunks, and if not, why.
 
+use std::ffi::c_int;
+
 use super::boxes::Boxes;
 use super::dataset::Dataset;
 use super::{Done, Report, Route};
@@ -7,6 +9,9 @@ use crate::api::hdf5_filter::abi::Hid;
 use crate::api::hdf5_filter::cd_values::CdValues;
 use crate::api::hdf5_filter::filter::{self, Pipeline};
 use crate::api::hdf5_filter::{chunk as filtered, dataset as told, datatype};
+use crate::codec::zfp::format::CODEC_ZFP;
+use crate::codec::zfp::h5z::{self, Chunks};
+use crate::container::Dims;
 use crate::error::{Result, fail};
 use crate::params::Params;
 
@@ -52,6 +57,8 @@ pub struct Direct {
     pub boxes: Boxes,
     /// How they are compressed; where each is to be measured, `chunk::measured` says the rest.
     pub params: Params,
+    /// What H5Z-ZFP's chunks are, if they are that filter's: those are read alone.
+    pub h5z: Option<Chunks>,
     /// Bytes of the numbers that are turned round between memory and file, or 1.
     pub swap: usize,
     /// An element of the rim of partial chunks, as in the file.
@@ -147,9 +154,16 @@ unsafe fn direct(
         ordinary!("the dataset is not chunked");
     }
     // SAFETY: ids of this library, here and below.
-    let Pipeline { ours: Some(ours), filters: 1 } = (unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? })
-    else {
-        ordinary!("SLEEK is not the dataset's only filter");
+    let (words, h5z) = match unsafe { filter::pipeline(&hdf5.filter, dataset.dcpl.id)? } {
+        Pipeline { ours: Some(ours), filters: 1, .. } => (ours.words, None),
+        Pipeline { other: Some((id, words)), filters: 1, .. } if id == h5z::ID as c_int => {
+            match (way, Chunks::read(&words)) {
+                (Way::Write, _) => ordinary!("the dataset's filter is H5Z-ZFP, whose chunks are read alone"),
+                (_, Err(e)) => ordinary!("{}", e.message),
+                (_, Ok(chunks)) => (words, Some(chunks)),
+            }
+        }
+        _ => ordinary!("SLEEK is not the dataset's only filter"),
     };
     if dataset.chunk_options()? != 0 {
         ordinary!("partial chunks of the dataset are stored without filters");
@@ -186,11 +200,21 @@ unsafe fn direct(
     let boxes = Boxes::new(start, count, &chunk, element);
     // HDF5 reads with any words, and fails with bad ones in its own way.
     let bytes = chunk.iter().product::<u64>() as usize * element;
-    let params = match CdValues::decode(&ours.words).and_then(|values| filtered::params(&values, bytes)) {
+    let params = match &h5z {
+        Some(chunks) if !chunks.are(&chunk) || chunks.dtype().size() != element => {
+            ordinary!("the header of H5Z-ZFP in the dataset's cd_values is one of other chunks than {chunk:?}")
+        }
+        Some(chunks) => {
+            let dims = Dims::new(&chunk)?;
+            Ok(Params { codec: CODEC_ZFP, dims, ..Params::new(chunks.dtype()) })
+        }
+        None => CdValues::decode(&words).and_then(|values| filtered::params(&values, bytes)),
+    };
+    let params = match params {
         Ok(params) => params,
         Err(e) => ordinary!("the filter would refuse chunks: {}", e.message),
     };
     let fill = dataset.fill_element(element)?;
     let fills = fill.is_some();
-    Ok(Ok(Direct { boxes, params, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
+    Ok(Ok(Direct { boxes, params, h5z, swap, pad: fill.unwrap_or(vec![0; element]), fills }))
 }

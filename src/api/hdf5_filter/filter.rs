@@ -55,7 +55,7 @@ pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller:
 /// The ids belong to the library of `hdf5`.
 unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     // SAFETY: the contract, for all calls below.
-    let Pipeline { ours, filters } = unsafe { pipeline(hdf5, dcpl)? };
+    let Pipeline { ours, filters, .. } = unsafe { pipeline(hdf5, dcpl)? };
     let Some(ours) = ours else {
         return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
     };
@@ -160,6 +160,8 @@ pub struct Pipeline {
     pub ours: Option<Ours>,
     /// How many there are.
     pub filters: usize,
+    /// Another one, the last, with its `cd_values`.
+    pub other: Option<(c_int, Vec<c_uint>)>,
 }
 
 /// # Safety
@@ -167,7 +169,7 @@ pub struct Pipeline {
 pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     // SAFETY: the contract.
     let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
-    let mut ours: Option<Ours> = None;
+    let (mut ours, mut other): (Option<Ours>, _) = (None, None);
     let mut resized = false;
     for i in 0..count {
         let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
@@ -189,6 +191,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
             words.truncate(len);
             resized |= id != neighbours::SHUFFLE;
             ours.iter_mut().for_each(|ours| ours.behind.push((id, words.clone())));
+            other = Some((id, words));
             continue;
         }
         if ours.is_some() {
@@ -200,7 +203,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
         words.truncate(len);
         ours = Some(Ours { flags, words, preceded: i > 0, resized, behind: Vec::new() });
     }
-    Ok(Pipeline { ours, filters: count as usize })
+    Ok(Pipeline { ours, filters: count as usize, other })
 }
 
 /// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.

@@ -91,6 +91,13 @@ impl Quality {
         self.bound.is_given()
     }
 
+    /// The same where a rate or a precision means codec zfp, unless another one is named.
+    pub fn of_zfp(&self) -> Quality {
+        let is_its_own = matches!(self.bound.mode_and_value().0, Mode::Rate | Mode::Precision);
+        let codec = self.codec.clone().or(is_its_own.then(|| "zfp".into()));
+        Quality { codec, ..self.clone() }
+    }
+
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
     pub fn target(&self) -> Result<Option<Target>, String> {
         self.bound.target().map(|target| target.check().map(|()| target)).transpose()

@@ -60,6 +60,10 @@ trait Store {
     fn transfer(&mut self, start: [usize; MAX_AXES], lens: [usize; MAX_AXES], what: Move) -> Result<()>;
     /// Encodes what was changed.
     fn flush(&mut self) -> Result<()>;
+    /// All blocks, of which some in the cache may be newer.
+    fn words(&self) -> &[u64];
+    /// All of them, of which the cache is to know nothing.
+    fn words_anew(&mut self) -> &mut [u64];
     /// Bytes of all blocks, and of the cache.
     fn bytes(&self) -> [usize; 2];
 }
@@ -105,6 +109,18 @@ impl CompressedArray {
     /// Encodes every block that was changed.
     pub fn flush(&self) -> Result<()> {
         self.blocks().store().flush()
+    }
+
+    /// Shows all blocks, those that were changed encoded.
+    pub fn blocks_as_they_are(&self, show: impl FnOnce(&[u64]) -> Result<()>) -> Result<()> {
+        let mut blocks = self.blocks();
+        blocks.store().flush()?;
+        show(blocks.store().words())
+    }
+
+    /// Has all blocks written anew.
+    pub fn set_blocks(&self, write: impl FnOnce(&mut [u64]) -> Result<()>) -> Result<()> {
+        write(self.blocks().store().words_anew())
     }
 
     /// Its dimensions.
@@ -307,6 +323,15 @@ impl<E: Element> Store for Blocks<E> {
     fn flush(&mut self) -> Result<()> {
         let _fpu = fpu::Guard::standard();
         (0..self.lines.len()).try_for_each(|line| self.put_back(line))
+    }
+
+    fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn words_anew(&mut self) -> &mut [u64] {
+        self.lines.fill((NONE, false));
+        &mut self.words
     }
 
     fn bytes(&self) -> [usize; 2] {

@@ -6,6 +6,7 @@ mod element;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
+pub mod h5z;
 mod plan;
 mod shape;
 mod tile;

@@ -8,13 +8,19 @@ use crate::container::{Dims, MAX_RANK};
 /// has one element.
 pub fn sides_log2(dims: &Dims) -> [u8; MAX_RANK] {
     let lens = dims.lens();
-    let most = |k: usize| lens[k].clamp(1, 1 << TILE_LOG2).next_power_of_two().trailing_zeros().max(BLOCK_LOG2);
     let mut axes: Vec<usize> = (0..lens.len()).filter(|k| lens[*k] >= 1 << BLOCK_LOG2).collect();
     axes.sort_by_key(|k| (std::cmp::Reverse(lens[*k]), std::cmp::Reverse(*k)));
     axes.truncate(MAX_AXES);
     if axes.is_empty() {
         axes.extend((0..lens.len()).max_by_key(|k| lens[*k]));
     }
+    sides_along(dims, &axes)
+}
+
+/// Sides of tiles that have blocks along these dimensions.
+pub fn sides_along(dims: &Dims, axes: &[usize]) -> [u8; MAX_RANK] {
+    let lens = dims.lens();
+    let most = |k: usize| lens[k].clamp(1, 1 << TILE_LOG2).next_power_of_two().trailing_zeros().max(BLOCK_LOG2);
     let mut sides = [0; MAX_RANK];
     axes.iter().for_each(|k| sides[*k] = BLOCK_LOG2 as u8);
     let mut room = TILE_LOG2 - BLOCK_LOG2 * axes.len() as u32;

@@ -1,5 +1,6 @@
 //! Chunks as they are stored.
 
+use super::Id;
 use super::abi::DEFAULT;
 use super::dataset::{Block, Field};
 
@@ -36,6 +37,24 @@ impl Field<'_> {
         // SAFETY: the id is alive, a chunk's start has the dataset's rank, and there is room for all that is stored.
         let answer = unsafe { read_chunk(self.dataset.id, DEFAULT, chunk.start.as_ptr(), &mut skipped, out) };
         if answer < 0 { Err(hdf5.complaint("H5Dread_chunk")) } else { Ok(Some(Chunk { bytes, skipped })) }
+    }
+
+    /// Whether this HDF5 writes chunks as they are.
+    pub fn writes_chunks(&self) -> bool {
+        self.dataset.hdf5.write_chunk.is_some()
+    }
+
+    /// Writes a chunk to another dataset of this shape as it is to be stored; with a bit in `skipped` for each filter that
+    /// it did not pass.
+    pub fn write_chunk_to(&self, other: &Id, chunk: &Block, bytes: &[u8], skipped: u32) -> Result<(), String> {
+        let hdf5 = self.dataset.hdf5;
+        let Some(write_chunk) = hdf5.write_chunk else {
+            return Err(format!("{} does not write chunks as they are; 1.10.3 and newer do", hdf5.name()));
+        };
+        let (start, data) = (chunk.start.as_ptr(), bytes.as_ptr().cast());
+        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and HDF5 reads so many bytes.
+        let answer = unsafe { write_chunk(other.id, DEFAULT, skipped, start, bytes.len(), data) };
+        if answer < 0 { Err(hdf5.complaint("H5Dwrite_chunk")) } else { Ok(()) }
     }
 
     /// Where a chunk is stored; `None` where HDF5 does not tell.

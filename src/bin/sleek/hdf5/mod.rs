@@ -5,7 +5,7 @@ mod chunk;
 pub mod coordinates;
 pub mod dataset;
 pub mod filters;
-mod h5z_zfp;
+pub mod h5z_zfp;
 pub mod libraries;
 mod missing;
 pub mod object;
@@ -79,6 +79,7 @@ type GetInfo = unsafe extern "C" fn(Hid, *mut c_void) -> Herr;
 type LinkInfo = unsafe extern "C" fn(Hid, *const c_char, *mut c_void, Hid) -> Herr;
 type Iterate = unsafe extern "C" fn(Hid, c_int, c_int, *mut u64, abi::NameVisit, *mut c_void) -> Herr;
 type ChunkInfo = unsafe extern "C" fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+type WriteChunk = unsafe extern "C" fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
 type ReadChunk = unsafe extern "C" fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
 
 /// One libhdf5, with our filter registered in it.
@@ -93,6 +94,8 @@ pub struct Hdf5 {
     chunk_info: Option<ChunkInfo>,
     /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
     read_chunk: Option<ReadChunk>,
+    /// Writes one so, where there is such a function.
+    write_chunk: Option<WriteChunk>,
     loaded: Loaded,
     version: (u32, u32, u32),
     /// The last error, unless it was forgiven.
@@ -212,6 +215,7 @@ impl Hdf5 {
                 iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
                 chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
                 read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
+                write_chunk: loaded.function(c"H5Dwrite_chunk").ok(),
                 loaded,
                 version,
                 failure: RefCell::new(None),
@@ -225,6 +229,12 @@ impl Hdf5 {
             h5!(hdf5, H5Zregister((&raw const h5z_zfp::CLASS).cast()))?;
         }
         Ok(hdf5)
+    }
+
+    /// Has our own code for filter 32013 in the place of any plugin: that would read the `cd_values` of a new dataset as
+    /// a user's request.
+    pub fn own_h5z_zfp(&self) -> Result<(), String> {
+        h5!(self, H5Zregister((&raw const h5z_zfp::CLASS).cast())).map(drop)
     }
 
     /// Version and place, for messages.

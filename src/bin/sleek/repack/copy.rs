@@ -12,8 +12,10 @@ use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 
 use super::attributes;
 use super::plan::{Decision, Item};
+use super::zfp::{Maker, Way};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Field, set_chunk};
+use crate::hdf5::h5z_zfp;
 use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
 use crate::progress::Progress;
@@ -238,7 +240,11 @@ impl<'a> Copy<'a> {
                 if matches!((&item.field, &item.decision), (Some(_), Decision::Compress(_))) =>
             {
                 let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision) else { return Ok(()) };
-                item.new_bytes = self.convert(field, params, at, link, properties, progress)?;
+                let place = Place { at, link, properties };
+                let (bytes, unfiltered) = self.convert(field, params, item.way, &place, progress)?;
+                let chunks = if unfiltered > 0 { field.blocks_of_chunks()?.len() } else { 0 };
+                item.new_bytes = bytes;
+                item.tell_unfiltered(unfiltered, chunks);
                 Ok(())
             }
             (Kind::Dataset, item) => {
@@ -276,39 +282,67 @@ impl<'a> Copy<'a> {
         h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT)).map(drop)
     }
 
-    /// Writes a dataset through the filter; the bytes that it takes.
+    /// Writes a dataset anew; the bytes that it takes, and the chunks that its filter could not have.
     fn convert(
         &self,
         field: &Field,
         params: &Params,
-        at: &Id,
-        link: &Link,
-        properties: &Id,
+        way: Way,
+        place: &Place,
         progress: &mut Progress,
-    ) -> Result<u64, String> {
+    ) -> Result<(u64, usize), String> {
         let hdf5 = self.hdf5;
-        let creation = converted_properties(field, params)?;
+        let creation = converted_properties(field, params, way)?;
         let space = h5_id!(hdf5, H5Dget_space(field.dataset.id))?;
         let kind = self.type_for(&field.file_type)?;
+        let Place { at, link, properties } = place;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
-        let mut bytes = Vec::new();
-        for block in field.blocks()? {
-            bytes.resize(field.block_bytes(&block), 0);
-            field.read(&block, &mut bytes)?;
-            field.write_to(&new, &block, &bytes)?;
-            progress.add(bytes.len() as u64);
-        }
+        let unfiltered = match way {
+            Way::Filter => through_hdf5(field, &new, progress).map(|()| 0),
+            _ => chunk_by_chunk(&Maker::new(field, params, way)?, field, &new, progress),
+        }?;
         // The last chunks pass the filter only now.
         new.close()?;
         let new = open_object(at, &link.name)?;
         // SAFETY: the id is alive.
-        Ok(unsafe { (hdf5.call.H5Dget_storage_size)(new.id) })
+        Ok((unsafe { (hdf5.call.H5Dget_storage_size)(new.id) }, unfiltered))
     }
 }
 
-/// The old dataset's properties with our filter in the place of all others.
-fn converted_properties<'a>(field: &Field<'a>, params: &Params) -> Result<Id<'a>, String> {
+/// Where an object is made: in a group, under a name, with the properties of its link.
+struct Place<'a> {
+    at: &'a Id<'a>,
+    link: &'a Link,
+    properties: &'a Id<'a>,
+}
+
+/// Hands the elements of a dataset to HDF5, for the filter of the new one.
+fn through_hdf5(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    for block in field.blocks()? {
+        bytes.resize(field.block_bytes(&block), 0);
+        field.read(&block, &mut bytes)?;
+        field.write_to(new, &block, &bytes)?;
+        progress.add(bytes.len() as u64);
+    }
+    Ok(())
+}
+
+/// Writes chunks as they are to be stored; how many of them without the filter.
+fn chunk_by_chunk(maker: &Maker, field: &Field, new: &Id, progress: &mut Progress) -> Result<usize, String> {
+    let mut unfiltered = 0;
+    for block in field.blocks_of_chunks()? {
+        let (bytes, skipped) = maker.chunk(&block)?;
+        field.write_chunk_to(new, &block, &bytes, skipped)?;
+        unfiltered += usize::from(skipped != 0);
+        progress.add(field.block_bytes(&block) as u64);
+    }
+    Ok(unfiltered)
+}
+
+/// The old dataset's properties with one filter in the place of all others.
+fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Result<Id<'a>, String> {
     let hdf5 = field.dataset.hdf5;
     let creation = h5_id!(hdf5, H5Dget_create_plist(field.dataset.id))?;
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
@@ -318,8 +352,12 @@ fn converted_properties<'a>(field: &Field<'a>, params: &Params) -> Result<Id<'a>
         set_chunk(&creation, &field.chunk)?;
         h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
     }
-    let words = cd_values_of(params);
-    let mandatory = 0;
-    h5!(hdf5, H5Pset_filter(creation.id, FILTER_ID as c_int, mandatory, words.len(), words.as_ptr()))?;
+    let (mandatory, optional) = (0, 1);
+    let (id, flags, words) = match way {
+        // Some chunks may be without it.
+        Way::H5z(chunks) => (h5z_zfp::ID, optional, chunks.words().map_err(|e| e.message)?),
+        Way::Filter | Way::TakenOver(_) => (FILTER_ID as c_int, mandatory, cd_values_of(params)),
+    };
+    h5!(hdf5, H5Pset_filter(creation.id, id, flags, words.len(), words.as_ptr()))?;
     Ok(creation)
 }

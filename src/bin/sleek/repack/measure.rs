@@ -44,6 +44,14 @@ impl<'a> Chunks<'a> {
         Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
     }
 
+    /// The bytes that all chunks take, as `bytes_of` some says.
+    pub fn estimated_by(&self, bytes_of: impl Fn(&Block) -> Result<u64, String>) -> Result<u64, String> {
+        let step = if self.field.bytes() < FEW_BYTES { 1 } else { self.blocks.len().div_ceil(SAMPLES).max(1) };
+        let some = self.blocks.iter().skip(step / 2).step_by(step);
+        let bytes = some.clone().map(bytes_of).sum::<Result<u64, String>>()?;
+        Ok((bytes as f64 * self.blocks.len() as f64 / some.count().max(1) as f64) as u64)
+    }
+
     /// How many steps there may be between chunks that have so many bytes together.
     pub fn step_for(&self, bytes: u64) -> usize {
         (self.field.bytes() / bytes).clamp(1, self.blocks.len().max(1) as u64) as usize
@@ -77,7 +85,7 @@ impl<'a> Chunks<'a> {
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
         let shape = &self.field.chunk;
         if block.count == *shape {
             return bytes;

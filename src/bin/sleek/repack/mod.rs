@@ -12,6 +12,7 @@ mod rules;
 mod size;
 mod table;
 mod work;
+mod zfp;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,9 @@ pub struct Args {
     /// Convert datasets also where what they are stored as is as small; without this they stay as they are
     #[arg(long)]
     even_if_larger: bool,
+    /// The filter that the datasets get
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    filter: zfp::Filter,
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -157,8 +161,12 @@ fn expect_name(path: &Path) -> Result<(), String> {
 /// What is asked for all datasets that are not named.
 fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
-    let params = args.quality.params(DType::F64)?;
+    let is_h5z = args.filter == zfp::Filter::H5zZfp;
+    let params = if is_h5z { args.quality.of_zfp() } else { args.quality.clone() }.params(DType::F64)?;
     let target = args.quality.target()?;
+    if is_h5z {
+        zfp::check(&params, target.is_some())?;
+    }
     if !args.quality.is_given() && !args.variables.is_empty() {
         return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());
     }

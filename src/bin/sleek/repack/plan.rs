@@ -11,6 +11,7 @@ use sleek::{MissingValues, Mode, Params};
 use super::measure::Chunks;
 use super::request::{Request, Wish};
 use super::rules::Rules;
+use super::zfp::{self, Maker, Way};
 use crate::element;
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
@@ -40,6 +41,8 @@ pub struct Requests {
     pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
     pub rules: Rules,
+    /// The filter that they get.
+    pub filter: zfp::Filter,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -60,6 +63,7 @@ impl Requests {
             even_if_larger: false,
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
+            filter: zfp::Filter::default(),
             named: BTreeMap::new(),
         };
         for (path, request) in named {
@@ -123,6 +127,15 @@ impl Requests {
                 false => because(&format!("{what}: bounds are for floats; {name}=lossless is possible")),
             };
         }
+        let typed = Params { dtype: field.stored.dtype, ..params.clone() };
+        if let Err(e) = sleek::codec::chosen(&typed)
+            && e.kind == sleek::Kind::UnsupportedType
+        {
+            return match by == By::Name {
+                true => Err(format!("--dataset {}: {}; keep is possible", field.name, e.message)),
+                false => because(&e.message),
+            };
+        }
         if field.bytes() < SMALL_BYTES && by == By::All {
             return because("small");
         }
@@ -177,6 +190,8 @@ pub struct Item<'a> {
     pub name: String,
     pub field: Option<Field<'a>>,
     pub decision: Decision,
+    /// How its chunks come about, if it is compressed.
+    pub way: Way,
     /// Of the elements.
     pub raw_bytes: u64,
     /// In the old file.
@@ -201,13 +216,21 @@ impl<'a> Item<'a> {
         let opened = Field::open(file, object)?;
         let (request, by) = requests.of(place, &name, opened.as_ref().ok());
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
+        let mut way = Way::Filter;
         let (field, decision, remark) = match opened {
             Err(why) if asked => {
                 return Err(format!("--dataset {name}: cannot be compressed: {why}; keep is possible"));
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (decision, remark) = decide(place, &field, (request, by), requests)?;
+                let (mut decision, remark) = decide(place, &field, (request, by), requests)?;
+                if let Decision::Compress(params) = &mut decision {
+                    match zfp::way(requests.filter, &field, params)? {
+                        Ok(found) => (way, *params) = found,
+                        Err(why) if asked => return Err(format!("--dataset {name}: {why}; keep is possible")),
+                        Err(why) => decision = Decision::Keep(why),
+                    }
+                }
                 (Some(field), decision, remark)
             }
         };
@@ -219,11 +242,16 @@ impl<'a> Item<'a> {
         };
         let only_if_smaller = !requests.even_if_larger;
         let new_bytes = stored_bytes;
-        let mut item = Item { name, field, decision, raw_bytes, stored_bytes, new_bytes, remark };
+        let mut item = Item { name, field, decision, way, raw_bytes, stored_bytes, new_bytes, remark };
         if let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision)
             && (estimate || only_if_smaller)
+            // What is taken over has the size that it had, but for an index.
+            && !matches!(way, Way::TakenOver(_))
         {
-            let estimated = Chunks::of(field)?.estimated_bytes(params, stored_bytes)?;
+            let estimated = match way {
+                Way::H5z(_) => Maker::new(field, params, way)?.estimated_bytes()?,
+                _ => Chunks::of(field)?.estimated_bytes(params, stored_bytes)?,
+            };
             if only_if_smaller && estimated >= stored_bytes {
                 item.keep()?;
                 // HDF5's copy takes chunks that are in the dataset's cache through the filters once more, into buffers
@@ -248,12 +276,27 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
+    /// What came out when its chunks were written: so many of `all` without the filter.
+    pub fn tell_unfiltered(&mut self, unfiltered: usize, all: usize) {
+        if unfiltered == 0 {
+            return;
+        }
+        let said =
+            format!("{unfiltered} of {all} chunks stored as they are, since zfp would not keep what was asked for");
+        self.remark = Some(self.remark.take().map_or(said.clone(), |remark| format!("{remark}; {said}")));
+    }
+
     /// The request in words, with what was changed of it.
     pub fn note(&self, params: &Params) -> String {
         let request = match (params.mode, params.range) {
             (Mode::Lossless, _) => "lossless".into(),
             (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
             (mode, None) => format!("{} {}", mode.name(), short(params.bound)),
+        };
+        let request = match self.way {
+            Way::Filter => request,
+            Way::TakenOver(_) => format!("{request}, the blocks of H5Z-ZFP taken over"),
+            Way::H5z(_) => format!("{request}, as H5Z-ZFP"),
         };
         match &self.remark {
             Some(remark) => format!("{request}: {remark}"),

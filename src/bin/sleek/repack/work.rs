@@ -6,6 +6,7 @@ use std::path::Path;
 use super::plan::{Item, Requests};
 use super::request::Wish;
 use super::rules::Rules;
+use super::zfp::Filter;
 use super::{Args, BROKEN, check, child, copy, size, table};
 use crate::ERROR;
 use crate::hdf5::object::{Contents, Kind};
@@ -35,6 +36,10 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     requests.restrict(&args.variables, &contents).map_err(blame)?;
     requests.rules = rules.clone();
     requests.even_if_larger = args.even_if_larger;
+    requests.filter = args.filter;
+    if args.filter == Filter::H5zZfp {
+        hdf5.own_h5z_zfp()?;
+    }
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;

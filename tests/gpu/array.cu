@@ -1,0 +1,225 @@
+// Compressed arrays in GPU memory on a machine with a GPU: kernels store and load blocks that are, bit for bit, those
+// of the host arrays, in 1 to 4 dimensions; and how fast that goes.
+//
+//     array [MiB]
+#include <sleek.h>
+#include <sleek_array.cuh>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#define CUDA(call)                                                                                \
+    do {                                                                                          \
+        cudaError_t e = (call);                                                                   \
+        if (e != cudaSuccess) {                                                                   \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e)); \
+            exit(1);                                                                              \
+        }                                                                                         \
+    } while (0)
+#define SLEEK(call)                                                                            \
+    do {                                                                                       \
+        if ((call) != SLEEK_OK) {                                                              \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, sleek_last_error()); \
+            exit(1);                                                                           \
+        }                                                                                      \
+    } while (0)
+#define CHECK(condition)                                                    \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            exit(1);                                                        \
+        }                                                                   \
+    } while (0)
+
+enum { THREADS = 128 };
+
+// The element of a plain array that element i of a block is; false beyond the edges.
+template <class T, unsigned D>
+__device__ bool element(const sleek::device_array<T, D>& a, const uint64_t (&start)[D], unsigned i, uint64_t& n) {
+    n = 0;
+    for (unsigned d = 0; d < D; d++) {
+        const uint64_t at = start[d] + (i >> (2 * (D - 1 - d)) & 3);
+        if (at >= a.lens[d]) return false;
+        n = n * a.lens[d] + at;
+    }
+    return true;
+}
+
+template <class T, unsigned D> __global__ void store_all(sleek::device_array<T, D> a, const T* plain) {
+    const uint64_t block = blockIdx.x * (uint64_t)THREADS + threadIdx.x;
+    if (block >= a.blocks()) return;
+    T v[sleek::device_array<T, D>::SIZE];
+    uint64_t start[D], n;
+    a.start_of(block, start);
+#pragma unroll
+    for (unsigned i = 0; i < sleek::device_array<T, D>::SIZE; i++) v[i] = element(a, start, i, n) ? plain[n] : (T)NAN;
+    a.store(block, v);
+}
+
+template <class T, unsigned D> __global__ void load_all(sleek::device_array<T, D> a, T* plain) {
+    const uint64_t block = blockIdx.x * (uint64_t)THREADS + threadIdx.x;
+    if (block >= a.blocks()) return;
+    T v[sleek::device_array<T, D>::SIZE];
+    uint64_t start[D], n;
+    a.load(block, v);
+    a.start_of(block, start);
+#pragma unroll
+    for (unsigned i = 0; i < sleek::device_array<T, D>::SIZE; i++)
+        if (element(a, start, i, n)) plain[n] = v[i];
+}
+
+// Every element by itself, beside what a block gave.
+template <class T, unsigned D>
+__global__ void get_all(sleek::device_array<T, D> a, const T* plain, uint64_t count, unsigned* wrong) {
+    const uint64_t n = blockIdx.x * (uint64_t)THREADS + threadIdx.x;
+    if (n >= count) return;
+    uint64_t at[D], rest = n;
+    for (unsigned d = D; d-- > 0; rest /= a.lens[d]) at[d] = rest % a.lens[d];
+    if (a.get(at) != plain[n]) atomicAdd(wrong, 1u);
+}
+
+static unsigned grid(uint64_t threads) { return (unsigned)((threads + THREADS - 1) / THREADS); }
+
+template <class T> static T number(uint64_t n, unsigned kind) {
+    const double wave = sin(0.01 * (double)(n % 100003)) + 0.1 * cos(0.37 * (double)(n / 997));
+    if (kind == 1) return n % 61 == 7 ? (T)1e30 : (T)wave;
+    if (kind == 2) return n % 1000 < 500 ? (T)0 : (T)(1e-30 * wave);
+    return (T)wave;
+}
+
+// Milliseconds, the least of five times.
+template <class Run> static float least(Run run) {
+    cudaEvent_t begin, end;
+    CUDA(cudaEventCreate(&begin));
+    CUDA(cudaEventCreate(&end));
+    float best = 1e9f, ms;
+    for (int i = 0; i < 5; i++) {
+        CUDA(cudaEventRecord(begin));
+        run();
+        CUDA(cudaEventRecord(end));
+        CUDA(cudaEventSynchronize(end));
+        CUDA(cudaEventElapsedTime(&ms, begin, end));
+        if (ms < best) best = ms;
+    }
+    CUDA(cudaEventDestroy(begin));
+    CUDA(cudaEventDestroy(end));
+    return best;
+}
+
+struct host_array {
+    sleek_array* array = nullptr;
+    template <class T, unsigned D> void make(const uint64_t (&lens)[D], double rate) {
+        sleek_params p;
+        SLEEK(sleek_params_init(&p));
+        p.dtype = sizeof(T) == 4 ? SLEEK_F32 : SLEEK_F64;
+        p.codec = SLEEK_CODEC_ZFP;
+        p.mode = SLEEK_RATE;
+        p.bound = rate;
+        p.dims = lens;
+        p.rank = D;
+        SLEEK(sleek_array_create(&p, 0, &array));
+    }
+    ~host_array() { sleek_array_free(array); }
+};
+
+template <class T, unsigned D> static int check(const uint64_t (&lens)[D], double rate, unsigned kind) {
+    uint64_t count = 1, origin[D] = {};
+    for (uint64_t n : lens) count *= n;
+    std::vector<T> plain(count), expected(count), back(count);
+    for (uint64_t n = 0; n < count; n++) plain[n] = number<T>(n, kind);
+    host_array host, other;
+    host.make<T, D>(lens, rate);
+    other.make<T, D>(lens, rate);
+    SLEEK(sleek_array_write(host.array, origin, lens, plain.data(), count * sizeof(T)));
+    const size_t bytes = sleek_array_bytes(host.array, nullptr);
+    std::vector<uint64_t> words(bytes / 8), made(bytes / 8);
+    SLEEK(sleek_array_blocks(host.array, words.data(), bytes, nullptr));
+
+    sleek::device_array<T, D> a{nullptr, {}, sleek::block_bytes<T, D>(rate)};
+    for (unsigned d = 0; d < D; d++) a.lens[d] = lens[d];
+    CHECK(a.bytes() == bytes);
+    T* elements;
+    unsigned *wrong, found = 1;
+    CUDA(cudaMalloc(&a.words, bytes));
+    CUDA(cudaMalloc(&elements, count * sizeof(T)));
+    CUDA(cudaMalloc(&wrong, sizeof *wrong));
+    CUDA(cudaMemset(wrong, 0, sizeof *wrong));
+    CUDA(cudaMemset(a.words, 0xA5, bytes));
+    CUDA(cudaMemcpy(elements, plain.data(), count * sizeof(T), cudaMemcpyHostToDevice));
+    // What kernels store, seen by the host.
+    store_all<T, D><<<grid(a.blocks()), THREADS>>>(a, elements);
+    CUDA(cudaGetLastError());
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaMemcpy(made.data(), a.words, bytes, cudaMemcpyDeviceToHost));
+    CHECK(made == words);
+    SLEEK(sleek_array_set_blocks(other.array, a.words, bytes, nullptr));
+    SLEEK(sleek_array_read(other.array, origin, lens, expected.data(), count * sizeof(T)));
+    // What the host has, seen by kernels.
+    CUDA(cudaMemset(a.words, 0xA5, bytes));
+    SLEEK(sleek_array_blocks(host.array, a.words, bytes, nullptr));
+    load_all<T, D><<<grid(a.blocks()), THREADS>>>(a, elements);
+    get_all<T, D><<<grid(count), THREADS>>>(a, elements, count, wrong);
+    CUDA(cudaGetLastError());
+    CUDA(cudaMemcpy(back.data(), elements, count * sizeof(T), cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(&found, wrong, sizeof found, cudaMemcpyDeviceToHost));
+    CHECK(memcmp(back.data(), expected.data(), count * sizeof(T)) == 0 && found == 0);
+    CUDA(cudaFree(a.words));
+    CUDA(cudaFree(elements));
+    CUDA(cudaFree(wrong));
+    return 1;
+}
+
+template <class T, unsigned D> static void measure(const char* name, const uint64_t (&lens)[D]) {
+    uint64_t count = 1;
+    for (uint64_t n : lens) count *= n;
+    for (double rate : {8.0, 16.0}) {
+        sleek::device_array<T, D> a{nullptr, {}, sleek::block_bytes<T, D>(rate)};
+        for (unsigned d = 0; d < D; d++) a.lens[d] = lens[d];
+        T *from, *to;
+        CUDA(cudaMalloc(&a.words, a.bytes()));
+        CUDA(cudaMalloc(&from, count * sizeof(T)));
+        CUDA(cudaMalloc(&to, count * sizeof(T)));
+        std::vector<T> plain(count);
+        for (uint64_t n = 0; n < count; n++) plain[n] = number<T>(n, 0);
+        CUDA(cudaMemcpy(from, plain.data(), count * sizeof(T), cudaMemcpyHostToDevice));
+        const float copy = least([&] { CUDA(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice)); });
+        const float store = least([&] { store_all<T, D><<<grid(a.blocks()), THREADS>>>(a, from); });
+        const float load = least([&] { load_all<T, D><<<grid(a.blocks()), THREADS>>>(a, to); });
+        CUDA(cudaGetLastError());
+        printf("| %s | %g | %.3f | %.3f | %.2f | %.2f |\n", name, rate, copy / store, copy / load,
+               (double)a.blocks() / store / 1e6, (double)a.blocks() / load / 1e6);
+        CUDA(cudaFree(a.words));
+        CUDA(cudaFree(from));
+        CUDA(cudaFree(to));
+    }
+}
+
+template <class T> static int check_all() {
+    int n = 0;
+    for (double rate : {2.0, 8.0, 16.0, 40.0, 64.0})
+        for (unsigned kind = 0; kind < 3; kind++) {
+            n += check<T, 1>({100003}, rate, kind);
+            n += check<T, 2>({337, 242}, rate, kind);
+            n += check<T, 3>({39, 50, 61}, rate, kind);
+            n += check<T, 4>({15, 9, 13, 27}, rate, kind);
+        }
+    return n;
+}
+
+int main(int argc, char** argv) {
+    printf("device arrays: %d equal to the host's\n", check_all<float>() + check_all<double>());
+    const uint64_t mib = argc > 1 ? (uint64_t)atol(argv[1]) : 0;
+    if (mib == 0) return 0;
+    printf("\n| %lu MiB | rate | store x memcpy | load x memcpy | blocks stored, 10^9/s | blocks loaded, 10^9/s |\n",
+           (unsigned long)mib);
+    printf("|---|---|---|---|---|---|\n");
+    measure<float, 2>("f32 2-D", {mib * 64, 4096});
+    measure<double, 2>("f64 2-D", {mib * 32, 4096});
+    measure<float, 3>("f32 3-D", {mib, 512, 512});
+    measure<double, 3>("f64 3-D", {mib / 2 + 1, 512, 512});
+    measure<float, 4>("f32 4-D", {mib / 4 + 1, 64, 128, 128});
+    return 0;
+}
