@@ -14,7 +14,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
-	kernels gpu-check gpu-bench static wheel install uninstall clean
+	kernels gpu-check gpu-bench static wheel decoder install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -177,6 +177,9 @@ static: # the static library, in a folder of its own: two plugins in one program
 
 wheel: build ## the Python package, in build/wheel
 	SLEEK_LIBRARY=$(abspath $(RELEASE)/libsleek.so) bash python/wheel.sh build/wheel
+
+decoder: ## the Python package that only reads, in Python and numpy alone, in build/decoder
+	@bash python/decoder/wheel.sh build/decoder
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \
