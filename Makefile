@@ -101,7 +101,7 @@ tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nig
 
 miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \
-		--config profile.dev.package.sleek.debug-assertions=false --config profile.dev.package.sleek.overflow-checks=false
+		--config profile.dev.package.sleek-compress.debug-assertions=false --config profile.dev.package.sleek-compress.overflow-checks=false
 
 MINUTES ?= 10
 fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
