@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
 from typing import Any
 
 from ._hdf5 import FILTER_ID, h5, register
@@ -49,7 +50,7 @@ def nc_def_var_filter(
     )["compression_opts"]
     register()
     # What netCDF4 is linked to, of which there may be several in a process.
-    netcdf = ctypes.PyDLL(netCDF4._netCDF4.__file__)
+    netcdf = ctypes.PyDLL(import_module("netCDF4._netCDF4").__file__)
     netcdf.nc_def_var_filter.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p]
     netcdf.nc_strerror.restype = ctypes.c_char_p
     status = netcdf.nc_def_var_filter(variable._grpid, variable._varid, FILTER_ID, len(words), (ctypes.c_uint * len(words))(*words))
