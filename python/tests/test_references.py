@@ -1,7 +1,10 @@
 """References to HDF5 files by kerchunk and VirtualiZarr, read by zarr and xarray; and the codec of bytes in format 3."""
 
 import json
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,6 +76,35 @@ def test_virtualizarr(path, tmp_path):
             if name != "others":
                 assert np.array_equal(f[name][:], group[name][:]), name
     assert group["t0"].metadata.codecs[-1].to_dict() == {"name": "numcodecs.sleek", "configuration": {"abs": 1e-3}}
+
+
+def test_what_they_say_without(path):
+    """docs/missing-plugin.md has these sentences."""
+    pytest.importorskip("virtualizarr", minversion="2")
+    pytest.importorskip("kerchunk")
+    program = """
+import sys, warnings
+import h5py, kerchunk.hdf, numcodecs, obstore.store, sleek, zarr
+from obspec_utils.registry import ObjectStoreRegistry
+from virtualizarr.parsers import HDFParser
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    assert "t0/.zarray" not in kerchunk.hdf.SingleHdf5ToZarr(sys.argv[1], inline_threshold=0).translate()["refs"]
+print([str(w.message) for w in said])
+numcodecs.registry.entries.clear()
+for what in (
+    lambda: HDFParser()(url=f"file://{sys.argv[1]}", registry=ObjectStoreRegistry({"file://": obstore.store.LocalStore()})),
+    lambda: numcodecs.get_codec({"id": "sleek", "abs": 1}),
+):
+    try:
+        what()
+    except Exception as e:
+        print(e)
+"""
+    said = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True).stdout
+    page = (Path(__file__).parents[2] / "docs" / "missing-plugin.md").read_text()
+    for sentence in ("uses filter id 47474 with properties (", "), not supported by kerchunk", "Unknown filter: 47474", "codec not available: ''sleek''"):
+        assert sentence in said and sentence in page, (sentence, said)
 
 
 def test_what_cd_values_say():
