@@ -14,7 +14,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
-	kernels gpu-check gpu-bench static wheel install uninstall clean
+	kernels gpu-check gpu-bench static wheel decoder install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -101,7 +101,7 @@ tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nig
 
 miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \
-		--config profile.dev.package.sleek.debug-assertions=false --config profile.dev.package.sleek.overflow-checks=false
+		--config profile.dev.package.sleek-compress.debug-assertions=false --config profile.dev.package.sleek-compress.overflow-checks=false
 
 MINUTES ?= 10
 fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing
@@ -177,6 +177,9 @@ static: # the static library, in a folder of its own: two plugins in one program
 
 wheel: build ## the Python package, in build/wheel
 	SLEEK_LIBRARY=$(abspath $(RELEASE)/libsleek.so) bash python/wheel.sh build/wheel
+
+decoder: ## the Python package that only reads, in Python and numpy alone, in build/decoder
+	@bash python/decoder/wheel.sh build/decoder
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \

@@ -1,7 +1,9 @@
 //! Sleek compresses arrays of floating-point numbers losslessly or within a guaranteed error bound.
 //!
-//! This crate is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The stream it writes is
-//! described byte by byte in `docs/format.md`; the method is SLEEK (Akathoott, Rodriguez, Burtscher, IPDPS'26).
+//! This crate, `sleek-compress`, is the library behind the HDF5 filter and the C interface of `include/sleek.h`. The
+//! stream it writes is described byte by byte in `docs/format.md`; the method is SLEEK (Akathoott, Rodriguez,
+//! Burtscher, IPDPS'26). Streams are the same on every machine, verified before they are decoded, and read by every
+//! door: HDF5, Zarr, Python, C.
 //!
 //! ```
 //! use sleek::{DType, Mode, Params};
@@ -11,6 +13,25 @@
 //! let back = sleek::decompress(&stream).unwrap();
 //! assert_eq!(back.len(), values.len());
 //! ```
+//!
+//! Requests also come in words, as the command and HDF5 take them ([`text::parse`]); the element type is then yours to
+//! set. `examples/rust/compress.rs` has dimensions, ranges and boxes.
+//!
+//! ```
+//! let params = sleek::Params { dtype: sleek::DType::F64, ..sleek::text::parse("noa=1e-4,range=50,fill=-9999")? };
+//! assert_eq!(params.bound, 1e-4);
+//! # Ok::<(), sleek::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! | feature | |
+//! |---|---|
+//! | `plugin` | exports the functions by which HDF5 and netCDF know a plugin: of the shared library alone |
+//! | `cli` | the command `sleek` |
+//! | `cuda` | NVIDIA GPUs; nothing of CUDA is needed to build, load or run without one |
+//!
+//! All are on by default; a program that only compresses arrays wants `default-features = false`.
 
 #[cfg(unix)]
 #[doc(hidden)]

@@ -10,6 +10,11 @@ head -n 1 packaging/debian/changelog | grep -qF "sleek ($version)" || fail "pack
 grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
 grep -qF "version(\"$version\"" packaging/spack/spack_repo/sleek/packages/sleek/package.py || fail "Spack's recipe is not about $version"
 
+# From a release on (docs/release.md) golden streams are never made anew.
+if [ -f tests/vectors/frozen.sha256 ]; then
+    (cd tests/vectors && sha256sum --check --quiet frozen.sha256) || fail "golden streams of a release have other bytes"
+fi
+
 # Spack 1.0 wants the folder below spack_repo to be called as the namespace is.
 grep -qx '  namespace: sleek' packaging/spack/spack_repo/sleek/repo.yaml || fail "the namespace of Spack's repository"
 python3 - << 'END'

@@ -21,6 +21,8 @@ grep -q 'pip install' "$work/printed.sh"
 site=$work/site
 "$work/new/bin/python" -m pip install --target "$site" pytest
 "$work/new/bin/python" -m pip install --no-deps --target "$site" build/wheel/sleek_compress-*.whl
+bash python/decoder/wheel.sh "$work/decoder"
+"$work/new/bin/python" -m pip install --no-deps --target "$site" "$work"/decoder/sleek_decode-*.whl
 
 # GPUs that are not there (python/tests/standin.py).
 bash tests/gpu/driver.sh "$work/driver"
@@ -41,6 +43,11 @@ for environment in venv-numpy venv-h5py-1.14 venv-netcdf venv-h5py-old; do
     [ "$environment" = venv-h5py-old ] && [ ! -d "$venvs/$environment" ] || tested "$environment" --tb=short
 done
 
+step "sleek-decode, against the library"
+PYTHONPATH=$site "$venvs/venv-python/bin/python" -m pytest -q -p no:cacheprovider --rootdir=python/decoder --tb=short -rs python/decoder/tests
+
 step "types"
 MYPYPATH=python/src "$venvs/venv-python/bin/python" -m mypy --config-file python/pyproject.toml --cache-dir "$work/mypy" python/src/sleek
+MYPYPATH=python/decoder/src "$venvs/venv-python/bin/python" -m mypy --config-file python/decoder/pyproject.toml --cache-dir "$work/mypy" \
+    python/decoder/src/sleek_decode
 step "passed"

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 venv=$(realpath "${SLEEK_VENVS:-build}")/venv-recipes
 adios2=$(realpath "${SLEEK_VENVS:-build}")/venv-adios2
 vtk=$(realpath "${SLEEK_VENVS:-build}")/venv-vtk
+h5ad=$(realpath "${SLEEK_VENVS:-build}")/venv-h5ad
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 step() { echo "recipes: $*"; }
@@ -59,6 +60,15 @@ tool cdo cdo --version
 tool gdal gdalinfo --version
 tool r Rscript -e 'library(hdf5r)'
 tool octave octave-cli --version
+
+for page in anndata pynwb; do
+    if "$h5ad/bin/python" -c "import $page" 2> /dev/null; then
+        step "docs/tools/$page.md"
+        PATH=$h5ad/bin:$PATH PYTHONPATH=$work/site python3 tests/pages.py "docs/tools/$page.md"
+    else
+        step "docs/tools/$page.md: passed over, since SLEEK_H5AD=1 bash tests/hdf5/setup.sh was not run"
+    fi
+done
 
 if [ -x "$vtk/bin/python" ]; then
     step "docs/vtk.md, with VTK $("$vtk/bin/python" -c 'from vtkmodules.vtkCommonCore import vtkVersion as v; print(v.GetVTKVersion())')"

@@ -1,5 +1,6 @@
-//! The doors: C, HDF5's filter, and datasets that are written and read directly. They add no meaning.
+//! The doors: C, HDF5's filter, datasets that are written and read directly, and netCDF's Zarr. They add no meaning.
 
 pub(crate) mod c;
 pub(crate) mod hdf5_direct;
 pub mod hdf5_filter;
+mod nczarr;

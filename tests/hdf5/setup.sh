@@ -45,11 +45,15 @@ venv venv-h5py-1.14 'h5py, hdf5plugin' 'h5py==3.15.*' hdf5plugin   # its wheel b
 venv venv-h5py-2 'h5py, hdf5plugin' 'h5py==3.16.*' hdf5plugin      # HDF5 2.0.0
 venv venv-netcdf 'h5py, netCDF4' 'netCDF4==1.7.5.*' 'h5py==3.16.*'   # HDF5 2.2.0 beside 2.0.0
 venv venv-numpy 'numpy, ml_dtypes, pytest' numpy ml_dtypes pytest   # no HDF5 at all
-venv venv-python 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest' \
-    h5py hdf5plugin netCDF4 xarray h5netcdf zarr dask ml_dtypes mypy pytest   # all that the Python package works with, the newest
+newer=()   # what needs Python 3.11
+[ "$(python3 -c 'import sys; print(sys.version_info >= (3, 11))')" = False ] || newer=(virtualizarr kerchunk)
+venv venv-python "h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array, ml_dtypes, mypy, pytest, pyfive${newer:+, virtualizarr, kerchunk}" \
+    h5py hdf5plugin netCDF4 xarray h5netcdf zarr dask ml_dtypes mypy pytest pyfive "${newer[@]}"   # all that the Python package works with, the newest
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/adios2.md names
+# What docs/tools/anndata.md and pynwb.md name; only when asked for, as they bring 200 MB.
+[ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb' h5py anndata pynwb
 # What docs/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
 [ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.

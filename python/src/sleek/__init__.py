@@ -20,6 +20,7 @@ from ._compressed import CompressedArray
 from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
 from ._library import PLUGIN_PATH, SleekError, __version__
+from ._netcdf import nc_def_var_filter
 from ._sentinel import MissingValueWarning
 from ._target import find_bound
 
@@ -40,6 +41,7 @@ __all__ = [
     "find_bound",
     "h5",
     "inspect",
+    "nc_def_var_filter",
     "read",
     "register",
     "write",

@@ -100,6 +100,8 @@ def in_words(request: str | None, rate: float | None, precision: int | None) -> 
 
 def refuse_if_wrong(p: Params) -> None:
     """Lets the library check a request before there is data: it compresses nothing."""
+    if p.missing_count:
+        p.dtype = DTYPES["float64"]  # bits may be those of the longest element
     stream = ctypes.create_string_buffer(capacity(p, 0))
     written = ctypes.c_size_t()
     check(lib.sleek_compress(ctypes.byref(p), None, 0, stream, len(stream), ctypes.byref(written), None))

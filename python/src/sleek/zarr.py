@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from zarr.abc.codec import ArrayBytesCodec
+from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 
-from ._array import compress_chunk, decompress, inspect
+from ._array import compress, compress_chunk, decompress, inspect
 from ._params import arguments, in_words
 from ._place import on_gpu
 
@@ -89,3 +89,64 @@ class Sleek(ArrayBytesCodec):
         # Bytes stand for elements that are no numbers.
         array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(kind)).reshape(chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
+
+
+@dataclass(frozen=True)
+class SleekBytes(BytesBytesCodec):
+    """The same streams where a codec from bytes to bytes is wanted: in references to HDF5 files (`sleek.references`), and as `compressors`.
+
+    Its name in metadata is ``numcodecs.sleek``, as numcodecs' codecs are called in format 3. It restores every stream. A codec of bytes
+    cannot know what is between it and the numbers, so it compresses losslessly and takes no bound but as what was said of chunks that
+    are there already; `Sleek` is the one for bounds.
+
+    >>> import numpy as np, zarr
+    >>> from sleek.zarr import SleekBytes
+    >>> z = zarr.create_array({}, shape=5000, chunks=1000, dtype="f8", compressors=SleekBytes(lossless=True))
+    >>> z[:] = np.linspace(0, 1, 5000)
+    >>> bool((z[:] == np.linspace(0, 1, 5000)).all())
+    True
+    """
+
+    is_fixed_size = False
+    request: tuple[tuple[str, Any], ...]
+
+    def __init__(self, request: str | None = None, /, **arguments: Any) -> None:
+        object.__setattr__(self, "request", Sleek(request, **arguments).request)
+
+    @property
+    def codec_config(self) -> dict[str, Any]:
+        """What numcodecs calls it, for format 2."""
+        return {"id": "sleek", **dict(self.request)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SleekBytes:
+        request = dict(data.get("configuration") or {})
+        return cls(request.pop("request", None), **request)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": "numcodecs.sleek", "configuration": dict(self.request)}
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
+        raise NotImplementedError("the size of a compressed chunk depends on the data")
+
+    async def _encode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        if dict(self.request).keys() - {"lossless", "profile"}:
+            raise ValueError(
+                f"the codec numcodecs.sleek compresses bytes, which have no bound ({dict(self.request)}): "
+                "SleekBytes(lossless=True), or serializer=sleek.zarr.Sleek(...) and compressors=None for a bound"
+            )
+        words = self._words(chunk_data.as_numpy_array(), chunk_spec)
+        stream = await asyncio.to_thread(compress, words, lossless=True, profile=dict(self.request).get("profile", "adaptive"))
+        return chunk_spec.prototype.buffer.from_bytes(stream)
+
+    @staticmethod
+    def _words(data: Any, chunk_spec: ArraySpec) -> Any:
+        """The bytes as the numbers that they most likely are; every bit of which comes back in any case."""
+        given: Any = chunk_spec.dtype
+        kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
+        data = np.ascontiguousarray(data).reshape(-1).view("u1")
+        return data.view(kind) if kind.kind in "fiu" and data.size and data.size % kind.itemsize == 0 else data
+
+    async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
+        return chunk_spec.prototype.buffer.from_bytes(array.tobytes())

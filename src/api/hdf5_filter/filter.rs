@@ -24,7 +24,7 @@ fn guard<T>(failed: T, caller: *const c_void, work: impl FnOnce() -> Result<T>) 
 }
 
 /// The same without an HDF5 that has called.
-fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
+pub fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
     crate::host::guard::guard(failed, || work().inspect_err(|e| report::log(format_args!("error: {e}"))))
 }
 
@@ -62,35 +62,51 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     for (id, words) in &ours.behind {
         neighbours::check_behind(*id, words)?;
     }
-    let asked = CdValues::decode(&ours.words)?.request;
-    // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
-    let request = if ours.words.is_empty() || asked.mode != Mode::Lossless {
-        environment::params()?.unwrap_or(asked)
-    } else {
-        asked
-    };
     // SAFETY: as above.
     let stored = unsafe { dataset::stored(hdf5, type_id)? };
+    // SAFETY: as above.
+    let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
+    let at = Place { preceded: ours.preceded, resized: ours.resized };
+    let words = completed(&ours.words, &stored, at, chunk, fills)?;
+    // SAFETY: as above; `words` outlives the call.
+    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
+        return fail!(Hdf5, "H5Pmodify_filter failed");
+    }
+    Ok(())
+}
+
+/// Where in a pipeline the filter is.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Another filter comes before.
+    pub preceded: bool,
+    /// One that gives chunks of another length than it gets.
+    pub resized: bool,
+}
+
+/// The words of a request with what a dataset is added: what its elements are, the lengths of its chunks, and its fill values.
+pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fills: Vec<u64>) -> Result<Vec<u32>> {
+    let asked = CdValues::decode(words)?.request;
+    // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
+    let mut request =
+        if words.is_empty() || asked.mode != Mode::Lossless { environment::params()?.unwrap_or(asked) } else { asked };
     let lossy = request.mode != Mode::Lossless;
-    if lossy && ours.preceded && stored.dtype.is_float() {
+    if lossy && at.preceded && stored.dtype.is_float() {
         return fail!(
             InvalidArgument,
             "mode {} after another filter: SLEEK must come first, before shuffle and the like",
             request.mode.name()
         );
     }
-    // SAFETY: as above.
-    let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
-    let mut request = request;
     // Behind another filter the bytes are no elements any more.
-    let dtype = if ours.preceded { DType::U8 } else { stored.dtype };
+    let dtype = if at.preceded { DType::U8 } else { stored.dtype };
     let known = together(&mut request, dtype, fills)?;
     // Integers have no bound; some codecs have a rate for them.
     let suits = stored.dtype.is_float() || codec::chosen(&Params { dtype, ..request.clone() }).is_ok();
     let element = Element {
         dtype,
-        big_endian: stored.big_endian && !ours.preceded,
-        bytes: if ours.resized { 0 } else { stored.bytes },
+        big_endian: stored.big_endian && !at.preceded,
+        bytes: if at.resized { 0 } else { stored.bytes },
         lossless: lossy && (!suits || known.is_none()),
         fills: known.unwrap_or_default(),
         chunk,
@@ -100,17 +116,12 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
         stored.what,
         element.chunk,
         text::format(&request),
-        remark(&request, &element, &stored)
+        remark(&request, &element, stored)
     ));
     let values = CdValues { request, element: Some(element) };
     // A codec that cannot do what is asked for would fail on every chunk.
     values.params()?.map_or(Ok(()), |params| codec::chosen(&params).map(|_| ()))?;
-    let words = values.encode();
-    // SAFETY: as above; `words` outlives the call.
-    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
-        return fail!(Hdf5, "H5Pmodify_filter failed");
-    }
-    Ok(())
+    Ok(values.encode())
 }
 
 /// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay those that

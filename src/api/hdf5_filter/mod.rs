@@ -10,8 +10,8 @@ pub(crate) mod dataset;
 #[doc(hidden)]
 pub mod datatype; // for the command
 pub(crate) mod filter;
-mod neighbours;
-mod report;
+pub(crate) mod neighbours;
+pub(crate) mod report;
 pub(crate) mod resolve;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod symtab;

@@ -213,6 +213,8 @@ macro_rules! with_return_address {
     };
 }
 
+pub(crate) use with_return_address;
+
 /// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address
 /// on.
 macro_rules! pass_return_address {

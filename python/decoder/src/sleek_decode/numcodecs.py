@@ -1,0 +1,45 @@
+"""The codec `sleek` for numcodecs, to read with: for Zarr arrays of format 2 and references to HDF5 files where the library is not to be had.
+
+>>> import numcodecs, sleek_decode.numcodecs
+>>> sleek_decode.numcodecs.register()
+>>> numcodecs.get_codec({"id": "sleek", "abs": 0.001}).get_config()
+{'id': 'sleek', 'abs': 0.001}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numcodecs
+from numcodecs.abc import Codec
+from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
+
+from ._api import decode
+
+
+class Sleek(Codec):  # type: ignore[misc]
+    """Restores chunks; its arguments, which say what they were compressed with, are kept and not looked at."""
+
+    codec_id = "sleek"
+
+    def __init__(self, **request: Any) -> None:
+        self.request = request
+
+    def get_config(self) -> dict[str, Any]:
+        return {"id": self.codec_id, **self.request}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Sleek:
+        return cls(**config)
+
+    def encode(self, buf: Any) -> bytes:
+        raise NotImplementedError("sleek_decode only reads; the package sleek-compress writes")
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        """The array, of one dimension, or `out` with its memory filled."""
+        return ndarray_copy(decode(ensure_contiguous_ndarray(buf)).reshape(-1), out)
+
+
+def register() -> None:
+    """Makes this the codec `sleek` of the process, instead of that of sleek-compress too."""
+    numcodecs.register_codec(Sleek)

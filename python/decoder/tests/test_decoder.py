@@ -1,0 +1,371 @@
+"""The decoder of Python and numpy against the library, on golden streams, fresh ones, and damage."""
+
+import ctypes
+import doctest
+import json
+import os
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sleek
+import sleek_decode
+from sleek._library import lib
+from sleek_decode import _container, _tables, _zfp
+from sleek_decode._container import Stream
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = sorted(path for path in (ROOT / "tests").rglob("*.slk") if "toy" not in path.parts)
+FILES = [path for path in GOLDEN if path.parent.name == "files"]
+
+
+def library(stream):
+    """The bytes that the library restores; None if it refuses."""
+    info = sleek._library.StreamInfo(struct_size=ctypes.sizeof(sleek._library.StreamInfo))
+    if lib.sleek_inspect(stream, len(stream), ctypes.byref(info)):
+        return None
+    out = ctypes.create_string_buffer(max(1, info.raw_bytes))
+    size = ctypes.c_size_t()
+    refused = lib.sleek_decompress(stream, len(stream), out, info.raw_bytes, ctypes.byref(size), None)
+    return None if refused else out.raw[: size.value]
+
+
+def ours(stream):
+    try:
+        return sleek_decode.decode_bytes(stream)
+    except sleek_decode.DecodeError:
+        return None
+
+
+@pytest.mark.parametrize("path", [p for p in GOLDEN if p not in FILES], ids=lambda p: p.stem)
+def test_golden_streams(path):
+    stream = path.read_bytes()
+    restored = sleek_decode.decode_bytes(stream)
+    assert restored == library(stream) and len(restored) == len(library(stream))
+    info = sleek_decode.inspect(stream)
+    if (info.dtype, info.big_endian) == ("bf16", True):  # no type of numpy
+        with pytest.raises(sleek_decode.DecodeError, match="decode_bytes"):
+            sleek_decode.decode(stream)
+        return
+    theirs = sleek.inspect(stream)
+    assert (info.codec, info.shape, info.abs_bound) == (theirs.codec, theirs.shape, theirs.abs_bound)
+    array = sleek_decode.decode(stream)
+    assert array.tobytes() == restored and array.shape == info.shape and array.dtype == theirs.dtype
+
+
+def test_there_are_golden_streams_of_everything():
+    found = {(i.codec, i.dtype) for i in map(sleek_decode.inspect, (p.read_bytes() for p in GOLDEN if p not in FILES))}
+    dtypes = {"f32", "f64", "f16", "bf16", *(f"{s}{8 << k}" for s in "iu" for k in range(4))}
+    assert found == {(c, d) for c in ("sleek", "ratio") for d in dtypes} | {("zfp", d) for d in ("f32", "f64", "i32", "i64")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_files_of_several_streams(path):
+    file = path.read_bytes()
+    size = int.from_bytes(file[24:32], "little")
+    array = sleek_decode.decode_file(file)
+    assert array[: len(sleek_decode.decode(file[:size]))].tobytes() == sleek_decode.decode_bytes(file[:size]) and len(array) > size // 4
+    for wrong in (file[:size], file[:-1], file + file[:size], file + file, b"", file[:70]):
+        with pytest.raises(sleek_decode.DamagedError):
+            sleek_decode.decode_file(wrong)
+
+
+def fields():
+    """Arrays of all kinds, by name."""
+    rng = np.random.default_rng(7)
+    y, x = np.mgrid[:90, :230]
+    smooth = 280 + 10 * np.sin(0.05 * x) * np.cos(0.07 * y)
+    odd = (smooth + rng.normal(size=smooth.shape) * 0.01).astype("f4")
+    odd[rng.random(odd.shape) < 0.02] = np.nan
+    odd[3, :50] = [np.inf, -np.inf, 0, -0.0, 1e-40] * 10
+    return {
+        "smooth": smooth.astype("f4"),
+        "double": smooth + 1e-9 * rng.normal(size=smooth.shape),
+        "big": (smooth - 280).astype(">f8"),
+        "half": (smooth - 280).astype("f2"),
+        "odd": odd,
+        "box": np.cumsum(rng.normal(size=(9, 35, 50)), axis=0).astype("f4"),
+        "four": np.sin(np.arange(5 * 6 * 7 * 40)).reshape(5, 6, 7, 40),
+        "noise": rng.normal(size=20_000),
+        "wild": np.frombuffer(rng.bytes(40_000), "f4").copy(),
+        "decimals": np.round(smooth, 2).astype("f4"),
+        "decimals of doubles": np.round(np.cumsum(rng.normal(size=9000)), 3),
+        "few": rng.choice(np.array([1.5, 2.5, -7.25, 1e30], "f4"), 30_000),
+        "again": np.tile(rng.normal(size=300).astype("f4"), 60),
+        "counts": rng.poisson(3, (200, 130)).astype("i4"),
+        "ids": np.arange(70_000, dtype="i8") * 3,
+        "short": rng.integers(-5, 5, 9000).astype("i2"),
+        "bytes": rng.integers(0, 4, 20_000).astype("u1"),
+        "one": np.array([3.25]),
+        "none": np.zeros(0, "f4"),
+        "constant": np.full((40, 700), 2.5, "f4"),
+    }
+
+
+REQUESTS = [
+    "lossless", "abs=1e-3", "noa=1e-3", "rel=1e-3", "abs=1e-9", "abs=1e-3,profile=fast", "lossless,profile=fast", "abs=1e-3,profile=ratio",
+    "abs=1e-7,profile=ratio", "rel=1e-2,profile=ratio", "lossless,profile=ratio", "abs=1e-2,fill=0", "abs=1e-3,fill=0x7fc00000,fill=0",
+    "abs=1e-3,profile=ratio,fill=1.5,fill=0x7fc00000", "rate=6,codec=zfp", "precision=14,codec=zfp", "abs=1e-3,codec=zfp", "lossless,codec=zfp",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_fresh_streams(request_):
+    seen = 0
+    for name, array in fields().items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sleek.MissingValueWarning)
+            try:
+                stream = bytes(sleek.compress(array, request_))
+            except sleek.SleekError:
+                continue  # a bound for integers, a type that codec zfp has not
+        seen += 1
+        restored = sleek_decode.decode(stream)
+        assert restored.tobytes() == library(stream), name
+        assert restored.dtype == array.dtype and restored.size == array.size
+        if array.ndim > 1 and sleek_decode.inspect(stream).shape != (array.size,):
+            assert restored.shape == array.shape
+        if "lossless" in request_:
+            assert restored.tobytes() == array.tobytes(), name
+    assert seen >= 9
+
+
+def test_ranges_and_boxes():
+    rng = np.random.default_rng(8)
+    a = np.cumsum(rng.normal(size=(11, 70, 90)), axis=1).astype("f4")
+    for request in ("abs=1e-2", "abs=1e-2,profile=ratio", "rate=8,codec=zfp"):
+        stream = bytes(sleek.compress(a, request))
+        whole = sleek_decode.decode(stream).reshape(a.shape)
+        flat = whole.reshape(-1)
+        for _ in range(30):
+            first, last = sorted(rng.integers(0, a.size + 1, 2).tolist())
+            assert np.array_equal(sleek_decode.decode_range(stream, first, last - first), flat[first:last])
+            if len(sleek_decode.inspect(stream).shape) == 3:
+                low, high = np.sort(rng.integers(0, np.array(a.shape) + 1, (2, 3)), axis=0)
+                box = sleek_decode.decode_box(stream, low.tolist(), (high - low).tolist())
+                assert np.array_equal(box, whole[tuple(slice(*pair) for pair in zip(low, high))])
+    # Only what is needed is looked at: what is damaged elsewhere is not seen.
+    stream = bytearray(sleek.compress(rng.normal(size=2_000_000), "lossless"))
+    stream[-20] ^= 1
+    assert len(sleek_decode.decode_range(stream, 5, 100_000)) == 100_000
+    with pytest.raises(sleek_decode.DamagedError, match="checksum of chunks"):
+        sleek_decode.decode_range(stream, 1_999_000, 1000)
+    for first, count in ((-1, 2), (0, 2_000_001), (2_000_000, 1)):
+        with pytest.raises(sleek_decode.DecodeError, match="does not lie within"):
+            sleek_decode.decode_range(stream, first, count)
+
+
+def sealed(stream):
+    """A stream with the checksums of what it holds now, as far as its index can be followed."""
+    data = bytearray(stream)
+    word = lambda at, n=8: int.from_bytes(data[at : at + n], "little")  # noqa: E731
+    try:
+        at = 64 + (word(64, 4) if data[11] & 8 else 0)
+        wide = bool(data[11] & 8 and data[69])
+        sleek_s = Stream(stream)  # of the stream before it was damaged
+    except sleek_decode.DecodeError:
+        return bytes(data)
+    entry, unit, bits = (4, 4, 30) if wide else (2, 16, 14)
+    groups = -(-sleek_s.chunks // 64)
+    bodies = -(-(at + 16 * groups + entry * sleek_s.chunks) // 16) * 16
+    return data, at, groups, entry, unit, bits, bodies, sleek_s.chunks
+
+
+def seal(stream, layout):
+    _, at, groups, entry, unit, bits, bodies, chunks = layout
+    data = bytearray(stream)
+    entries = at + 16 * groups
+    place = bodies
+    for g in range(groups):
+        total = 0
+        data[at + 16 * g : at + 16 * g + 8] = place.to_bytes(8, "little")
+        for k in range(min(64, chunks - 64 * g)):
+            e = entries + entry * (64 * g + k)
+            size = (int.from_bytes(data[e : e + entry], "little") & (1 << bits) - 1) * unit
+            body = np.frombuffer(bytes(data[place : place + size]), "<u4")
+            if size and len(body) * 4 == size:
+                sums = _container._sums(body, np.zeros(1, np.int64))
+                total += int(_container._mix(sums + np.uint64((k + 1) * 0x9E3779B97F4A7C15 % 2**64))[0])
+            place += size
+        data[at + 16 * g + 8 : at + 16 * g + 16] = (total % 2**64).to_bytes(8, "little")
+    data[56:64] = bytes(8)
+    head = int(_container._sums(np.frombuffer(bytes(data[:bodies]), "<u4"), np.zeros(1, np.int64))[0])
+    data[56:64] = int(_container._mix(np.array([(head + 0x9E3779B97F4A7C15 * bodies) % 2**64], "u8"))[0]).to_bytes(8, "little")
+    return bytes(data)
+
+
+@pytest.mark.parametrize("path", [p for p in GOLDEN if p not in FILES][::7], ids=lambda p: p.stem)
+def test_damage_is_refused(path):
+    rng = np.random.default_rng(len(path.stem))
+    stream = path.read_bytes()
+    for length in {0, 1, 63, 64, 79, len(stream) // 2, len(stream) - 1}:
+        if length < len(stream):
+            with pytest.raises(sleek_decode.DecodeError):
+                sleek_decode.decode(stream[:length])
+    with pytest.raises(sleek_decode.DecodeError):
+        sleek_decode.decode(stream + bytes(16))
+    for at in rng.integers(0, len(stream), 40).tolist():
+        damaged = bytearray(stream)
+        damaged[at] ^= 1 << rng.integers(8)
+        assert ours(bytes(damaged)) is None, at
+
+
+@pytest.mark.parametrize("path", [p for p in GOLDEN if p not in FILES][::3], ids=lambda p: p.stem)
+def test_damage_that_is_sealed_again_is_judged_as_by_the_library(path):
+    """What both take they restore to the same bytes; a nonsense stream that one of them takes the other one takes too."""
+    rng = np.random.default_rng(len(path.stem))
+    stream = path.read_bytes()
+    layout = sealed(stream)
+    assert seal(stream, layout) == stream
+    for n in range(SEALED):
+        damaged = bytearray(stream)
+        for at in rng.integers(0, len(stream), 1 + n % 2).tolist():
+            damaged[at] = damaged[at] ^ 1 << rng.integers(8) if n % 3 else rng.integers(256)
+        resealed = seal(damaged, layout)
+        assert ours(resealed) == library(resealed), f"{path.stem} {n}"
+
+
+SEALED = int(os.environ.get("SLEEK_DECODER_DAMAGE", 15))
+
+
+def test_later_formats_are_said_to_be_unsupported():
+    stream = bytes(sleek.compress(np.zeros(9, "f4"), lossless=True))
+    for at, value in ((6, 2), (8, 9), (11, 16)):
+        later = bytearray(stream)
+        later[at] = value
+        with pytest.raises(sleek_decode.UnsupportedError, match="this package"):
+            sleek_decode.decode(later)
+    for nothing in (b"", b"HDF", bytes(200)):
+        with pytest.raises(sleek_decode.DamagedError, match="not a SLEEK stream"):
+            sleek_decode.decode(nothing)
+
+
+def test_numbers_of_the_pages():
+    page = (ROOT / "docs/codecs/ratio.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| ((?:\d+×)?\d+(?:, (?:\d+×)?\d+)+) \|$", page, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(16))
+    assert [_tables._read(written) for _, written in rows] == _tables.TABLES
+    assert {sum(table) for table in _tables.TABLES} == {1024}
+    page = (ROOT / "docs/codecs/zfp.md").read_text()
+    for d in (3, 4):
+        written = re.search(rf"^d = {d}:\n((?:[ \d]+\n)+)", page, re.MULTILINE).group(1)
+        assert [int(n) for n in written.split()] == _zfp._PLACES[d].tolist() and sorted(_zfp._PLACES[d]) == list(range(4**d))
+
+
+def test_bfloat16_without_its_type(monkeypatch):
+    import sys
+
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = np.linspace(0, 9, 500).astype(ml_dtypes.bfloat16)
+    stream = bytes(sleek.compress(a, lossless=True))
+    assert sleek_decode.decode(stream).dtype == a.dtype
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(sleek_decode.DecodeError, match="ml_dtypes"):
+        sleek_decode.decode(stream)
+    assert sleek_decode.decode_bytes(stream) == a.tobytes()
+
+
+def test_numcodecs_codec():
+    numcodecs = pytest.importorskip("numcodecs")
+    import sleek.numcodecs
+    import sleek_decode.numcodecs
+
+    a = np.linspace(0, 1, 5000).reshape(50, 100)
+    codec = sleek_decode.numcodecs.Sleek(abs=1e-3)
+    stream = sleek.numcodecs.Sleek(abs=1e-3).encode(a)
+    assert np.array_equal(codec.decode(stream), sleek.numcodecs.Sleek(abs=1e-3).decode(stream))
+    assert codec.from_config({"abs": 1e-3}) == codec
+    with pytest.raises(NotImplementedError, match="sleek-compress"):
+        codec.encode(a)
+    try:
+        sleek_decode.numcodecs.register()
+        assert type(numcodecs.get_codec({"id": "sleek", "abs": 1e-3})) is sleek_decode.numcodecs.Sleek
+    finally:
+        numcodecs.register_codec(sleek.numcodecs.Sleek)
+
+
+def test_pyfive_reads_our_files(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    pyfive = pytest.importorskip("pyfive")
+    import sleek_decode.pyfive
+
+    fields_ = {name: a for name, a in fields().items() if a.size > 1}
+    path = str(tmp_path / "a.h5")
+    with h5py.File(path, "w") as f:
+        for k, (name, a) in enumerate(fields_.items()):
+            # Chunks at the edge, shuffle in front, and a checksum behind.
+            chunks = tuple(max(1, d * 2 // 3) for d in a.shape)
+            more = {"shuffle": True} if k % 5 == 0 else {"fletcher32": True} if k % 5 == 1 else {}
+            request = "lossless" if "shuffle" in more else "abs=1e-3,profile=ratio" if k % 2 else "abs=1e-3"
+            f.create_dataset(name, data=a, chunks=chunks, **more, **sleek.h5(request))
+        f.create_dataset("plain", data=np.arange(100), chunks=(30,), compression="gzip", shuffle=True)
+    if not hasattr(pyfive.btree.BTreeV1RawDataChunks._filter_chunk, "knows_sleek"):
+        with pyfive.File(path) as f, pytest.raises(NotImplementedError, match="Filter with id: 47474 import not supported"):
+            f["smooth"][:]
+    sleek_decode.pyfive.register()
+    sleek_decode.pyfive.register()
+    with h5py.File(path) as theirs, pyfive.File(path) as f:
+        for name in [*fields_, "plain"]:
+            assert f[name][:].tobytes() == theirs[name][:].tobytes(), name
+    # What is damaged is an error, and no data.
+    with h5py.File(path) as f:
+        at = f["smooth"].id.get_chunk_info(0).byte_offset
+    with open(path, "r+b") as f:
+        f.seek(at + 200)
+        byte = f.read(1)
+        f.seek(at + 200)
+        f.write(bytes([byte[0] ^ 1]))
+    with pyfive.File(path) as f, pytest.raises(sleek_decode.DamagedError):
+        f["smooth"][:]
+
+
+@pytest.mark.parametrize("page", ["python/decoder/README.md", "docs/decoder.md"])
+def test_pages(page, tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    for needed in ("pyfive", "h5netcdf", "numcodecs"):
+        pytest.importorskip(needed)
+    import numcodecs
+    import sleek.numcodecs
+
+    monkeypatch.chdir(tmp_path)
+    wind = fields()["box"]
+    Path("field.sleek").write_bytes(sleek.compress(wind, abs=0.01))
+    with h5py.File("small.nc", "w") as f:
+        f.create_dataset("uwnd", data=wind, chunks=(2, 35, 50), **sleek.h5(abs=0.01))
+        for k, (name, length) in enumerate(zip("zyx", wind.shape)):
+            f[name] = np.arange(length)
+            f[name].make_scale(name)
+            f["uwnd"].dims[k].attach_scale(f[name])
+    program = "\n".join(re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL))
+    found = {}
+    try:
+        exec(compile(program, page, "exec"), found)
+    finally:
+        numcodecs.register_codec(sleek.numcodecs.Sleek)
+    assert np.abs(found["wind"].astype("f8") - wind).max() <= 0.01
+    assert np.abs(found["field"].astype("f8").reshape(-1) - wind.reshape(-1)).max() <= 0.01
+
+
+@pytest.mark.parametrize("module", ["sleek_decode", "sleek_decode.numcodecs", "sleek_decode.pyfive"])
+def test_docstrings(module):
+    import importlib
+
+    needed = {"sleek_decode.numcodecs": "numcodecs", "sleek_decode.pyfive": "pyfive"}.get(module)
+    if needed:
+        pytest.importorskip(needed)
+    found = importlib.import_module(module)
+    failed, tried = doctest.testmod(found, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    if needed == "numcodecs":
+        import numcodecs
+        import sleek.numcodecs
+
+        numcodecs.register_codec(sleek.numcodecs.Sleek)
+    assert tried and not failed
+
+
+def test_versions_agree():
+    version = re.search(r'^version\s*=\s*"([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
+    assert sleek_decode.__version__ == version
+    assert json.loads(json.dumps(sleek_decode.FILTER_ID)) == sleek.FILTER_ID

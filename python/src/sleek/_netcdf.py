@@ -1,0 +1,59 @@
+"""The filter for netCDF4-python, whose `createVariable` takes no filters by number."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib import import_module
+from typing import Any
+
+from ._hdf5 import FILTER_ID, h5, register
+from ._library import SleekError
+
+_HDF5_ERROR = 13
+
+
+def nc_def_var_filter(
+    variable: Any,
+    request: str | None = None,
+    /,
+    *,
+    abs: float | None = None,
+    noa: float | None = None,
+    rel: float | None = None,
+    rate: float | None = None,
+    precision: int | None = None,
+    lossless: bool = False,
+    range: float | None = None,
+    fill: float | None = None,
+    profile: str = "adaptive",
+) -> None:
+    """Makes a variable of netCDF4 use the filter, before anything is written to it; the arguments are those of `h5`.
+
+    It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which HDF5_PLUGIN_PATH must name
+    ``sleek.PLUGIN_PATH`` before netCDF4 is imported.
+
+    >>> import netCDF4, numpy as np, sleek
+    >>> with netCDF4.Dataset("a.nc", "w", diskless=True) as file:
+    ...     _ = file.createDimension("x", 1000)
+    ...     variable = file.createVariable("a", "f8", ("x",), chunksizes=(300,))
+    ...     sleek.nc_def_var_filter(variable, abs=1e-3)
+    ...     variable[:] = np.linspace(0, 1, 1000)
+    ...     bool(np.abs(variable[:] - np.linspace(0, 1, 1000)).max() <= 1e-3)
+    True
+    """
+    import netCDF4
+
+    if not isinstance(variable, netCDF4.Variable):
+        raise TypeError(f"a variable of netCDF4 is needed, not {type(variable).__name__}")
+    words = h5(
+        request, abs=abs, noa=noa, rel=rel, rate=rate, precision=precision, lossless=lossless, range=range, fill=fill, profile=profile
+    )["compression_opts"]
+    register()
+    # What netCDF4 is linked to, of which there may be several in a process.
+    netcdf = ctypes.PyDLL(import_module("netCDF4._netCDF4").__file__)
+    netcdf.nc_def_var_filter.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p]
+    netcdf.nc_strerror.restype = ctypes.c_char_p
+    status = netcdf.nc_def_var_filter(variable._grpid, variable._varid, FILTER_ID, len(words), (ctypes.c_uint * len(words))(*words))
+    if status:
+        reason = netcdf.nc_strerror(status).decode()
+        raise SleekError(f"netCDF did not take the filter for {variable.name!r}: {reason} ({status})", _HDF5_ERROR)

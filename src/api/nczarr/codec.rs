@@ -1,0 +1,188 @@
+//! The call-backs of the table.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use super::json;
+use super::variable::Variable;
+use crate::api::hdf5_filter::cd_values::CdValues;
+use crate::api::hdf5_filter::filter::{completed, logged};
+use crate::api::hdf5_filter::resolve::with_return_address;
+use crate::api::hdf5_filter::{cd_values_of, report};
+use crate::error::{Error, Kind, Result, fail};
+use crate::host::environment;
+
+/// `NC_NOERR`, `NC_EFILTER` and `NC_ENOMEM`.
+const DONE: c_int = 0;
+const FAILED: c_int = -132;
+const NO_MEMORY: c_int = -61;
+
+/// netCDF's status of what `work` did. netCDF shows a status and no words: these are in the log.
+fn status(work: impl FnOnce() -> Result<()>) -> c_int {
+    logged(FAILED, || match work() {
+        Err(Error { kind: Kind::OutOfMemory, .. }) => Ok(NO_MEMORY),
+        done => done.map(|()| DONE),
+    })
+}
+
+/// The words of the codec that stands in an array's metadata.
+///
+/// # Safety
+/// As netCDF calls it: a C string, and places for what is given.
+pub unsafe extern "C" fn to_words(codec: *const c_char, len: *mut usize, words: *mut *mut c_uint) -> c_int {
+    status(|| {
+        if codec.is_null() || len.is_null() || words.is_null() {
+            return fail!(NullPointer, "codec, number of parameters or parameters");
+        }
+        // SAFETY: a C string; the contract.
+        let text = unsafe { CStr::from_ptr(codec) }.to_string_lossy();
+        // SAFETY: the places that netCDF gave.
+        unsafe { give(&cd_values_of(&json::read(&text)?), len, words) }
+    })
+}
+
+/// The codec for an array's metadata of words that a user or a file has.
+///
+/// # Safety
+/// As netCDF calls it: `len` words, and a place for what is given.
+pub unsafe extern "C" fn to_json(len: usize, words: *const c_uint, codec: *mut *mut c_char) -> c_int {
+    status(|| {
+        if codec.is_null() {
+            return fail!(NullPointer, "the place for a codec");
+        }
+        // SAFETY: `len` words; the contract.
+        let text = json::write(&CdValues::decode(unsafe { taken(words, len) })?.request) + "\0";
+        // SAFETY: the place that netCDF gave, which frees what is there.
+        unsafe { *codec = copied(text.as_bytes())? };
+        Ok(())
+    })
+}
+
+with_return_address! {
+    /// The words that the filter is run with, of those that a user or a file has.
+    pub fn complete(
+        ncid: c_int, varid: c_int, given_len: *mut usize, given: *mut *mut c_uint, len: *mut usize, words: *mut *mut c_uint
+    ) -> c_int => complete_for, "push [rsp]\ncall {to}\nadd rsp, 8\nret", "mov x6, x30\nb {to}"
+}
+
+/// The same with the caller's return address.
+///
+/// # Safety
+/// As netCDF calls it: a variable of its own, its words, and places for others.
+unsafe extern "C" fn complete_for(
+    ncid: c_int,
+    varid: c_int,
+    given_len: *mut usize,
+    given: *mut *mut c_uint,
+    len: *mut usize,
+    words: *mut *mut c_uint,
+    caller: *const c_void,
+) -> c_int {
+    status(|| {
+        environment::check()?;
+        if given_len.is_null() || given.is_null() || len.is_null() || words.is_null() {
+            return fail!(NullPointer, "a place for parameters");
+        }
+        // SAFETY: the contract.
+        let request = unsafe { taken(*given, *given_len) };
+        // SAFETY: a variable of the library of `caller`.
+        let made = match unsafe { Variable::of_caller(caller, ncid, varid) }? {
+            Some(v) => completed(request, &v.stored, v.place, v.chunk, v.fills)?,
+            // Chunks are then lossless.
+            None => {
+                report::log(format_args!(
+                    "the calling netCDF hides its functions, and with them the element type: chunks are stored losslessly"
+                ));
+                request.to_vec()
+            }
+        };
+        // SAFETY: the places that netCDF gave.
+        unsafe { give(&made, len, words) }
+    })
+}
+
+/// The words at `words`, which may be null if there are none.
+///
+/// # Safety
+/// `len` words, which outlive what is returned.
+unsafe fn taken<'a>(words: *const c_uint, len: usize) -> &'a [u32] {
+    // SAFETY: the contract.
+    if len == 0 || words.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(words, len) } }
+}
+
+/// Puts a copy of `words` into places of netCDF.
+///
+/// # Safety
+/// Both places may be written.
+unsafe fn give(made: &[u32], len: *mut usize, words: *mut *mut c_uint) -> Result<()> {
+    let copy = copied(made)?;
+    // SAFETY: the contract.
+    unsafe {
+        *len = made.len();
+        *words = copy;
+    }
+    Ok(())
+}
+
+/// A copy for netCDF, which frees it. `T` is plain data.
+fn copied<T: Copy, To>(values: &[T]) -> Result<*mut To> {
+    let bytes = size_of_val(values);
+    // SAFETY: malloc of at least a byte, so that null is failure.
+    let copy = unsafe { libc::malloc(bytes.max(1)) };
+    if copy.is_null() {
+        return fail!(OutOfMemory, "{bytes} bytes for parameters of a filter");
+    }
+    // SAFETY: as many bytes are there and here.
+    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), copy.cast(), bytes) };
+    Ok(copy.cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Mode, Params};
+
+    /// What a call-back gave, which is freed here.
+    fn owned<T: Copy>(at: *mut T, len: usize) -> Vec<T> {
+        // SAFETY: `len` values from malloc, which nobody else has.
+        unsafe {
+            let values = std::slice::from_raw_parts(at, len).to_vec();
+            libc::free(at.cast());
+            values
+        }
+    }
+
+    fn words_of(codec: &CStr) -> std::result::Result<Vec<u32>, c_int> {
+        let (mut len, mut words) = (0, std::ptr::null_mut());
+        // SAFETY: a C string and two places.
+        match unsafe { to_words(codec.as_ptr(), &mut len, &mut words) } {
+            DONE => Ok(owned(words, len)),
+            status => Err(status),
+        }
+    }
+
+    fn json_of(words: &[u32]) -> std::result::Result<String, c_int> {
+        let mut codec: *mut c_char = std::ptr::null_mut();
+        // SAFETY: words and a place.
+        match unsafe { to_json(words.len(), words.as_ptr(), &mut codec) } {
+            DONE => {
+                // SAFETY: a C string.
+                let len = unsafe { CStr::from_ptr(codec) }.count_bytes();
+                Ok(String::from_utf8(owned(codec.cast::<u8>(), len)).unwrap())
+            }
+            status => Err(status),
+        }
+    }
+
+    #[test]
+    fn there_and_back() {
+        let words = cd_values_of(&Params::new(crate::dtype::DType::F32).with_bound(Mode::Abs, 1e-3));
+        let json = json_of(&words).unwrap();
+        assert_eq!(json, r#"{"id": "sleek", "abs": 0.001}"#);
+        assert_eq!(words_of(&std::ffi::CString::new(json).unwrap()).unwrap(), words);
+        assert_eq!(json_of(&[]).unwrap(), r#"{"id": "sleek", "lossless": true}"#);
+        assert_eq!(words_of(c"{}"), Err(FAILED));
+        assert_eq!(json_of(&[7, 7]), Err(FAILED));
+        // SAFETY: null is what is tried.
+        assert_eq!(unsafe { to_words(c"{}".as_ptr(), std::ptr::null_mut(), std::ptr::null_mut()) }, FAILED);
+    }
+}
