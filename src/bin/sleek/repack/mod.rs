@@ -7,6 +7,7 @@ mod child;
 mod copy;
 mod measure;
 mod plan;
+mod rechunk;
 mod request;
 mod rules;
 mod size;
@@ -58,6 +59,10 @@ pub struct Args {
     /// Convert datasets also where what they are stored as is as small; without this they stay as they are
     #[arg(long)]
     even_if_larger: bool,
+    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the codec,
+    /// up to 1 MiB
+    #[arg(long)]
+    rechunk: bool,
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -159,6 +164,12 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     // The element type comes with each dataset; the widest float lets the bound be checked, and bits of any of them.
     let params = args.quality.params(DType::F64)?;
     let target = args.quality.target()?;
+    if let (Some(target), true) = (&target, args.rechunk) {
+        let name = target.name();
+        return Err(format!(
+            "--rechunk: goes with a bound or --lossless, not with {name}, for which chunks are measured"
+        ));
+    }
     if !args.quality.is_given() && !args.variables.is_empty() {
         return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());
     }

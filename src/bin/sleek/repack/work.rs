@@ -35,6 +35,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     requests.restrict(&args.variables, &contents).map_err(blame)?;
     requests.rules = rules.clone();
     requests.even_if_larger = args.even_if_larger;
+    requests.rechunk = args.rechunk;
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;
