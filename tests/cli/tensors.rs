@@ -128,6 +128,32 @@ fn the_file_is_as_the_page_says() {
     assert!(whole == file && at == packed.len());
 }
 
+/// The command writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a form that was released.
+#[test]
+fn golden_file_of_tensors() {
+    let bench = Bench::new();
+    let halves: Vec<u8> = noise(3000).iter().flat_map(|b| [*b, 0x30 | b >> 4]).collect();
+    let tensors = [
+        ("weight", "BF16", vec![60, 50], halves.clone()),
+        ("bias", "F16", vec![3000], halves),
+        ("empty", "F32", vec![0], Vec::new()),
+        ("steps", "I64", vec![], 77u64.to_le_bytes().to_vec()),
+        ("codes", "F8_E4M3", vec![40, 25], noise(1000)),
+    ];
+    let file = safetensors(&tensors, 2);
+    bench.put("in", &file);
+    bench.ok("compress -q --frame-bytes 4096 in packed");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/tensors/model.slk");
+    if std::env::var_os("SLEEK_UPDATE").is_some() {
+        std::fs::write(path, bench.get("packed")).unwrap();
+    }
+    let golden = std::fs::read(path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    assert!(bench.get("packed") == golden, "{} bytes, {} in the repository", bench.get("packed").len(), golden.len());
+    bench.put("golden", &golden);
+    bench.ok("decompress -q golden out");
+    assert!(bench.get("out") == file);
+}
+
 #[test]
 fn bounds_are_for_tensors_of_floats() {
     let bench = Bench::new();
