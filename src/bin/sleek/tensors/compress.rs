@@ -1,24 +1,16 @@
 //! `sleek compress` of a safetensors file.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use sleek::bound::sub_down;
 use sleek::container::Header;
-use sleek::host::pool;
 use sleek::primitives::range::{join, value_range};
 use sleek::{DType, Dims, Mode, Params};
 
 use super::head::{Head, Tensor};
 use super::packed;
+use super::side_by_side::{self, SMALL_BYTES, TOGETHER_BYTES};
 use crate::io::{Block, Input, Output, tell};
 use crate::pipeline;
 use crate::progress::{Array, Progress, summary};
-
-/// Parts of tensors smaller than this are taken together, so that threads have something to do.
-const SMALL_BYTES: usize = 4 << 20;
-/// Bytes that are taken together at most.
-const TOGETHER_BYTES: usize = 16 << 20;
 
 /// How a safetensors file is compressed.
 pub struct Wish {
@@ -187,27 +179,10 @@ fn pack(params: &[Params], group: &[Part], data: &[u8], streams: &mut Block) -> 
         })
         .collect();
     let threads = if jobs.len() > 1 { 1 } else { 0 };
-    let work = |(part, data): &(&Part, &[u8])| {
+    let made = side_by_side::all(jobs, |(part, data)| {
         let params = Params { dims: part.dims, threads, ..params[part.tensor].clone() };
         stream(&params, data, part.more).map_err(|e| (part.tensor, e.to_string()))
-    };
-    let made: Vec<Mutex<Result<Vec<u8>, Failed>>> = jobs.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
-    let next = AtomicUsize::new(0);
-    let take = || {
-        while let Some((job, slot)) = {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            jobs.get(n).zip(made.get(n))
-        } {
-            *slot.lock().unwrap_or_else(|e| e.into_inner()) = work(job);
-        }
-    };
-    match jobs.len() {
-        1 => take(),
-        n => pool::run(pool::threads(0).min(n), &take),
-    }
-    let made: Result<Vec<Vec<u8>>, Failed> =
-        made.into_iter().map(|slot| slot.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
-    let made = made?;
+    })?;
     let mut room = streams.room(made.iter().map(Vec::len).sum());
     for stream in made {
         let (place, behind) = room.split_at_mut(stream.len());

@@ -5,6 +5,7 @@ mod decompress;
 mod head;
 mod inspect;
 mod packed;
+mod side_by_side;
 mod verify;
 
 pub use compress::{Wish, compress};
