@@ -51,9 +51,9 @@ def test_bounds_are_for_floats(tmp_path):
         if tensor.dtype.name in ("float64", "float32", "float16", "bfloat16") and tensor.size > 1:
             tensor, found = tensor.astype("f8"), found.astype("f8")
             assert np.abs(tensor - found).max() <= 1e-2 * np.ptp(tensor), name
-            assert name in ("turned",) or (tensor != found).any(), name
         else:
             assert tensor.tobytes() == found.tobytes(), name
+    assert path.stat().st_size < sum(np.asarray(t).nbytes for t in made.values()) / 2
     with pytest.raises(TypeError, match="exactly one"):
         safetensors.save(made, path, noa=1e-2, abs=1)
     with pytest.raises(TypeError, match="'x' is of type"):

@@ -195,6 +195,32 @@ fn bounds_are_for_tensors_of_floats() {
     }
 }
 
+/// Of noise in halves a fine bound is worth less than the table of exponents that lossless streams have.
+#[test]
+fn a_bound_makes_no_tensor_larger() {
+    let bench = Bench::new();
+    let halves: Vec<u8> =
+        noise(20_000).iter().zip(noise(20_001)[1..].iter()).flat_map(|(a, b)| [*a, 0x30 | b >> 4]).collect();
+    bench.put(
+        "in",
+        &safetensors(
+            &[("few", "BF16", vec![100, 200], halves.clone()), ("wave", "F32", vec![20_000], bytes_of(&wave(20_000)))],
+            0,
+        ),
+    );
+    let sizes = |args: &str| -> Vec<u64> {
+        bench.ok(&format!("compress -qf {args} in packed"));
+        assert_eq!(bench.json("verify --json in packed")["kept"], true, "{args}");
+        let info = bench.json("inspect --json packed");
+        info["tensors"].as_array().unwrap().iter().map(|t| t["compressed_bytes"].as_u64().unwrap()).collect()
+    };
+    for frame in ["", "--frame-bytes 8192"] {
+        let exact = sizes(frame);
+        let bounded = sizes(&format!("{frame} --rel 1e-3"));
+        assert!(bounded[0] <= exact[0] && 3 * bounded[1] < 2 * exact[1], "{exact:?} {bounded:?}");
+    }
+}
+
 #[test]
 fn pipes_carry_tensors() {
     let bench = Bench::new();

@@ -91,7 +91,8 @@ def save(
 ) -> None:
     """Writes a compressed file of tensors, which takes its place when it is complete.
 
-    Without a bound every bit comes back. A bound is for tensors of F64, F32, F16 and BF16 alone; ``noa`` is of the range of each.
+    Without a bound every bit comes back. A bound is for tensors of F64, F32, F16 and BF16 alone, if they are smaller with it; ``noa``
+    is of the range of each.
     """
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     kinds, arrays, at = {numpy: kind for kind, numpy in KINDS.items()}, {}, 0
@@ -104,7 +105,7 @@ def save(
         arrays[name], at = a, at + a.nbytes
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    bound = {"abs": abs, "noa": noa, "rel": rel}
+    bound: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel}
     is_lossless = all(value is None for value in bound.values())
     temporary = f"{os.fspath(path)}.{os.getpid()}"
     try:
@@ -114,9 +115,11 @@ def save(
             file.write(compress(whole, lossless=True, profile="ratio"))
             for name, entry in sorted(header.items(), key=lambda item: (item[1].get("data_offsets", []), item[0])):
                 if name != "__metadata__" and arrays[name].size:
-                    lossy = entry["dtype"] in FLOATS and not is_lossless
-                    request: dict[str, Any] = bound if lossy else {"lossless": True}
-                    file.write(compress(_elements(arrays[name]), profile=profile, **request))
+                    elements = _elements(arrays[name])
+                    streams = [compress(elements, lossless=True, profile=profile)]
+                    if entry["dtype"] in FLOATS and not is_lossless:
+                        streams.append(compress(elements, profile=profile, **bound))
+                    file.write(min(streams, key=len))
         os.replace(temporary, path)
     finally:
         if os.path.exists(temporary):

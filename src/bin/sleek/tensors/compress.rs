@@ -25,9 +25,17 @@ pub struct Wish {
 struct Part {
     tensor: usize,
     bytes: usize,
+    /// Whether it is the tensor's first.
+    first: bool,
     /// Whether another part of the tensor follows.
     more: bool,
     dims: Dims,
+}
+
+impl Part {
+    fn is_whole(&self) -> bool {
+        self.first && !self.more
+    }
 }
 
 /// Compresses what `input` holds.
@@ -37,7 +45,7 @@ pub fn compress(
     output: impl FnOnce(&Input) -> Result<Output, String>,
 ) -> Result<(), String> {
     let head = Head::read(&mut input)?;
-    let params = each_params(wish, &head, &mut input)?;
+    let mut params = each_params(wish, &head, &mut input)?;
     let groups = together(parts(&head, wish.frame_bytes));
     let mut output = output(&input)?;
     let mut progress = Progress::new("compressing", input.bytes, wish.quiet);
@@ -55,7 +63,7 @@ pub fn compress(
         |block, outlet| {
             let mut stream = outlet.block()?;
             let group = to_pack.next().map_or(&[][..], |group| group);
-            pack(&params, group, block.data(), &mut stream)
+            pack(&mut params, group, block.data(), &mut stream)
                 .map_err(|(part, e)| format!("{from}: tensor '{}': {e}", head.tensors[part].name))?;
             bytes_in += block.data().len() as u64;
             bytes_out += stream.data().len() as u64;
@@ -105,7 +113,7 @@ fn each_params(wish: &Wish, head: &Head, input: &mut Input) -> Result<Vec<Params
 
 fn params_of(wish: &Wish, tensor: &Tensor) -> Params {
     let params = Params { dtype: tensor.dtype, ..wish.params.clone() };
-    if tensor.is_float() { params } else { Params { range: None, ..params.with_bound(Mode::Lossless, 0.0) } }
+    if tensor.is_float() { params } else { lossless(&params) }
 }
 
 /// The value range of the tensor that comes next; none if it is zero.
@@ -132,6 +140,7 @@ fn parts(head: &Head, frame_bytes: usize) -> Vec<Part> {
         let in_rows = dims.rank() > 1 && row > 0 && (rest <= frame_bytes as u64 || 2 * row <= frame_bytes as u64);
         let step = if in_rows { frame_bytes as u64 / row * row } else { (frame_bytes as u64 / size * size).max(size) };
         while rest > 0 {
+            let first = rest == tensor.bytes();
             let bytes = if rest <= frame_bytes as u64 { rest } else { step };
             rest -= bytes;
             let mut lens = dims.lens().to_vec();
@@ -139,19 +148,20 @@ fn parts(head: &Head, frame_bytes: usize) -> Vec<Part> {
                 lens[axis] = bytes / row;
             }
             let dims = if in_rows { Dims::new(&lens).unwrap_or(Dims::NONE) } else { Dims::NONE };
-            parts.push(Part { tensor: place, bytes: bytes as usize, more: rest > 0, dims });
+            parts.push(Part { tensor: place, bytes: bytes as usize, first, more: rest > 0, dims });
         }
     }
     parts
 }
 
-/// Small parts that follow each other in groups, and each large one by itself.
+/// Small tensors that follow each other in groups, and each part of another one by itself.
 fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
     let mut groups: Vec<Vec<Part>> = Vec::new();
     let mut bytes = usize::MAX;
     for part in parts {
-        let joins = part.bytes < SMALL_BYTES && bytes.saturating_add(part.bytes) <= TOGETHER_BYTES;
-        bytes = match (part.bytes < SMALL_BYTES, joins) {
+        let is_small = part.is_whole() && part.bytes < SMALL_BYTES;
+        let joins = is_small && bytes.saturating_add(part.bytes) <= TOGETHER_BYTES;
+        bytes = match (is_small, joins) {
             (true, true) => bytes + part.bytes,
             (true, false) => part.bytes,
             (false, _) => usize::MAX,
@@ -168,7 +178,7 @@ fn together(parts: Vec<Part>) -> Vec<Vec<Part>> {
 type Failed = (usize, String);
 
 /// The streams of a group, one behind the other. Of several parts each thread takes one after the other.
-fn pack(params: &[Params], group: &[Part], data: &[u8], streams: &mut Block) -> Result<(), Failed> {
+fn pack(params: &mut [Params], group: &[Part], data: &[u8], streams: &mut Block) -> Result<(), Failed> {
     let mut rest = data;
     let jobs: Vec<(&Part, &[u8])> = group
         .iter()
@@ -181,10 +191,16 @@ fn pack(params: &[Params], group: &[Part], data: &[u8], streams: &mut Block) -> 
     let threads = if jobs.len() > 1 { 1 } else { 0 };
     let made = side_by_side::all(jobs, |(part, data)| {
         let params = Params { dims: part.dims, threads, ..params[part.tensor].clone() };
-        stream(&params, data, part.more).map_err(|e| (part.tensor, e.to_string()))
+        stream(params, data, part).map_err(|e| (part.tensor, e.to_string()))
     })?;
-    let mut room = streams.room(made.iter().map(Vec::len).sum());
-    for stream in made {
+    for (part, (_, mode)) in group.iter().zip(&made) {
+        // What is best for the first part is for all of the tensor: its streams must agree.
+        if *mode == Mode::Lossless {
+            params[part.tensor] = lossless(&params[part.tensor]);
+        }
+    }
+    let mut room = streams.room(made.iter().map(|(stream, _)| stream.len()).sum());
+    for (stream, _) in made {
         let (place, behind) = room.split_at_mut(stream.len());
         place.copy_from_slice(&stream);
         room = behind;
@@ -192,10 +208,21 @@ fn pack(params: &[Params], group: &[Part], data: &[u8], streams: &mut Block) -> 
     Ok(())
 }
 
-fn stream(params: &Params, data: &[u8], more: bool) -> sleek::Result<Vec<u8>> {
-    let mut stream = sleek::compress(params, data)?;
-    if more {
+/// The stream of a part, and its mode: a bound that makes a tensor larger than it is without one is dropped.
+fn stream(params: Params, data: &[u8], part: &Part) -> sleek::Result<(Vec<u8>, Mode)> {
+    let (mut stream, mut mode) = (sleek::compress(&params, data)?, params.mode);
+    if part.first && mode != Mode::Lossless {
+        let exact = sleek::compress(&lossless(&params), data)?;
+        if exact.len() <= stream.len() {
+            (stream, mode) = (exact, Mode::Lossless);
+        }
+    }
+    if part.more {
         Header::mark_more(&mut stream)?;
     }
-    Ok(stream)
+    Ok((stream, mode))
+}
+
+fn lossless(params: &Params) -> Params {
+    Params { range: None, ..params.clone().with_bound(Mode::Lossless, 0.0) }
 }
