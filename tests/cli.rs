@@ -18,6 +18,8 @@ mod common;
 mod faults;
 #[path = "cli/targets.rs"]
 mod targets;
+#[path = "cli/tensors.rs"]
+mod tensors;
 
 /// A directory of its own for each test.
 struct Bench {
@@ -575,6 +577,8 @@ fn bad_arguments() {
     bench.put("in", &bytes_of(&wave(250)));
     let refused = [
         ("compress --dtype f32 in out", "--abs"),
+        ("compress --lossless in out", "--dtype TYPE is needed"),
+        ("decompress --tensor t in out", "--tensor t: in is not"),
         ("compress --dtype f32 --abs 1 --rel 1 in out", "--rel"),
         ("compress --dtype f31 --abs 1 in out", "bf16"),
         ("compress --dtype f32 --abs -1 in out", "-1"),

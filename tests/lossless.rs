@@ -187,6 +187,24 @@ fn golden_forms() {
     }
 }
 
+/// Zeros among small multiples of the smallest half, as in gradients: zeros have the shortest code, and all take what
+/// their entropy says.
+#[test]
+fn zeros_among_small_numbers_take_their_entropy() {
+    let random = &mut Random(5);
+    let n = 1 << 15;
+    let number = |x: f64| if x < 0.0 { 0x8000 | (-x) as u64 } else { x as u64 };
+    let words: Vec<u64> =
+        (0..n).map(|_| if random.below(2) > 0 { 0 } else { number((400.0 * bell(random)).round()) }).collect();
+    let mut counts = std::collections::BTreeMap::new();
+    words.iter().for_each(|w| *counts.entry(*w).or_insert(0.0) += 1.0);
+    let entropy: f64 = counts.values().map(|count: &f64| count * (n as f64 / count).log2()).sum();
+    let data = vectors::to_bytes(DType::F16, &words, false);
+    let stream = sleek::compress(&params(DType::F16, &[n]), &data).unwrap();
+    assert!(8.0 * stream.len() as f64 <= 1.05 * entropy, "{} bits, {entropy} of entropy", 8 * stream.len());
+    assert!(sleek::decompress(&stream).unwrap() == data && reference::decode(&stream).unwrap() == data);
+}
+
 /// Ratio of the bytes of a stream.
 fn bytes(params: &Params, profile: Profile, data: &[u8]) -> usize {
     sleek::compress(&Params { profile, ..params.clone() }, data).unwrap().len()

@@ -1,7 +1,7 @@
 """A file of everything that HDF5 has, and whether another file is the same but for errors within a bound.
 
 repack.py make FILE [LIBVER] | same OLD NEW NOA [KEPT...] | scales FILE | large FILE | netcdf FILE | xarray OLD NEW GROUP NOA
-| gaps FILE | too_many FILE | undeclared FILE VALUE | same_gaps OLD NEW
+| shapes FILE | rechunked OLD NEW KEPT | filters FILE [LIBVER] | unharmed OLD NEW TABLE NOA | gaps FILE | too_many FILE | undeclared FILE VALUE | same_gaps OLD NEW
 """
 
 import sys
@@ -299,6 +299,145 @@ def large(name):
 
     with h5py.File(name, "w") as f:
         f["bits"] = np.random.default_rng(1).integers(0, 2**32, 1 << 23, dtype="u4").view("f4")
+
+
+def shapes(name):
+    """Datasets in chunks of shapes that compress badly, and some that are to stay."""
+    import h5py
+
+    z, y, x = np.mgrid[0:40, 0:80, 0:110]
+    random = np.random.default_rng(2)
+    ground = random.normal(size=(80, 110)) * 9  # which a map does not predict, and the map before does
+    data = (280 + ground + 5 * np.sin(x / 30 + z / 50) + random.normal(size=x.shape) * 1e-3).astype("f4")
+    with h5py.File(name, "w") as f:
+        f.create_dataset("maps", data=data, chunks=(1, 80, 110), maxshape=(None, 80, 110), compression=4, shuffle=True)
+        f.create_dataset("points", data=data, chunks=(40, 7, 9), fillvalue=-1)
+        f.create_dataset("small", data=data[:20, :30, :40], chunks=(1, 30, 40))
+        f.create_dataset("line", data=data.ravel(), chunks=(1000,), compression=4)
+        f["contiguous"] = data
+        sparse = f.create_dataset("sparse", data.shape, "f4", chunks=(1, 80, 110))
+        sparse[7:9] = data[:2]
+
+
+def rechunked(old, new, kept):
+    """The new file has other chunks, but for the datasets that keep theirs; everything else is as it was."""
+    import h5py
+
+    with h5py.File(old) as a, h5py.File(new, "r+") as b:
+        for name, x in a.items():
+            y = b[name]
+            assert (x[...] == y[...]).all() and x.maxshape == y.maxshape and x.fillvalue == y.fillvalue, name
+            assert (x.chunks == y.chunks) == (name in kept.split(",")), f"{name}: {x.chunks} became {y.chunks}"
+            assert name in kept.split(",") or y.size * 4 <= 1 << 20 or 1 << 18 <= np.prod(y.chunks) * 4 <= 1 << 20, f"{name}: {y.chunks}"
+        maps = b["maps"]
+        maps.resize(len(maps) + 1, axis=0)
+        maps[-1] = maps[-2]
+        assert (maps[-1] == maps[-2]).all()
+        maps.resize(len(maps) - 1, axis=0)
+
+
+def filters(name, libver="earliest"):
+    """Datasets that other filters wrote, and types that are no plain numbers."""
+    import h5py
+    import hdf5plugin as p
+
+    y, x = np.mgrid[0:120, 0:200]
+    random = np.random.default_rng(3)
+    smooth = (np.sin(x / 30) + np.cos(y / 20) + random.normal(size=x.shape) * 1e-3).astype("f4")
+    rough = random.normal(size=x.shape)
+    counts = random.poisson(40, size=x.shape).astype("i4")
+    with h5py.File(name, "w", libver=libver) as f:
+        chunks = {"chunks": (40, 200)}
+        for kind, data in ("smooth", smooth), ("rough", rough), ("counts", counts):
+            group = f.create_group(kind)
+            lossless = {
+                "gzip": {"compression": 4},
+                "shuffle_gzip": {"compression": 9, "shuffle": True},
+                "fletcher": {"compression": 4, "shuffle": True, "fletcher32": True},
+                "szip": {"compression": "szip"},
+                "lzf": {"compression": "lzf"},
+                "blosc": p.Blosc(cname="zstd", clevel=9),
+                "blosc2": p.Blosc2(cname="zstd", clevel=9),
+                "bitshuffle": p.Bitshuffle(cname="zstd"),
+                "zstd": {"shuffle": True, **p.Zstd(clevel=19)},
+                "lz4": p.LZ4(),
+                "bzip2": p.BZip2(),
+                "plain": {},
+            }
+            for filter, options in lossless.items():
+                group.create_dataset(filter, data=data, **chunks, **options)
+            dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            dcpl.set_chunk((40, 200))
+            dcpl.set_filter(h5py.h5z.FILTER_NBIT)
+            space = h5py.h5s.create_simple(data.shape)
+            kind_id = h5py.h5t.py_create(data.dtype)
+            h5py.h5d.create(group.id, b"nbit", kind_id, space, dcpl).write(space, space, data)
+            group.create_dataset("scaleoffset", data=data, scaleoffset=0 if kind == "counts" else 3, **chunks)
+            if kind != "counts":
+                for filter, options in {
+                    "lossy_zfp": p.Zfp(accuracy=1e-3),
+                    "lossy_sz": p.SZ(absolute=1e-3),
+                    "lossy_sz3": p.SZ3(absolute=1e-3),
+                    "lossy_sperr": p.Sperr(absolute=1e-3),
+                }.items():
+                    group.create_dataset(filter, data=data, **chunks, **options)
+        f["complex"] = smooth + 1j * rough
+        f.create_dataset("compound", data=np.rec.fromarrays([rough.ravel(), counts.ravel()], names="a,b"), chunks=(4000,), compression=4)
+        f.create_dataset("bools", data=counts > 40, chunks=(40, 200), compression=4)
+        f.create_dataset("opaque", data=rough.ravel()[:2000].view("V8"))
+        f.create_dataset("halves", data=smooth.astype("f2"), **chunks)
+        f.create_dataset("strings", data=[str(n) for n in counts.ravel()[:2000]])
+        f.create_dataset("fixed", data=np.array([str(n) for n in counts.ravel()[:2000]], "S8"), chunks=(500,), compression=4)
+        sequences = f.create_dataset("sequences", (300,), h5py.vlen_dtype("f8"))
+        for i in range(300):
+            sequences[i] = rough.ravel()[:i]
+        f.create_dataset("references", data=np.array([f["smooth/gzip"].ref] * 900, dtype=h5py.ref_dtype))
+        f.create_dataset("enum", data=counts % 3, dtype=h5py.enum_dtype({"A": 0, "B": 1, "C": 2}, "u1"), chunks=(40, 200))
+
+
+def unharmed(old, new, table, noa):
+    """Nothing is lost that was not asked for, and of each dataset the table says what was done, and why."""
+    import json
+    import os
+
+    import h5py
+    import hdf5plugin  # noqa: F401  (its filters are there by that)
+
+    with open(table) as lines:
+        rows = {row["dataset"].strip("/"): row for row in json.load(lines)}
+    before, after = os.path.getsize(old), os.path.getsize(new)
+    assert after <= 1.01 * before, f"{before} bytes became {after}"
+    seen = []
+    with h5py.File(old) as a, h5py.File(new) as b:
+        a.visititems(lambda name, x: seen.append(name) if isinstance(x, h5py.Dataset) else None)
+        assert set(seen) == set(rows), set(seen) ^ set(rows)
+        for name in seen:
+            x, y, row = a[name], b[name], rows[name]
+            what, grown = row["what"], row["stored_after"] / max(row["stored_before"], 1)
+            assert what and grown <= 1.01, row
+            assert row["stored_after"] == y.id.get_storage_size() and row["stored_before"] == x.id.get_storage_size(), row
+            assert row["compressed"] != what.startswith("kept: "), row
+            filters = [str(47474) in y._filters, x._filters == y._filters]
+            assert filters == [row["compressed"], not row["compressed"]] or x._filters == {} == y._filters, (name, row, y._filters)
+            if "lossy" in name or name.endswith("scaleoffset") and not name.startswith("counts"):
+                said = "whose errors stay in it" if row["compressed"] else ", lossy)"
+                assert said in what or "needs filter" in what, row
+            else:
+                assert "errors" not in what and "lossy)" not in what, row
+            u, v = x[...], y[...]
+            if what.startswith("noa"):
+                finite = u.astype("c16" if u.dtype.kind == "c" else "f8")
+                span = np.ptp(np.concatenate([finite.real.ravel(), finite.imag.ravel()]))
+                error = np.abs((finite - v).view("f8")).max()
+                assert 0 < error <= float(noa) * span, f"{name}: {error} of {span}"
+            elif h5py.check_ref_dtype(x.dtype):
+                assert [a[r].name for r in u] == [b[r].name for r in v], name
+            elif h5py.check_string_dtype(x.dtype):
+                assert (u == v).all(), name
+            elif u.dtype.kind == "O":
+                assert all((s == t).all() for s, t in zip(u, v)), name
+            else:
+                assert u.tobytes() == v.tobytes(), name
 
 
 def netcdf(name):

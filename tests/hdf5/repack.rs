@@ -466,3 +466,61 @@ fn targets_in_the_place_of_a_bound() {
     sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: all that takes no bound has");
     sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
 }
+
+/// Chunks of another shape where that takes less, which the table says before and after; nothing else changes.
+#[test]
+fn chunks_that_compress_well() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["shapes", "old.h5"]);
+    let repack = |arguments: &[&str]| sleek_ok(&place, &[&["repack", "--lossless", "--force"], arguments].concat());
+    let ratio = ["--profile", "ratio", "old.h5"];
+    let json = |arguments: &[&str]| -> Vec<serde_json::Value> { serde_json::from_str(&repack(arguments)).unwrap() };
+    let before = json(&[&["--json"], &ratio[..], &["plain.h5"]].concat());
+    let after = json(&[&["--json", "--rechunk", "--verify"], &ratio[..], &["new.h5"]].concat());
+    let estimated = json(&[&["--json", "--rechunk", "--dry-run"], &ratio[..]].concat());
+    python(&place, PYTHON, &["rechunked", "old.h5", "new.h5", "sparse"]);
+    for ((before, after), estimated) in before.iter().zip(&after).zip(&estimated) {
+        let bytes = |of: &serde_json::Value| of["stored_after"].as_f64().unwrap();
+        let what = after["what"].as_str().unwrap();
+        assert_eq!(what, estimated["what"]);
+        assert!((bytes(estimated) / bytes(after) - 1.0).abs() < 0.01, "{after} {estimated}");
+        let gain = bytes(before) / bytes(after);
+        match after["dataset"].as_str().unwrap() {
+            "/sparse" => assert!(what.contains("some were never written") && gain == 1.0, "{after}"),
+            "/contiguous" => assert!(gain >= 1.0, "{after}"),
+            name => assert!(what.contains(" -> ") && gain > 1.05, "{name} {gain} {what}"),
+        }
+    }
+    // What has such chunks keeps them, and what would gain nothing.
+    let again = repack(&["--rechunk", "--even-if-larger", "--profile", "ratio", "--dry-run", "new.h5"]);
+    assert!(!again.contains(" -> "), "{again}");
+    let lines = repack(&["--rechunk", "--dry-run", "old.h5"]);
+    assert!(line_of(&lines, "/sparse ").contains("chunks 1x80x110 kept"), "{lines}");
+    sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: goes with a bound");
+}
+
+/// Files that other filters wrote: whatever is asked for, with and without their plugins, nothing gets larger by more than
+/// 1 %, nothing is lost that was not asked for, and the table has each dataset with a reason.
+#[test]
+fn files_of_other_filters_are_not_harmed() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let plugins = "import hdf5plugin; print(hdf5plugin.PLUGINS_PATH)";
+    let plugins = place.run(&venv_python(PYTHON), &["-c", plugins]);
+    // What only the newest HDF5 reads is read by that of the Python on the path.
+    let programs = Path::new(&venv_python(PYTHON)).parent().unwrap().to_owned();
+    let programs = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    for (libver, request, path) in [
+        ("earliest", "--lossless", ""),
+        ("earliest", "--lossless", plugins.trim()),
+        ("earliest", "--noa 1e-3", plugins.trim()),
+        ("latest", "--lossless --profile ratio --rechunk", plugins.trim()),
+    ] {
+        python(&place, PYTHON, &["filters", "old.h5", libver]);
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        command.env("HDF5_PLUGIN_PATH", path).env("PATH", &programs).args(["repack", "--json", "--force", "--no-fill"]);
+        let out = common::output(command.args(request.split(' ')).args(["old.h5", "new.h5"]));
+        assert!(out.status.success(), "{request}: {}", String::from_utf8_lossy(&out.stderr));
+        fs::write(place.path("table.json"), &out.stdout).unwrap();
+        python(&place, PYTHON, &["unharmed", "old.h5", "new.h5", "table.json", "1e-3"]);
+    }
+}

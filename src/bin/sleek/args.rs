@@ -1,5 +1,7 @@
 //! Arguments that several subcommands take, and what becomes of them.
 
+use std::path::Path;
+
 use clap::builder::PossibleValuesParser;
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
@@ -70,9 +72,9 @@ impl Bound {
 pub struct Quality {
     #[command(flatten)]
     bound: Bound,
-    /// adaptive: the speed of memory; fast: the fewest instructions; ratio: the smallest stream
-    #[arg(long, default_value = "adaptive", value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::name)))]
-    profile: String,
+    /// adaptive: the speed of memory; fast: the fewest instructions; ratio: the smallest stream [default: adaptive]
+    #[arg(long, value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::name)))]
+    profile: Option<String>,
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     range: Option<f64>,
@@ -98,6 +100,12 @@ impl Quality {
         Quality { codec, ..self.clone() }
     }
 
+    /// The profile, if one is named.
+    pub fn profile(&self) -> Option<Profile> {
+        let name = self.profile.as_ref()?;
+        Profile::ALL.into_iter().find(|p| p.name() == name)
+    }
+
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.
     pub fn target(&self) -> Result<Option<Target>, String> {
         self.bound.target().map(|target| target.check().map(|()| target)).transpose()
@@ -111,7 +119,7 @@ impl Quality {
             return Err(format!("--range {} goes with --noa, not with {other}", number(range)));
         }
         let mut params = Params::new(dtype).with_bound(mode, bound);
-        params.profile = Profile::ALL.into_iter().find(|p| p.name() == self.profile).unwrap_or_default();
+        params.profile = self.profile().unwrap_or_default();
         params.range = self.range;
         if let Some(name) = &self.codec {
             params.codec = sleek::codec::by_name(name).map_err(|e| format!("--codec {name}: {}", e.message))?.id();
@@ -153,6 +161,11 @@ pub fn dtype(name: &str) -> Result<DType, String> {
         let names = DType::ALL.map(DType::name).join(", ");
         format!("known types are {names}")
     })
+}
+
+/// The element type in which the name of a file ends, as in field.f32.
+pub fn dtype_of_name(file: &Path) -> Option<DType> {
+    DType::from_name(file.extension()?.to_str()?)
 }
 
 /// Lengths separated by commas or `x`: 64,64,128 or 64x64x128.

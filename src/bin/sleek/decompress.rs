@@ -10,15 +10,18 @@ use crate::args::{self, Slice, Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
-use crate::{Outcome, pipeline};
+use crate::{Outcome, pipeline, tensors};
 
-/// Restore an array from a compressed file
+/// Restore an array, or a safetensors file, from a compressed file
 #[derive(clap::Args)]
 pub struct Args {
     /// Restore a box of the array only: START:LEN along each of its dimensions, the slowest first; START: or : to the
     /// end
     #[arg(long = "box", value_name = "START:LEN,…", value_parser = args::slice)]
     slice: Option<Slice>,
+    /// Of a compressed safetensors file: restore the plain bytes of this tensor only
+    #[arg(long, value_name = "NAME", conflicts_with = "slice")]
+    tensor: Option<String>,
     #[command(flatten)]
     threads: Threads,
     /// Replace OUT if it exists
@@ -29,7 +32,7 @@ pub struct Args {
     /// The compressed file; - is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array, as the plain bytes of its elements; - is standard output
+    /// The array, as the plain bytes of its elements, or the safetensors file; - is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 }
@@ -37,7 +40,13 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    let input = Input::open(&args.input)?;
+    let mut input = Input::open(&args.input)?;
+    if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
+        return tensors(args, input);
+    }
+    if let Some(name) = &args.tensor {
+        return Err(format!("--tensor {name}: {} is not the compressed file of a safetensors file", input.name));
+    }
     let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
     let (from, to) = (input.name.clone(), output.name.clone());
@@ -80,6 +89,15 @@ pub fn run(args: &Args) -> Outcome {
     if !args.verbosity.quiet {
         tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tensors(args: &Args, input: Input) -> Outcome {
+    if args.slice.is_some() {
+        return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));
+    }
+    let output = |input: &Input| Output::create(&args.output, args.force, input.rights.as_ref());
+    tensors::decompress(input, args.tensor.as_deref(), args.verbosity.quiet, output)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,6 +21,7 @@ mod progress;
 mod repack;
 mod sentinel;
 mod target;
+mod tensors;
 mod verify;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ mod seen;
 mod spectrum;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sleek::{DType, Dims};
@@ -82,11 +82,6 @@ fn plot_file(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The element type that a file's name ends in, as in field.f32.
-fn named_type(file: &Path) -> Option<DType> {
-    DType::from_name(file.extension()?.to_str()?).filter(|dtype| dtype.is_float())
-}
-
 /// What was found out about a field.
 pub struct Analysis {
     pub sample: Sample,
@@ -101,7 +96,7 @@ pub struct Analysis {
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;
-    let plain = args.dtype.or_else(|| named_type(&args.field)).map(|dtype| {
+    let plain = args.dtype.or_else(|| args::dtype_of_name(&args.field).filter(|dtype| dtype.is_float())).map(|dtype| {
         let (big_endian, dims) = (args.big_endian, args.dims);
         Plain { dtype, big_endian, dims, skip: 0 }
     });

@@ -1,6 +1,6 @@
 //! How the input of `sleek compress` is cut into frames.
 
-use sleek::Dims;
+use sleek::{DType, Dims};
 
 use super::Args;
 use crate::progress::bytes;
@@ -14,8 +14,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    pub fn new(args: &Args) -> Result<Cut, String> {
-        let (n, size) = (args.frame_bytes, args.dtype.size());
+    pub fn new(args: &Args, dtype: DType) -> Result<Cut, String> {
+        let (n, size) = (args.frame_bytes, dtype.size());
         if n == 0 || n % size != 0 {
             return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
         }

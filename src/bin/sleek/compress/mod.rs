@@ -1,6 +1,7 @@
 //! `sleek compress`
 
 mod cut;
+mod kind;
 mod target;
 
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::process::ExitCode;
 
 use sleek::container::Header;
 use sleek::primitives::range::{join, value_range};
-use sleek::{DType, Dims, Mode, Params};
+use sleek::{DType, Dims, Mode, Params, Profile};
 
 use cut::Cut;
 
@@ -17,14 +18,21 @@ use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
 use crate::sentinel::{Watch, refuse};
+use crate::tensors::{self, Wish};
 use crate::{Outcome, pipeline};
 
-/// Compress an array, given as the plain bytes of its elements
+const AFTER_HELP: &str = "A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
+ratio unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
+F32, F64, F16 and BF16; all others come back bit for bit.";
+
+/// Compress an array, given as the plain bytes of its elements, or a safetensors file
 #[derive(clap::Args)]
+#[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)))]
 pub struct Args {
-    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64
+    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: what the
+    /// name of IN ends in]
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
-    dtype: DType,
+    dtype: Option<DType>,
     #[command(flatten)]
     quality: Quality,
     #[command(flatten)]
@@ -57,25 +65,67 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    let mut params = args.quality.params(args.dtype)?;
+    match args.dtype.or_else(|| args::dtype_of_name(&args.input)) {
+        Some(dtype) => array(args, dtype),
+        None => tensors(args),
+    }
+    .map(|()| ExitCode::SUCCESS)
+}
+
+fn array(args: &Args, dtype: DType) -> Result<(), String> {
+    if !args.quality.is_given() {
+        return Err("a bound is needed: --abs, --noa, --rel or --lossless".into());
+    }
+    let mut params = args.quality.params(dtype)?;
     params.big_endian = args.big_endian;
-    let cut = Cut::new(args)?;
+    let cut = Cut::new(args, dtype)?;
     refuse_own_input(args, &params)?;
     let mut input = Input::open(&args.input)?;
     if let Some(n) = input.bytes {
-        check_size(args, &input.name, n)?;
+        check_size(args, dtype, &input.name, n)?;
     }
     if let Some(target) = args.quality.target()? {
         params = target::solve(args, &target, &params, &cut, &mut input)?;
-        compress(args, &params, &cut, None, input)?;
-        return Ok(ExitCode::SUCCESS);
+        return compress(args, &params, &cut, None, input);
     }
     let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
         params.range = measure_range(args, &params, watch.take(), &mut input)?;
     }
-    compress(args, &params, &cut, watch, input)?;
-    Ok(ExitCode::SUCCESS)
+    compress(args, &params, &cut, watch, input)
+}
+
+/// Compresses what has no element type: a safetensors file, or nothing.
+fn tensors(args: &Args) -> Result<(), String> {
+    let mut input = Input::open(&args.input)?;
+    kind::expect_safetensors(&args.input, &mut input)?;
+    let given = [
+        ("--dims", args.dims.is_some()),
+        ("--big-endian", args.big_endian),
+        ("--fill", !args.quality.missing()?.is_empty()),
+        ("--no-fill", args.sentinels.no_fill),
+    ];
+    if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(format!("{name}: goes with an array, and {} is a safetensors file, which has many", input.name));
+    }
+    if let Some(target) = args.quality.target()? {
+        let name = target.name();
+        return Err(format!(
+            "{name}: a safetensors file takes a bound, --abs, --noa or --rel, or none: it is lossless then"
+        ));
+    }
+    // The element type comes with each tensor; the widest float lets the bound be checked.
+    let mut params = args.quality.params(DType::F64)?;
+    if matches!(params.mode, Mode::Rate | Mode::Precision) {
+        return Err(format!(
+            "--{}: a safetensors file takes --abs, --noa or --rel, or none of them",
+            params.mode.name()
+        ));
+    }
+    params.profile = args.quality.profile().unwrap_or(Profile::Ratio);
+    refuse_own_input(args, &params)?;
+    let wish = Wish { params, frame_bytes: args.frame_bytes, quiet: args.verbosity.quiet };
+    tensors::compress(&wish, input, |input| Output::create(&args.output, args.force, input.rights.as_ref()))
 }
 
 /// Refuses to put a result with errors in the place of the original, which nothing would bring back.
@@ -100,9 +150,8 @@ fn watch(args: &Args, params: &Params) -> Result<Option<Watch>, String> {
 }
 
 /// Refuses an input of `n` bytes that is not the array it is said to be.
-fn check_size(args: &Args, name: &str, n: u64) -> Result<(), String> {
-    let size = args.dtype.size() as u64;
-    let dtype = args.dtype.name();
+fn check_size(args: &Args, dtype: DType, name: &str, n: u64) -> Result<(), String> {
+    let (size, dtype) = (dtype.size() as u64, dtype.name());
     if !n.is_multiple_of(size) {
         return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
     }
@@ -206,7 +255,7 @@ fn compress(args: &Args, params: &Params, cut: &Cut, mut watch: Option<Watch>, m
         Some(n) if n != bytes_in => {
             return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read"));
         }
-        _ => check_size(args, &from, bytes_in)?,
+        _ => check_size(args, params.dtype, &from, bytes_in)?,
     }
     if let Some(watch) = &watch {
         refuse_sentinels(args, params, watch, &mut input)?;

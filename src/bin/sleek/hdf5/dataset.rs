@@ -12,7 +12,7 @@ use super::{Id, h5, h5_id};
 /// Bytes that are read or written at once, as far as whole chunks allow.
 const BLOCK_BYTES: u64 = 4 << 20;
 /// Chunks of this size at most are made for a dataset that has none: HDF5's cache for chunks takes that much.
-const CHUNK_BYTES: u64 = 1 << 20;
+pub const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Classes of types of which the bytes of an element are all there is: integers, floats, bit fields, opaque bytes,
 /// enumerations.
@@ -29,6 +29,8 @@ pub struct Field<'a> {
     /// The chunk that it has, or would get.
     pub chunk: Vec<u64>,
     pub is_chunked: bool,
+    /// The chunk that its copy gets instead, if it is another.
+    pub new_chunk: Option<Vec<u64>>,
     /// Bytes of an element of the dataset: an array of numbers counts as one.
     pub size: u64,
 }
@@ -89,7 +91,12 @@ impl<'a> Field<'a> {
         let is_chunked = layout == abi::CHUNKED;
         let chunk = if is_chunked { stored_chunk(&properties, dims.len())? } else { good_chunk(&dims, size) };
         let name = object.name();
-        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, size }))
+        Ok(Ok(Field { dataset, file_type, properties, name, stored, dims, chunk, is_chunked, new_chunk: None, size }))
+    }
+
+    /// Whether each element is a number, rather than several of them, or some bytes.
+    pub fn is_of_numbers(&self) -> bool {
+        self.stored.scalar && self.size == self.stored.dtype.size() as u64
     }
 
     /// Bytes of all elements.
@@ -109,7 +116,8 @@ impl<'a> Field<'a> {
         let hdf5 = self.dataset.hdf5;
         let mut status = 0;
         h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
-        if status != abi::PARTLY_STORED || !self.is_chunked || hdf5.chunk_info.is_none() {
+        let can_tell = self.is_chunked && self.new_chunk.is_none() && hdf5.chunk_info.is_some();
+        if status != abi::PARTLY_STORED || !can_tell {
             return Ok(self.all_blocks());
         }
         self.blocks_of_chunks()
@@ -117,7 +125,27 @@ impl<'a> Field<'a> {
 
     /// The same with what was never written.
     pub fn all_blocks(&self) -> Vec<Block> {
-        cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size))
+        let step = self.new_chunk.as_ref().map(|new| self.whole_chunks(new));
+        cut(&self.dims, &enlarged(&self.dims, step.as_ref().unwrap_or(&self.chunk), self.size))
+    }
+
+    /// Whole new chunks, in which a chunk has room: so each chunk is read few times, and each new one written once.
+    fn whole_chunks(&self, new: &[u64]) -> Vec<u64> {
+        if !self.is_chunked {
+            return new.to_vec();
+        }
+        let steps = self.chunk.iter().zip(new).zip(&self.dims);
+        steps.map(|((old, new), len)| old.next_multiple_of(*new).min((*len).max(1).next_multiple_of(*new))).collect()
+    }
+
+    /// Bytes of that, for new chunks of this shape.
+    pub fn together(&self, new: &[u64]) -> u64 {
+        self.whole_chunks(new).iter().product::<u64>().saturating_mul(self.size)
+    }
+
+    /// The chunk that its copy gets.
+    pub fn chunk_to_be(&self) -> &[u64] {
+        self.new_chunk.as_ref().unwrap_or(&self.chunk)
     }
 
     /// The same in single chunks.
@@ -225,7 +253,7 @@ fn stored_chunk(properties: &Id, rank: usize) -> Result<Vec<u64>, String> {
 }
 
 /// A chunk for a dataset that has none: whole rows of the fastest dimensions, cut along the slowest.
-fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
+pub fn good_chunk(dims: &[u64], size: u64) -> Vec<u64> {
     let mut chunk: Vec<u64> = dims.iter().map(|d| (*d).max(1)).collect();
     for i in 0..chunk.len() {
         let rest: u64 = chunk.iter().skip(i + 1).product::<u64>().saturating_mul(size);
@@ -255,7 +283,7 @@ fn enlarged(dims: &[u64], chunk: &[u64], size: u64) -> Vec<u64> {
 }
 
 /// Cuts a dataset into blocks of a shape, those at the rim smaller.
-fn cut(dims: &[u64], shape: &[u64]) -> Vec<Block> {
+pub fn cut(dims: &[u64], shape: &[u64]) -> Vec<Block> {
     let counts: Vec<u64> = dims.iter().zip(shape).map(|(d, s)| d.div_ceil(*s)).collect();
     let total: u64 = counts.iter().product();
     (0..total)

@@ -83,7 +83,12 @@ pub fn filter_name(id: c_int) -> String {
     known.iter().find(|(k, _)| *k == id).map_or_else(|| format!("filter {id}"), |(_, name)| (*name).into())
 }
 
-/// Whether a filter may have changed floats: those that only do so. (Of SLEEK's the request tells.)
-pub fn is_lossy(id: c_int) -> bool {
-    matches!(id, 6 | 32013 | 32017 | 32018 | 32019 | 32022 | 32023 | 32024 | 32028)
+/// Whether a filter may have changed numbers: those that only do so. (Of SLEEK's the request tells.) Of integers
+/// scaleoffset loses nothing.
+pub fn is_lossy(id: c_int, are_floats: bool) -> bool {
+    match id {
+        6 => are_floats,
+        32013 | 32017 | 32018 | 32019 | 32022 | 32023 | 32024 | 32028 => true,
+        _ => false,
+    }
 }

@@ -63,7 +63,7 @@ impl Field<'_> {
     }
 
     /// The fill value that the dataset was given.
-    fn fill_value(&self) -> Result<Option<f64>, String> {
+    pub fn fill_value(&self) -> Result<Option<f64>, String> {
         let hdf5 = self.dataset.hdf5;
         let mut defined = 0;
         h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;

@@ -22,6 +22,9 @@ use abi::{Functions, Herr, Hid};
 /// The oldest HDF5 of which files are rewritten.
 const OLDEST: (u32, u32, u32) = (1, 10, 2);
 
+/// Files that a library may need besides those that the loader finds.
+const NEEDED: usize = 8;
+
 /// An object file that was loaded, and stays so until the process ends.
 pub struct Loaded {
     handle: *mut c_void,
@@ -29,8 +32,24 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin.
+    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin. What it needs may
+    /// lie beside it, in a wheel that says so in its modules alone; that is loaded before.
     pub fn open(file: &Path) -> Result<Loaded, String> {
+        let mut loaded = Loaded::open_alone(file);
+        for _ in 0..NEEDED {
+            let Err(complaint) = &loaded else { break };
+            // The loader's words begin with the name of what it did not find.
+            let name = complaint.split(':').next().unwrap_or_default();
+            let beside = file.with_file_name(name);
+            if name.contains('/') || beside == *file || !beside.is_file() || Loaded::open(&beside).is_err() {
+                break;
+            }
+            loaded = Loaded::open_alone(file);
+        }
+        loaded
+    }
+
+    fn open_alone(file: &Path) -> Result<Loaded, String> {
         let path = c_string(file.as_os_str().as_bytes())?;
         // SAFETY: initialisers of the library run, as in every program that is linked to it.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };

@@ -7,13 +7,19 @@ mod stream;
 mod tree;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use crate::Outcome;
 use crate::args::check_variables;
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
+use crate::io::Input;
+use crate::tensors;
 
-/// Show what a compressed file holds and how, without restoring it: streams, or an HDF5 or netCDF-4 file as a tree
+pub use stream::{add, bound, codec_name};
+
+/// Show what a compressed file holds and how, without restoring it: streams, tensors, or an HDF5 or netCDF-4
+/// file as a tree
 #[derive(clap::Args)]
 pub struct Args {
     /// Print JSON
@@ -34,5 +40,9 @@ pub fn run(args: &Args) -> Outcome {
     if is_hdf5(&args.input) {
         return tree::run(args);
     }
-    stream::run(&args.input, args.json)
+    let mut input = Input::open(&args.input)?;
+    if tensors::is_packed(input.peek(tensors::FIRST_BYTES)?) {
+        return tensors::inspect(input, args.json).map(|()| ExitCode::SUCCESS);
+    }
+    stream::run(input, args.json)
 }

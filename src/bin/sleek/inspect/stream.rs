@@ -1,6 +1,5 @@
 //! `sleek inspect` of a file of streams.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -17,8 +16,7 @@ pub const CHUNKS: [&str; 4] = ["packed", "raw", "constant", "masked"];
 pub const SUBCHUNKS: [&str; 6] = ["offset", "zigzag", "delta", "exponent map", "second difference", "constant"];
 
 /// Reads the headers and the indices of all streams.
-pub fn run(path: &Path, as_json: bool) -> Outcome {
-    let input = Input::open(path)?;
+pub fn run(input: Input, as_json: bool) -> Outcome {
     let name = input.name.clone();
     let mut reader = FrameReader::new(input);
     let mut frame = Block::default();
@@ -124,7 +122,7 @@ fn row(label: &str, value: &str) {
 }
 
 /// What was asked for and what it came to.
-fn bound(info: &Info) -> String {
+pub fn bound(info: &Info) -> String {
     let asked = match info.mode {
         Mode::Lossless => return "lossless".into(),
         Mode::Noa => format!("noa {:e} of the value range {}", info.bound, number(info.range)),

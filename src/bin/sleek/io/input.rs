@@ -17,22 +17,20 @@ pub struct Input {
     pub rights: Option<Model>,
 }
 
-/// A file of which one byte may have been read ahead.
+/// A file of which a few bytes may have been read ahead.
 struct Source {
     file: File,
-    ahead: Option<u8>,
+    ahead: Vec<u8>,
 }
 
 impl Read for Source {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        match (self.ahead.take(), room.first_mut()) {
-            (Some(byte), Some(first)) => {
-                *first = byte;
-                Ok(1)
-            }
-            (ahead, _) => {
-                self.ahead = ahead;
-                self.file.read(room)
+        match self.ahead.len().min(room.len()) {
+            0 => self.file.read(room),
+            n => {
+                room[..n].copy_from_slice(&self.ahead[..n]);
+                self.ahead.drain(..n);
+                Ok(n)
             }
         }
     }
@@ -44,7 +42,7 @@ impl Input {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
             let (name, rights) = ("standard input".into(), Model::of(&file));
-            return Ok(Input { name, source: Source { file, ahead: None }, bytes: None, rights });
+            return Ok(Input { name, source: Source { file, ahead: Vec::new() }, bytes: None, rights });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -53,7 +51,7 @@ impl Input {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
         let (rights, bytes) = (Model::of(&file), meta.is_file().then_some(meta.len()));
-        Ok(Input { name, source: Source { file, ahead: None }, bytes, rights })
+        Ok(Input { name, source: Source { file, ahead: Vec::new() }, bytes, rights })
     }
 
     /// Reads `n` bytes, or as many as are left.
@@ -74,16 +72,23 @@ impl Input {
 
     /// Whether there is more to read, which waits for it if need be.
     pub fn more(&mut self) -> Result<bool, String> {
-        let mut byte = [0];
-        while self.source.ahead.is_none() {
-            match self.source.file.read(&mut byte) {
-                Ok(0) => return Ok(false),
-                Ok(_) => self.source.ahead = Some(byte[0]),
+        self.peek(1).map(|ahead| !ahead.is_empty())
+    }
+
+    /// The next `n` bytes, or as many as are left, which are to be read all the same.
+    pub fn peek(&mut self, n: usize) -> Result<&[u8], String> {
+        while self.source.ahead.len() < n {
+            let mut bytes = [0; 64];
+            let missing = (n - self.source.ahead.len()).min(bytes.len());
+            match self.source.file.read(&mut bytes[..missing]) {
+                Ok(0) => break,
+                Ok(k) => self.source.ahead.extend_from_slice(&bytes[..k]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(format!("{}: {e}", self.name)),
             }
         }
-        Ok(true)
+        let have = n.min(self.source.ahead.len());
+        Ok(&self.source.ahead[..have])
     }
 
     /// Appends up to `n` bytes to what `block` holds; memory grows only as data comes.
@@ -97,8 +102,20 @@ impl Input {
 
     /// Goes past the first `n` bytes of a regular file.
     pub fn skip(&mut self, n: u64) -> Result<(), String> {
-        self.source.ahead = None;
+        self.source.ahead.clear();
         self.source.file.seek(SeekFrom::Start(n)).map(drop).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Passes the next `n` bytes, or as many as are left.
+    pub fn pass(&mut self, n: u64) -> Result<(), String> {
+        let ahead = n.min(self.source.ahead.len() as u64);
+        self.source.ahead.drain(..ahead as usize);
+        let rest = n - ahead;
+        let passed = match self.bytes {
+            Some(_) => i64::try_from(rest).map_err(io::Error::other).and_then(|n| self.source.file.seek_relative(n)),
+            None => io::copy(&mut (&mut self.source).take(rest), &mut io::sink()).map(drop),
+        };
+        passed.map_err(|e| format!("{}: {e}", self.name))
     }
 
     /// Back to the first byte of a regular file.

@@ -47,6 +47,13 @@ impl Block {
         self.used = n;
     }
 
+    /// Puts bytes behind what was kept.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.truncate(self.used);
+        self.bytes.extend_from_slice(bytes);
+        self.used = self.bytes.len();
+    }
+
     /// What was kept.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.used]

@@ -348,8 +348,10 @@ fn converted_properties<'a>(field: &Field<'a>, params: &Params, way: Way) -> Res
     if h5!(hdf5, H5Pget_nfilters(creation.id))? > 0 {
         h5!(hdf5, H5Premove_filter(creation.id, abi::EVERY_FILTER))?;
     }
+    if !field.is_chunked || field.new_chunk.is_some() {
+        set_chunk(&creation, field.chunk_to_be())?;
+    }
     if !field.is_chunked {
-        set_chunk(&creation, &field.chunk)?;
         h5!(hdf5, H5Pset_alloc_time(creation.id, 0))?;
     }
     let (mandatory, optional) = (0, 1);

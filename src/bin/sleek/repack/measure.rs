@@ -1,8 +1,8 @@
 //! What the chunks of a dataset would take, and what errors they would have.
 
-use sleek::{Dims, Params};
+use sleek::{Dims, MissingValue, Params};
 
-use crate::hdf5::dataset::{Block, Field};
+use crate::hdf5::dataset::{Block, Field, cut};
 use crate::target::Measured;
 
 /// Chunks that are compressed for an estimate.
@@ -15,14 +15,17 @@ const CLOSE: f64 = 0.75;
 /// The chunks of a dataset, as HDF5 would hand them to the filter.
 pub struct Chunks<'a> {
     field: &'a Field<'a>,
+    /// Each a chunk, or several where they are to have another shape.
     blocks: Vec<Block>,
     /// What fills up a chunk that the rim cuts off.
     fill: Vec<u8>,
 }
 
 impl<'a> Chunks<'a> {
+    /// Of those that its copy will have.
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
-        Ok(Chunks { field, blocks: field.blocks_of_chunks()?, fill: field.fill_bytes() })
+        let blocks = if field.new_chunk.is_some() { field.all_blocks() } else { field.blocks_of_chunks()? };
+        Ok(Chunks { field, blocks, fill: field.fill_bytes() })
     }
 
     /// The bytes that they take: of all of them where there are few, or where some do not tell on which side of
@@ -40,6 +43,10 @@ impl<'a> Chunks<'a> {
     /// What every `step`th chunk takes, for all of them.
     fn bytes(&self, params: &Params, step: usize) -> Result<u64, String> {
         let measured = self.measure(params, step, Measured::default(), None)?;
+        if self.field.new_chunk.is_some() {
+            // They are of unlike sizes.
+            return Ok((measured.packed as f64 * self.field.bytes() as f64 / measured.raw.max(1) as f64) as u64);
+        }
         let taken = self.blocks.iter().skip(step / 2).step_by(step).count();
         Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
     }
@@ -66,43 +73,66 @@ impl<'a> Chunks<'a> {
         fills: Option<&[f64]>,
     ) -> Result<Measured, String> {
         let mut params = params.clone();
-        let is_number = self.field.stored.scalar;
+        let is_number = self.field.is_of_numbers();
         if is_number && sleek::codec::uses_dims(&params) {
-            params.dims = Dims::new(&self.field.chunk).unwrap_or(Dims::NONE);
+            params.dims = Dims::new(self.field.chunk_to_be()).unwrap_or(Dims::NONE);
+        }
+        // The filter takes it for one by itself.
+        if let (true, Some(fill)) = (params.dtype.is_float() && params.missing.is_empty(), self.field.fill_value()?) {
+            params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
         }
         for block in self.blocks.iter().skip(step / 2).step_by(step) {
             let mut bytes = vec![0; self.field.block_bytes(block)];
             self.field.read(block, &mut bytes)?;
-            let raw = bytes.len();
-            let bytes = self.filled_up(block, bytes);
-            let stream = sleek::compress(&params, &bytes).map_err(|e| e.to_string())?;
-            m.add(raw, stream.len());
-            if let Some(fills) = fills {
-                m.add_errors(&params, fills, &bytes, &stream)?;
+            for part in parts(block, self.field.chunk_to_be()) {
+                let (raw, bytes) = (self.field.block_bytes(&part), self.chunk(block, &part, &bytes));
+                let stream = sleek::compress(&params, &bytes).map_err(|e| e.to_string())?;
+                m.add(raw, stream.len());
+                if let Some(fills) = fills {
+                    m.add_errors(&params, fills, &bytes, &stream)?;
+                }
             }
         }
         Ok(m)
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
-        let shape = &self.field.chunk;
-        if block.count == *shape {
-            return bytes;
+    pub fn filled_up(&self, block: &Block, bytes: &[u8]) -> Vec<u8> {
+        self.chunk(block, block, bytes)
+    }
+
+    /// The whole chunk of which a part of a block is what the dataset has: the fill value stands where it has nothing.
+    fn chunk(&self, block: &Block, part: &Block, bytes: &[u8]) -> Vec<u8> {
+        let shape = self.field.chunk_to_be();
+        if part == block && part.count == *shape {
+            return bytes.to_vec();
         }
         let elements = shape.iter().product::<u64>() as usize;
         let mut chunk = self.fill.repeat(elements);
-        let row = *block.count.last().unwrap_or(&1) as usize * self.fill.len();
-        for (n, data) in bytes.chunks(row.max(1)).enumerate() {
-            let (mut rest, mut at, mut stride) = (n as u64, 0, *shape.last().unwrap_or(&1));
-            for (len, side) in block.count.iter().zip(shape).rev().skip(1) {
-                at += rest % len * stride;
-                rest /= len;
-                stride *= side;
+        let size = self.fill.len();
+        let row = *part.count.last().unwrap_or(&1) as usize * size;
+        let rows: u64 = part.count.iter().rev().skip(1).product();
+        for n in 0..rows {
+            let (mut rest, mut to, mut from) = (n, 0, 0);
+            let (mut to_stride, mut from_stride) = (1, 1);
+            for k in (0..shape.len()).rev() {
+                // The row itself is along the last dimension.
+                let at = if k + 1 == shape.len() { 0 } else { rest % part.count[k] };
+                rest = if k + 1 == shape.len() { rest } else { rest / part.count[k] };
+                to += at * to_stride;
+                from += (part.start[k] - block.start[k] + at) * from_stride;
+                (to_stride, from_stride) = (to_stride * shape[k], from_stride * block.count[k]);
             }
-            let at = at as usize * self.fill.len();
-            chunk[at..at + data.len()].copy_from_slice(data);
+            let (to, from) = (to as usize * size, from as usize * size);
+            chunk[to..to + row].copy_from_slice(&bytes[from..from + row]);
         }
         chunk
     }
+}
+
+/// The parts of a block that lie in one chunk each; the block begins with one.
+fn parts(block: &Block, chunk: &[u64]) -> Vec<Block> {
+    let mut parts = cut(&block.count, chunk);
+    parts.iter_mut().for_each(|part| part.start.iter_mut().zip(&block.start).for_each(|(at, first)| *at += first));
+    parts
 }

@@ -7,6 +7,7 @@ mod child;
 mod copy;
 mod measure;
 mod plan;
+mod rechunk;
 mod request;
 mod rules;
 mod size;
@@ -62,6 +63,10 @@ pub struct Args {
     /// The filter that the datasets get
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     filter: zfp::Filter,
+    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the codec,
+    /// up to 1 MiB
+    #[arg(long)]
+    rechunk: bool,
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -166,6 +171,15 @@ fn general_request(args: &Args) -> Result<Option<Wish>, String> {
     let target = args.quality.target()?;
     if is_h5z {
         zfp::check(&params, target.is_some())?;
+        if args.rechunk {
+            return Err("--rechunk: goes with our own filter, not with --filter h5z-zfp".into());
+        }
+    }
+    if let (Some(target), true) = (&target, args.rechunk) {
+        let name = target.name();
+        return Err(format!(
+            "--rechunk: goes with a bound or --lossless, not with {name}, for which chunks are measured"
+        ));
     }
     if !args.quality.is_given() && !args.variables.is_empty() {
         return Err("--variables: a bound is needed for them: --abs, --noa, --rel or --lossless".into());

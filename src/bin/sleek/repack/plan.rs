@@ -9,6 +9,7 @@ use sleek::primitives::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params};
 
 use super::measure::Chunks;
+use super::rechunk::rechunk;
 use super::request::{Request, Wish};
 use super::rules::Rules;
 use super::zfp::{self, Maker, Way};
@@ -37,6 +38,8 @@ pub struct Requests {
     no_fill: bool,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
+    /// Whether datasets get chunks that compress well.
+    pub rechunk: bool,
     /// The places of coordinates, each with who says so.
     pub coordinates: BTreeMap<usize, String>,
     /// Those of a rule file.
@@ -61,6 +64,7 @@ impl Requests {
             missing,
             no_fill,
             even_if_larger: false,
+            rechunk: false,
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
             filter: zfp::Filter::default(),
@@ -215,6 +219,8 @@ impl<'a> Item<'a> {
         let name = object.name();
         let opened = Field::open(file, object)?;
         let (request, by) = requests.of(place, &name, opened.as_ref().ok());
+        // A bound that is found for a target is one for the chunks as they are.
+        let for_target = matches!(&request, Some(Request::Compress(wish)) if wish.target.is_some());
         let asked = by == By::Name && matches!(request, Some(Request::Compress(_)));
         let mut way = Way::Filter;
         let (field, decision, remark) = match opened {
@@ -243,6 +249,13 @@ impl<'a> Item<'a> {
         let only_if_smaller = !requests.even_if_larger;
         let new_bytes = stored_bytes;
         let mut item = Item { name, field, decision, way, raw_bytes, stored_bytes, new_bytes, remark };
+        if let (Some(field), Decision::Compress(params), true) =
+            (&mut item.field, &item.decision, requests.rechunk && !for_target && matches!(item.way, Way::Filter))
+        {
+            let said = rechunk(field, params)?;
+            let remarks = item.remark.take().into_iter().chain(said).collect::<Vec<_>>();
+            item.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
+        }
         if let (Some(field), Decision::Compress(params)) = (&item.field, &item.decision)
             && (estimate || only_if_smaller)
             // What is taken over has the size that it had, but for an index.
@@ -268,7 +281,9 @@ impl<'a> Item<'a> {
     /// Leaves it as it is, since that is as small.
     fn keep(&mut self) -> Result<(), String> {
         let Some(field) = &self.field else { return Ok(()) };
-        let by = filters(&field.properties)?.into_iter().filter(|id| !matches!(id, 2 | 3)).map(filter_name);
+        let are_floats = field.stored.dtype.is_float();
+        let name = |id| filter_name(id) + if is_lossy(id, are_floats) { ", lossy" } else { "" };
+        let by = filters(&field.properties)?.into_iter().filter(|id| !matches!(id, 2 | 3)).map(name);
         let by: Vec<String> = by.collect();
         let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
         self.decision = Decision::Keep(format!("as small as it is{by}"));
@@ -366,7 +381,8 @@ fn decide(
 
 /// A word on data that a lossy filter wrote: its errors are in them, and those of another bound add to them.
 fn lossy_before(field: &Field) -> Result<Option<String>, String> {
-    let lossy = filters(&field.properties)?.into_iter().find(|id| field.stored.dtype.is_float() && is_lossy(*id));
+    let are_floats = field.stored.dtype.is_float();
+    let lossy = filters(&field.properties)?.into_iter().find(|id| is_lossy(*id, are_floats));
     Ok(lossy.map(|id| format!("written by {}, whose errors stay in it", filter_name(id))))
 }
 

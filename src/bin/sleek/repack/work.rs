@@ -40,6 +40,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     if args.filter == Filter::H5zZfp {
         hdf5.own_h5z_zfp()?;
     }
+    requests.rechunk = args.rechunk;
     size::share_out(args, &mut requests, &file, &contents).map_err(blame)?;
     let mut items = decide(args, &requests, &file, &contents)?;
     let quiet = args.verbosity.quiet;

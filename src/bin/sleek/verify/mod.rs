@@ -14,11 +14,16 @@ use crate::Outcome;
 use crate::args::{Threads, Verbosity};
 #[cfg(unix)]
 use crate::hdf5::{LibraryArg, is_hdf5};
+use crate::io::Input;
+use crate::tensors;
+
+pub use stream::Report;
 
 /// Exit code when the bound does not hold.
 const BROKEN: u8 = 1;
 
-/// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
+/// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
+/// kept?
 #[derive(clap::Args)]
 #[command(after_help = "Exit code: 0 the bound is kept, 1 it is broken, 2 an error.")]
 pub struct Args {
@@ -59,11 +64,21 @@ fn compare(args: &Args) -> Result<bool, String> {
             args.compressed.display(),
             args.original.display()
         )),
-        _ => stream::run(args),
+        _ => streams(args),
     }
 }
 
 #[cfg(not(unix))]
 fn compare(args: &Args) -> Result<bool, String> {
-    stream::run(args)
+    streams(args)
+}
+
+fn streams(args: &Args) -> Result<bool, String> {
+    let original = Input::open(&args.original)?;
+    let mut compressed = Input::open(&args.compressed)?;
+    let quiet = args.verbosity.quiet;
+    match tensors::is_packed(compressed.peek(tensors::FIRST_BYTES)?) {
+        true => tensors::verify(original, compressed, args.json, quiet),
+        false => stream::run(original, compressed, args.json, quiet),
+    }
 }

@@ -5,7 +5,6 @@ use sleek::Mode;
 use sleek::bound::mul_down;
 use sleek::container::Header;
 
-use super::Args;
 use super::exact::{Marks, holds};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, say};
@@ -13,11 +12,9 @@ use crate::progress::{Progress, bytes, figure, number, ratio};
 use crate::{element, pipeline};
 
 /// Compares and reports; whether the bound is kept.
-pub fn run(args: &Args) -> Result<bool, String> {
-    let original = Input::open(&args.original)?;
-    let compressed = Input::open(&args.compressed)?;
-    let report = compare(original, compressed, args.verbosity.quiet)?;
-    match args.json {
+pub fn run(original: Input, compressed: Input, as_json: bool, quiet: bool) -> Result<bool, String> {
+    let report = compare(original, compressed, quiet)?;
+    match as_json {
         true => say!("{:#}", report.to_json()),
         false => report.print(),
     }
@@ -35,12 +32,11 @@ fn compare(mut original: Input, compressed: Input, quiet: bool) -> Result<Report
         |frame, _| {
             let header = frames::header(frame)?;
             let report = report.get_or_insert_with(|| Report::new(header.clone()));
-            report.compressed_bytes += header.stream_bytes;
+            report.add_frame(&header);
             for piece in frames::pieces(&header) {
                 piece.restore(frame, &mut restored).map_err(|e| format!("{name}: {e}"))?;
-                report.original_bytes += original.fill(&mut expected, restored.data().len())? as u64;
-                report.restored_bytes += restored.data().len() as u64;
-                report.compare(&header, expected.data(), restored.data());
+                original.fill(&mut expected, restored.data().len())?;
+                report.add(&header, expected.data(), restored.data());
             }
             progress.add(frame.data().len() as u64);
             Ok(())
@@ -71,7 +67,7 @@ struct Violation {
 }
 
 /// What was found.
-struct Report {
+pub struct Report {
     /// Of the first stream; what was asked for is the same in all of them.
     header: Header,
     original_bytes: u64,
@@ -92,7 +88,8 @@ struct Report {
 }
 
 impl Report {
-    fn new(header: Header) -> Report {
+    /// Of an array whose first stream has this header.
+    pub fn new(header: Header) -> Report {
         Report {
             header,
             original_bytes: 0,
@@ -113,8 +110,15 @@ impl Report {
         }
     }
 
+    /// Counts a stream, whose pieces come now.
+    pub fn add_frame(&mut self, header: &Header) {
+        self.compressed_bytes += header.stream_bytes;
+    }
+
     /// Compares a piece of a stream.
-    fn compare(&mut self, header: &Header, original: &[u8], restored: &[u8]) {
+    pub fn add(&mut self, header: &Header, original: &[u8], restored: &[u8]) {
+        self.original_bytes += original.len() as u64;
+        self.restored_bytes += restored.len() as u64;
         let limit = limit(header);
         let marks = Marks::new(&header.layout.shape.missing);
         let mut max_error = 0.0f64;
@@ -164,8 +168,19 @@ impl Report {
         self.original_bytes == self.restored_bytes
     }
 
-    fn kept(&self) -> bool {
+    /// Whether everything is as promised.
+    pub fn kept(&self) -> bool {
         self.same_size() && self.violations == 0
+    }
+
+    /// The largest error.
+    pub fn max_error(&self) -> f64 {
+        self.max_error
+    }
+
+    /// Whether an element came back with another value.
+    pub fn is_changed(&self) -> bool {
+        self.max_error > 0.0 || self.violations > 0
     }
 
     fn rms(&self) -> f64 {
@@ -240,7 +255,8 @@ impl Report {
         }
     }
 
-    fn bound(&self) -> String {
+    /// What was promised, in words.
+    pub fn bound(&self) -> String {
         match self.header.mode {
             Mode::Lossless => "lossless".into(),
             Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, number(self.header.range)),
@@ -256,7 +272,8 @@ impl Report {
         }
     }
 
-    fn verdict(&self) -> String {
+    /// What came of it, in words.
+    pub fn verdict(&self) -> String {
         match &self.first {
             _ if !self.same_size() => format!(
                 "BROKEN: the original has {} bytes, the compressed file restores {}",

@@ -18,6 +18,8 @@ use crate::primitives::word::Word;
 const FEWEST_LOW: u32 = 4;
 /// One code of so many may be so short that low bits lose something of it.
 const SHORT: usize = 64;
+/// One word of so many is zero where words are tried as they are.
+const ZEROS: usize = 16;
 /// Low bits beside the coder may cost one part in so many, for they are faster.
 const FASTER: u64 = 256;
 
@@ -156,7 +158,12 @@ pub fn choose<E: Element>(
         best = choice;
         buffers.keep(n);
     }
-    let symbols = buffers.symbols(Form::plain(shift), best.base, n, true);
+    let base = best.base;
+    if let Some(choice) = buffers.numbers(Form::plain(shift), base, n).filter(|choice| choice.cost < best.cost) {
+        best = choice;
+        buffers.keep(n);
+    }
+    let symbols = buffers.symbols(Form::plain(shift), base, n, true);
     if symbols.cost < best.cost {
         best = symbols;
         buffers.keep(n);
@@ -226,6 +233,21 @@ impl<W: Word> Buffers<W> {
         let mut choice = self.tokens(Choice { form, set: 0, table: None, ..choice.clone() }, n);
         choice.cost += BIT * lags::cost(n, &self.lags);
         Some(choice)
+    }
+
+    /// The words as they are, to which `taken` belongs, where many are zero: these have the shortest code then.
+    fn numbers(&mut self, form: Form, taken: W, n: usize) -> Option<Choice<W>> {
+        let words = self.words[..n].iter().map(|w| w.add(taken));
+        if ZEROS * words.clone().filter(|w| *w == W::ZERO).count() < n {
+            return None;
+        }
+        self.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.zigzag());
+        Some(
+            self.tokens(
+                Choice { form, set: 0, base: W::ZERO, table: None, low: Low::default(), digits: 0, cost: 0 },
+                n,
+            ),
+        )
     }
 
     /// What the codes cost as tokens, with and without a table of their own.

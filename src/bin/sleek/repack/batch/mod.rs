@@ -62,9 +62,10 @@ pub fn run(args: &Args) -> Outcome {
 
 /// What the results depend on, besides the files.
 fn request_of(args: &Args) -> String {
-    let Args { quality, sentinels, dataset, variables, rules, even_if_larger, filter, verify, .. } = args;
+    let Args { quality, sentinels, dataset, variables, rules, even_if_larger, filter, rechunk, verify, .. } = args;
     let rules = rules.as_deref().map(fs::read_to_string);
-    let all = (quality, sentinels, dataset, variables, rules, even_if_larger, filter, verify, sleek::VERSION);
+    let asked = (quality, sentinels, dataset, variables, rules);
+    let all = (asked, even_if_larger, filter, rechunk, verify, sleek::VERSION);
     let mut text = format!("{all:?}").into_bytes();
     text.resize(text.len().next_multiple_of(4), 0);
     format!("{:016x}", sleek::container::checksum::keyed_sum(&text))

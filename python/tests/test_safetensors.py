@@ -1,0 +1,91 @@
+"""Compressed files of tensors: what is saved is loaded, and what is damaged is refused."""
+
+import doctest
+import json
+import struct
+
+import numpy as np
+import pytest
+import sleek
+from sleek import safetensors
+
+TYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", "c8"]
+
+
+def tensors():
+    random = np.random.default_rng(1)
+    made = {f"t{k}": (30 * random.normal(size=(20 + k, 30))).astype(kind) for k, kind in enumerate(TYPES)}
+    made |= {"scalar": np.float32(2.5), "empty": np.zeros((0, 3)), "line": np.arange(1000), "turned": np.ones((9, 8)).T}
+    try:
+        import ml_dtypes
+    except ImportError:
+        return made
+    return made | {n: random.normal(size=(40, 50)).astype(getattr(ml_dtypes, n)) for n in ("bfloat16", "float8_e4m3fn", "float8_e5m2")}
+
+
+def test_docstrings():
+    done = doctest.testmod(safetensors)
+    assert done.attempted == 5 and done.failed == 0
+
+
+@pytest.mark.parametrize("profile", ["ratio", "adaptive"])
+def test_what_is_saved_is_loaded(tmp_path, profile):
+    made, path = tensors(), tmp_path / "model.slk"
+    safetensors.save(made, path, metadata={"format": "np"}, profile=profile)
+    loaded = safetensors.load(path)
+    assert set(loaded) == set(made) and list(tmp_path.iterdir()) == [path]
+    for name, tensor in made.items():
+        one = safetensors.load(path, [name])[name]
+        for found in (one, loaded[name]):
+            assert found.dtype == tensor.dtype and found.shape == np.shape(tensor), name
+            assert found.tobytes() == np.asarray(tensor).tobytes(), name
+    with pytest.raises(KeyError, match="no tensors \\['other'\\]"):
+        safetensors.load(path, ["other"])
+
+
+def test_bounds_are_for_floats(tmp_path):
+    made, path = tensors(), tmp_path / "model.slk"
+    safetensors.save(made, path, noa=1e-2)
+    for name, found in safetensors.load(path).items():
+        tensor = np.asarray(made[name])
+        if tensor.dtype.name in ("float64", "float32", "float16", "bfloat16") and tensor.size > 1:
+            tensor, found = tensor.astype("f8"), found.astype("f8")
+            assert np.abs(tensor - found).max() <= 1e-2 * np.ptp(tensor), name
+        else:
+            assert tensor.tobytes() == found.tobytes(), name
+    assert path.stat().st_size < sum(np.asarray(t).nbytes for t in made.values()) / 2
+    with pytest.raises(TypeError, match="exactly one"):
+        safetensors.save(made, path, noa=1e-2, abs=1)
+    with pytest.raises(TypeError, match="'x' is of type"):
+        safetensors.save({"x": np.array(["text"])}, path)
+
+
+def test_a_tensor_may_have_several_streams(tmp_path):
+    """As the command makes them of large ones."""
+    made, path = np.arange(3000, dtype="i4"), tmp_path / "model.slk"
+    header = json.dumps({"t": {"dtype": "I32", "shape": [3000], "data_offsets": [0, 12000]}}).encode()
+    first = bytearray(sleek.compress(made[:1000], lossless=True))
+    # `more` is under the checksum of the header, which is verified: the stream without it stands for the test of that.
+    whole = np.frombuffer(struct.pack("<Q", len(header)) + header, "u1")
+    begin = safetensors.MAGIC + sleek.compress(whole, lossless=True)
+    path.write_bytes(begin + bytes(first))
+    with pytest.raises(sleek.SleekError, match="has 4000 bytes, its header says 12000"):
+        safetensors.load(path)
+    first[11] |= 4
+    path.write_bytes(begin + bytes(first) + sleek.compress(made[1000:], lossless=True))
+    with pytest.raises(sleek.SleekError, match="checksum"):
+        safetensors.load(path)
+
+
+def test_damage_is_refused(tmp_path):
+    path, bad = tmp_path / "model.slk", tmp_path / "bad.slk"
+    safetensors.save({"a": np.arange(5000.0), "b": np.ones(3000, "i2")}, path)
+    good = path.read_bytes()
+    for length in range(1, len(good), len(good) // 30):
+        bad.write_bytes(good[:length])
+        with pytest.raises(sleek.SleekError):
+            safetensors.load(bad)
+    for at in range(0, len(good), len(good) // 60):
+        bad.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
+        with pytest.raises(sleek.SleekError):
+            safetensors.load(bad)

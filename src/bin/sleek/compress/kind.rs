@@ -1,0 +1,33 @@
+//! What an input is, where no argument says it.
+
+use std::path::Path;
+
+use crate::io::Input;
+use crate::tensors::{FIRST_BYTES, may_be_safetensors};
+
+/// How files of other kinds begin, what they are, and what is for them.
+const OTHERS: [(&[u8], &str, &str); 8] = [
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 or netCDF-4 file", "sleek repack compresses its datasets"),
+    (b"CDF\x01", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
+    (b"CDF\x02", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
+    (b"CDF\x05", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
+    (b"\x93NUMPY", "a NumPy file", "sleek.compress(numpy.load(…)) in Python compresses its array"),
+    (b"SIMPLE  =", "a FITS file", "its arrays are to be taken out first"),
+    (b"GRIB", "a GRIB file", "its fields are to be taken out first, to netCDF-4 for sleek repack"),
+    (b"\x89SLEEK", "compressed already", "sleek decompress restores it"),
+];
+
+/// Refuses what is no safetensors file, with a word on what it is.
+pub fn expect_safetensors(path: &Path, input: &mut Input) -> Result<(), String> {
+    let first = input.peek(FIRST_BYTES)?.to_vec();
+    let name = &input.name;
+    if let Some((_, what, help)) = OTHERS.iter().find(|(magic, ..)| first.starts_with(magic)) {
+        return Err(format!("{name}: is {what}; {help}. --dtype TYPE takes its bytes as they are"));
+    }
+    match path.extension().is_some_and(|end| end == "safetensors") || may_be_safetensors(&first) {
+        true => Ok(()),
+        false => Err(format!(
+            "{name}: --dtype TYPE is needed, such as --dtype f32; a name that ends in .f32, .f64, .bf16, … tells it too"
+        )),
+    }
+}
