@@ -7,8 +7,12 @@ mod completions;
 mod compress;
 mod decompress;
 #[cfg(unix)]
+mod diff;
+#[cfg(unix)]
 mod doctor;
 mod element;
+#[cfg(unix)]
+mod fourier;
 mod frames;
 mod h5args;
 #[cfg(unix)]
@@ -16,10 +20,13 @@ mod hdf5;
 mod inspect;
 mod io;
 mod pipeline;
+#[cfg(unix)]
+mod plot;
 mod progress;
 #[cfg(unix)]
 mod repack;
 mod sentinel;
+mod ssim;
 mod target;
 mod verify;
 
@@ -48,6 +55,8 @@ enum Command {
     Analyze(analyze::Args),
     #[cfg(unix)]
     Repack(repack::Args),
+    #[cfg(unix)]
+    Diff(diff::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
     #[command(hide = true)]
@@ -83,6 +92,8 @@ fn run(command: Command) -> Outcome {
         Command::Analyze(args) => analyze::run(&args),
         #[cfg(unix)]
         Command::Repack(args) => repack::run(&args),
+        #[cfg(unix)]
+        Command::Diff(args) => diff::run(&args),
         #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -1,6 +1,7 @@
 //! HDF5 files, through a libhdf5 that is looked up when it is needed: the command is built and starts without one.
 
 pub mod abi;
+pub mod about;
 mod chunk;
 pub mod coordinates;
 pub mod dataset;

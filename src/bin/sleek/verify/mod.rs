@@ -2,10 +2,10 @@
 
 pub mod exact;
 #[cfg(unix)]
-mod files;
+pub mod files;
 #[cfg(unix)]
 mod report;
-mod stream;
+pub mod stream;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::args::{Threads, Verbosity};
 use crate::hdf5::{LibraryArg, is_hdf5};
 
 /// Exit code when the bound does not hold.
-const BROKEN: u8 = 1;
+pub const BROKEN: u8 = 1;
 
 /// Compare an array with its compressed file, or two HDF5 files dataset by dataset: is the bound kept?
 #[derive(clap::Args)]
