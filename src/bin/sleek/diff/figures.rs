@@ -122,7 +122,7 @@ impl Figures {
 
     /// What a share of 1 is of.
     pub fn scale(&self) -> Scale {
-        Scale { mode: self.mode, largest: self.max_error }
+        Scale::new(self.mode, self.max_error)
     }
 }
 
@@ -144,6 +144,11 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// Of a mode; `largest` is the largest error.
+    pub fn new(mode: Mode, largest: f64) -> Scale {
+        Scale { mode, largest }
+    }
+
     /// Whether it is a bound.
     pub fn is_bound(&self) -> bool {
         self.mode.has_bound()

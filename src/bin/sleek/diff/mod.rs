@@ -1,11 +1,11 @@
 //! `sleek diff`
 
 mod draw;
-mod figures;
+pub mod figures;
 mod page;
 mod shape;
-mod source;
-mod view;
+pub mod source;
+pub mod view;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,12 +23,12 @@ use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
 use crate::io::{check_place, say, tell};
 use crate::plot::{self, extension};
 use crate::progress::{Progress, bytes, figure, ratio};
-use crate::ssim::Ssim;
+use crate::ssim::{Ssim, similarity};
 use crate::verify::BROKEN;
 use figures::{Figures, Scale};
 use shape::{Correlation, Histogram, Spectra};
 use source::Pair;
-use view::View;
+use view::{LARGE, View};
 
 /// Elements of which the autocorrelation is taken, about.
 const SAMPLE: u64 = 8 << 20;
@@ -204,7 +204,7 @@ fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
     let mut correlations: Vec<Correlation> =
         axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
     let (mut histogram, mut spectra, mut view) =
-        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at));
+        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at, LARGE));
     let mut ssim = Ssim::new(figures.range());
     let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
     pair.walk(&mut |part| {
@@ -300,12 +300,6 @@ fn figure_line(of: &Compared) -> String {
 
 fn psnr(f: &Figures) -> String {
     if f.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", f.psnr()) }
-}
-
-/// With as many nines as there are, and two digits behind them.
-fn similarity(ssim: f64) -> String {
-    let digits = (2.0 - (1.0 - ssim).max(1e-13).log10()).clamp(2.0, 15.0) as usize;
-    format!("{ssim:.digits$}")
 }
 
 fn print(of: &Compared) {
@@ -411,16 +405,4 @@ fn to_json(of: &Compared) -> Value {
         "autocorrelation": correlations.collect::<Vec<_>>(),
         "spectrum": json!({"field": curve(field), "restored": curve(restored), "error": curve(error)}),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nines_are_shown() {
-        assert_eq!(similarity(1.0), "1.000000000000000");
-        assert_eq!(similarity(0.99998765), "0.9999876");
-        assert_eq!(similarity(0.5), "0.50");
-    }
 }

@@ -10,8 +10,8 @@ use std::path::Path;
 use sleek::Params;
 use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
 
-use super::attributes;
 use super::plan::{Decision, Item};
+use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};
 use crate::hdf5::dataset::{Field, set_chunk};
 use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
@@ -30,6 +30,14 @@ pub struct Copy<'a> {
     waiting_types: CString,
 }
 
+/// How the new file is written.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// Whether attributes of it say what was done.
+    pub say_what_was_done: bool,
+    pub quiet: bool,
+}
+
 /// Writes the new file over the empty one at `path`.
 pub fn file(
     from: &Id,
@@ -37,7 +45,7 @@ pub fn file(
     path: &Path,
     contents: &Contents,
     items: &mut [Option<Item>],
-    quiet: bool,
+    how: How,
 ) -> Result<(), String> {
     let hdf5 = from.hdf5;
     let creation = creation_properties(from)?;
@@ -49,7 +57,7 @@ pub fn file(
     let mut copy = Copy { hdf5, from, to, contents, made, waiting_types: unused_name(contents)? };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
-    let mut progress = Progress::new("writing", Some(total), quiet);
+    let mut progress = Progress::new("writing", Some(total), how.quiet);
     for place in 0..contents.objects.len() {
         for link in &contents.links[place] {
             copy.link(place, link, items, &mut progress).map_err(|e| {
@@ -59,6 +67,9 @@ pub fn file(
         }
     }
     attributes::copy_all(&copy)?;
+    if how.say_what_was_done {
+        provenance::tell(&copy, items)?;
+    }
     copy.forget_waiting_types()?;
     copy.to.close()?;
     let mut block = 0;

@@ -3,7 +3,7 @@
 use sleek::{Dims, Params};
 
 use crate::hdf5::dataset::{Block, Field};
-use crate::target::Measured;
+use crate::target::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
 const SAMPLES: usize = 8;
@@ -44,6 +44,28 @@ impl<'a> Chunks<'a> {
         Ok((measured.packed as f64 * self.blocks.len() as f64 / taken.max(1) as f64) as u64)
     }
 
+    /// The parameters with the dimensions of a chunk, as the filter would have them.
+    pub fn shaped(&self, params: &Params) -> Params {
+        let mut params = params.clone();
+        if self.field.stored.scalar && sleek::codec::uses_dims(&params) {
+            params.dims = Dims::new(&self.field.chunk).unwrap_or(Dims::NONE);
+        }
+        params
+    }
+
+    /// Whole chunks from all over the dataset, of so many bytes together.
+    pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
+        let step = self.step_for(bytes);
+        let blocks = self.blocks.iter().skip(step / 2).step_by(step);
+        blocks.map(|block| Ok(self.filled_up(block, self.read(block)?))).collect()
+    }
+
+    fn read(&self, block: &Block) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; self.field.block_bytes(block)];
+        self.field.read(block, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// How many steps there may be between chunks that have so many bytes together.
     pub fn step_for(&self, bytes: u64) -> usize {
         (self.field.bytes() / bytes).clamp(1, self.blocks.len().max(1) as u64) as usize
@@ -57,44 +79,65 @@ impl<'a> Chunks<'a> {
         mut m: Measured,
         fills: Option<&[f64]>,
     ) -> Result<Measured, String> {
-        let mut params = params.clone();
-        let is_number = self.field.stored.scalar;
-        if is_number && sleek::codec::uses_dims(&params) {
-            params.dims = Dims::new(&self.field.chunk).unwrap_or(Dims::NONE);
-        }
+        let params = self.shaped(params);
         for block in self.blocks.iter().skip(step / 2).step_by(step) {
-            let mut bytes = vec![0; self.field.block_bytes(block)];
-            self.field.read(block, &mut bytes)?;
-            let raw = bytes.len();
-            let bytes = self.filled_up(block, bytes);
-            let stream = sleek::compress(&params, &bytes).map_err(|e| e.to_string())?;
-            m.add(raw, stream.len());
+            let bytes = self.read(block)?;
+            let chunk = self.filled_up(block, bytes.clone());
+            let stream = sleek::compress(&params, &chunk).map_err(|e| e.to_string())?;
+            m.add(bytes.len(), stream.len());
             if let Some(fills) = fills {
-                m.add_errors(&params, fills, &bytes, &stream)?;
+                // What fills up a chunk does not count.
+                let back = self.cut_out(block, restored(&stream, chunk.len())?);
+                m.add_errors(&params, fills, &self.dims_of(block), &bytes, &back);
             }
         }
         Ok(m)
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
-        let shape = &self.field.chunk;
-        if block.count == *shape {
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
+        if block.count == self.field.chunk {
             return bytes;
         }
-        let elements = shape.iter().product::<u64>() as usize;
+        let elements = self.field.chunk.iter().product::<u64>() as usize;
         let mut chunk = self.fill.repeat(elements);
-        let row = *block.count.last().unwrap_or(&1) as usize * self.fill.len();
-        for (n, data) in bytes.chunks(row.max(1)).enumerate() {
-            let (mut rest, mut at, mut stride) = (n as u64, 0, *shape.last().unwrap_or(&1));
+        let (row, places) = self.rows(block);
+        for (data, at) in bytes.chunks(row.max(1)).zip(places) {
+            chunk[at..at + data.len()].copy_from_slice(data);
+        }
+        chunk
+    }
+
+    /// What the rim leaves of a chunk.
+    fn cut_out(&self, block: &Block, chunk: Vec<u8>) -> Vec<u8> {
+        if block.count == self.field.chunk {
+            return chunk;
+        }
+        let (row, places) = self.rows(block);
+        places.into_iter().flat_map(|at| chunk[at..at + row].iter().copied()).collect()
+    }
+
+    /// The bytes of a row of a block, and where in its chunk each one lies.
+    fn rows(&self, block: &Block) -> (usize, Vec<usize>) {
+        let shape = &self.field.chunk;
+        let size = self.fill.len();
+        let row = *block.count.last().unwrap_or(&1);
+        let rows = block.count.iter().product::<u64>() / row.max(1);
+        let place = |n: u64| {
+            let (mut rest, mut at, mut stride) = (n, 0, *shape.last().unwrap_or(&1));
             for (len, side) in block.count.iter().zip(shape).rev().skip(1) {
                 at += rest % len * stride;
                 rest /= len;
                 stride *= side;
             }
-            let at = at as usize * self.fill.len();
-            chunk[at..at + data.len()].copy_from_slice(data);
-        }
-        chunk
+            at as usize * size
+        };
+        (row as usize * size, (0..rows).map(place).collect())
+    }
+
+    /// The dimensions of a block in numbers: an array in each element is one more.
+    fn dims_of(&self, block: &Block) -> Vec<u64> {
+        let inner = self.field.size / self.field.stored.dtype.size() as u64;
+        block.count.iter().copied().chain((inner > 1).then_some(inner)).collect()
     }
 }
