@@ -132,7 +132,7 @@ mod tests {
     /// Whether an option stands in a text, and no other one that begins with its name.
     fn names(text: &str, option: &str) -> bool {
         let mut places = text.match_indices(option).map(|(at, _)| &text[at + option.len()..]);
-        places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '\\'))
+        places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !rest.starts_with("\\-"))
     }
 
     /// Every option of every subcommand, as `--help` has it, is in the manual and in docs/cli.md.

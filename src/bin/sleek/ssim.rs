@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn nines_are_shown() {
         assert_eq!(similarity(1.0), "1.000000000000000");
-        assert_eq!(similarity(0.99998765), "0.9999876");
+        assert_eq!(similarity(0.99998765), "0.999988");
         assert_eq!(similarity(0.5), "0.50");
     }
 
