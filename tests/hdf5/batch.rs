@@ -192,6 +192,64 @@ fn killed_and_begun_again() {
     assert_eq!(contents(place.path("in")), before);
 }
 
+/// The files of SLEEK_DATA, as a folder of 200 (or 8): two batches at once, one of them killed, a file cut short in the
+/// middle. No file that is read changes, none is half written, and the report is true.
+#[test]
+fn real_files_whatever_happens() {
+    let Some(data) = common::data_dir() else { return };
+    let Some(place) = Place::with(&[]) else { return };
+    let is_hdf5 = |p: &PathBuf| p.extension().is_some_and(|e| ["nc", "nc4", "h5", "hdf5"].iter().any(|known| e == *known));
+    let mut real: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|e| e.unwrap().path()).filter(is_hdf5).collect();
+    real.sort();
+    fs::create_dir(place.path("in")).unwrap();
+    for (i, file) in real.iter().cycle().take(count()).enumerate() {
+        let name = format!("in/f{i:03}.{}", file.extension().unwrap().to_str().unwrap());
+        match i < real.len() {
+            true => drop(fs::copy(file, place.path(&name)).unwrap()),
+            // One file by many names is as good as many.
+            false => {
+                let first = real.iter().position(|p| p == file).unwrap();
+                let first = format!("in/f{first:03}.{}", file.extension().unwrap().to_str().unwrap());
+                fs::hard_link(place.path(&first), place.path(&name)).unwrap();
+            }
+        }
+    }
+    let whole = fs::read(&real[0]).unwrap();
+    fs::write(place.path("in/f0040.nc"), &whole[..whole.len() / 3]).unwrap();
+    let before = contents(place.path("in"));
+    let request = ["repack", "-r", "--noa", "1e-3", "--verify", "-j", "2", "--to", "out", "in"];
+    let new = || {
+        let files = contents(place.path("out")).into_iter().map(|(path, _)| path);
+        files.filter(|p| !p.file_name().unwrap().to_str().unwrap().starts_with('.')).count()
+    };
+    let mut first = place.command(env!("CARGO_BIN_EXE_sleek"));
+    let mut first = first.arg(request[0]).arg("-q").args(&request[1..]).spawn().unwrap();
+    let start = Instant::now();
+    while new() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = sleek(&place, &request);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    let is_refused = said.contains("another sleek repack is at work");
+    assert!(is_refused || first.try_wait().unwrap().is_some(), "{said}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let out = sleek(&place, &[&request[..], &["--report", "report.json"]].concat());
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(2) && said.contains("in/f0040.nc: failed: "), "{said}");
+    assert_eq!(verified(&place), count());
+    let told = report(&place, "report.json");
+    let totals = |key: &str| told["totals"][key].as_u64().unwrap() as usize;
+    assert_eq!((totals("done") + totals("again"), totals("failed"), totals("files")), (count(), 1, count() + 1));
+    for file in told["files"].as_array().unwrap().iter().filter(|f| f["status"] != "failed") {
+        let size = fs::metadata(place.path(file["output"].as_str().unwrap())).unwrap().len();
+        assert_eq!(file["bytes_after"], size, "{file}");
+    }
+    assert_eq!(contents(place.path("in")), before);
+}
+
 #[test]
 fn one_at_a_time_and_no_input_is_replaced() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };

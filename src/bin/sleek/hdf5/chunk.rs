@@ -1,5 +1,6 @@
 //! Chunks as they are stored.
 
+use super::Id;
 use super::abi::DEFAULT;
 use super::dataset::{Block, Field};
 
@@ -36,6 +37,21 @@ impl Field<'_> {
         // SAFETY: the id is alive, a chunk's start has the dataset's rank, and there is room for all that is stored.
         let answer = unsafe { read_chunk(self.dataset.id, DEFAULT, chunk.start.as_ptr(), &mut skipped, out) };
         if answer < 0 { Err(hdf5.complaint("H5Dread_chunk")) } else { Ok(Some(Chunk { bytes, skipped })) }
+    }
+
+    /// Whether chunks can be written as they are to be stored.
+    pub fn can_write_chunks(&self) -> bool {
+        self.dataset.hdf5.write_chunk.is_some()
+    }
+
+    /// Writes a chunk as it is to be stored to a dataset of the same shape.
+    pub fn write_chunk_to(&self, other: &Id, chunk: &Block, bytes: &[u8]) -> Result<(), String> {
+        let hdf5 = self.dataset.hdf5;
+        let write_chunk = hdf5.write_chunk.ok_or("this HDF5 has no H5Dwrite_chunk")?;
+        let (start, data) = (chunk.start.as_ptr(), bytes.as_ptr().cast());
+        // SAFETY: the id is alive, a chunk's start has the dataset's rank, and the bytes are as many as is said.
+        let answer = unsafe { write_chunk(other.id, DEFAULT, 0, start, bytes.len(), data) };
+        if answer < 0 { Err(format!("{}: {}", self.name, hdf5.complaint("H5Dwrite_chunk"))) } else { Ok(()) }
     }
 
     /// Where a chunk is stored; `None` where HDF5 does not tell.

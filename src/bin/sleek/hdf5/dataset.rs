@@ -115,12 +115,23 @@ impl<'a> Field<'a> {
         self.blocks_of_chunks()
     }
 
+    /// The same in single chunks.
+    pub fn blocks_in_chunks(&self) -> Result<Vec<Block>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut status = 0;
+        h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
+        match status == abi::PARTLY_STORED && hdf5.chunk_info.is_some() {
+            true => self.blocks_of_chunks(),
+            false => Ok(self.blocks_of_all_chunks()),
+        }
+    }
+
     /// The same with what was never written.
     pub fn all_blocks(&self) -> Vec<Block> {
         cut(&self.dims, &enlarged(&self.dims, &self.chunk, self.size))
     }
 
-    /// The same in single chunks.
+    /// All chunks, written or not.
     pub fn blocks_of_all_chunks(&self) -> Vec<Block> {
         cut(&self.dims, &self.chunk)
     }

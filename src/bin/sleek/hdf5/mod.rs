@@ -10,6 +10,8 @@ mod h5z_zfp;
 pub mod libraries;
 mod missing;
 pub mod object;
+pub mod parallel;
+pub mod rim;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -80,6 +82,7 @@ type GetInfo = unsafe extern "C" fn(Hid, *mut c_void) -> Herr;
 type LinkInfo = unsafe extern "C" fn(Hid, *const c_char, *mut c_void, Hid) -> Herr;
 type Iterate = unsafe extern "C" fn(Hid, c_int, c_int, *mut u64, abi::NameVisit, *mut c_void) -> Herr;
 type ChunkInfo = unsafe extern "C" fn(Hid, *const u64, *mut c_uint, *mut u64, *mut u64) -> Herr;
+type WriteChunk = unsafe extern "C" fn(Hid, Hid, u32, *const u64, usize, *const c_void) -> Herr;
 type ReadChunk = unsafe extern "C" fn(Hid, Hid, *const u64, *mut u32, *mut c_void) -> Herr;
 
 /// One libhdf5, with our filter registered in it.
@@ -94,6 +97,8 @@ pub struct Hdf5 {
     chunk_info: Option<ChunkInfo>,
     /// Reads a chunk as it is stored, where there is such a function (1.10.3 and newer).
     read_chunk: Option<ReadChunk>,
+    /// Writes one so (1.10.3 and newer).
+    write_chunk: Option<WriteChunk>,
     loaded: Loaded,
     version: (u32, u32, u32),
     /// The last error, unless it was forgiven.
@@ -212,6 +217,7 @@ impl Hdf5 {
                 link_info: loaded.function(c"H5Lget_info2").or_else(|_| loaded.function(c"H5Lget_info"))?,
                 iterate_links: loaded.function(c"H5Literate2").or_else(|_| loaded.function(c"H5Literate"))?,
                 chunk_info: loaded.function(c"H5Dget_chunk_info_by_coord").ok(),
+                write_chunk: loaded.function(c"H5Dwrite_chunk").ok(),
                 read_chunk: loaded.function(c"H5Dread_chunk").or_else(|_| loaded.function(c"H5Dread_chunk1")).ok(),
                 loaded,
                 version,

@@ -8,13 +8,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use sleek::Params;
-use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of, stream_of_chunk};
 
 use super::plan::{Decision, Item};
 use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};
-use crate::hdf5::dataset::{Field, set_chunk};
+use crate::hdf5::dataset::{Block, Field, set_chunk};
+use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
+use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
 use crate::progress::Progress;
 
@@ -29,6 +31,9 @@ pub struct Copy<'a> {
     /// Where named types wait for their first link: datasets need them before.
     waiting_types: CString,
 }
+
+/// Chunks smaller than this are written many at once, by HDF5.
+const FEW_BYTES: usize = 1024;
 
 /// How the new file is written.
 #[derive(Clone, Copy)]
@@ -303,12 +308,9 @@ impl<'a> Copy<'a> {
         let kind = self.type_for(&field.file_type)?;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
-        let mut bytes = Vec::new();
-        for block in field.blocks()? {
-            bytes.resize(field.block_bytes(&block), 0);
-            field.read(&block, &mut bytes)?;
-            field.write_to(&new, &block, &bytes)?;
-            progress.add(bytes.len() as u64);
+        match field.can_write_chunks() && Rim::of(field).bytes() >= FEW_BYTES {
+            true => write_chunks(field, &new, progress)?,
+            false => write_blocks(field, &new, progress)?,
         }
         // The last chunks pass the filter only now.
         new.close()?;
@@ -316,6 +318,36 @@ impl<'a> Copy<'a> {
         // SAFETY: the id is alive.
         Ok(unsafe { (hdf5.call.H5Dget_storage_size)(new.id) })
     }
+}
+
+/// Has threads make the streams, and writes them as they are.
+fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let creation = h5_id!(new.hdf5, H5Dget_create_plist(new.id))?;
+    // With what the filter has added to them.
+    let filter = pipeline(&creation)?.into_iter().find(Filter::is_sleek).ok_or("the filter is not there")?;
+    let (rim, chunks) = (Rim::of(field), field.blocks_in_chunks()?);
+    let threads = u32::from(Field::threads(chunks.len()) > 1);
+    let work = |block: &Block, bytes: Vec<u8>| {
+        let raw = bytes.len() as u64;
+        let stream = stream_of_chunk(&filter.words, &rim.filled_up(block, bytes), threads);
+        stream.map(|stream| (raw, stream)).map_err(|e| e.to_string())
+    };
+    field.each_chunk(&chunks, work, |block, (raw, stream)| {
+        progress.add(raw);
+        field.write_chunk_to(new, block, &stream)
+    })
+}
+
+/// Has HDF5 call the filter.
+fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    for block in field.blocks()? {
+        bytes.resize(field.block_bytes(&block), 0);
+        field.read(&block, &mut bytes)?;
+        field.write_to(new, &block, &bytes)?;
+        progress.add(bytes.len() as u64);
+    }
+    Ok(())
 }
 
 /// The old dataset's properties with our filter in the place of all others.

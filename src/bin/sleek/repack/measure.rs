@@ -3,6 +3,7 @@
 use sleek::{Dims, Params};
 
 use crate::hdf5::dataset::{Block, Field};
+use crate::hdf5::rim::Rim;
 use crate::target::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
@@ -16,13 +17,12 @@ const CLOSE: f64 = 0.75;
 pub struct Chunks<'a> {
     field: &'a Field<'a>,
     blocks: Vec<Block>,
-    /// What fills up a chunk that the rim cuts off.
-    fill: Vec<u8>,
+    rim: Rim,
 }
 
 impl<'a> Chunks<'a> {
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
-        Ok(Chunks { field, blocks: field.blocks_of_chunks()?, fill: field.fill_bytes() })
+        Ok(Chunks { field, blocks: field.blocks_of_chunks()?, rim: Rim::of(field) })
     }
 
     /// The bytes that they take: of all of them where there are few, or where some do not tell on which side of
@@ -57,7 +57,7 @@ impl<'a> Chunks<'a> {
     pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
         let step = self.step_for(bytes);
         let blocks = self.blocks.iter().skip(step / 2).step_by(step);
-        blocks.map(|block| Ok(self.filled_up(block, self.read(block)?))).collect()
+        blocks.map(|block| Ok(self.rim.filled_up(block, self.read(block)?))).collect()
     }
 
     fn read(&self, block: &Block) -> Result<Vec<u8>, String> {
@@ -79,60 +79,28 @@ impl<'a> Chunks<'a> {
         mut m: Measured,
         fills: Option<&[f64]>,
     ) -> Result<Measured, String> {
-        let params = self.shaped(params);
-        for block in self.blocks.iter().skip(step / 2).step_by(step) {
-            let bytes = self.read(block)?;
-            let chunk = self.filled_up(block, bytes.clone());
+        let blocks: Vec<Block> = self.blocks.iter().skip(step / 2).step_by(step).cloned().collect();
+        let mut params = self.shaped(params);
+        if Field::threads(blocks.len()) > 1 {
+            params.threads = 1; // each of them has a chunk
+        }
+        let rim = &self.rim;
+        let work = |block: &Block, bytes: Vec<u8>| {
+            let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
+            let chunk = rim.filled_up(block, bytes);
             let stream = sleek::compress(&params, &chunk).map_err(|e| e.to_string())?;
-            m.add(bytes.len(), stream.len());
-            if let Some(fills) = fills {
-                // What fills up a chunk does not count.
-                let back = self.cut_out(block, restored(&stream, chunk.len())?);
+            // What fills up a chunk does not count.
+            let both = kept.map(|kept| Ok::<_, String>((kept, rim.cut_out(block, restored(&stream, chunk.len())?))));
+            Ok((raw, stream.len(), both.transpose()?))
+        };
+        self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
+            m.add(raw, packed);
+            if let (Some(fills), Some((bytes, back))) = (fills, both) {
                 m.add_errors(&params, fills, &self.dims_of(block), &bytes, &back);
             }
-        }
+            Ok(())
+        })?;
         Ok(m)
-    }
-
-    /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
-        if block.count == self.field.chunk {
-            return bytes;
-        }
-        let elements = self.field.chunk.iter().product::<u64>() as usize;
-        let mut chunk = self.fill.repeat(elements);
-        let (row, places) = self.rows(block);
-        for (data, at) in bytes.chunks(row.max(1)).zip(places) {
-            chunk[at..at + data.len()].copy_from_slice(data);
-        }
-        chunk
-    }
-
-    /// What the rim leaves of a chunk.
-    fn cut_out(&self, block: &Block, chunk: Vec<u8>) -> Vec<u8> {
-        if block.count == self.field.chunk {
-            return chunk;
-        }
-        let (row, places) = self.rows(block);
-        places.into_iter().flat_map(|at| chunk[at..at + row].iter().copied()).collect()
-    }
-
-    /// The bytes of a row of a block, and where in its chunk each one lies.
-    fn rows(&self, block: &Block) -> (usize, Vec<usize>) {
-        let shape = &self.field.chunk;
-        let size = self.fill.len();
-        let row = *block.count.last().unwrap_or(&1);
-        let rows = block.count.iter().product::<u64>() / row.max(1);
-        let place = |n: u64| {
-            let (mut rest, mut at, mut stride) = (n, 0, *shape.last().unwrap_or(&1));
-            for (len, side) in block.count.iter().zip(shape).rev().skip(1) {
-                at += rest % len * stride;
-                rest /= len;
-                stride *= side;
-            }
-            at as usize * size
-        };
-        (row as usize * size, (0..rows).map(place).collect())
     }
 
     /// The dimensions of a block in numbers: an array in each element is one more.

@@ -388,12 +388,26 @@ impl Survey<'_> {
         let missing = self.missing()?;
         let mut watch = if self.no_fill { None } else { Some(self.watch()?) };
         let mut range = None;
-        for block in self.field.blocks()? {
-            let bytes = read(self.field, &block)?;
+        let mut see = |bytes: &[u8]| {
             if let Some(watch) = &mut watch {
-                watch.see(&bytes);
+                watch.see(bytes);
             }
-            range = join(range, self.valid_range(&missing, &bytes));
+            range = join(range, self.valid_range(&missing, bytes));
+        };
+        if self.field.is_decoded_here()? {
+            let chunks = self.field.blocks_in_chunks()?;
+            self.field.each_chunk(
+                &chunks,
+                |_, bytes| Ok(bytes),
+                |_, bytes| {
+                    see(&bytes);
+                    Ok(())
+                },
+            )?;
+        } else {
+            for block in self.field.blocks()? {
+                see(&read(self.field, &block)?);
+            }
         }
         watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
         Ok(range)
