@@ -198,7 +198,8 @@ fn killed_and_begun_again() {
 fn real_files_whatever_happens() {
     let Some(data) = common::data_dir() else { return };
     let Some(place) = Place::with(&[]) else { return };
-    let is_hdf5 = |p: &PathBuf| p.extension().is_some_and(|e| ["nc", "nc4", "h5", "hdf5"].iter().any(|known| e == *known));
+    let is_hdf5 =
+        |p: &PathBuf| p.extension().is_some_and(|e| ["nc", "nc4", "h5", "hdf5"].iter().any(|known| e == *known));
     let mut real: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|e| e.unwrap().path()).filter(is_hdf5).collect();
     real.sort();
     fs::create_dir(place.path("in")).unwrap();

@@ -116,7 +116,7 @@ fn now() -> u64 {
 /// A time in UTC, as ISO 8601 has it.
 fn date(seconds: u64) -> String {
     let (mut days, rest) = (seconds / 86400, seconds % 86400);
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
     let mut year = 1970;
     while days >= 365 + u64::from(is_leap(year)) {
         days -= 365 + u64::from(is_leap(year));
