@@ -310,7 +310,8 @@ fn working(place: &Place, terminate: libc::sighandler_t) -> (Child, PathBuf) {
             Ok(())
         })
     };
-    let child = command.args(["repack", "-q", "--lossless", "old.h5", "new.h5"]).spawn().unwrap();
+    // What is compared once more is at work long enough to be met there.
+    let child = command.args(["repack", "-q", "--lossless", "--verify", "old.h5", "new.h5"]).spawn().unwrap();
     let patience = std::time::Instant::now();
     loop {
         let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
