@@ -13,7 +13,7 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls performance \
+.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
 	kernels gpu-check gpu-bench static wheel decoder install uninstall clean
 
 help: ## this list
@@ -159,6 +159,10 @@ bench-calls: ## from C, what a call takes between other work, and what threads g
 	$(CARGO) build --release --lib
 	cc -O2 -Wall -Wextra -Iinclude benches/calls.c $(TARGET)/release/libsleek.a -lpthread -ldl -lm -o $(TARGET)/release/calls
 	$(TARGET)/release/calls $(CALLS_DATA) 0.05 $(THREADS)
+
+repack-speed: ## how fast sleek repack is on files of 500 MB, against what disk and codecs allow (needs SLEEK_DATA)
+	$(CARGO) build --release --bin sleek
+	SLEEK_BINARY=$(TARGET)/release/sleek bash tests/hdf5/repack_speed.sh
 
 performance: ## docs/performance.md with its plot: other filters, memcpy, HDF5 on a RAM disk; a quarter of an hour (PERFORMANCE=--quick: 3 minutes)
 	@bash benches/performance/run.sh $(PERFORMANCE)

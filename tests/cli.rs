@@ -14,6 +14,9 @@ use tempfile::TempDir;
 mod advice;
 mod common;
 #[cfg(unix)]
+#[path = "cli/diff.rs"]
+mod diff;
+#[cfg(unix)]
 #[path = "cli/faults.rs"]
 mod faults;
 #[path = "cli/targets.rs"]

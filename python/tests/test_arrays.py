@@ -249,9 +249,23 @@ def test_targets_are_met(dtype):
         errors = values - back[counts]
         psnr.append(20 * np.log10((values.max() - values.min()) / np.sqrt(np.mean(errors**2))))
     assert psnr[0] >= 60 and (psnr[0] <= 60.101 or psnr[1] < 60), (bound, psnr)
+    bound = sleek.find_bound(field, ssim=0.99, fill=-9999)
+    value_range = values.max() - values.min()
+    similar = []
+    for by in 1, 1.1:
+        back = sleek.decompress(sleek.compress(field, fill=-9999, abs=by * bound["abs"]), field.shape)
+        # Whole windows, away from what does not count.
+        whole = (x[4:, :992].astype("f8").reshape(12, 8, 124, 8) for x in (field, back))
+        a, b = (x.transpose(0, 2, 1, 3).reshape(-1, 64) for x in whole)
+        c1, c2 = (0.01 * value_range) ** 2, (0.03 * value_range) ** 2
+        ma, mb = a.mean(axis=1), b.mean(axis=1)
+        cov = (a * b).mean(axis=1) - ma * mb
+        one = (2 * ma * mb + c1) * (2 * cov + c2) / ((ma**2 + mb**2 + c1) * (a.var(axis=1) + b.var(axis=1) + c2))
+        similar.append(one.mean())
+    assert 0.985 < similar[0] < 0.995 and similar[1] < similar[0], (bound, similar)
     assert sleek.find_bound(np.full(10, 3.5), ratio=10) == {"lossless": True}
     with pytest.raises(ValueError, match="gives ratio"):
         sleek.find_bound(field, ratio=1e9)
-    for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}:
+    for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}, {"ssim": 1}:
         with pytest.raises(ValueError, match="needed"):
             sleek.find_bound(field, **wrong)

@@ -1,4 +1,4 @@
-//! `sleek compress --ratio`, `--size`, `--psnr`, `--bits`.
+//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`, `--bits`.
 
 use std::fs;
 
@@ -60,6 +60,14 @@ fn targets_are_met_and_said_as_a_bound() {
         let worse = bench.json("verify --json in out")["psnr"].as_f64().unwrap();
         assert!(psnr < db + 0.101 || worse < db, "{db} dB: {psnr}, {worse} by more than {bound}");
     }
+    for ssim in [0.9, 0.9995] {
+        let reached = || bench.json("diff --json in out")["fields"][0]["ssim"].as_f64().unwrap();
+        let bound = came_to(&bench, &format!("{compress} --ssim {ssim} in out"));
+        let found = reached();
+        assert!(found >= ssim, "{ssim}: {found} by {bound}");
+        bench.ok(&format!("{compress} {} in out", scaled(&bound, 1.03)));
+        assert!(1.0 - found > 0.949 * (1.0 - ssim) || reached() < ssim, "{ssim}: {found}, {} by more", reached());
+    }
     bench.ok(&format!("{compress} --bits 9 in out"));
     let info = bench.json("inspect --json out");
     assert_eq!((&info["mode"], &info["bound"]), (&"rel".into(), &(1.0 / 512.0).into()));
@@ -77,6 +85,7 @@ fn targets_that_need_no_bound_or_have_none() {
     bench.fails("compress --dtype f32 --ratio 5 in new", "-9999 in 20 of 20000 elements");
     bench.fails("compress --dtype f32 --ratio -5 in new", "--ratio -5");
     bench.fails("compress --dtype f32 --psnr 0 in new", "--psnr 0");
+    bench.fails("compress --dtype f32 --ssim 1 in new", "between 0 and 1");
     bench.fails("compress --dtype f32 --size 0 in new", "--size 0");
     bench.fails("compress --dtype f32 --ratio 5 --range 3 in new", "goes with --noa");
     bench.fails("compress --dtype i32 --ratio 5 in new", "i32");

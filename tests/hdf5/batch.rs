@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::repack::{PYTHON, sleek, sleek_fails, sleek_ok};
+use crate::repack::{PYTHON, header, sleek, sleek_fails, sleek_ok};
 use crate::{Place, common, venv_python};
 
 /// Makes so many small files in two folders, and what is no HDF5 file beside them.
@@ -52,9 +52,14 @@ fn report(place: &Place, name: &str) -> Value {
 
 /// The new files, each of which must keep its bound; none may be half written.
 fn verified(place: &Place) -> usize {
+    verified_at_most(place, usize::MAX)
+}
+
+/// The same, where it is enough to look at some.
+fn verified_at_most(place: &Place, most: usize) -> usize {
     let new = contents(place.path("out")).into_iter().map(|(path, _)| path);
     let new: Vec<PathBuf> = new.filter(|p| p.file_name().unwrap() != ".sleek-repack.jsonl").collect();
-    for path in &new {
+    for path in new.iter().take(most) {
         let below = path.strip_prefix(place.path("out")).unwrap();
         let old = PathBuf::from("in").join(below);
         sleek_ok(place, &["verify", old.to_str().unwrap(), path.to_str().unwrap()]);
@@ -92,6 +97,12 @@ fn a_folder_is_done_once_and_told() {
     fs::write(place.path("in/f000.h5"), &before.iter().find(|(p, _)| p.ends_with("f002.h5")).unwrap().1).unwrap();
     sleek_ok(&place, &[&request[..], &["--report", "changed.json"]].concat());
     assert_eq!(report(&place, "changed.json")["totals"]["done"], 1);
+    // The page shows all of them, with two pictures of each dataset that was compressed, and fetches nothing.
+    sleek_ok(&place, &[&request[..], &["--report", "page.html"]].concat());
+    let page = fs::read_to_string(place.path("page.html")).unwrap();
+    assert_eq!(page.matches("<b>in/").count(), count());
+    assert_eq!(page.matches("data:image/png;base64,").count(), 2 * page.matches(">abs 0.001<").count());
+    assert!(page.contains(">integers of 4 bytes: bounds are for floats") && !page.contains("://"), "{page}");
     // Another bound is another request.
     let other = sleek_ok(&place, &["repack", "-r", "--abs", "1e-2", "--to", "out", "in"]);
     assert!(other.contains(&format!("{} done:", count())), "{other}");
@@ -186,6 +197,66 @@ fn killed_and_begun_again() {
     assert_eq!(contents(place.path("in")), before);
 }
 
+/// The files of SLEEK_DATA, as a folder of 200 (or 8): two batches at once, one of them killed, a file cut short in the
+/// middle. No file that is read changes, none is half written, and the report is true.
+#[test]
+fn real_files_whatever_happens() {
+    let Some(data) = common::data_dir() else { return };
+    let Some(place) = Place::with(&[]) else { return };
+    let is_hdf5 =
+        |p: &PathBuf| p.extension().is_some_and(|e| ["nc", "nc4", "h5", "hdf5"].iter().any(|known| e == *known));
+    let mut real: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|e| e.unwrap().path()).filter(is_hdf5).collect();
+    real.sort();
+    fs::create_dir(place.path("in")).unwrap();
+    for (i, file) in real.iter().cycle().take(count()).enumerate() {
+        let name = format!("in/f{i:03}.{}", file.extension().unwrap().to_str().unwrap());
+        match i < real.len() {
+            true => drop(fs::copy(file, place.path(&name)).unwrap()),
+            // One file by many names is as good as many.
+            false => {
+                let first = real.iter().position(|p| p == file).unwrap();
+                let first = format!("in/f{first:03}.{}", file.extension().unwrap().to_str().unwrap());
+                fs::hard_link(place.path(&first), place.path(&name)).unwrap();
+            }
+        }
+    }
+    let whole = fs::read(&real[0]).unwrap();
+    fs::write(place.path("in/f0040.nc"), &whole[..whole.len() / 3]).unwrap();
+    let before = contents(place.path("in"));
+    let request = ["repack", "-r", "--noa", "1e-3", "--verify", "-j", "2", "--to", "out", "in"];
+    let new = || {
+        let files = contents(place.path("out")).into_iter().map(|(path, _)| path);
+        files.filter(|p| !p.file_name().unwrap().to_str().unwrap().starts_with('.')).count()
+    };
+    let mut first = place.command(env!("CARGO_BIN_EXE_sleek"));
+    let mut first = first.arg(request[0]).arg("-q").args(&request[1..]).spawn().unwrap();
+    let start = Instant::now();
+    while new() < 2 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing was done");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = sleek(&place, &request);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    let is_refused = said.contains("another sleek repack is at work");
+    assert!(is_refused || first.try_wait().unwrap().is_some(), "{said}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let out = sleek(&place, &[&request[..], &["--report", "report.json"]].concat());
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.code() == Some(2) && said.contains("in/f0040.nc: failed: "), "{said}");
+    // --verify has compared them all.
+    assert_eq!(verified_at_most(&place, 12), count());
+    let told = report(&place, "report.json");
+    let totals = |key: &str| told["totals"][key].as_u64().unwrap() as usize;
+    assert_eq!((totals("done") + totals("again"), totals("failed"), totals("files")), (count(), 1, count() + 1));
+    for file in told["files"].as_array().unwrap().iter().filter(|f| f["status"] != "failed") {
+        let size = fs::metadata(place.path(file["output"].as_str().unwrap())).unwrap().len();
+        assert_eq!(file["bytes_after"], size, "{file}");
+    }
+    assert_eq!(contents(place.path("in")), before);
+}
+
 #[test]
 fn one_at_a_time_and_no_input_is_replaced() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
@@ -202,7 +273,7 @@ fn one_at_a_time_and_no_input_is_replaced() {
     sleek_fails(&place, &["repack", "--abs", "1e-3", "--to", "out", "in"], "in: is a folder; -r");
     sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "in"], "--to DIR");
     sleek_fails(&place, &["repack", "--abs", "1e-3", "a.h5", "b.h5", "c.h5"], "--to DIR");
-    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--report", "r.html", "--to", "out", "in"], ".json or .csv");
+    sleek_fails(&place, &["repack", "-r", "--abs", "1e-3", "--report", "r.txt", "--to", "out", "in"], ".csv or .html");
     sleek_fails(&place, &["repack", "--abs", "1e-3", "-j", "2", "in/f000.h5", "x.h5"], "--jobs goes with --to");
     fs::copy(place.path("in/f000.h5"), place.path("f000.h5")).unwrap();
     sleek_fails(
@@ -246,6 +317,45 @@ fn rules_for_names_and_types() {
     sleek_fails(&place, &["repack", "--rules", "wrong.toml", "in/f000.h5", "two.h5"], "wrong.toml: rule 1: colour");
 }
 
+/// Profile and codec for each dataset, and a similarity that chunks cut off by the rim do not spoil.
+#[test]
+fn what_suits_each_dataset() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = "import h5py, numpy as np\n\
+        y, x = np.mgrid[0:250, 0:330]\n\
+        with h5py.File('old.h5', 'w') as f:\n\
+        \x20   f.create_dataset('t', data=(280 + np.sin(x / 30) * np.cos(y / 20)).astype('f4'), chunks=(64, 128))\n\
+        \x20   f['line'] = np.cumsum(np.random.default_rng(1).normal(size=30000))\n";
+    place.run(&venv_python(PYTHON), &["-c", script]);
+    let table = |arguments: &[&str]| -> Value {
+        let all = [&["repack", "--json", "--force", "--verify"], arguments, &["old.h5", "new.h5"]].concat();
+        serde_json::from_str(&sleek_ok(&place, &all)).unwrap()
+    };
+    let of = |table: &Value, key: &str| {
+        let sum = table.as_array().unwrap().iter().map(|d| d[key].as_u64().unwrap()).sum::<u64>();
+        let what = table.as_array().unwrap().iter().map(|d| d["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        (sum, what)
+    };
+    let sizes: Vec<u64> = ["adaptive", "fast", "ratio"]
+        .iter()
+        .map(|profile| of(&table(&["--noa", "1e-4", "--profile", profile]), "stored_after").0)
+        .collect();
+    let (best, what) = of(&table(&["--noa", "1e-4", "--auto", "ratio"]), "stored_after");
+    assert!(sizes.iter().all(|size| best <= *size), "{best} {sizes:?} {what:?}");
+    assert!(what.iter().any(|what| what.contains(", profile ratio") || what.contains(", codec zfp")), "{what:?}");
+    table(&["--noa", "1e-4", "--auto", "speed"]);
+    let (_, what) = of(&table(&["--ratio", "8", "--auto", "1e-3"]), "stored_after");
+    assert!(what.iter().all(|what| what.ends_with("for --ratio 8")), "{what:?}");
+    sleek_fails(&place, &["repack", "--noa", "1e-4", "--auto", "best", "old.h5", "x.h5"], "a number of MB/s");
+    let (_, what) = of(&table(&["--ssim", "0.999"]), "stored_after");
+    let report: Value = serde_json::from_str(&sleek_ok(&place, &["diff", "--json", "old.h5", "new.h5"])).unwrap();
+    for field in report["fields"].as_array().unwrap() {
+        let ssim = field["ssim"].as_f64().unwrap();
+        assert!((0.999..0.9999).contains(&ssim), "{ssim} {what:?}");
+    }
+    assert!(what.iter().all(|what| what.contains("SSIM 0.999") && what.ends_with("for --ssim 0.999")), "{what:?}");
+}
+
 /// What netCDF's conventions say are coordinates is not rounded unless it is named; `-v` names what is.
 #[test]
 fn variables_as_netcdf_names_them() {
@@ -279,8 +389,7 @@ fn variables_as_netcdf_names_them() {
     for name in ["/lat", "/lon", "/lat_corners", "/packed"] {
         place.run("h5diff", &["old.nc", "all.nc", name]);
     }
-    let header = |file: &str| place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>().join("\n");
-    assert_eq!(header("old.nc"), header("all.nc"));
+    assert_eq!(header(&place, "old.nc"), header(&place, "all.nc"));
     // Names with a slash and without, in a group too; coordinates if they are named.
     let table = sleek_ok(&place, &["repack", "--abs", "1e-3", "-v", "/temp,temp2,lat", "old.nc", "some.nc"]);
     for (name, ends) in

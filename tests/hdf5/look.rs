@@ -152,3 +152,56 @@ fn verify_says_what_is_broken() {
     sleek_fails(&place, &["verify", "plain.f32", "new.h5"], "plain.f32: is not an HDF5 file");
     sleek_fails(&place, &["verify", "old.h5", "plain.f32"], "plain.f32: is not an HDF5 file, as old.h5 is");
 }
+
+/// `sleek diff` of datasets finds what `sleek verify` finds, and takes names, units and coordinates from the file.
+#[test]
+fn diff_shows_datasets_by_their_attributes() {
+    let Some(place) = Place::with(&[&venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   for name, n in ('time', 3), ('lat', 40), ('lon', 60), ('bare', 50):\n\
+        \x20       f.createDimension(name, n)\n\
+        \x20   lat = f.createVariable('lat', 'f8', ('lat',)); lat[:] = np.linspace(-58.5, 58.5, 40)\n\
+        \x20   lon = f.createVariable('lon', 'f8', ('lon',)); lon[:] = np.linspace(0, 354, 60)\n\
+        \x20   lat.units, lon.units = 'degrees_north', 'degrees_east'\n\
+        \x20   t = f.createVariable('t', 'f4', ('time', 'lat', 'lon'), fill_value=-9999, chunksizes=(1, 20, 60))\n\
+        \x20   t.long_name, t.units = 'air <temperature>', 'degC'\n\
+        \x20   y, x = np.mgrid[0:40, 0:60]\n\
+        \x20   t[:] = np.ma.masked_less(np.sin(x / 9 + np.arange(3)[:, None, None]) * 20 + y, -15)\n\
+        \x20   f.createVariable('line', 'f8', ('bare', 'lat'))[:] = np.sin(np.arange(2000) / 30).reshape(50, 40)\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    sleek_ok(&place, &["repack", "-q", "--abs", "1e-2", "old.nc", "new.nc"]);
+    let verified = json(&place, &["verify", "--json", "old.nc", "new.nc"]);
+    let report = json(&place, &["diff", "--json", "old.nc", "new.nc"]);
+    let fields = report["fields"].as_array().unwrap();
+    assert_eq!(fields.iter().map(|f| f["name"].as_str().unwrap()).collect::<Vec<_>>(), ["/t", "/line"]);
+    for found in fields {
+        let of = dataset(&verified, found["name"].as_str().unwrap());
+        for key in ["max_error", "error_over_bound", "worst"] {
+            assert_eq!(found[key], of[key], "{key}");
+        }
+        assert_eq!(found["promise"], "abs 1e-2");
+    }
+    assert_eq!((&fields[0]["title"], &fields[0]["units"]), (&"air <temperature>".into(), &"degC".into()));
+    assert!(fields[0]["missing_values"].as_u64().unwrap() > 0);
+    sleek_ok(&place, &["diff", "-q", "old.nc:/t", "new.nc", "--plot", "t.svg"]);
+    let svg = fs::read_to_string(place.path("t.svg")).unwrap();
+    for part in ["air &lt;temperature&gt; [degC]", ">lat<", ">lon [degrees_east]<", ">58.5<", ">354<", "along lat"] {
+        assert!(svg.contains(part), "no {part}");
+    }
+    // North is up: the largest latitude stands above the smallest.
+    let height = |text: &str| {
+        let line = svg.lines().find(|l| l.contains(&format!(">{text}<"))).unwrap();
+        line.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert!(height("58.5") < height("-58.5"));
+    sleek_ok(&place, &["diff", "-q", "old.nc", "new.nc", "--plot", "all.html"]);
+    assert_eq!(fs::read_to_string(place.path("all.html")).unwrap().matches("<section").count(), 2);
+    sleek_ok(&place, &["diff", "-q", "old.nc:t", "new.nc:/t", "--plot", "t.png"]);
+    sleek_fails(&place, &["diff", "old.nc", "new.nc", "--plot", "both.png"], "2 differ: name one of /t, /line");
+    sleek_fails(&place, &["diff", "old.nc:/none", "new.nc"], "has no dataset /none; it has");
+    sleek_fails(&place, &["diff", "old.nc", "old.nc"], "no dataset of floats differs");
+    sleek_fails(&place, &["diff", "old.nc:/t", "new.nc:/line"], "/t: ");
+    fs::write(place.path("classic.nc"), b"CDF\x05 and what follows").unwrap();
+    sleek_fails(&place, &["diff", "classic.nc", "new.nc"], "nccopy -k nc4 classic.nc");
+}

@@ -123,14 +123,37 @@ fn in_place_and_by_name() {
     let Some(place) = Place::with(&["h5diff", "h5dump", &venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["make", "old.h5"]);
     fs::copy(place.path("old.h5"), place.path("same.h5")).unwrap();
-    sleek_ok(&place, &["repack", "-q", "--force", "--abs", "1e-3", "--dataset", "half=keep", "same.h5", "same.h5"]);
+    sleek_ok(
+        &place,
+        &[
+            "repack",
+            "-q",
+            "--force",
+            "--abs",
+            "1e-3",
+            "--no-attributes",
+            "--dataset",
+            "half=keep",
+            "same.h5",
+            "same.h5",
+        ],
+    );
     place.run("h5diff", &["-d", "0.001", "old.h5", "same.h5", "/zz_t"]);
     assert_eq!(place.attempt("h5diff", &["old.h5", "same.h5", "/zz_t"]).status.code(), Some(1));
     place.run("h5diff", &["old.h5", "same.h5", "/half"]);
 
     let table = sleek_ok(
         &place,
-        &["repack", "--dataset", "/group/inner/x=rel=1e-2", "--dataset", "x=lossless", "old.h5", "two.h5"],
+        &[
+            "repack",
+            "--no-attributes",
+            "--dataset",
+            "/group/inner/x=rel=1e-2",
+            "--dataset",
+            "x=lossless",
+            "old.h5",
+            "two.h5",
+        ],
     );
     assert!(table.matches("kept: not named").count() > 5, "{table}");
     let filtered = |file: &str| place.run("h5dump", &["-pH", file]).matches("FILTER_ID 47474").count();
@@ -148,9 +171,10 @@ fn netcdf_stays_netcdf() {
     for group in ["/", "deeper"] {
         python(&place, "venv-python", &["xarray", "old.nc", "new.nc", group, "1e-3"]);
     }
-    let header = |file: &str| place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>().join("\n");
-    assert_eq!(header("old.nc"), header("new.nc"));
-    place.run("h5diff", &["-d", "0.01", "old.nc", "new.nc", "/t"]);
+    assert_eq!(header(&place, "old.nc"), header(&place, "new.nc"));
+    // h5diff counts attributes that one side alone has.
+    sleek_ok(&place, &["repack", "-q", "--noa", "1e-3", "--no-attributes", "old.nc", "plain.nc"]);
+    place.run("h5diff", &["-d", "0.01", "old.nc", "plain.nc", "/t"]);
     // The files of SLEEK_DATA, whatever is in them.
     let Some(folder) = common::data_dir() else { return };
     let real: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
@@ -160,12 +184,71 @@ fn netcdf_stays_netcdf() {
         let file = file.to_str().unwrap();
         sleek_ok(&place, &["repack", "-q", "--force", "--noa", "1e-4", "--verify", file, "real.h5"]);
         if file.ends_with("nc") || file.ends_with("nc4") {
-            assert_eq!(
-                place.run("ncdump", &["-h", file]).lines().skip(1).collect::<Vec<_>>(),
-                place.run("ncdump", &["-h", "real.h5"]).lines().skip(1).collect::<Vec<_>>()
-            );
+            assert_eq!(header(&place, file), header(&place, "real.h5"));
         }
     }
+}
+
+/// What ncdump shows of a file, without its name and what repack says it did.
+pub fn header(place: &Place, file: &str) -> String {
+    let all = place.run("ncdump", &["-h", file]);
+    let added = [":sleek_", ": sleek ", "\t\t:history", "// global attributes:"];
+    let lines = all.lines().skip(1).filter(|l| !l.is_empty() && !added.iter().any(|part| l.contains(part)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The new file says what was done to it, and none of its readers is misled by that.
+#[test]
+fn attributes_say_what_was_done() {
+    let Some(place) = Place::with(&["ncdump", "h5diff", &venv_python("venv-python")]) else { return };
+    let script = "import netCDF4, numpy as np\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   f.Conventions, f.history = 'CF-1.8', '2020: made'\n\
+        \x20   f.createDimension('y', 60), f.createDimension('x', 80)\n\
+        \x20   y, x = np.mgrid[0:60, 0:80]\n\
+        \x20   for name in 't', 'u', 'whole':\n\
+        \x20       v = f.createVariable(name, 'f4', ('y', 'x'))\n\
+        \x20       v[:] = np.sin(x / 9) + np.cos(y / 7) if name != 'whole' else x\n\
+        \x20       v.units = 'K'\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    let say = |arguments: &[&str]| {
+        let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
+        common::run(command.env_remove("SLEEK_LOG").env("SOURCE_DATE_EPOCH", "86400").arg("repack").args(arguments))
+    };
+    let attributes = |file: &str, of: &str| {
+        let all = place.run("ncdump", &["-p", "9,17", "-h", file]);
+        let lines = all.lines().filter_map(|l| l.trim().strip_prefix(of)?.strip_prefix(':'));
+        lines.filter(|l| l.starts_with("sleek_") || l.starts_with("history")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    say(&["-q", "--noa", "1e-3", "--verify", "--dataset", "whole=lossless", "old.nc", "new.nc"]);
+    let version = format!("sleek_version = \"{}\" ;", sleek::VERSION);
+    let of_t = attributes("new.nc", "t");
+    assert_eq!((&of_t[0][..], &of_t[1][..], &of_t[3]), ("sleek_mode = \"noa\" ;", "sleek_bound = 0.001 ;", &version));
+    let number = |line: &str| line.split(" = ").nth(1).unwrap().trim_end_matches(" ;").parse::<f64>().unwrap();
+    let (bound, first) = ("sleek_abs_bound = ", number(&of_t[2]));
+    assert!(of_t[2].starts_with(bound) && (0.0039..0.0041).contains(&first), "{of_t:?}");
+    assert!(attributes("new.nc", "whole").is_empty(), "nothing was lost of it");
+    let history = attributes("new.nc", "").into_iter().find(|l| l.starts_with("history")).unwrap();
+    let line = format!("1970-01-02T00:00:00Z: sleek {} repack -q --noa 1e-3 --verify", sleek::VERSION);
+    assert!(history.contains(&line) && history.ends_with("old.nc new.nc\\n2020: made\" ;"), "{history}");
+    assert_eq!(header(&place, "old.nc"), header(&place, "new.nc").replace("\n\t\t\t\"2020: made\" ;", ""));
+    sleek_ok(&place, &["verify", "old.nc", "new.nc"]);
+    // Lossy twice: the errors add up, where that is known.
+    say(&["-q", "--abs", "0.01", "-v", "t", "new.nc", "twice.nc"]);
+    let of_t = attributes("twice.nc", "t");
+    assert_eq!((&of_t[0][..], &of_t[1][..]), ("sleek_mode = \"abs\" ;", "sleek_bound = 0.01 ;"));
+    assert!((number(&of_t[2]) - first - 0.01).abs() < 1e-8, "{of_t:?}");
+    assert!(attributes("twice.nc", "u").iter().any(|l| l == "sleek_bound = 0.001 ;"), "kept as it was");
+    say(&["-q", "--rel", "0.1", "--even-if-larger", "new.nc", "rel.nc"]);
+    assert!(!attributes("rel.nc", "t").iter().any(|l| l.starts_with(bound)));
+    say(&["-q", "--noa", "1e-3", "--no-attributes", "old.nc", "plain.nc"]);
+    say(&["-q", "--abs", "0.01", "plain.nc", "unknown.nc"]);
+    assert!(!attributes("unknown.nc", "t").iter().any(|l| l.starts_with(bound)), "it was lossy before, who knows how");
+    // Without them nothing is added.
+    assert!(attributes("plain.nc", "t").is_empty());
+    let history = attributes("plain.nc", "");
+    assert_eq!(history, ["history = \"2020: made\" ;"]);
+    place.run("h5diff", &["-d", "0.01", "old.nc", "plain.nc", "/t"]);
 }
 
 #[test]
@@ -227,7 +310,8 @@ fn working(place: &Place, terminate: libc::sighandler_t) -> (Child, PathBuf) {
             Ok(())
         })
     };
-    let child = command.args(["repack", "-q", "--lossless", "old.h5", "new.h5"]).spawn().unwrap();
+    // What is compared once more is at work long enough to be met there.
+    let child = command.args(["repack", "-q", "--lossless", "--verify", "old.h5", "new.h5"]).spawn().unwrap();
     let patience = std::time::Instant::now();
     loop {
         let entries = fs::read_dir(place.work.path()).unwrap().map(|e| e.unwrap());
@@ -286,7 +370,7 @@ fn killed_at_any_moment() {
     python(&place, PYTHON, &["make", "before.h5"]);
     let before = fs::read(place.path("before.h5")).unwrap();
     let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(30, |n| n.parse().unwrap());
-    let arguments = ["repack", "-q", "--force", "--abs", "1e-3", "before.h5", "after.h5"];
+    let arguments = ["repack", "-q", "--force", "--no-attributes", "--abs", "1e-3", "before.h5", "after.h5"];
     let start = std::time::Instant::now();
     sleek_ok(&place, &arguments);
     let lasts = start.elapsed();

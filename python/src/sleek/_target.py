@@ -1,4 +1,4 @@
-"""The bound that meets a ratio, a size, a PSNR or a number of bits."""
+"""The bound that meets a ratio, a size, a PSNR, an SSIM or a number of bits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ._array import compress_with, decompress
 from ._params import element, params, shaped
 from ._place import of_host
 
-# What a result may have beyond what was asked for: 2 % of its size, and a tenth of a dB.
-_SLACK, _PSNR_SLACK = math.log(1.02), 0.1
+# What a result may have beyond what was asked for: 2 % of its size, a tenth of a dB, 5 % of what an SSIM lacks to 1.
+_SLACK, _PSNR_SLACK, _SSIM_SLACK = math.log(1.02), 0.1, 0.05
 _SMALLEST = 1e-17
 _SAMPLE_BYTES, _PIECE_BYTES = 8 << 20, 512 << 10
 _NEAR = 2e-3
@@ -26,6 +26,7 @@ def find_bound(
     ratio: float | None = None,
     size: int | None = None,
     psnr: float | None = None,
+    ssim: float | None = None,
     bits: int | None = None,
     fill: float | None = None,
     profile: str = "adaptive",
@@ -37,6 +38,7 @@ def find_bound(
     - ``ratio=R``: at least so many times smaller, and at most 2 % more if there is a bound that gives it,
     - ``size=N``: at most so many bytes, and at most 2 % less,
     - ``psnr=P``: at least so many dB, 20 log10(value range / RMS error) of the values that count,
+    - ``ssim=S``: at least this structural similarity, the mean over windows of 8 x 8 values of the two fastest dimensions,
     - ``bits=N``: so many significant bits of every value: a relative bound of 2**-N.
 
     The bound is searched for on a sample and then tried on the whole array, in memory. NaN, infinities and `fill` do not count.
@@ -50,12 +52,14 @@ def find_bound(
     >>> sleek.find_bound(wave, bits=10)
     {'rel': 0.0009765625}
     """
-    targets = {"ratio": ratio, "size": size, "psnr": psnr, "bits": bits}
+    targets = {"ratio": ratio, "size": size, "psnr": psnr, "ssim": ssim, "bits": bits}
     given = {name: value for name, value in targets.items() if value is not None}
     if len(given) != 1:
-        raise ValueError(f"one of ratio, size, psnr, bits is needed, not {', '.join(given) or 'none'}")
+        raise ValueError(f"one of ratio, size, psnr, ssim, bits is needed, not {', '.join(given) or 'none'}")
     if not next(iter(given.values())) > 0:
         raise ValueError(f"{given}: a number above 0 is needed")
+    if ssim is not None and ssim >= 1:
+        raise ValueError(f"{given}: a number between 0 and 1 is needed")
     if bits is not None:
         return {"rel": 0.5**bits}
     a = np.ascontiguousarray(array)
@@ -76,11 +80,15 @@ def find_bound(
             return math.log(part.nbytes / len(stream) / ratio)
         back = decompress(stream, part.shape).astype("f8")
         counts = np.isfinite(part) if fill is None else np.isfinite(part) & (part != part.dtype.type(fill))
+        if ssim is not None:
+            lacks = 1 - _similarity(part.astype("f8"), back, counts, value_range)
+            return math.log(max(lacks, 5e-324) / (1 - ssim))
         rms = math.sqrt(float(np.mean((part[counts].astype("f8") - back[counts]) ** 2))) if counts.any() else 0.0
         reached = 20 * math.log10(value_range / rms) if rms > 0 else 1e4
         return float(psnr or 0) - reached
 
-    low, high = (0.0, _SLACK) if ratio is not None else (-_PSNR_SLACK, 0.0)
+    quality_slack = _PSNR_SLACK if ssim is None else _SSIM_SLACK
+    low, high = (0.0, _SLACK) if ratio is not None else (-quality_slack, 0.0)
     sample = _sample(a.reshape(-1))
     found, reached = _search(
         (_SMALLEST * value_range, value_range), (low, high), ratio is not None, lambda b: score(sample, b), lambda b: score(a, b)
@@ -90,6 +98,32 @@ def find_bound(
     if reached > high and found <= 2 * _SMALLEST * value_range:
         return {"lossless": True}
     return {"abs": found}
+
+
+def _similarity(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], value_range: float) -> float:
+    """The mean of the structural similarity over windows, as ``sleek diff`` has it."""
+    height, width = a.shape[-2:] if a.ndim > 1 else (1, a.size)
+    tall = min(8, max(height, 1))
+    wide = 64 // tall
+
+    def windows(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        x = np.pad(x.reshape(-1, height, width), ((0, 0), (0, -height % tall), (0, -width % wide)))
+        x = x.reshape(len(x), x.shape[1] // tall, tall, x.shape[2] // wide, wide)
+        return x.transpose(0, 1, 3, 2, 4).reshape(-1, tall * wide)
+
+    c = windows(counts).astype("f8")
+    n = c.sum(axis=1)
+    c, n = c[n > 0], n[n > 0]
+    if not n.size:
+        return 1.0
+    left, right = (windows(np.where(counts, x, 0.0))[windows(counts).any(axis=1)] for x in (a, b))
+    means = [(x * c).sum(axis=1) / n for x in (left, right)]
+    left, right = (c * (x - m[:, None]) for x, m in zip((left, right), means))
+    squares = [(x * x).sum(axis=1) / n for x in (left, right)]
+    both = (left * right).sum(axis=1) / n
+    c1, c2 = (0.01 * value_range) ** 2, (0.03 * value_range) ** 2
+    light = (2 * means[0] * means[1] + c1) / (means[0] ** 2 + means[1] ** 2 + c1)
+    return float(np.sum(n * light * (2 * both + c2) / (squares[0] + squares[1] + c2)) / n.sum())
 
 
 def _sample(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -274,6 +274,12 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     Ok(out)
 }
 
+/// What the filter makes of a chunk, by the `cd_values` of its dataset: for the command, which writes chunks itself.
+pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
+    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
+    crate::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
+}
+
 /// Needs no words. But where they tell how long a chunk must be, any other is refused.
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let bytes = codec::raw_bytes(src)?;

@@ -20,6 +20,8 @@ use std::ffi::c_void;
 
 pub use crate::text;
 pub use cd_values::cd_values_of;
+#[doc(hidden)]
+pub use filter::stream_of_chunk; // for the command
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 pub const FILTER_ID: i32 = 47474; // from the range that HDF5 leaves to private use

@@ -40,6 +40,9 @@ pub struct Bound {
     /// At least this PSNR of the values that count, 20 log10(value range / RMS error)
     #[arg(long, value_name = "DB", allow_negative_numbers = true)]
     psnr: Option<f64>,
+    /// At least this structural similarity, between 0 and 1: the mean over windows of 8 x 8 values
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    ssim: Option<f64>,
     /// Every bit comes back; also --reversible, as ZFP has it
     #[arg(long, alias = "reversible")]
     lossless: bool,
@@ -53,7 +56,8 @@ impl Bound {
     /// What is to be met in the place of a bound.
     fn target(&self) -> Option<Target> {
         let ratio = self.ratio.map(Target::Ratio);
-        ratio.or(self.size.map(Target::Size)).or(self.psnr.map(Target::Psnr))
+        let quality = self.psnr.map(Target::Psnr).or(self.ssim.map(Target::Ssim));
+        ratio.or(self.size.map(Target::Size)).or(quality)
     }
 
     fn mode_and_value(&self) -> (Mode, f64) {

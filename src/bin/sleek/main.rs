@@ -7,8 +7,12 @@ mod completions;
 mod compress;
 mod decompress;
 #[cfg(unix)]
+mod diff;
+#[cfg(unix)]
 mod doctor;
 mod element;
+#[cfg(unix)]
+mod fourier;
 mod frames;
 mod h5args;
 #[cfg(unix)]
@@ -16,10 +20,13 @@ mod hdf5;
 mod inspect;
 mod io;
 mod pipeline;
+#[cfg(unix)]
+mod plot;
 mod progress;
 #[cfg(unix)]
 mod repack;
 mod sentinel;
+mod ssim;
 mod target;
 mod tensors;
 mod verify;
@@ -49,6 +56,8 @@ enum Command {
     Analyze(analyze::Args),
     #[cfg(unix)]
     Repack(repack::Args),
+    #[cfg(unix)]
+    Diff(diff::Args),
     #[cfg(unix)]
     Doctor(doctor::Args),
     #[command(hide = true)]
@@ -85,6 +94,8 @@ fn run(command: Command) -> Outcome {
         #[cfg(unix)]
         Command::Repack(args) => repack::run(&args),
         #[cfg(unix)]
+        Command::Diff(args) => diff::run(&args),
+        #[cfg(unix)]
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
@@ -99,4 +110,74 @@ fn usage(e: &clap::Error) -> Outcome {
         e.print().map_err(|e| format!("standard output: {e}"))?;
     }
     Ok(if e.use_stderr() { ExitCode::from(ERROR) } else { ExitCode::SUCCESS })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    const MANUAL: &str = include_str!("../../../packaging/sleek.1");
+    const PAGE: &str = include_str!("../../../docs/cli.md");
+    /// Sections of the manual that several subcommands share.
+    const SHARED: [&str; 2] = [".SH BOUND\n", ".SH COMMON OPTIONS\n"];
+
+    /// The part of a text that a heading begins.
+    fn section<'a>(text: &'a str, heading: &str, next: &[&str]) -> &'a str {
+        let start = text.find(heading).unwrap_or_else(|| panic!("there is no {heading}")) + heading.len();
+        let rest = &text[start..];
+        let end = next.iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Whether an option stands in a text, and no other one that begins with its name.
+    fn names(text: &str, option: &str) -> bool {
+        let mut places = text.match_indices(option).map(|(at, _)| &text[at + option.len()..]);
+        places.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !rest.starts_with("\\-"))
+    }
+
+    /// Every option of every subcommand, as `--help` has it, is in the manual and in docs/cli.md.
+    #[test]
+    fn the_manual_knows_every_option() {
+        let shared = SHARED.map(|heading| section(MANUAL, heading, &["\n.SH "])).concat();
+        let mut count = 0;
+        for command in Cli::command().get_subcommands() {
+            let own = section(MANUAL, &format!(".SS {}\n", command.get_name()), &["\n.SS ", "\n.SH "]);
+            for argument in command.get_arguments().filter(|a| !a.is_hide_set()) {
+                let Some(long) = argument.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
+                    continue;
+                };
+                let option = format!("\\-\\-{}", long.replace('-', "\\-"));
+                let of = format!("--{long} of {}", command.get_name());
+                assert!(names(own, &option) || names(&shared, &option), "packaging/sleek.1 has no {of}");
+                assert!(names(PAGE, &format!("--{long}")), "docs/cli.md has no {of}");
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count}");
+    }
+
+    /// What stands in the manual is an option of some subcommand.
+    #[test]
+    fn the_manual_has_no_option_that_is_none() {
+        let command = Cli::command();
+        let known: Vec<&str> =
+            command.get_subcommands().flat_map(|c| c.get_arguments()).filter_map(|a| a.get_long()).collect();
+        let plain = MANUAL.replace("\\-", "-");
+        for (at, _) in plain.match_indices("--") {
+            let name: String = plain[at + 2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+            assert!(known.contains(&name.as_str()) || name == "help", "packaging/sleek.1: there is no --{name}");
+        }
+    }
+
+    /// The completions are made of the same arguments.
+    #[test]
+    fn completions_know_every_option() {
+        let mut script = Vec::new();
+        clap_complete::generate(clap_complete::Shell::Bash, &mut Cli::command(), "sleek", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        for option in ["--plot", "--no-attributes", "--auto", "--ssim", "--report", "--variables"] {
+            assert!(script.contains(option), "{option}");
+        }
+    }
 }

@@ -2,10 +2,8 @@
 
 mod ladder;
 mod noise;
-mod picture;
-mod pixels;
 mod plot;
-mod sample;
+pub mod sample;
 mod seen;
 mod spectrum;
 mod table;
@@ -19,6 +17,7 @@ use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
 use crate::io::{say, tell};
+use crate::plot as pictures;
 use crate::progress::Progress;
 use ladder::Ladder;
 use noise::Floor;
@@ -55,7 +54,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "plot")]
     brief: bool,
     /// Also draw ratio and error against the bound, as OUT.png, OUT.svg or OUT.html
-    #[arg(long, value_name = "OUT", value_parser = plot_file)]
+    #[arg(long, value_name = "OUT", value_parser = pictures::file_name)]
     plot: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -72,14 +71,6 @@ pub struct Args {
     /// The field
     #[arg(value_name = "FILE[:DATASET]")]
     field: PathBuf,
-}
-
-fn plot_file(name: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(name);
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("png" | "svg" | "html") => Ok(path),
-        _ => Err("a name that ends in .png, .svg or .html is needed".into()),
-    }
 }
 
 /// What was found out about a field.

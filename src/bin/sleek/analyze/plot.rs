@@ -5,10 +5,12 @@ use std::path::Path;
 
 use super::Analysis;
 use super::ladder::{Row, Why};
-use super::picture::{Anchor, Colour, Picture, Point, Size, Style, escaped};
-use super::pixels;
-use super::table::{short, verdict};
-use crate::io::{Output, check_place};
+use super::table::verdict;
+use crate::io::check_place;
+use crate::plot::axis::Axis;
+use crate::plot::page::page;
+use crate::plot::picture::{Anchor, Colour, Picture, Point, Size, Style, escaped};
+use crate::plot::{extension, short, write_bytes};
 
 /// The picture, its two panels, and what their curves look like.
 const WIDTH: f64 = 860.0;
@@ -34,50 +36,9 @@ pub fn write(analysis: &Analysis, path: &Path, force: bool) -> Result<(), String
         return Err(format!("{}: nothing to plot, as every bound is as good as none", analysis.sample.name));
     }
     let picture = draw(analysis);
-    let bytes = match path.extension().and_then(|e| e.to_str()) {
-        Some("png") => pixels::to_png(&picture).map_err(|e| format!("{}: {e}", path.display()))?,
-        Some("html") => page(analysis, &picture.to_svg()).into_bytes(),
-        _ => picture.to_svg().into_bytes(),
-    };
-    let mut output = Output::create(path, force, None)?;
-    output.write(&bytes)?;
-    output.finish()
-}
-
-/// A logarithmic axis from one place of the picture to another.
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
-        let logs = values.filter(|v| *v > 0.0 && v.is_finite()).map(f64::log10);
-        let (low, high) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        let margin = 0.04 * (high - low).max(0.1);
-        Axis { low: low - margin, high: high + margin, from, to }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        let share = (value.log10() - self.low) / (self.high - self.low);
-        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
-    }
-
-    /// Round numbers on the axis: powers of ten, with 2 and 5 between them if there are few.
-    fn ticks(&self) -> Vec<f64> {
-        let powers = self.low.floor() as i32..=self.high.ceil() as i32;
-        let step = ((self.high - self.low) / 10.0).ceil().max(1.0) as i32;
-        let digits: &[u8] = match self.high - self.low {
-            span if span < 1.2 => &[1, 2, 3, 5, 7],
-            span if span < 3.0 => &[1, 2, 5],
-            _ => &[1],
-        };
-        let numbers = powers.filter(|p| p.rem_euclid(step) == 0);
-        let numbers = numbers.flat_map(|p| digits.iter().map(move |d| format!("{d}e{p}")));
-        let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
-        numbers.filter_map(|t| t.parse().ok()).filter(inside).collect()
+    match extension(path) {
+        Some("html") => write_bytes(html(analysis, &picture.to_svg()).as_bytes(), path, force),
+        _ => crate::plot::write(&picture, path, force),
     }
 }
 
@@ -86,7 +47,7 @@ fn draw(analysis: &Analysis) -> Picture {
     let rows = &ladder.range;
     let (why, floor) = ladder.floor.as_ref().map_or((None, None), |(why, row)| (Some(*why), Some(row)));
     let bounds = rows.iter().chain(floor).map(|r| r.abs);
-    let x = Axis::new(bounds, LEFT, RIGHT);
+    let x = Axis::logarithmic(bounds, LEFT, RIGHT);
     let mut picture = Picture::new(WIDTH, HEIGHT);
     picture.text((LEFT, 28.0), Anchor::Start, Style { size: Size::Title, ..Style::bold(BLACK) }, &sample.name);
     let (lo, hi) = (short(sample.extremes.0), short(sample.extremes.1));
@@ -96,12 +57,12 @@ fn draw(analysis: &Analysis) -> Picture {
         shade(&mut picture, x.at(floor.abs));
     }
     let ratios = || rows.iter().chain(floor).chain([&ladder.lossless]).map(|r| r.ratio);
-    let y = Axis::new(ratios(), RATIO_PANEL.1, RATIO_PANEL.0);
+    let y = Axis::logarithmic(ratios(), RATIO_PANEL.1, RATIO_PANEL.0);
     panel(&mut picture, &x, &y, RATIO_PANEL, "compression ratio");
     level(&mut picture, y.at(ladder.lossless.ratio), &format!("lossless {:.2}", ladder.lossless.ratio));
     curve(&mut picture, rows, &x, BLUE, |r| y.at(r.ratio));
     let errors = rows.iter().flat_map(|r| [r.max_error, r.rms_error, r.abs]);
-    let e = Axis::new(errors, ERROR_PANEL.1, ERROR_PANEL.0);
+    let e = Axis::logarithmic(errors, ERROR_PANEL.1, ERROR_PANEL.0);
     panel(&mut picture, &x, &e, ERROR_PANEL, "error");
     curve(&mut picture, rows, &x, ORANGE, |r| e.at(r.max_error));
     curve(&mut picture, rows, &x, GREEN, |r| e.at(r.rms_error));
@@ -137,7 +98,7 @@ fn bound_axis(picture: &mut Picture, x: &Axis, range: f64) {
     for tick in x.ticks() {
         picture.text((x.at(tick), y + 18.0), Anchor::Middle, Style::new(BLACK), &short(tick));
     }
-    let relative = Axis { low: x.low - range.log10(), high: x.high - range.log10(), ..*x };
+    let relative = x.divided(range);
     for tick in relative.ticks() {
         picture.line((relative.at(tick), y + 42.0), (relative.at(tick), y + 36.0), FRAME);
         picture.text((relative.at(tick), y + 56.0), Anchor::Middle, Style::new(GREY), &short(tick));
@@ -186,7 +147,7 @@ fn mark(picture: &mut Picture, x: f64, y: f64, floor: &Row, is_grid: bool) {
 }
 
 /// A page with the plot, what it means, and the numbers.
-fn page(analysis: &Analysis, svg: &str) -> String {
+fn html(analysis: &Analysis, svg: &str) -> String {
     let mut body = String::new();
     let ladder = &analysis.ladder;
     let rows = std::iter::once(&ladder.lossless)
@@ -210,28 +171,11 @@ fn page(analysis: &Analysis, svg: &str) -> String {
             row.decompress_speed / 1e9
         );
     }
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>body{{font-family:\
-         sans-serif;max-width:900px;margin:2em auto;color:#222}}table{{border-collapse:collapse;font-variant-numeric:\
-         tabular-nums}}td,th{{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}}</style></head><body>\n{svg}\n\
-         <p>{verdict}</p>\n<table><tr><th>mode</th><th>bound</th><th>ratio</th><th>bits/value</th><th>max error</th>\
-         <th>RMS error</th><th>PSNR dB</th><th>spectrum change</th><th>in GB/s</th><th>out GB/s</th></tr>\n{body}</table>\n\
-         </body></html>\n",
-        title = escaped(&analysis.sample.name),
-        verdict = escaped(&verdict(analysis)),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn axes() {
-        let axis = Axis::new([1e-6, 1e-1].into_iter(), 0.0, 100.0);
-        assert!(axis.at(1e-6) > 0.0 && axis.at(1e-6) < 5.0 && axis.at(1e-1) > 95.0);
-        assert_eq!(axis.ticks(), [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]);
-        assert_eq!(Axis::new([1.0, 4.0].into_iter(), 0.0, 1.0).ticks(), [1.0, 2.0, 3.0]);
-        assert_eq!(escaped("a<b>&c"), "a&lt;b&gt;&amp;c");
-    }
+    let verdict = escaped(&verdict(analysis));
+    let body = format!(
+        "{svg}\n<p>{verdict}</p>\n<table><tr><th>mode</th><th>bound</th><th>ratio</th><th>bits/value</th>\
+         <th>max error</th><th>RMS error</th><th>PSNR dB</th><th>spectrum change</th><th>in GB/s</th><th>out GB/s</th>\
+         </tr>\n{body}</table>\n"
+    );
+    page(&analysis.sample.name, &body)
 }

@@ -245,7 +245,7 @@ impl Gather {
 }
 
 /// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.
-fn split(argument: &Path) -> (PathBuf, Option<String>) {
+pub fn split(argument: &Path) -> (PathBuf, Option<String>) {
     let text = argument.to_string_lossy();
     if !argument.exists() {
         for (at, _) in text.match_indices(':') {

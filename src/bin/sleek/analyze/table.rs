@@ -8,6 +8,7 @@ use super::Analysis;
 use super::ladder::{Row, Why};
 use super::noise::Floor;
 use crate::io::say;
+use crate::plot::short;
 use crate::progress::bytes;
 use crate::sentinel::text;
 
@@ -239,12 +240,6 @@ fn in_lines(text: &str, width: usize) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// A number for reading.
-pub fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.4e}").parse().unwrap_or(x);
-    if rounded == 0.0 || (1e-3..1e6).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 /// The same for programs.

@@ -1,4 +1,4 @@
-//! `sleek compress --ratio`, `--size`, `--psnr`: the bound that a file needs.
+//! `sleek compress --ratio`, `--size`, `--psnr`, `--ssim`: the bound that a file needs.
 
 use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
@@ -8,7 +8,7 @@ use super::cut::Cut;
 use super::{Args, compress_frame, read_through};
 use crate::io::{Block, Input};
 use crate::sentinel::{Watch, refuse};
-use crate::target::{Answer, Measured, Quest, Target};
+use crate::target::{Answer, Measured, Quest, Target, restored};
 
 /// Bytes of the sample, and of a piece of it.
 const SAMPLE_BYTES: usize = 8 << 20;
@@ -25,12 +25,12 @@ pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &m
     let (pieces, range) = seen.sample(raw_bytes, input)?;
     let quest = Quest { target: *target, params, range, raw_bytes };
     let on_sample = |params: &Params| {
-        let mut m = Measured::new(range);
+        let mut m = Measured::new(target, range);
         pieces.iter().try_for_each(|piece| seen.measure(params, piece, &mut m))?;
         Ok(m)
     };
     let on_whole = |params: &Params| {
-        let mut m = Measured::new(range);
+        let mut m = Measured::new(target, range);
         let mut failed = Ok(());
         read_through(args, input, cut.frame_bytes, |data| {
             let mut block = Block::default();
@@ -99,7 +99,11 @@ impl See<'_> {
         compress_frame(&params, part, &mut packed).map_err(|e| e.to_string())?;
         m.add(data.len(), packed.data().len());
         match self.errors && params.mode != Mode::Lossless {
-            true => m.add_errors(&params, self.fills, data, packed.data()),
+            true => {
+                let back = restored(packed.data(), data.len())?;
+                m.add_errors(&params, self.fills, params.dims.lens(), data, &back);
+                Ok(())
+            }
             false => Ok(()),
         }
     }

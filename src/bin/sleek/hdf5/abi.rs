@@ -36,6 +36,10 @@ pub const ARRAY: c_int = 10;
 pub const CHUNKED: c_int = 2;
 pub const VIRTUAL: c_int = 3;
 
+/// Character sets of `H5T_cset_t`.
+pub const ASCII: c_int = 0;
+pub const UTF8: c_int = 1;
+
 /// `H5S_SCALAR` and `H5S_SIMPLE`.
 pub const SCALAR_SPACE: c_int = 0;
 pub const SIMPLE_SPACE: c_int = 1;
@@ -127,6 +131,7 @@ functions! {
     H5Aget_type: fn(Hid) -> Hid;
     H5Aget_space: fn(Hid) -> Hid;
     H5Aget_create_plist: fn(Hid) -> Hid;
+    H5Adelete: fn(Hid, *const c_char) -> Herr;
     H5Aread: fn(Hid, Hid, *mut c_void) -> Herr;
     H5Awrite: fn(Hid, Hid, *const c_void) -> Herr;
 
@@ -140,6 +145,7 @@ functions! {
     H5Dwrite: fn(Hid, Hid, Hid, Hid, Hid, *const c_void) -> Herr;
     H5Dvlen_reclaim: fn(Hid, Hid, Hid, *mut c_void) -> Herr;
 
+    H5Screate: fn(c_int) -> Hid;
     H5Screate_simple: fn(c_int, *const u64, *const u64) -> Hid;
     H5Sget_simple_extent_type: fn(Hid) -> c_int;
     H5Sget_simple_extent_ndims: fn(Hid) -> c_int;
@@ -161,6 +167,8 @@ functions! {
     H5Tget_size: fn(Hid) -> usize;
     H5Tget_super: fn(Hid) -> Hid;
     H5Tis_variable_str: fn(Hid) -> c_int;
+    H5Tset_cset: fn(Hid, c_int) -> Herr;
+    H5Tset_size: fn(Hid, usize) -> Herr;
 
     H5Pcreate: fn(Hid) -> Hid;
     H5Padd_merge_committed_dtype_path: fn(Hid, *const c_char) -> Herr;

@@ -45,8 +45,8 @@ fn named_from(file: &Id, contents: &Contents, from: &str, name: &str) -> Result<
     Ok(None)
 }
 
-/// The text of an attribute, if it is a single one.
-fn text_of(object: &Id, name: &CStr) -> Result<Option<String>, String> {
+/// The text of an attribute, if there is one and it is a single text.
+pub fn text_of(object: &Id, name: &CStr) -> Result<Option<String>, String> {
     let hdf5 = object.hdf5;
     if h5!(hdf5, H5Aexists(object.id, name.as_ptr()))? == 0 {
         return Ok(None);

@@ -123,6 +123,17 @@ impl<'a> Field<'a> {
         self.blocks_of_chunks()
     }
 
+    /// The same in single chunks.
+    pub fn blocks_in_chunks(&self) -> Result<Vec<Block>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut status = 0;
+        h5!(hdf5, H5Dget_space_status(self.dataset.id, &raw mut status))?;
+        match status == abi::PARTLY_STORED && hdf5.chunk_info.is_some() {
+            true => self.blocks_of_chunks(),
+            false => Ok(self.blocks_of_all_chunks()),
+        }
+    }
+
     /// The same with what was never written.
     pub fn all_blocks(&self) -> Vec<Block> {
         let step = self.new_chunk.as_ref().map(|new| self.whole_chunks(new));
@@ -148,7 +159,7 @@ impl<'a> Field<'a> {
         self.new_chunk.as_ref().unwrap_or(&self.chunk)
     }
 
-    /// The same in single chunks.
+    /// All chunks, written or not.
     pub fn blocks_of_all_chunks(&self) -> Vec<Block> {
         cut(&self.dims, &self.chunk)
     }

@@ -102,7 +102,7 @@ impl Field<'_> {
     }
 
     /// The numbers that an attribute holds, whatever their type; a text counts if it is a number.
-    fn numbers_of(&self, name: &CStr) -> Result<Vec<f64>, String> {
+    pub fn numbers_of(&self, name: &CStr) -> Result<Vec<f64>, String> {
         let hdf5 = self.dataset.hdf5;
         if h5!(hdf5, H5Aexists(self.dataset.id, name.as_ptr()))? == 0 {
             return Ok(Vec::new());

@@ -1,6 +1,7 @@
 //! HDF5 files, through a libhdf5 that is looked up when it is needed: the command is built and starts without one.
 
 pub mod abi;
+pub mod about;
 mod chunk;
 pub mod coordinates;
 pub mod dataset;
@@ -9,6 +10,8 @@ pub mod h5z_zfp;
 pub mod libraries;
 mod missing;
 pub mod object;
+pub mod parallel;
+pub mod rim;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};

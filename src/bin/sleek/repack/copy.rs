@@ -8,15 +8,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use sleek::Params;
-use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
+use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of, stream_of_chunk};
 
-use super::attributes;
 use super::plan::{Decision, Item};
 use super::zfp::{Maker, Way};
+use super::{attributes, provenance};
 use crate::hdf5::abi::{self, DEFAULT};
-use crate::hdf5::dataset::{Field, set_chunk};
+use crate::hdf5::dataset::{Block, Field, set_chunk};
+use crate::hdf5::filters::{Filter, pipeline};
 use crate::hdf5::h5z_zfp;
 use crate::hdf5::object::{Contents, Kind, Link, Object, Target, open_object};
+use crate::hdf5::rim::Rim;
 use crate::hdf5::{Hdf5, Id, c_string, h5, h5_id};
 use crate::progress::Progress;
 
@@ -32,6 +34,17 @@ pub struct Copy<'a> {
     waiting_types: CString,
 }
 
+/// Chunks smaller than this are written many at once, by HDF5.
+const FEW_BYTES: usize = 1024;
+
+/// How the new file is written.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// Whether attributes of it say what was done.
+    pub say_what_was_done: bool,
+    pub quiet: bool,
+}
+
 /// Writes the new file over the empty one at `path`.
 pub fn file(
     from: &Id,
@@ -39,7 +52,7 @@ pub fn file(
     path: &Path,
     contents: &Contents,
     items: &mut [Option<Item>],
-    quiet: bool,
+    how: How,
 ) -> Result<(), String> {
     let hdf5 = from.hdf5;
     let creation = creation_properties(from)?;
@@ -51,7 +64,7 @@ pub fn file(
     let mut copy = Copy { hdf5, from, to, contents, made, waiting_types: unused_name(contents)? };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
-    let mut progress = Progress::new("writing", Some(total), quiet);
+    let mut progress = Progress::new("writing", Some(total), how.quiet);
     for place in 0..contents.objects.len() {
         for link in &contents.links[place] {
             copy.link(place, link, items, &mut progress).map_err(|e| {
@@ -61,6 +74,9 @@ pub fn file(
         }
     }
     attributes::copy_all(&copy)?;
+    if how.say_what_was_done {
+        provenance::tell(&copy, items)?;
+    }
     copy.forget_waiting_types()?;
     copy.to.close()?;
     let mut block = 0;
@@ -298,8 +314,10 @@ impl<'a> Copy<'a> {
         let Place { at, link, properties } = place;
         let name = link.name.as_ptr();
         let new = h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT))?;
+        let by_threads = field.writes_chunks() && field.new_chunk.is_none() && Rim::of(field).bytes() >= FEW_BYTES;
         let unfiltered = match way {
-            Way::Filter => through_hdf5(field, &new, progress).map(|()| 0),
+            Way::Filter if by_threads => write_chunks(field, &new, progress).map(|()| 0),
+            Way::Filter => write_blocks(field, &new, progress).map(|()| 0),
             _ => chunk_by_chunk(&Maker::new(field, params, way)?, field, &new, progress),
         }?;
         // The last chunks pass the filter only now.
@@ -317,8 +335,26 @@ struct Place<'a> {
     properties: &'a Id<'a>,
 }
 
-/// Hands the elements of a dataset to HDF5, for the filter of the new one.
-fn through_hdf5(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+/// Has threads make the streams, and writes them as they are.
+fn write_chunks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
+    let creation = h5_id!(new.hdf5, H5Dget_create_plist(new.id))?;
+    // With what the filter has added to them.
+    let filter = pipeline(&creation)?.into_iter().find(Filter::is_sleek).ok_or("the filter is not there")?;
+    let (rim, chunks) = (Rim::of(field), field.blocks_in_chunks()?);
+    let threads = u32::from(Field::threads(chunks.len()) > 1);
+    let work = |block: &Block, bytes: Vec<u8>| {
+        let raw = bytes.len() as u64;
+        let stream = stream_of_chunk(&filter.words, &rim.filled_up(block, bytes), threads);
+        stream.map(|stream| (raw, stream)).map_err(|e| e.to_string())
+    };
+    field.each_chunk(&chunks, work, |block, (raw, stream)| {
+        progress.add(raw);
+        field.write_chunk_to(new, block, &stream, 0)
+    })
+}
+
+/// Has HDF5 call the filter.
+fn write_blocks(field: &Field, new: &Id, progress: &mut Progress) -> Result<(), String> {
     let mut bytes = Vec::new();
     for block in field.blocks()? {
         bytes.resize(field.block_bytes(&block), 0);

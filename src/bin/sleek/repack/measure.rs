@@ -3,7 +3,8 @@
 use sleek::{Dims, MissingValue, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
-use crate::target::Measured;
+use crate::hdf5::rim::Rim;
+use crate::target::{Measured, restored};
 
 /// Chunks that are compressed for an estimate.
 const SAMPLES: usize = 8;
@@ -17,15 +18,14 @@ pub struct Chunks<'a> {
     field: &'a Field<'a>,
     /// Each a chunk, or several where they are to have another shape.
     blocks: Vec<Block>,
-    /// What fills up a chunk that the rim cuts off.
-    fill: Vec<u8>,
+    rim: Rim,
 }
 
 impl<'a> Chunks<'a> {
     /// Of those that its copy will have.
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
         let blocks = if field.new_chunk.is_some() { field.all_blocks() } else { field.blocks_of_chunks()? };
-        Ok(Chunks { field, blocks, fill: field.fill_bytes() })
+        Ok(Chunks { field, blocks, rim: Rim::of(field) })
     }
 
     /// The bytes that they take: of all of them where there are few, or where some do not tell on which side of
@@ -59,6 +59,32 @@ impl<'a> Chunks<'a> {
         Ok((bytes as f64 * self.blocks.len() as f64 / some.count().max(1) as f64) as u64)
     }
 
+    /// The parameters with the dimensions of a chunk, as the filter would have them.
+    pub fn shaped(&self, params: &Params) -> Result<Params, String> {
+        let mut params = params.clone();
+        if self.field.is_of_numbers() && sleek::codec::uses_dims(&params) {
+            params.dims = Dims::new(self.field.chunk_to_be()).unwrap_or(Dims::NONE);
+        }
+        // The filter takes it for one by itself.
+        if let (true, Some(fill)) = (params.dtype.is_float() && params.missing.is_empty(), self.field.fill_value()?) {
+            params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
+        }
+        Ok(params)
+    }
+
+    /// Whole chunks from all over the dataset, of so many bytes together.
+    pub fn sample(&self, bytes: u64) -> Result<Vec<Vec<u8>>, String> {
+        let step = self.step_for(bytes);
+        let blocks = self.blocks.iter().skip(step / 2).step_by(step);
+        blocks.map(|block| Ok(self.rim.filled_up(block, self.read(block)?))).collect()
+    }
+
+    fn read(&self, block: &Block) -> Result<Vec<u8>, String> {
+        let mut bytes = vec![0; self.field.block_bytes(block)];
+        self.field.read(block, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// How many steps there may be between chunks that have so many bytes together.
     pub fn step_for(&self, bytes: u64) -> usize {
         (self.field.bytes() / bytes).clamp(1, self.blocks.len().max(1) as u64) as usize
@@ -72,33 +98,49 @@ impl<'a> Chunks<'a> {
         mut m: Measured,
         fills: Option<&[f64]>,
     ) -> Result<Measured, String> {
-        let mut params = params.clone();
-        let is_number = self.field.is_of_numbers();
-        if is_number && sleek::codec::uses_dims(&params) {
-            params.dims = Dims::new(self.field.chunk_to_be()).unwrap_or(Dims::NONE);
+        if self.field.new_chunk.is_some() {
+            return self.measure_parts(params, step, m);
         }
-        // The filter takes it for one by itself.
-        if let (true, Some(fill)) = (params.dtype.is_float() && params.missing.is_empty(), self.field.fill_value()?) {
-            params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
+        let blocks: Vec<Block> = self.blocks.iter().skip(step / 2).step_by(step).cloned().collect();
+        let mut params = self.shaped(params)?;
+        if Field::threads(blocks.len()) > 1 {
+            params.threads = 1; // each of them has a chunk
         }
+        let rim = &self.rim;
+        let work = |block: &Block, bytes: Vec<u8>| {
+            let (raw, kept) = (bytes.len(), fills.map(|_| bytes.clone()));
+            let chunk = rim.filled_up(block, bytes);
+            let stream = sleek::compress(&params, &chunk).map_err(|e| e.to_string())?;
+            // What fills up a chunk does not count.
+            let both = kept.map(|kept| Ok::<_, String>((kept, rim.cut_out(block, restored(&stream, chunk.len())?))));
+            Ok((raw, stream.len(), both.transpose()?))
+        };
+        self.field.each_chunk(&blocks, work, |block, (raw, packed, both)| {
+            m.add(raw, packed);
+            if let (Some(fills), Some((bytes, back))) = (fills, both) {
+                m.add_errors(&params, fills, &self.dims_of(block), &bytes, &back);
+            }
+            Ok(())
+        })?;
+        Ok(m)
+    }
+
+    /// What every `step`th block takes in chunks of another shape.
+    fn measure_parts(&self, params: &Params, step: usize, mut m: Measured) -> Result<Measured, String> {
+        let params = self.shaped(params)?;
         for block in self.blocks.iter().skip(step / 2).step_by(step) {
-            let mut bytes = vec![0; self.field.block_bytes(block)];
-            self.field.read(block, &mut bytes)?;
+            let bytes = self.read(block)?;
             for part in parts(block, self.field.chunk_to_be()) {
                 let (raw, bytes) = (self.field.block_bytes(&part), self.chunk(block, &part, &bytes));
-                let stream = sleek::compress(&params, &bytes).map_err(|e| e.to_string())?;
-                m.add(raw, stream.len());
-                if let Some(fills) = fills {
-                    m.add_errors(&params, fills, &bytes, &stream)?;
-                }
+                m.add(raw, sleek::compress(&params, &bytes).map_err(|e| e.to_string())?.len());
             }
         }
         Ok(m)
     }
 
     /// A whole chunk: one that the rim cuts off has the fill value behind each of its rows.
-    pub fn filled_up(&self, block: &Block, bytes: &[u8]) -> Vec<u8> {
-        self.chunk(block, block, bytes)
+    pub fn filled_up(&self, block: &Block, bytes: Vec<u8>) -> Vec<u8> {
+        self.rim.filled_up(block, bytes)
     }
 
     /// The whole chunk of which a part of a block is what the dataset has: the fill value stands where it has nothing.
@@ -108,8 +150,9 @@ impl<'a> Chunks<'a> {
             return bytes.to_vec();
         }
         let elements = shape.iter().product::<u64>() as usize;
-        let mut chunk = self.fill.repeat(elements);
-        let size = self.fill.len();
+        let fill = self.field.fill_bytes();
+        let mut chunk = fill.repeat(elements);
+        let size = fill.len();
         let row = *part.count.last().unwrap_or(&1) as usize * size;
         let rows: u64 = part.count.iter().rev().skip(1).product();
         for n in 0..rows {
@@ -127,6 +170,12 @@ impl<'a> Chunks<'a> {
             chunk[to..to + row].copy_from_slice(&bytes[from..from + row]);
         }
         chunk
+    }
+
+    /// The dimensions of a block in numbers: an array in each element is one more.
+    fn dims_of(&self, block: &Block) -> Vec<u64> {
+        let inner = self.field.size / self.field.stored.dtype.size() as u64;
+        block.count.iter().copied().chain((inner > 1).then_some(inner)).collect()
     }
 }
 

@@ -1,12 +1,14 @@
 //! `sleek repack`
 
 mod attributes;
+mod auto;
 mod batch;
 mod check;
 mod child;
 mod copy;
 mod measure;
 mod plan;
+mod provenance;
 mod rechunk;
 mod request;
 mod rules;
@@ -27,6 +29,7 @@ use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
+use auto::Auto;
 use request::{Request, Wish};
 use rules::Rules;
 
@@ -51,6 +54,10 @@ pub struct Args {
     /// A request for one dataset (repeatable): /t=abs=1e-3, /p=noa=1e-4,range=50, /x=lossless, /y=keep
     #[arg(long, value_name = "PATH=REQUEST", value_parser = request::named)]
     dataset: Vec<(String, Request)>,
+    /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
+    /// number, the smallest of those that take so many MB/s both ways
+    #[arg(long, value_name = "HOW", value_parser = auto::parse, conflicts_with_all = ["profile", "codec"])]
+    auto: Option<Auto>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
@@ -67,6 +74,9 @@ pub struct Args {
     /// up to 1 MiB
     #[arg(long)]
     rechunk: bool,
+    /// Write no attributes that say what was done (sleek_mode, sleek_bound, …), and no line into netCDF's history
+    #[arg(long)]
+    no_attributes: bool,
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -82,7 +92,7 @@ pub struct Args {
     /// Of several files: how many at once
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// Of several files: what was done with each and its datasets, as .json or .csv
+    /// Of several files: what was done with each and its datasets, as .json, .csv or .html (a page with pictures)
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the table of datasets as JSON

@@ -6,8 +6,9 @@ use sleek::api::hdf5_filter::cd_values::CdValues;
 use sleek::api::hdf5_filter::cd_values_of;
 use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
-use sleek::{MissingValues, Mode, Params};
+use sleek::{MissingValues, Mode, Params, Profile};
 
+use super::auto::Auto;
 use super::measure::Chunks;
 use super::rechunk::rechunk;
 use super::request::{Request, Wish};
@@ -20,6 +21,7 @@ use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string};
 use crate::sentinel::{Watch, refuse};
+use crate::ssim::similarity;
 use crate::target::{Measured, Quest, Target};
 
 /// Below this size there is nothing to gain.
@@ -46,6 +48,8 @@ pub struct Requests {
     pub rules: Rules,
     /// The filter that they get.
     pub filter: zfp::Filter,
+    /// By what profile and codec are chosen where no request has any.
+    pub auto: Option<Auto>,
     /// By the dataset's place in the contents.
     named: BTreeMap<usize, Request>,
 }
@@ -68,6 +72,7 @@ impl Requests {
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
             filter: zfp::Filter::default(),
+            auto: None,
             named: BTreeMap::new(),
         };
         for (path, request) in named {
@@ -229,7 +234,7 @@ impl<'a> Item<'a> {
             }
             Err(why) => (None, Decision::Keep(why), None),
             Ok(field) => {
-                let (mut decision, remark) = decide(place, &field, (request, by), requests)?;
+                let (mut decision, remark) = chosen(place, &field, (request, by), requests)?;
                 if let Decision::Compress(params) = &mut decision {
                     match zfp::way(requests.filter, &field, params)? {
                         Ok(found) => (way, *params) = found,
@@ -308,6 +313,7 @@ impl<'a> Item<'a> {
             (mode, Some(range)) => format!("{} {:e} of {}", mode.name(), params.bound, short(range)),
             (mode, None) => format!("{} {}", mode.name(), short(params.bound)),
         };
+        let request = request + &how(params);
         let request = match self.way {
             Way::Filter => request,
             Way::TakenOver(_) => format!("{request}, the blocks of H5Z-ZFP taken over"),
@@ -326,7 +332,42 @@ fn short(x: f64) -> String {
     if (1e-3..1e5).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
+/// Profile and codec in words, where they are not the usual ones.
+fn how(params: &Params) -> String {
+    let profile = (params.profile != Profile::default()).then(|| format!(", profile {}", params.profile.name()));
+    let named = sleek::codec::chosen(params).ok().filter(|_| params.codec != 0);
+    let codec = named.map(|codec| format!(", codec {}", codec.name()));
+    profile.unwrap_or_default() + &codec.unwrap_or_default()
+}
+
 type Decided = (Decision, Option<String>);
+
+/// What becomes of a dataset, by the profile and codec that suit it if that is asked for.
+fn chosen(
+    place: usize,
+    field: &Field,
+    (request, by): (Option<Request>, By),
+    all: &Requests,
+) -> Result<Decided, String> {
+    let decided = decide(place, field, (request.clone(), by), all)?;
+    let (Some(auto), Some(Request::Compress(mut wish)), (Decision::Compress(params), _)) =
+        (all.auto, request, &decided)
+    else {
+        return Ok(decided);
+    };
+    if wish.params.profile != Profile::default() || wish.params.codec != 0 {
+        return Ok(decided); // it says how
+    }
+    let best = auto.choose(&Chunks::of(field)?, params)?;
+    if !can_be_said(&best) {
+        return Ok(decided);
+    }
+    (wish.params.profile, wish.params.codec) = (best.profile, best.codec);
+    if wish.target.is_some() {
+        return decide(place, field, (Some(Request::Compress(wish)), by), all);
+    }
+    Ok((Decision::Compress(best), decided.1))
+}
 
 fn decide(
     place: usize,
@@ -406,12 +447,26 @@ impl Survey<'_> {
         let missing = self.missing()?;
         let mut watch = if self.no_fill { None } else { Some(self.watch()?) };
         let mut range = None;
-        for block in self.field.blocks()? {
-            let bytes = read(self.field, &block)?;
+        let mut see = |bytes: &[u8]| {
             if let Some(watch) = &mut watch {
-                watch.see(&bytes);
+                watch.see(bytes);
             }
-            range = join(range, self.valid_range(&missing, &bytes));
+            range = join(range, self.valid_range(&missing, bytes));
+        };
+        if self.field.is_decoded_here()? {
+            let chunks = self.field.blocks_in_chunks()?;
+            self.field.each_chunk(
+                &chunks,
+                |_, bytes| Ok(bytes),
+                |_, bytes| {
+                    see(&bytes);
+                    Ok(())
+                },
+            )?;
+        } else {
+            for block in self.field.blocks()? {
+                see(&read(self.field, &block)?);
+            }
         }
         watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
         Ok(range)
@@ -440,15 +495,18 @@ impl Survey<'_> {
         let (chunks, missing) = (Chunks::of(self.field)?, self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
         let step = chunks.step_for(SAMPLE_BYTES);
-        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(range), fills);
+        let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, 1))
             .map_err(|e| format!("{}: {e}", self.field.name))?;
-        let remark = match target.is_of_quality() && answer.measured.squares > 0.0 {
-            true => format!("PSNR {:.2} dB for {}", answer.measured.psnr(), target.name()),
-            false => format!("for {}", target.name()),
+        let reached = match target {
+            _ if answer.measured.squares == 0.0 => String::new(),
+            Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),
+            Target::Ssim(_) => format!("SSIM {} ", similarity(answer.measured.ssim())),
+            _ => String::new(),
         };
+        let remark = format!("{reached}for {}", target.name());
         Ok((answer.params, remark))
     }
 

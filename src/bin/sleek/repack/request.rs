@@ -29,7 +29,7 @@ pub fn named(argument: &str) -> Result<(String, Request), String> {
     Ok((format!("/{}", path.trim_start_matches('/')), parse(request)?))
 }
 
-/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=` or `bits=` in the place of the bound.
+/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=`, `ssim=` or `bits=` in the place of the bound.
 pub fn parse(request: &str) -> Result<Request, String> {
     if request == "keep" {
         return Ok(Request::Keep);
@@ -40,6 +40,7 @@ pub fn parse(request: &str) -> Result<Request, String> {
         match item.split_once('=') {
             Some(("ratio", value)) => target = Some(Target::Ratio(number(value)?)),
             Some(("psnr", value)) => target = Some(Target::Psnr(number(value)?)),
+            Some(("ssim", value)) => target = Some(Target::Ssim(number(value)?)),
             Some(("bits", value)) => bits = Some(number(value)?),
             _ => others.push(item),
         }
@@ -78,7 +79,8 @@ mod tests {
         assert_eq!((best.params.profile, best.target), (Profile::Ratio, Some(Target::Ratio(10.0))));
         assert_eq!((wish("bits=10").params.mode, wish("bits=10").params.bound), (Mode::Rel, 1.0 / 1024.0));
         assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));
-        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=0", "bits=3,psnr=5", "nothing"] {
+        assert_eq!(wish("ssim=0.999").target, Some(Target::Ssim(0.999)));
+        for wrong in ["ratio=x", "ratio=-1", "ratio=10,abs=1e-3", "bits=0", "bits=3,psnr=5", "ssim=1", "nothing"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

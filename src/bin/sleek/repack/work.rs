@@ -35,6 +35,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let mut requests = Requests::new(general, &args.dataset, fill, &file, &contents).map_err(blame)?;
     requests.restrict(&args.variables, &contents).map_err(blame)?;
     requests.rules = rules.clone();
+    requests.auto = args.auto;
     requests.even_if_larger = args.even_if_larger;
     requests.filter = args.filter;
     if args.filter == Filter::H5zZfp {
@@ -99,7 +100,8 @@ fn write(
     items: &mut [Option<Item>],
 ) -> Result<bool, String> {
     let quiet = args.verbosity.quiet;
-    copy::file(file, &args.input, new, contents, items, quiet)
+    let how = copy::How { say_what_was_done: !args.no_attributes, quiet };
+    copy::file(file, &args.input, new, contents, items, how)
         .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
     if !args.verify {
         return Ok(true);

@@ -147,7 +147,7 @@ impl<'a> Maker<'a> {
         self.field.read(block, &mut bytes)?;
         let shape = &self.field.chunk;
         if !self.is_fixed || block.count == *shape {
-            return Ok(self.old.filled_up(block, &bytes));
+            return Ok(self.old.filled_up(block, bytes));
         }
         let (size, total) = (self.field.size as usize, shape.iter().product::<u64>());
         let mut chunk = Vec::with_capacity(total as usize * size);

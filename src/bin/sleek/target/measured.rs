@@ -1,8 +1,10 @@
 //! What comes of a bound.
 
-use sleek::{DType, Params};
+use sleek::Params;
 
+use super::Target;
 use crate::element;
+use crate::ssim::Ssim;
 
 /// Bytes and errors of what was compressed.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +17,15 @@ pub struct Measured {
     pub count: u64,
     /// The value range of the whole field, for the PSNR.
     pub range: f64,
+    /// Of those targets that need it.
+    similarity: Option<Ssim>,
 }
 
 impl Measured {
     /// Nothing yet, of a field of this value range.
-    pub fn new(range: f64) -> Measured {
-        Measured { range, ..Measured::default() }
+    pub fn new(target: &Target, range: f64) -> Measured {
+        let similarity = matches!(target, Target::Ssim(_)).then(|| Ssim::new(range));
+        Measured { range, similarity, ..Measured::default() }
     }
 
     pub fn ratio(&self) -> f64 {
@@ -32,31 +37,41 @@ impl Measured {
         20.0 * (self.range / (self.squares / self.count.max(1) as f64).sqrt()).log10()
     }
 
+    /// 1 if nothing was measured: then nothing was lost.
+    pub fn ssim(&self) -> f64 {
+        self.similarity.as_ref().map_or(1.0, Ssim::value)
+    }
+
     /// Takes in a part: its bytes, and what they are compressed to.
     pub fn add(&mut self, raw: usize, packed: usize) {
         self.raw += raw as u64;
         self.packed += packed as u64;
     }
 
-    /// Takes in the errors of a part, of which this is the stream.
-    pub fn add_errors(&mut self, params: &Params, fills: &[f64], data: &[u8], stream: &[u8]) -> Result<(), String> {
-        let mut back = vec![0; data.len()];
-        sleek::decompress_into(stream, &mut back).map_err(|e| e.to_string())?;
-        let (squares, count) = errors(params.dtype, params.big_endian, fills, data, &back);
-        self.squares += squares;
-        self.count += count;
-        Ok(())
+    /// Takes in the errors of a part of these dimensions, the slowest first, and what became of it.
+    pub fn add_errors(&mut self, params: &Params, fills: &[f64], dims: &[u64], data: &[u8], back: &[u8]) {
+        let room = if self.similarity.is_some() { data.len() / params.dtype.size() } else { 0 };
+        let (mut original, mut restored) = (Vec::with_capacity(room), Vec::with_capacity(room));
+        element::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
+            let counts = v.is_finite() && !fills.contains(&v);
+            if counts {
+                self.squares += (v - r) * (v - r);
+                self.count += 1;
+            }
+            if room > 0 {
+                original.push(if counts { v } else { f64::NAN });
+                restored.push(r);
+            }
+        });
+        if let Some(similarity) = &mut self.similarity {
+            similarity.add(dims, &original, &restored);
+        }
     }
 }
 
-/// The sum of squares of the errors of the values that count, and how many these are.
-fn errors(dtype: DType, big_endian: bool, fills: &[f64], data: &[u8], back: &[u8]) -> (f64, u64) {
-    let (mut squares, mut count) = (0.0, 0);
-    element::for_each_pair(dtype, big_endian, data, back, |(_, v), (_, r)| {
-        if v.is_finite() && !fills.contains(&v) {
-            squares += (v - r) * (v - r);
-            count += 1;
-        }
-    });
-    (squares, count)
+/// What a stream restores.
+pub fn restored(stream: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
+    let mut back = vec![0; bytes];
+    sleek::decompress_into(stream, &mut back).map_err(|e| e.to_string())?;
+    Ok(back)
 }

@@ -1,4 +1,4 @@
-//! Targets: a ratio, a size, a PSNR. The absolute bound that meets one is searched for on a sample, and tried on the
+//! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried on the
 //! whole until that meets it.
 
 mod measured;
@@ -6,16 +6,19 @@ mod search;
 
 use sleek::{Mode, Params};
 
-pub use measured::Measured;
+pub use measured::{Measured, restored};
 use search::{Found, Side, Window, search};
 
 use crate::io::tell;
 use crate::progress::{bytes, number};
+use crate::ssim::similarity;
 
 /// What a result may have beyond what was asked for: 2 % of its size.
 const SLACK: f64 = 0.02;
 /// The same for a PSNR, in dB.
 const PSNR_SLACK: f64 = 0.1;
+/// The same for an SSIM, of what it lacks to 1.
+const SSIM_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
 /// A PSNR of what came back bit for bit, for arithmetic.
@@ -30,6 +33,8 @@ pub enum Target {
     Size(u64),
     /// So many dB, at least.
     Psnr(f64),
+    /// Such a structural similarity, at least.
+    Ssim(f64),
 }
 
 impl Target {
@@ -39,6 +44,7 @@ impl Target {
             Target::Ratio(ratio) => format!("--ratio {}", number(*ratio)),
             Target::Size(size) => format!("--size {size}"),
             Target::Psnr(db) => format!("--psnr {}", number(*db)),
+            Target::Ssim(ssim) => format!("--ssim {}", number(*ssim)),
         }
     }
 
@@ -48,6 +54,7 @@ impl Target {
             Target::Ratio(ratio) if !(*ratio > 0.0 && ratio.is_finite()) => "a number above 0 is needed",
             Target::Size(0) => "a number above 0 is needed",
             Target::Psnr(db) if !(*db > 0.0 && *db < EXACT) => "a number of dB above 0 is needed",
+            Target::Ssim(ssim) if !(*ssim > 0.0 && *ssim < 1.0) => "a number between 0 and 1 is needed",
             _ => return Ok(()),
         };
         Err(format!("{}: {wanted}", self.name()))
@@ -55,7 +62,7 @@ impl Target {
 
     /// Whether errors are to be measured, not bytes alone.
     pub fn is_of_quality(&self) -> bool {
-        matches!(self, Target::Psnr(_))
+        matches!(self, Target::Psnr(_) | Target::Ssim(_))
     }
 
     /// How far something is beyond the target; it grows with the bound.
@@ -64,6 +71,7 @@ impl Target {
             Target::Ratio(ratio) => (m.ratio() / ratio).ln(),
             Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
             Target::Psnr(db) => db - m.psnr().min(EXACT),
+            Target::Ssim(ssim) => ((1.0 - m.ssim()).max(f64::MIN_POSITIVE) / (1.0 - ssim)).ln(),
         }
     }
 
@@ -72,6 +80,7 @@ impl Target {
         match self {
             Target::Ratio(_) | Target::Size(_) => Window { low: 0.0, high: (1.0 + SLACK).ln(), side: Side::NotBelow },
             Target::Psnr(_) => Window { low: -PSNR_SLACK, high: 0.0, side: Side::NotAbove },
+            Target::Ssim(_) => Window { low: -SSIM_SLACK, high: 0.0, side: Side::NotAbove },
         }
     }
 
@@ -158,8 +167,9 @@ impl Answer {
     pub fn tell(&self, target: &Target, of: &str) {
         let m = &self.measured;
         let came_to = match target {
-            Target::Psnr(_) if m.squares == 0.0 => "every bit comes back".into(),
+            Target::Psnr(_) | Target::Ssim(_) if m.squares == 0.0 => "every bit comes back".into(),
             Target::Psnr(_) => format!("PSNR {:.2} dB, ratio {:.2}", m.psnr(), m.ratio()),
+            Target::Ssim(_) => format!("SSIM {}, ratio {:.2}", similarity(m.ssim()), m.ratio()),
             _ => format!("ratio {:.2}, {}", m.ratio(), bytes(m.packed)),
         };
         let tries = if self.tries == 1 { "1 try".into() } else { format!("{} tries", self.tries) };

@@ -77,17 +77,17 @@ fn compare(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
 }
 
 /// What the second dataset promises.
-struct Promise {
-    mode: Mode,
+pub struct Promise {
+    pub mode: Mode,
     bound: f64,
     range: Option<f64>,
-    missing: Missing,
+    pub missing: Missing,
     /// The place of our filter in its pipeline.
     place: usize,
 }
 
 impl Promise {
-    fn of(field: &Field) -> Result<Promise, String> {
+    pub fn of(field: &Field) -> Result<Promise, String> {
         let filters = pipeline(&field.properties)?;
         let place = filters.iter().position(Filter::is_sleek);
         let said = place.map(|i| CdValues::decode(&filters[i].words)).transpose().map_err(|e| e.to_string())?;
@@ -103,12 +103,12 @@ impl Promise {
     }
 
     /// Whether each chunk has a value range of its own.
-    fn is_by_chunk(&self) -> bool {
+    pub fn is_by_chunk(&self) -> bool {
         self.mode == Mode::Noa && self.range.is_none()
     }
 
     /// What an error in a block is held against.
-    fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
+    pub fn limit(&self, field: &Field, block: &Block) -> Result<f64, String> {
         Ok(match self.mode {
             Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
             Mode::Abs | Mode::Rel => self.bound,
@@ -127,7 +127,7 @@ impl Promise {
     }
 
     /// In words.
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match (self.mode, self.range) {
             (Mode::Lossless, _) => "lossless".into(),
             (Mode::Noa, Some(range)) => format!("abs {:.4e} (noa {:e})", mul_down(self.bound, range), self.bound),

@@ -2,10 +2,10 @@
 
 pub mod exact;
 #[cfg(unix)]
-mod files;
+pub mod files;
 #[cfg(unix)]
 mod report;
-mod stream;
+pub mod stream;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::tensors;
 pub use stream::Report;
 
 /// Exit code when the bound does not hold.
-const BROKEN: u8 = 1;
+pub const BROKEN: u8 = 1;
 
 /// Compare an array or a safetensors file with its compressed file, or two HDF5 files dataset by dataset: is the bound
 /// kept?

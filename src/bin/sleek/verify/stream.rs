@@ -233,7 +233,7 @@ impl Report {
         row("elements", format!("{} {dtype}", self.count));
         row("size", format!("{} -> {}", bytes(self.original_bytes), bytes(self.compressed_bytes)));
         row("ratio", ratio(self.original_bytes, self.compressed_bytes));
-        row("bound", self.bound());
+        row("bound", promise(&self.header));
         row("max error", figure(self.max_error) + &self.share());
         if self.header.mode == Mode::Rel {
             row("max rel. error", format!("{}, {:.4} of the bound", figure(self.max_relative), self.of_bound));
@@ -257,12 +257,7 @@ impl Report {
 
     /// What was promised, in words.
     pub fn bound(&self) -> String {
-        match self.header.mode {
-            Mode::Lossless => "lossless".into(),
-            Mode::Noa => format!("noa {:e} of the value range {}", self.header.bound, number(self.header.range)),
-            mode @ (Mode::Rate | Mode::Precision) => format!("none: {} {}", mode.name(), number(self.header.bound)),
-            mode => format!("{} {:e}", mode.name(), self.header.bound),
-        }
+        promise(&self.header)
     }
 
     fn masks(&self) -> String {
@@ -298,10 +293,20 @@ impl Report {
 
 /// What an error is held against: the relative bound for `Rel`, else the absolute one; 0 where every bit must come
 /// back, and where nothing is promised.
-fn limit(header: &Header) -> f64 {
+pub fn limit(header: &Header) -> f64 {
     match header.mode {
         Mode::Lossless | Mode::Rate | Mode::Precision => 0.0,
         Mode::Abs | Mode::Rel => header.bound,
         Mode::Noa => mul_down(header.bound, header.range),
+    }
+}
+
+/// What the stream promises, in words.
+pub fn promise(header: &Header) -> String {
+    match header.mode {
+        Mode::Lossless => "lossless".into(),
+        Mode::Noa => format!("noa {:e} of the value range {}", header.bound, number(header.range)),
+        mode @ (Mode::Rate | Mode::Precision) => format!("none: {} {}", mode.name(), number(header.bound)),
+        mode => format!("{} {:e}", mode.name(), header.bound),
     }
 }

@@ -1,6 +1,8 @@
 //! `sleek repack` of many files: each by a process of its own, which leaves its file whole or not at all.
 
 mod list;
+mod page;
+mod pictures;
 mod record;
 mod report;
 
@@ -47,7 +49,7 @@ pub fn run(args: &Args) -> Outcome {
     let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
     let files = batch.run();
     if let Some(path) = &args.report {
-        report::write(path, &files)?;
+        report::write(path, &files, args)?;
     }
     if !args.verbosity.quiet {
         report::print(&files, args.dry_run);
@@ -62,10 +64,11 @@ pub fn run(args: &Args) -> Outcome {
 
 /// What the results depend on, besides the files.
 fn request_of(args: &Args) -> String {
-    let Args { quality, sentinels, dataset, variables, rules, even_if_larger, filter, rechunk, verify, .. } = args;
+    let Args { quality, sentinels, dataset, variables, rules, auto, verify, .. } = args;
+    let Args { even_if_larger, filter, rechunk, no_attributes, .. } = args;
     let rules = rules.as_deref().map(fs::read_to_string);
-    let asked = (quality, sentinels, dataset, variables, rules);
-    let all = (asked, even_if_larger, filter, rechunk, verify, sleek::VERSION);
+    let asked = (quality, sentinels, dataset, variables, rules, auto);
+    let all = (asked, even_if_larger, filter, rechunk, no_attributes, verify, sleek::VERSION);
     let mut text = format!("{all:?}").into_bytes();
     text.resize(text.len().next_multiple_of(4), 0);
     format!("{:016x}", sleek::container::checksum::keyed_sum(&text))

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::super::Args;
+use super::page;
 use crate::io::say;
 use crate::progress::{bytes, ratio};
 
@@ -12,7 +14,7 @@ use crate::progress::{bytes, ratio};
 pub fn check(path: Option<&Path>) -> Result<(), String> {
     match path {
         Some(path) if form(path).is_none() => {
-            Err(format!("--report {}: a name that ends in .json or .csv is needed", path.display()))
+            Err(format!("--report {}: a name that ends in .json, .csv or .html is needed", path.display()))
         }
         _ => Ok(()),
     }
@@ -23,20 +25,23 @@ pub fn check(path: Option<&Path>) -> Result<(), String> {
 enum Form {
     Json,
     Csv,
+    Html,
 }
 
 fn form(path: &Path) -> Option<Form> {
     match path.extension()?.to_str()? {
         "json" => Some(Form::Json),
         "csv" => Some(Form::Csv),
+        "html" => Some(Form::Html),
         _ => None,
     }
 }
 
 /// Writes the report.
-pub fn write(path: &Path, files: &[Value]) -> Result<(), String> {
+pub fn write(path: &Path, files: &[Value], args: &Args) -> Result<(), String> {
     let text = match form(path) {
         Some(Form::Csv) => to_csv(files),
+        Some(Form::Html) => page::page(files, args),
         _ => format!("{:#}\n", json!({"files": files, "totals": totals(files)})),
     };
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -58,13 +63,18 @@ pub fn print(files: &[Value], is_estimate: bool) {
         let line = format!("{:<widest$} {status:<7}{:>11}{shown:>11}{times:>10}", name(file), bytes(before));
         say!("{}", line.trim_end());
     }
+    say!("{}", in_all(files));
+}
+
+/// All files in a line.
+pub fn in_all(files: &[Value]) -> String {
     let totals = totals(files);
     let number = |key: &str| totals[key].as_u64().unwrap_or(0);
     let (before, after) = (number("bytes_before"), number("bytes_after"));
     let counts = ["done", "again", "broken", "failed"].map(|s| (s, number(s)));
     let counts: Vec<String> =
         counts.iter().filter(|(_, n)| *n > 0).map(|(status, n)| format!("{n} {status}")).collect();
-    say!("{}: {} -> {}, ratio {}", counts.join(", "), bytes(before), bytes(after), ratio(before, after));
+    format!("{}: {} -> {}, ratio {}", counts.join(", "), bytes(before), bytes(after), ratio(before, after))
 }
 
 /// Of the files that have a result.

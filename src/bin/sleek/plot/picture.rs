@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::page;
+
 /// A place: to the right and down, in the units of SVG.
 pub type Point = (f64, f64);
 
@@ -41,10 +43,36 @@ impl Style {
 }
 
 pub enum Shape {
-    Area { from: Point, to: Point, colour: Colour },
-    Path { points: Vec<Point>, width: f64, dashed: bool, colour: Colour },
-    Disc { at: Point, radius: f64, colour: Colour },
-    Text { at: Point, anchor: Anchor, style: Style, text: String },
+    Area {
+        from: Point,
+        to: Point,
+        colour: Colour,
+    },
+    Path {
+        points: Vec<Point>,
+        width: f64,
+        dashed: bool,
+        colour: Colour,
+    },
+    Disc {
+        at: Point,
+        radius: f64,
+        colour: Colour,
+    },
+    Text {
+        at: Point,
+        anchor: Anchor,
+        style: Style,
+        text: String,
+    },
+    /// Cells of colours, row by row.
+    Image {
+        from: Point,
+        to: Point,
+        width: usize,
+        height: usize,
+        cells: Vec<Colour>,
+    },
 }
 
 /// What was drawn, from the back to the front.
@@ -57,8 +85,13 @@ pub struct Picture {
 impl Picture {
     /// A white one.
     pub fn new(width: f64, height: f64) -> Picture {
+        Picture::on(0xffffff, width, height)
+    }
+
+    /// One on paper of this colour.
+    pub fn on(paper: Colour, width: f64, height: f64) -> Picture {
         let mut picture = Picture { width, height, shapes: Vec::new() };
-        picture.area((0.0, 0.0), (width, height), 0xffffff);
+        picture.area((0.0, 0.0), (width, height), paper);
         picture
     }
 
@@ -84,6 +117,12 @@ impl Picture {
 
     pub fn text(&mut self, at: Point, anchor: Anchor, style: Style, text: &str) {
         self.shapes.push(Shape::Text { at, anchor, style, text: text.to_owned() });
+    }
+
+    /// Cells of colours over an area; `cells` are the rows one after another, each of `width`.
+    pub fn image(&mut self, from: Point, to: Point, width: usize, cells: Vec<Colour>) {
+        let height = cells.len() / width.max(1);
+        self.shapes.push(Shape::Image { from, to, width, height, cells });
     }
 
     pub fn to_svg(&self) -> String {
@@ -117,6 +156,13 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
         Shape::Disc { at: (x, y), radius, colour } => {
             writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"#{colour:06x}\"/>")
         }
+        Shape::Image { from: (x, y), to: (right, bottom), width, height, cells } => {
+            let (w, h) = (right - x, bottom - y);
+            let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"");
+            let address = page::image_address(*width, *height, cells);
+            let how = "preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\"";
+            writeln!(svg, "<image {place} {how} href=\"{address}\"/>")
+        }
         Shape::Text { at: (x, y), anchor, style, text } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
@@ -133,5 +179,15 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
 
 /// Text with the characters of XML made harmless.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_harmless() {
+        assert_eq!(escaped("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
+    }
 }

@@ -18,14 +18,25 @@ pub fn to_png(picture: &Picture) -> Result<Vec<u8>, png::EncodingError> {
     for shape in &picture.shapes {
         canvas.draw(shape);
     }
+    encode(canvas.width, canvas.height, &canvas.pixels)
+}
+
+/// Pixels as the bytes of a PNG file.
+pub fn encode(width: usize, height: usize, pixels: &[[u8; 3]]) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, canvas.width as u32, canvas.height as u32);
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(canvas.pixels.as_flattened())?;
+    writer.write_image_data(pixels.as_flattened())?;
     writer.finish()?;
     Ok(bytes)
+}
+
+/// Red, green and blue.
+pub fn rgb(colour: Colour) -> [u8; 3] {
+    let [_, rgb @ ..] = colour.to_be_bytes();
+    rgb
 }
 
 struct Canvas {
@@ -52,13 +63,16 @@ impl Canvas {
                 }
             }
             Shape::Disc { at, radius, colour } => self.stroke(scaled(*at), scaled(*at), SCALE * radius, *colour),
+            Shape::Image { from, to, width, height, cells } => {
+                self.image(scaled(*from), scaled(*to), (*width, *height), cells);
+            }
             Shape::Text { at, anchor, style, text } => self.text(scaled(*at), *anchor, *style, text),
         }
     }
 
     /// Mixes a colour into a pixel that it covers so far.
     fn blend(&mut self, x: usize, y: usize, colour: Colour, coverage: f64) {
-        let [_, new @ ..] = colour.to_be_bytes();
+        let new = rgb(colour);
         let pixel = &mut self.pixels[y * self.width + x];
         for (old, new) in pixel.iter_mut().zip(new) {
             *old = (f64::from(*old) + (f64::from(new) - f64::from(*old)) * coverage).round() as u8;
@@ -74,6 +88,23 @@ impl Canvas {
         for y in Canvas::inside(from.1.round(), to.1.round(), self.height) {
             for x in Canvas::inside(from.0.round(), to.0.round(), self.width) {
                 self.blend(x, y, colour, 1.0);
+            }
+        }
+    }
+
+    /// Each pixel has the colour of the cell that it lies in.
+    fn image(&mut self, from: Point, to: Point, (width, height): (usize, usize), cells: &[Colour]) {
+        if cells.is_empty() {
+            return;
+        }
+        let cell = |at: usize, from: f64, to: f64, count: usize| {
+            let share = (at as f64 + 0.5 - from) / (to - from);
+            ((share * count as f64) as usize).min(count - 1)
+        };
+        for y in Canvas::inside(from.1.round(), to.1.round(), self.height) {
+            let row = cell(y, from.1, to.1, height) * width;
+            for x in Canvas::inside(from.0.round(), to.0.round(), self.width) {
+                self.blend(x, y, cells[row + cell(x, from.0, to.0, width)], 1.0);
             }
         }
     }

@@ -1,0 +1,408 @@
+//! `sleek diff`
+
+mod draw;
+pub mod figures;
+mod page;
+mod shape;
+pub mod source;
+pub mod view;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+use sleek::{Dims, Mode};
+
+use crate::Outcome;
+use crate::analyze::sample::split;
+use crate::args::{self, Threads, Verbosity};
+use crate::hdf5::about::About;
+use crate::hdf5::dataset::Field;
+use crate::hdf5::object::{Contents, Kind, Object, open_object};
+use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
+use crate::io::{check_place, say, tell};
+use crate::plot::{self, extension};
+use crate::progress::{Progress, bytes, figure, ratio};
+use crate::ssim::{Ssim, similarity};
+use crate::verify::BROKEN;
+use figures::{Figures, Scale};
+use shape::{Correlation, Histogram, Spectra};
+use source::Pair;
+use view::{LARGE, View};
+
+/// Elements of which the autocorrelation is taken, about.
+const SAMPLE: u64 = 8 << 20;
+
+const AFTER_HELP: &str = "ORIGINAL and RESTORED are an array of plain bytes and its compressed file, or two HDF5 or netCDF-4 files, each \
+with a dataset behind a colon, or without: then all datasets of floats that differ.\n\n\
+Exit code: 0 the bound is kept, 1 it is broken, 2 an error.";
+
+/// Show what compression did to a field: errors, spectra, SSIM, in figures and in a picture
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Draw the field, its restored form, the error as a map by its bound, how it is spread, and both spectra: as
+    /// OUT.html (all that is compared, on light and dark paper), OUT.png or OUT.svg (one field)
+    #[arg(long, value_name = "OUT", value_parser = plot::file_name)]
+    plot: Option<PathBuf>,
+    /// Draw PNG and SVG on dark paper
+    #[arg(long, requires = "plot")]
+    dark: bool,
+    /// Show the slice that holds the element with these indices, the slowest first [default: the worst element]
+    #[arg(long, value_name = "I,I,…", value_delimiter = ',')]
+    at: Vec<u64>,
+    /// Dimensions of an array of plain bytes, as 64,64,128 or 64x64x128, the slowest first [default: those in its
+    /// compressed file]
+    #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
+    dims: Option<Dims>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    library: LibraryArg,
+    #[command(flatten)]
+    threads: Threads,
+    /// Replace OUT if it exists
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
+    /// The field as it was
+    #[arg(value_name = "ORIGINAL[:DATASET]")]
+    original: PathBuf,
+    /// What was made of it
+    #[arg(value_name = "RESTORED[:DATASET]")]
+    restored: PathBuf,
+}
+
+/// What was found out about a field and its restored form.
+pub struct Compared {
+    name: String,
+    about: About,
+    dtype: &'static str,
+    dims: Vec<u64>,
+    promise: String,
+    original_bytes: u64,
+    stored_bytes: u64,
+    figures: Figures,
+    scale: Scale,
+    ssim: f64,
+    histogram: Histogram,
+    correlations: Vec<Correlation>,
+    spectra: Spectra,
+    view: View,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Outcome {
+    args.threads.apply()?;
+    if let Some(path) = &args.plot {
+        check_place(path, args.force)?;
+    }
+    let [(old, old_name), (new, new_name)] = [&args.original, &args.restored].map(|path| split(path));
+    let all = match is_hdf5(&old) || is_hdf5(&new) {
+        true => datasets(args, [&old, &new], [old_name, new_name])?,
+        false => vec![compare(args, &Pair::of_stream(&old, &new, args.dims)?)?],
+    };
+    if let Some(path) = &args.plot {
+        write(args, path, &all)?;
+    }
+    show(args, &all);
+    let kept = all.iter().all(|c| c.figures.violations == 0);
+    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::from(BROKEN) })
+}
+
+/// The datasets that are named, or all of floats that differ.
+fn datasets(args: &Args, paths: [&Path; 2], names: [Option<String>; 2]) -> Result<Vec<Compared>, String> {
+    if args.dims.is_some() {
+        return Err("--dims goes with an array of plain bytes; a dataset has its own".into());
+    }
+    paths.iter().try_for_each(|path| expect_hdf5(path))?;
+    let library = args.library.library.as_deref();
+    let hdf5 = Hdf5::for_file(library, paths[1])?;
+    hdf5.can_read(paths[0])?;
+    let (old, new) = (hdf5.open(paths[0])?, hdf5.open(paths[1])?);
+    let contents = |file: &Id, path: &Path| Contents::read(file).map_err(|e| format!("{}: {e}", path.display()));
+    let of = [(&old, &contents(&old, paths[0])?), (&new, &contents(&new, paths[1])?)];
+    let [first, second] = names;
+    if let Some(name) = first.or_else(|| second.clone()) {
+        let a = named(of[0], paths[0], &name)?;
+        let b = named(of[1], paths[1], &second.unwrap_or(name))?;
+        return Ok(vec![compare(args, &pair(of, a, b)?)?]);
+    }
+    let mut all = Vec::new();
+    for object in of[0].1.objects.iter().filter(|o| o.kind == Kind::Dataset) {
+        let Ok(a) = Field::open(&old, object)? else { continue };
+        let is_there = hdf5.forgive(open_object(&new, &object.path)).is_some();
+        if !a.stored.dtype.is_float() || !is_there {
+            continue;
+        }
+        let Ok(b) = Field::open(&new, object)? else { continue };
+        let pair = pair(of, a, b)?;
+        if differs(&pair)? {
+            all.push(compare(args, &pair)?);
+        }
+    }
+    if all.is_empty() {
+        let [a, b] = paths.map(Path::display);
+        return Err(format!(
+            "{a} and {b}: no dataset of floats differs; name one to see it, with a colon behind the file"
+        ));
+    }
+    Ok(all)
+}
+
+fn pair<'a>(of: [(&Id<'a>, &Contents); 2], a: Field<'a>, b: Field<'a>) -> Result<Pair<'a>, String> {
+    Pair::of_datasets(of, a, b)
+}
+
+fn named<'a>((file, contents): (&Id<'a>, &Contents), path: &Path, name: &str) -> Result<Field<'a>, String> {
+    let shown = format!("/{}", name.trim_start_matches('/'));
+    let object = file.hdf5.forgive(open_object(file, &c_string(shown.as_bytes())?));
+    let place = object.map(|o| contents.place_of(&o)).transpose()?.flatten();
+    let place = place.filter(|place| contents.objects[*place].kind == Kind::Dataset);
+    let Some(object) = place.map(|place| &contents.objects[place]) else {
+        let known = contents.objects.iter().filter(|o| o.kind == Kind::Dataset).map(Object::name);
+        let known: Vec<String> = known.take(10).collect();
+        return Err(format!("{} has no dataset {shown}; it has {}", path.display(), known.join(", ")));
+    };
+    match Field::open(file, object)? {
+        Ok(field) if field.stored.dtype.is_float() => Ok(field),
+        Ok(field) => {
+            Err(format!("{}:{shown}: floats are compared, and these are {}", path.display(), field.stored.what))
+        }
+        Err(why) => Err(format!("{}:{shown}: arrays of floats are compared; {why}", path.display())),
+    }
+}
+
+/// Whether a bit differs anywhere.
+fn differs(pair: &Pair) -> Result<bool, String> {
+    let mut differs = false;
+    pair.walk(&mut |part| {
+        differs |= part.original != part.restored;
+        Ok(())
+    })?;
+    Ok(differs)
+}
+
+/// Looks at all of both twice: the second look needs the range and the largest error.
+fn compare(args: &Args, pair: &Pair) -> Result<Compared, String> {
+    if pair.count() == 0 {
+        return Err(format!("{}: holds nothing", pair.name));
+    }
+    let mut progress = Progress::new("comparing", Some(2 * pair.original_bytes), args.verbosity.quiet);
+    let mut figures = Figures::new(pair.mode);
+    pair.walk(&mut |part| {
+        figures.add(pair, part);
+        progress.add(part.original.len() as u64);
+        Ok(())
+    })?;
+    let at = shown_element(args, pair, &figures)?;
+    let scale = figures.scale();
+    let long: Vec<usize> = (0..pair.dims.len()).filter(|i| pair.dims[*i] > 1).collect();
+    let axes = long.iter().rev().take(2);
+    let mut correlations: Vec<Correlation> =
+        axes.map(|axis| Correlation::new(*axis, figures.bias(), figures.variance())).collect();
+    let (mut histogram, mut spectra, mut view) =
+        (Histogram::new(), Spectra::new(&pair.dims), View::new(&pair.dims, &at, LARGE));
+    let mut ssim = Ssim::new(figures.range());
+    let (step, mut n) = ((pair.count() / SAMPLE).max(1), 0);
+    pair.walk(&mut |part| {
+        let values = part.values(pair);
+        ssim.add(&values.count, &values.original, &values.restored);
+        histogram.add(&values, &scale);
+        view.add(&values, &scale);
+        if n % step == 0 {
+            spectra.add(&values);
+            correlations.iter_mut().for_each(|c| c.add(&values));
+        }
+        n += 1;
+        progress.add(part.original.len() as u64);
+        Ok(())
+    })?;
+    let (dtype, dims, promise) = (pair.dtype.name(), pair.dims.clone(), pair.promise.clone());
+    let Pair { name, about, original_bytes, stored_bytes, .. } = pair;
+    let (name, about, original_bytes, stored_bytes) = (name.clone(), about.clone(), *original_bytes, *stored_bytes);
+    let ssim = ssim.value();
+    Ok(Compared {
+        name,
+        about,
+        dtype,
+        dims,
+        promise,
+        original_bytes,
+        stored_bytes,
+        figures,
+        scale,
+        ssim,
+        histogram,
+        correlations,
+        spectra,
+        view,
+    })
+}
+
+/// The element that the picture is to show.
+fn shown_element(args: &Args, pair: &Pair, figures: &Figures) -> Result<Vec<u64>, String> {
+    if args.at.is_empty() {
+        return Ok(figures.worst.as_ref().map_or(vec![0; pair.dims.len()], |(at, ..)| at.clone()));
+    }
+    let lies_in = args.at.len() == pair.dims.len() && args.at.iter().zip(&pair.dims).all(|(at, len)| at < len);
+    match lies_in {
+        true => Ok(args.at.clone()),
+        false => {
+            Err(format!("--at {:?}: is no element of {}, whose dimensions are {:?}", args.at, pair.name, pair.dims))
+        }
+    }
+}
+
+fn write(args: &Args, path: &Path, all: &[Compared]) -> Result<(), String> {
+    if extension(path) == Some("html") {
+        return plot::write_bytes(page::page(args, all).as_bytes(), path, args.force);
+    }
+    match all {
+        [one] => plot::write(&draw::draw(one, args.dark), path, args.force),
+        _ => {
+            let names: Vec<&str> = all.iter().map(|c| c.name.as_str()).take(10).collect();
+            let (n, names) = (all.len(), names.join(", "));
+            Err(format!(
+                "{}: holds one field, and {n} differ: name one of {names}, or take a name that ends in .html",
+                path.display()
+            ))
+        }
+    }
+}
+
+fn show(args: &Args, all: &[Compared]) {
+    match args.json {
+        true => say!("{:#}", json!({"fields": all.iter().map(to_json).collect::<Vec<_>>()})),
+        false => all.iter().for_each(print),
+    }
+    if let (Some(path), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
+        tell(&format!("plot: {}", path.display()));
+    }
+}
+
+/// The figures in short.
+fn figure_line(of: &Compared) -> String {
+    let f = &of.figures;
+    let share = if f.of_bound > 0.0 { format!(" ({:.4} of the bound)", f.of_bound) } else { String::new() };
+    let broken = if f.violations > 0 { format!("BROKEN in {} elements, ", f.violations) } else { String::new() };
+    format!(
+        "{broken}max error {}{share}, RMS {}, PSNR {}, SSIM {}, ratio {}",
+        figure(f.max_error),
+        figure(f.rms()),
+        psnr(f),
+        similarity(of.ssim),
+        ratio(of.original_bytes, of.stored_bytes)
+    )
+}
+
+fn psnr(f: &Figures) -> String {
+    if f.rms() == 0.0 { "infinite".into() } else { format!("{:.2} dB", f.psnr()) }
+}
+
+fn print(of: &Compared) {
+    say!("{}", of.name);
+    for (label, value) in rows(of) {
+        say!("  {label:<18}{value}");
+    }
+}
+
+/// Everything that is known, with names.
+fn rows(of: &Compared) -> Vec<(&'static str, String)> {
+    let f = &of.figures;
+    let shape: Vec<String> = of.dims.iter().map(u64::to_string).collect();
+    let mut rows = vec![
+        ("elements", format!("{} {}, {}", f.count, of.dtype, shape.join("x"))),
+        (
+            "size",
+            format!(
+                "{} -> {}, ratio {}",
+                bytes(of.original_bytes),
+                bytes(of.stored_bytes),
+                ratio(of.original_bytes, of.stored_bytes)
+            ),
+        ),
+        ("bound", of.promise.clone()),
+        (
+            "max error",
+            figure(f.max_error)
+                + &if f.of_bound > 0.0 { format!(", {:.4} of the bound", f.of_bound) } else { String::new() },
+        ),
+        ("RMS error", figure(f.rms())),
+        ("mean error", figure(f.bias())),
+        ("PSNR", psnr(f)),
+        ("SSIM", similarity(of.ssim)),
+    ];
+    for correlation in &of.correlations {
+        if let Some(first) = correlation.values().first() {
+            let along = of.about.along.get(correlation.axis).map_or("", |a| a.name.as_str());
+            let along = if along.is_empty() { format!("axis {}", correlation.axis) } else { along.to_owned() };
+            rows.push((
+                "autocorrelation",
+                format!("{first:.3} of neighbours along {along}, {:.3} by chance", correlation.chance()),
+            ));
+        }
+    }
+    if f.max_error > 0.0 {
+        let spectrum = match of.spectra.lost_below() {
+            Some(wavelength) => format!("the error has more power than the field below {wavelength:.1} values"),
+            None => "the error has less power than the field at every wavelength".into(),
+        };
+        rows.push(("spectrum", spectrum));
+    }
+    if f.missing + f.special > 0 {
+        rows.push(("without value", format!("{} missing, {} NaN and infinite", f.missing, f.special)));
+    }
+    if let Some((at, v, r)) = &f.worst {
+        rows.push(("worst element", format!("{at:?}: {v:e} became {r:e}")));
+    }
+    let verdict = match (f.violations, f.mode) {
+        (0, Mode::Rate | Mode::Precision) => "no bound is promised".into(),
+        (0, _) => "kept".into(),
+        (n, _) => format!("BROKEN in {n} of {} elements", f.count),
+    };
+    rows.push(("verdict", verdict));
+    rows
+}
+
+fn to_json(of: &Compared) -> Value {
+    let f = &of.figures;
+    let worst = f.worst.as_ref().map(|(at, v, r)| json!({"index": at, "original": v, "restored": r}));
+    let correlations = of.correlations.iter().map(|c| {
+        let along = of.about.along.get(c.axis).map_or("", |a| a.name.as_str());
+        json!({"axis": c.axis, "name": along, "values": c.values(), "by_chance": c.chance()})
+    });
+    let curve = |power: &[f64]| of.spectra.curve(power);
+    let (field, restored, error) = (&of.spectra.original, &of.spectra.restored, &of.spectra.error);
+    json!({
+        "name": of.name,
+        "title": of.about.title,
+        "units": of.about.units,
+        "dtype": of.dtype,
+        "dims": of.dims,
+        "promise": of.promise,
+        "mode": f.mode.name(),
+        "kept": f.violations == 0,
+        "violations": f.violations,
+        "count": f.count,
+        "missing_values": f.missing,
+        "special_values": f.special,
+        "original_bytes": of.original_bytes,
+        "compressed_bytes": of.stored_bytes,
+        "ratio": of.original_bytes as f64 / of.stored_bytes.max(1) as f64,
+        "value_range": f.range(),
+        "max_error": f.max_error,
+        "error_over_bound": (f.of_bound > 0.0).then_some(f.of_bound),
+        "rms_error": f.rms(),
+        "mean_error": f.bias(),
+        "psnr": f.psnr(),
+        "ssim": of.ssim,
+        "worst": worst,
+        "histogram": of.histogram.bins.to_vec(),
+        "beyond": of.histogram.beyond,
+        "autocorrelation": correlations.collect::<Vec<_>>(),
+        "spectrum": json!({"field": curve(field), "restored": curve(restored), "error": curve(error)}),
+    })
+}

@@ -1,0 +1,106 @@
+//! What a dataset says of itself for people: its long name, its units, and the coordinates along its dimensions.
+
+use std::ffi::c_void;
+
+use super::abi::{self, DEFAULT, Sequence};
+use super::coordinates::text_of;
+use super::dataset::{Block, Field};
+use super::object::Contents;
+use super::{Id, h5, h5_id};
+use crate::element;
+
+/// Coordinates of more values than this are not read.
+const MANY: u64 = 1 << 20;
+
+/// A dimension of a dataset.
+#[derive(Clone, Default)]
+pub struct Along {
+    pub name: String,
+    pub units: String,
+    /// A value for each index, all finite; empty where there are none.
+    pub values: Vec<f64>,
+}
+
+/// A dataset in words.
+#[derive(Clone, Default)]
+pub struct About {
+    /// Its long name, else its standard name; empty without.
+    pub title: String,
+    pub units: String,
+    /// One for each dimension.
+    pub along: Vec<Along>,
+}
+
+impl Field<'_> {
+    /// Reads it; what cannot be read is left out, for nothing depends on it.
+    pub fn about(&self, file: &Id, contents: &Contents) -> About {
+        let hdf5 = self.dataset.hdf5;
+        let scales = hdf5.forgive(self.scales(file, contents)).unwrap_or_default();
+        let text = |name| hdf5.forgive(text_of(&self.dataset, name)).flatten().unwrap_or_default();
+        let title = [text(c"long_name"), text(c"standard_name")].into_iter().find(|t| !t.is_empty());
+        let mut along = vec![Along::default(); self.dims.len()];
+        for (place, scale) in along.iter_mut().zip(scales) {
+            *place = scale.unwrap_or_default();
+        }
+        About { title: title.unwrap_or_default(), units: text(c"units"), along }
+    }
+
+    /// The first dimension scale of each dimension.
+    fn scales(&self, file: &Id, contents: &Contents) -> Result<Vec<Option<Along>>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let name = c"DIMENSION_LIST".as_ptr();
+        if h5!(hdf5, H5Aexists(self.dataset.id, name))? == 0 {
+            return Ok(Vec::new());
+        }
+        let attribute = h5_id!(hdf5, H5Aopen(self.dataset.id, name, DEFAULT))?;
+        let kind = h5_id!(hdf5, H5Aget_type(attribute.id))?;
+        let space = h5_id!(hdf5, H5Aget_space(attribute.id))?;
+        let count = h5!(hdf5, H5Sget_simple_extent_npoints(space.id))?;
+        let mut is_list = h5!(hdf5, H5Tget_class(kind.id))? == abi::VARIABLE;
+        if is_list {
+            let inner = h5_id!(hdf5, H5Tget_super(kind.id))?;
+            is_list = h5!(hdf5, H5Tget_class(inner.id))? == abi::REFERENCE;
+        }
+        if !is_list || usize::try_from(count).ok() != Some(self.dims.len()) {
+            return Ok(Vec::new());
+        }
+        // A copy of a type of a file is a type in memory.
+        let memory = h5_id!(hdf5, H5Tcopy(kind.id))?;
+        let mut lists: Vec<Sequence> =
+            self.dims.iter().map(|_| Sequence { len: 0, start: std::ptr::null_mut() }).collect();
+        h5!(hdf5, H5Aread(attribute.id, memory.id, lists.as_mut_ptr().cast()))?;
+        let scales = lists.iter().zip(&self.dims);
+        let scales = scales.map(|(list, len)| match list.len > 0 && !list.start.is_null() {
+            true => hdf5.forgive(scale(file, contents, list.start, *len)),
+            false => None,
+        });
+        let scales = scales.collect();
+        // SAFETY: the lists are as H5Aread filled them.
+        unsafe { (hdf5.call.H5Dvlen_reclaim)(memory.id, space.id, DEFAULT, lists.as_mut_ptr().cast()) };
+        Ok(scales)
+    }
+}
+
+/// What the dataset is that a reference leads to, along a dimension of so many indices.
+fn scale(file: &Id, contents: &Contents, reference: *mut c_void, len: u64) -> Result<Along, String> {
+    let hdf5 = file.hdf5;
+    let object = h5_id!(hdf5, H5Rdereference2(file.id, DEFAULT, abi::TO_OBJECT, reference))?;
+    let place = contents.place_of(&object)?.ok_or("leads to nothing")?;
+    let object = &contents.objects[place];
+    let name = object.name().rsplit('/').next().unwrap_or_default().to_owned();
+    let Ok(field) = Field::open(file, object)? else { return Ok(Along { name, ..Along::default() }) };
+    let units = text_of(&field.dataset, c"units")?.unwrap_or_default();
+    // netCDF gives a dimension without coordinates a dataset that holds nothing, and says so in its name.
+    let is_bare = text_of(&field.dataset, c"NAME")?.is_some_and(|n| n.starts_with("This is a netCDF dimension"));
+    if is_bare || field.dims != [len] || len > MANY || !field.stored.scalar || field.stored_bytes() == 0 {
+        return Ok(Along { name, units, values: Vec::new() });
+    }
+    let mut bytes = vec![0; field.bytes() as usize];
+    field.read(&Block { start: vec![0], count: vec![len] }, &mut bytes)?;
+    let mut values = Vec::new();
+    element::for_each_pair(field.stored.dtype, field.stored.big_endian, &bytes, &bytes, |(_, v), _| values.push(v));
+    if values.iter().any(|v| !v.is_finite()) {
+        values.clear();
+    }
+    Ok(Along { name, units, values })
+}
