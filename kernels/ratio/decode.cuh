@@ -79,6 +79,7 @@ struct Coder {
     // bytes, and where none are asked for, more than 832 less the last 512 are there.
     DEV void top_up(u32 lane) {
         if (!uniform(issued - at <= TILE_RING_BYTES - 192)) return;
+        __syncwarp();    // all have taken what is written over
         fill(lane);
         close_lot();
         wait_for_older_lots();
