@@ -17,6 +17,8 @@ pub mod tables;
 use std::marker::PhantomData;
 
 use super::{Capabilities, Codec, CpuCodec, Info};
+#[cfg(target_arch = "aarch64")]
+use crate::codec::sleek::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
@@ -93,6 +95,10 @@ macro_rules! by_level {
         }
         #[cfg(target_arch = "x86_64")]
         if let Some($p) = Avx2::of($isa) {
+            return $body;
+        }
+        #[cfg(target_arch = "aarch64")]
+        if let Some($p) = Neon::of($isa) {
             return $body;
         }
         let $p = Scalar;

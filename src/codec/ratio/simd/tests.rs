@@ -133,6 +133,7 @@ fn all_types<P: Level>(p: P) {
     check::<Int<u32>, P>(p, DType::I32, &bounds[4..]);
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn avx2_is_as_the_portable_code() {
     if let Some(p) = Isa::of(Processor::Avx2).and_then(Avx2::of) {
@@ -140,9 +141,18 @@ fn avx2_is_as_the_portable_code() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 #[test]
 fn avx512_is_as_the_portable_code() {
     if let Some(p) = Isa::of(Processor::Avx512).and_then(Avx512::of) {
+        all_types(p);
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn neon_is_as_the_portable_code() {
+    if let Some(p) = Isa::of(Processor::Neon).and_then(Neon::of) {
         all_types(p);
     }
 }
