@@ -97,6 +97,8 @@ fn compare<E: Element, P: Level>(p: P, plan: &Plan, lens: [usize; AXES], data: &
 
 fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
     let mut random = Random(1);
+    // As tests/common has it: half of the cases do, in an emulator at the least.
+    let is_short = std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty());
     for (mode, bound) in modes {
         for (k, lens) in SHAPES.into_iter().enumerate() {
             let big_endian = k % 3 == 1;
@@ -105,7 +107,7 @@ fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
             let params = params.with_bound(*mode, *bound);
             let shape = Ratio.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();
-            for kind in 0..7 {
+            for kind in (0..7).filter(|kind| !is_short || (kind + k as u64) % 2 == 0) {
                 let (row, plane) = (lens[lens.len() - 1], lens.len().checked_sub(2).map_or(1, |i| lens[i]));
                 let numbers = (0..dims.count()).map(|i| number(kind, i, row, plane, &mut random));
                 let mut data = bytes(dtype, numbers.collect::<Vec<_>>().into_iter());
