@@ -230,8 +230,11 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
+/// The header of a stream, and its codec.
+type Opened = (Header, &'static dyn Codec);
+
 /// The verified header of a stream that ends where `src` does, and its codec.
-fn open(src: &[u8]) -> Result<(Header, &'static dyn Codec)> {
+fn open(src: &[u8]) -> Result<Opened> {
     let header = Header::read(src)?;
     let codec = by_id(header.codec)?;
     if (src.len() as u64) > header.stream_bytes {
@@ -242,7 +245,7 @@ fn open(src: &[u8]) -> Result<(Header, &'static dyn Codec)> {
 
 /// The same where it takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
 #[inline(never)]
-fn open_on_heap(src: &[u8]) -> Result<Box<[(Header, &'static dyn Codec)]>> {
+fn open_on_heap(src: &[u8]) -> Result<Box<[Opened]>> {
     on_heap(open(src)?)
 }
 

@@ -107,7 +107,7 @@ fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
             let params = params.with_bound(*mode, *bound);
             let shape = Ratio.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();
-            for kind in (0..7).filter(|kind| !is_short || (kind + k as u64) % 2 == 0) {
+            for kind in (0..7).filter(|kind| !is_short || (kind + k as u64).is_multiple_of(2)) {
                 let (row, plane) = (lens[lens.len() - 1], lens.len().checked_sub(2).map_or(1, |i| lens[i]));
                 let numbers = (0..dims.count()).map(|i| number(kind, i, row, plane, &mut random));
                 let mut data = bytes(dtype, numbers.collect::<Vec<_>>().into_iter());
