@@ -122,7 +122,7 @@ fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of th
 damage: ## a million streams with random damage, none of which may be decoded
 	SLEEK_DAMAGE=1000000 $(CARGO) test --test corruption random_damage -- --nocapture
 
-aarch64: ## the library's tests as an AArch64 processor runs them, in the emulator, NEON level included; needs a nightly toolchain with rust-src
+aarch64: ## the library's tests as an AArch64 processor runs them, in the emulator, NEON level included
 	@bash tests/aarch64.sh
 
 unsafe-count: ## unsafe blocks, functions and impls of the library, by folder; clippy sees to a SAFETY note on each block

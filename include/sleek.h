@@ -6,8 +6,8 @@
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
-// a child after fork(). No function takes more than 16 KiB of its caller's stack, but 48 with profile ratio and with codec
-// zfp.
+// a child after fork(). No function takes more than 16 KiB of its caller's stack; blocks of four dimensions of codec zfp,
+// which take more, are coded on a thread of the library, and on the caller's own (28 KiB) only where none can be had.
 //
 // This file is written by cbindgen from src/api; do not edit it.
 

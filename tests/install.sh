@@ -76,6 +76,7 @@ if [ -z "${SLEEK_PREBUILT:-}" ]; then
     step "small stacks"
     quiet cc -O1 -Wall -Wextra -Werror -I"$prefix/include" tests/c/stack.c -L"$prefix/lib" -lsleek -lpthread -lm -o "$work/stack"
     LD_LIBRARY_PATH=$prefix/lib quiet "$work/stack"
+    for level in scalar avx2; do LD_LIBRARY_PATH=$prefix/lib SLEEK_SIMD=$level quiet "$work/stack"; done
 fi
 
 step "names and symbols"

@@ -93,6 +93,31 @@ fn codec_ratio() {
     }
 }
 
+/// Codec zfp: blocks of one to three axes in every mode, a part, damage. Those of four go to threads, which Miri need not watch.
+#[test]
+fn codec_zfp() {
+    let mut random = Random(9);
+    let shapes: [&[u64]; 3] = [&[70], &[9, 10], &[5, 6, 7]];
+    for (k, dtype) in [DType::F32, DType::F64, DType::I32, DType::I64].into_iter().enumerate() {
+        for (m, mode) in [Mode::Lossless, Mode::Rate, Mode::Precision, Mode::Abs].into_iter().enumerate() {
+            if mode == Mode::Abs && !dtype.is_float() {
+                continue;
+            }
+            for lens in shapes.iter().skip(if WATCHED { (k + m) % 3 } else { 0 }).take(if WATCHED { 1 } else { 3 }) {
+                let bound = if mode == Mode::Abs { 1e-3 } else { 11.0 };
+                let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(mode, bound) };
+                params.dims = Dims::new(lens).unwrap();
+                let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
+                let stream = sleek::compress(&params, &data).unwrap();
+                read(dtype.name(), &stream);
+                for _ in 0..if WATCHED { 1 } else { 20 } {
+                    read(dtype.name(), &damage(&mut random, &stream));
+                }
+            }
+        }
+    }
+}
+
 /// A legal stream of one packed chunk, of which Miri gets three subchunks only.
 fn packed(random: &mut Random, dtype: DType) -> Vec<u8> {
     let bits = 8 * dtype.size() as u32;

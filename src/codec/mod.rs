@@ -11,7 +11,7 @@ use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Want
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
-use crate::host::memory::filled;
+use crate::host::memory::{filled, on_heap};
 use crate::params::{Mode, Params, Profile};
 
 /// What a codec can do.
@@ -199,10 +199,16 @@ fn layout_of(params: &Params, src: &[u8]) -> Result<Layout> {
     layout(params, (src.len() / params.dtype.size()) as u64)
 }
 
+/// The same where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays either.
+#[inline(never)]
+fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Box<[Layout]>> {
+    on_heap(layout_of(params, src)?)
+}
+
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
     crate::host::environment::check()?;
-    let layout = layout_of(params, src)?;
+    let layout = &layout_on_heap(params, src)?[0];
     if dst.len() < layout.bodies_at() {
         return fail!(
             BufferTooSmall,
@@ -212,7 +218,7 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecO
             layout.max_stream_bytes()?
         );
     }
-    chosen(params)?.cpu().compress(params, &layout, src, dst, options)
+    chosen(params)?.cpu().compress(params, layout, src, dst, options)
 }
 
 /// See [`crate::compress`].
@@ -224,14 +230,23 @@ pub fn compress(params: &Params, src: &[u8]) -> Result<Vec<u8>> {
     Ok(dst)
 }
 
+/// The header of a stream, and its codec.
+type Opened = (Header, &'static dyn Codec);
+
 /// The verified header of a stream that ends where `src` does, and its codec.
-fn open(src: &[u8]) -> Result<(Header, &'static dyn Codec)> {
+fn open(src: &[u8]) -> Result<Opened> {
     let header = Header::read(src)?;
     let codec = by_id(header.codec)?;
     if (src.len() as u64) > header.stream_bytes {
         return fail!(Corrupt, "{} bytes follow the end of the stream", src.len() as u64 - header.stream_bytes);
     }
     Ok((header, codec))
+}
+
+/// The same where it takes nothing of the caller's stack; never inlined, as `layout_on_heap`.
+#[inline(never)]
+fn open_on_heap(src: &[u8]) -> Result<Box<[Opened]>> {
+    on_heap(open(src)?)
 }
 
 /// Bytes of the array, for one who is about to allocate them. The index is checked first: each chunk of it has a body
@@ -282,14 +297,14 @@ fn wanted_into(
     wanted: impl FnOnce(&Layout) -> Result<Wanted>,
 ) -> Result<usize> {
     crate::host::environment::check()?;
-    let (header, codec) = open(src)?;
-    let index = Index::new(&header, src)?;
+    let (header, codec) = &open_on_heap(src)?[0];
+    let index = Index::new(header, src)?;
     let wanted = wanted(&header.layout)?;
     let bytes = wanted.count() as usize * header.layout.dtype.size();
     if dst.len() < bytes {
         return fail!(BufferTooSmall, "{} bytes; {} elements take {bytes}", dst.len(), wanted.count());
     }
-    codec.cpu().decompress(&header, &index, &wanted, &mut dst[..bytes], options)?;
+    codec.cpu().decompress(header, &index, &wanted, &mut dst[..bytes], options)?;
     Ok(bytes)
 }
 

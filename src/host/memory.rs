@@ -22,6 +22,14 @@ pub fn boxed<T: Clone, const N: usize>(value: T) -> Result<Box<[T; N]>> {
     }
 }
 
+/// A value where it takes nothing of the caller's stack.
+pub fn on_heap<T>(value: T) -> Result<Box<[T]>> {
+    let mut one = Vec::new();
+    reserve(&mut one, 1)?;
+    one.push(value);
+    Ok(one.into_boxed_slice())
+}
+
 /// Room for `n` more elements in `v`.
 pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
     match v.try_reserve_exact(n) {

@@ -84,6 +84,14 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
     }
 }
 
+/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where no pool can be had.
+pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    match pool_of(1) {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
+}
+
 /// A pool of at least `size` threads that belongs to this process.
 fn pool_of(size: usize) -> Option<&'static ThreadPool> {
     let process = fork::process();

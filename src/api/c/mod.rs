@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use crate::container::{Header, Index};
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
-use crate::params::Device;
+use crate::params::{Device, Params};
 use crate::route;
 use types::{sleek_info, sleek_params};
 
@@ -102,17 +102,27 @@ pub unsafe extern "C" fn sleek_compress(
         unsafe { memory::clear(dst_bytes) };
         memory::not_null("dst_bytes", dst_bytes)?;
         // SAFETY: as above.
-        let params = unsafe { sleek_params::read(params) }?;
+        let params = &unsafe { asked(params) }?[0];
         let Some(src_bytes) = count.checked_mul(params.dtype.size()) else {
             return fail!(InvalidArgument, "{count} elements of {} bytes do not fit in memory", params.dtype.size());
         };
         memory::apart(src, src_bytes, dst, dst_capacity)?;
         // SAFETY: as above; the codec writes every byte of the stream before it reads it.
-        let written = unsafe { route::compress(&params, src.cast(), count, dst.cast(), dst_capacity, stream) }?;
+        let written = unsafe { route::compress(params, src.cast(), count, dst.cast(), dst_capacity, stream) }?;
         // SAFETY: not null, and writable by the contract.
         unsafe { dst_bytes.write_unaligned(written) };
         Ok(())
     })
+}
+
+/// What is asked for, where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays.
+///
+/// # Safety
+/// That of `sleek_params::read`.
+#[inline(never)]
+unsafe fn asked(params: *const sleek_params) -> Result<Box<[Params]>> {
+    // SAFETY: the contract.
+    crate::host::memory::on_heap(unsafe { sleek_params::read(params) }?)
 }
 
 /// Restores the whole array from a stream.

@@ -1,6 +1,7 @@
 //! The call-backs: `set_local` when a dataset is made, `filter` for each chunk.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
 use super::abi::{FLAG_REVERSE, Functions, Herr, Hid};
@@ -264,12 +265,19 @@ fn options(bytes: usize, for_threads: usize) -> ExecOptions {
     ExecOptions { threads: if bytes < for_threads { 1 } else { 0 }, read_at_once: true }
 }
 
+/// What is to be done to the chunk `src`. Never inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<Box<[Params]>> {
+    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
+    memory::on_heap(chunk::measured(Params { threads: options.threads, ..params }, src)?)
+}
+
+#[inline(never)]
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
-    let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    let params = chunk::measured(Params { threads: options.threads, ..params }, src)?;
-    let mut out = Buffer::new(crate::compress_bound(&params, src.len() / params.dtype.size())?)?;
-    let len = codec::compress_into(&params, src, out.bytes(), options)?;
+    let params = &asked(words, src, options)?[0];
+    let mut out = Buffer::new(crate::compress_bound(params, src.len() / params.dtype.size())?)?;
+    let len = codec::compress_into(params, src, out.bytes(), options)?;
     out.shrink(len);
     Ok(out)
 }
@@ -281,15 +289,22 @@ pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8
 }
 
 /// Needs no words. But where they tell how long a chunk must be, any other is refused.
+#[inline(never)]
 fn decode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let bytes = codec::raw_bytes(src)?;
-    let right = CdValues::decode(words).map_or(0..=u64::MAX, |values| values.chunk_bytes());
+    let right = length(words);
     if !right.contains(&(bytes as u64)) {
         return fail!(Corrupt, "the stream holds {bytes} bytes; a chunk of the dataset has {}", chunk::told(&right));
     }
     let mut out = Buffer::new(bytes)?;
     codec::decompress_into(src, out.bytes(), options(bytes, BYTES_FOR_THREADS.1))?;
     Ok(out)
+}
+
+/// Bytes that a chunk may have. Never inlined, as `asked`.
+#[inline(never)]
+fn length(words: &[u32]) -> RangeInclusive<u64> {
+    CdValues::decode(words).map_or(0..=u64::MAX, |values| values.chunk_bytes())
 }
 
 /// Memory from `malloc`, which HDF5 will free. Its bytes are not set: they are written before anyone reads them.

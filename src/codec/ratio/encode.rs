@@ -11,7 +11,7 @@ use super::simd::short::ShortBuffers;
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
-use crate::host::memory::filled;
+use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, Symbol, TOP, Words};
@@ -29,6 +29,7 @@ pub struct Buffers<W> {
     /// The codes in their places.
     codes: Vec<W>,
     present: Vec<u32>,
+    group: Box<[Group; 1]>,
     stream: Vec<u16>,
     other: Vec<u8>,
     short: ShortBuffers,
@@ -53,6 +54,7 @@ impl<W: Word> Buffers<W> {
             differences: words()?,
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
             present: filled(GROUPS * GROUP / RUN, 0)?,
+            group: boxed(Group::EMPTY)?,
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             short: ShortBuffers::new(grid)?,
@@ -178,13 +180,13 @@ fn lossless_tile<E: Element>(
         return None;
     }
     choice.write_side(n, &mut buffers.lossless);
-    let own = choice.own();
+    let (own, codes, side) = buffers.lossless.written(&choice, n);
     let mut stream = Words::new(&mut buffers.stream);
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
-    let codes = &buffers.lossless.best[..n];
-    let state = code(plan, lens, codes.iter().copied(), own.as_ref(), places, &mut buffers.present, &mut stream);
+    let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
+    let state = code(plan, lens, codes.iter().copied(), own, places, present, group, &mut stream);
     let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
-    Some((Kind::Packed, prefix.write(&buffers.lossless.side, &state, stream.all(), out)))
+    Some((Kind::Packed, prefix.write(side, &state, stream.all(), out)))
 }
 
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
@@ -231,32 +233,35 @@ fn pack<E: Element>(
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let mut words = Words::new(&mut buffers.stream);
     let codes = differences.iter().map(|d| d.zigzag());
-    let state = code(plan, lens, codes, None, places, &mut buffers.present, &mut words);
+    let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
+    let state = code(plan, lens, codes, None, places, present, group, &mut words);
     (Kind::Packed, prefix.write(&[], &state, words.all(), out))
 }
 
 /// Encodes the codes of a tile.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)] // Buffers of a tile.
 fn code<W: Word>(
     plan: &Plan,
     lens: [usize; AXES],
     mut codes: impl ExactSizeIterator<Item = W>,
-    own: Option<&Own>,
+    own: Option<Own>,
     places: &mut [W],
     present: &mut [u32],
+    group: &mut Group,
     words: &mut Words,
 ) -> State {
     let capacity = plan.grid.capacity();
     if codes.len() == capacity && capacity.is_multiple_of(BATCH) {
         places.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
-        return Coder::<_, true> { codes: places, present: &[], own }.encode(words);
+        return Coder::<_, true> { codes: places, present: &[], own }.encode(group, words);
     }
     places.fill(W::ZERO);
     plan.grid.rows(lens, |_, place| {
         places[place..place + lens[0]].iter_mut().zip(&mut codes).for_each(|(place, code)| *place = code);
     });
     plan.grid.present(lens, present);
-    Coder::<_, false> { codes: places, present, own }.encode(words)
+    Coder::<_, false> { codes: places, present, own }.encode(group, words)
 }
 
 /// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
@@ -392,10 +397,11 @@ struct Coder<'a, W, const WHOLE: bool> {
     codes: &'a [W],
     present: &'a [u32],
     /// The table of class `OWN`, where it is not the one that is always there.
-    own: Option<&'a Own>,
+    own: Option<Own<'a>>,
 }
 
 /// A group taken apart: by lane and value the token, raw bits, and how many there are.
+#[derive(Clone)]
 struct Group {
     tokens: [[u8; QUAD]; LANES],
     lens: [[u8; QUAD]; LANES],
@@ -410,20 +416,12 @@ struct Group {
 impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
     /// Encodes all groups. States begin at 1 and grow; where a word would be needed they are made as large as they have
     /// to be from there on.
-    fn encode(&self, words: &mut Words) -> State {
+    fn encode(&self, group: &mut Group, words: &mut Words) -> State {
         let groups = self.codes.len() / GROUP;
         let mut state = State::new();
         let (mut classes, mut any) = ([0u8; GROUPS], [false; GROUPS]);
-        let mut group = Group {
-            tokens: [[0; QUAD]; LANES],
-            lens: [[0; QUAD]; LANES],
-            bits: [[0; QUAD]; LANES],
-            has: [0; LANES],
-            class: 0,
-            longest: (0, 0),
-        };
         for g in (0..groups).rev() {
-            any[g] = self.take(g, &mut group);
+            any[g] = self.take(g, group);
             classes[g] = group.class as u8;
             if group.class > 0 {
                 let symbols = self.symbols(group.class);
@@ -437,7 +435,7 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
     /// The symbols of a class.
     fn symbols(&self, class: usize) -> &[Symbol] {
         match self.own {
-            Some(own) if class == OWN => &own.symbols,
+            Some(own) if class == OWN => own.symbols,
             _ => &SYMBOLS[class],
         }
     }
@@ -549,6 +547,16 @@ impl State {
 }
 
 impl Group {
+    /// One of no use yet.
+    const EMPTY: Group = Group {
+        tokens: [[0; QUAD]; LANES],
+        lens: [[0; QUAD]; LANES],
+        bits: [[0; QUAD]; LANES],
+        has: [0; LANES],
+        class: 0,
+        longest: (0, 0),
+    };
+
     /// Encodes the group: what is decoded last comes first.
     fn encode<const WHOLE: bool>(&self, symbols: &[Symbol], lanes: &mut [u32; LANES], words: &mut Words) {
         if self.longest.0 > 0 {

@@ -17,6 +17,8 @@ pub mod tables;
 use std::marker::PhantomData;
 
 use super::{Capabilities, Codec, CpuCodec, Info};
+#[cfg(target_arch = "aarch64")]
+use crate::codec::sleek::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
@@ -24,7 +26,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
-use crate::host::memory::reserve;
+use crate::host::memory::on_heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
@@ -95,6 +97,10 @@ macro_rules! by_level {
         if let Some($p) = Avx2::of($isa) {
             return $body;
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some($p) = Neon::of($isa) {
+            return $body;
+        }
         let $p = Scalar;
         $body
     }};
@@ -103,20 +109,20 @@ macro_rules! by_level {
 /// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
 #[inline(never)]
 fn compress<E: Element>(
-    plan: Plan,
-    mut header: Header,
+    plan: &Plan,
+    header: &mut Header,
     options: ExecOptions,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
     let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
-    cpu::compress(&tiles, &mut header, &[], options, src, dst)
+    cpu::compress(&tiles, header, &[], options, src, dst)
 }
 
 /// Restores elements of one type.
 #[inline(never)]
 fn decompress<E: Element>(
-    plan: Plan,
+    plan: &Plan,
     header: &Header,
     index: &Index,
     wanted: &Wanted,
@@ -125,6 +131,12 @@ fn decompress<E: Element>(
 ) -> Result<()> {
     let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
     cpu::decompress(&tiles, header, index, wanted, dst, options)
+}
+
+/// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Box<[(Plan, Header)]>> {
+    on_heap(Plan::for_encoding(params, layout, src)?)
 }
 
 impl CpuCodec for Ratio {
@@ -136,7 +148,7 @@ impl CpuCodec for Ratio {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        let (plan, header) = Plan::for_encoding(params, layout, src)?;
+        let (plan, header) = &mut planned(params, layout, src)?[0];
         by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
     }
 
@@ -148,7 +160,7 @@ impl CpuCodec for Ratio {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<()> {
-        let plan = Plan::for_decoding(header)?;
+        let plan = &Plan::for_decoding(header)?;
         by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
     }
 
@@ -159,18 +171,10 @@ impl CpuCodec for Ratio {
 }
 
 /// The coder of the tiles of one stream.
-struct Tiles<E> {
-    plan: Plan,
+struct Tiles<'a, E> {
+    plan: &'a Plan,
     isa: Isa,
     element: PhantomData<E>,
-}
-
-/// A value where it takes nothing of the caller's stack.
-fn on_heap<T>(value: T) -> Result<Box<[T]>> {
-    let mut one = Vec::new();
-    reserve(&mut one, 1)?;
-    one.push(value);
-    Ok(one.into_boxed_slice())
 }
 
 /// What an encoding thread keeps.
@@ -187,13 +191,13 @@ struct Decoder<E: Element> {
     buffers: Box<[decode::Buffers<E::Word>]>,
 }
 
-impl<E: Element> ChunkCodec for Tiles<E> {
+impl<E: Element> ChunkCodec for Tiles<'_, E> {
     type Encoder = Encoder<E>;
     type Decoder = Decoder<E>;
 
     #[inline(never)]
     fn encoder(&self) -> Result<Encoder<E>> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: on_heap(encode::Buffers::new(&self.plan)?)? })
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: on_heap(encode::Buffers::new(self.plan)?)? })
     }
 
     #[inline(never)]
@@ -203,7 +207,7 @@ impl<E: Element> ChunkCodec for Tiles<E> {
 
     fn encode(&self, encoder: &mut Encoder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let lens = self.plan.grid.lens(self.plan.layout.tile(data.chunk).lens());
-        by_level!(self.isa, p => encode::tile::<E>(p, &self.plan, lens, &mut encoder.buffers[0], data.bytes(), out))
+        by_level!(self.isa, p => encode::tile::<E>(p, self.plan, lens, &mut encoder.buffers[0], data.bytes(), out))
     }
 
     fn decode(
@@ -218,7 +222,7 @@ impl<E: Element> ChunkCodec for Tiles<E> {
     ) -> Result<()> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(c).lens());
         by_level!(self.isa, p => {
-            decode::tile::<E>(p, &self.plan, lens, &mut decoder.buffers[0], kind, body.bytes(), out)
+            decode::tile::<E>(p, self.plan, lens, &mut decoder.buffers[0], kind, body.bytes(), out)
         })
     }
 }

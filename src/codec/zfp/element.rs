@@ -3,7 +3,7 @@
 use zfp_rs::ZfpScalar;
 
 /// An element, and what has to be known of it besides zfp's own business.
-pub trait Element: ZfpScalar + Copy + Default + PartialEq + Send {
+pub trait Element: ZfpScalar + Copy + Default + PartialEq + Send + Sync {
     /// The element of little-endian, or of big-endian bytes.
     fn load(bytes: &[u8], big_endian: bool) -> Self;
     /// Its bytes.

@@ -18,12 +18,13 @@ use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, M
 use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::exec::ExecOptions;
-use crate::host::fpu;
+use crate::host::memory::on_heap;
+use crate::host::{fpu, pool};
 use crate::params::{Mode, Params};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use element::Element;
-use format::CODEC_ZFP;
+use format::{CODEC_ZFP, MAX_AXES};
 use plan::Plan;
 
 /// The codec of this module.
@@ -74,27 +75,49 @@ macro_rules! by_dtype {
     };
 }
 
-/// Compresses elements of one type.
+/// Runs `work` on arrays that have blocks of so many axes. These lie on the stack, and those of four axes, with what is made
+/// of them, take more than callers have to have.
+fn with_stack<R: Send>(axes: usize, work: impl FnOnce() -> R + Send) -> R {
+    if axes < MAX_AXES {
+        return work();
+    }
+    pool::elsewhere(|| {
+        let _fpu = fpu::Guard::standard();
+        work()
+    })
+}
+
+/// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
+#[inline(never)]
 fn compress<E: Element>(
-    plan: Plan,
-    mut header: Header,
+    plan: &Plan,
+    header: &mut Header,
     options: ExecOptions,
     src: &[u8],
     dst: &mut [u8],
 ) -> Result<usize> {
-    cpu::compress(&Tiles::<E> { plan, element: PhantomData }, &mut header, &[], options, src, dst)
+    let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
+    with_stack(plan.axes.count(), || cpu::compress(&tiles, header, &[], options, src, dst))
 }
 
 /// Restores elements of one type.
+#[inline(never)]
 fn decompress<E: Element>(
-    plan: Plan,
+    plan: &Plan,
     header: &Header,
     index: &Index,
     wanted: &Wanted,
     dst: &mut [u8],
     options: ExecOptions,
 ) -> Result<()> {
-    cpu::decompress(&Tiles::<E> { plan, element: PhantomData }, header, index, wanted, dst, options)
+    let tiles = Tiles::<E> { plan: *plan, element: PhantomData };
+    with_stack(plan.axes.count(), || cpu::decompress(&tiles, header, index, wanted, dst, options))
+}
+
+/// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
+#[inline(never)]
+fn planned(params: &Params, layout: &Layout) -> Result<Box<[(Plan, Header)]>> {
+    on_heap(Plan::for_encoding(params, layout)?)
 }
 
 impl CpuCodec for Zfp {
@@ -106,7 +129,7 @@ impl CpuCodec for Zfp {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<usize> {
-        let (plan, header) = Plan::for_encoding(params, layout)?;
+        let (plan, header) = &mut planned(params, layout)?[0];
         by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
     }
 
@@ -118,7 +141,7 @@ impl CpuCodec for Zfp {
         dst: &mut [u8],
         options: ExecOptions,
     ) -> Result<()> {
-        let plan = Plan::for_decoding(header)?;
+        let plan = &Plan::for_decoding(header)?;
         by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
     }
 

@@ -5,7 +5,7 @@ use super::super::plan::Plan;
 use super::super::predict;
 use super::super::tables::TOKENS;
 use super::low::Low;
-use super::table::{self, BIT, Counts, OWN, SYMBOLS, Table};
+use super::table::{self, BIT, Costs, Counts, OWN, SYMBOLS, Table};
 use super::{Form, Order, Prediction, decimals, lags, ranks};
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
@@ -31,14 +31,74 @@ pub struct Buffers<W> {
     differences: Vec<W>,
     codes: Vec<W>,
     /// The codes of the choice.
-    pub best: Vec<W>,
+    best: Vec<W>,
     tokens: Vec<u8>,
     /// What stands between base and states.
-    pub side: Vec<u8>,
+    side: Vec<u8>,
     odd: decimals::Odd<W>,
     list: Vec<W>,
     lags: Box<lags::Lags>,
     seen: lags::Seen,
+    tables: Tables,
+}
+
+/// What tables are found in: none of it on the stack.
+struct Tables {
+    /// That of the choice.
+    best: Box<[Table; 1]>,
+    /// That of the codes at hand, one that may be better, and one of no further use.
+    own: Box<[Table; 1]>,
+    other: Box<[Table; 1]>,
+    trial: Box<[Table; 1]>,
+    costs: Box<Costs>,
+    counts: Box<Counts>,
+    more_counts: Box<Counts>,
+    best_counts: Box<Counts>,
+    /// What groups cost by the tables that are always there.
+    fixed: Box<[u64; GROUPS]>,
+    symbols: Box<[Symbol; SYMBOLS]>,
+}
+
+impl Tables {
+    fn new() -> Result<Tables> {
+        let table = || boxed(Table::EMPTY);
+        Ok(Tables {
+            best: table()?,
+            own: table()?,
+            other: table()?,
+            trial: table()?,
+            costs: boxed(0)?,
+            counts: boxed(0)?,
+            more_counts: boxed(0)?,
+            best_counts: boxed(0)?,
+            fixed: boxed(0)?,
+            symbols: boxed(Symbol::new(0, 0))?,
+        })
+    }
+
+    /// Finds the table for those groups of tokens that cost more by a fixed one, and what all cost then. It has all
+    /// tokens. `ALWAYS`: for all groups.
+    fn fit<const ALWAYS: bool>(&mut self, tokens: &[u8]) -> u64 {
+        let Tables { other: table, costs, counts: all, more_counts: counts, fixed, .. } = self;
+        let (table, least) = (&mut table[0], |fixed: &u64| if ALWAYS { u64::MAX } else { *fixed });
+        let count = |tokens: &[u8], counts: &mut Counts| tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
+        all.fill(0);
+        count(tokens, all);
+        debug_assert!(all[TOKENS..].iter().all(|count| *count == 0));
+        table.fit(all);
+        table.costs(costs);
+        counts.iter_mut().zip(all.iter()).for_each(|(some, all)| *some = u32::from(*all > 0));
+        for (tokens, fixed) in tokens.chunks(GROUP).zip(fixed.iter()) {
+            if table::cost(&costs[..], tokens) < least(fixed) {
+                count(tokens, counts);
+            }
+        }
+        table.fit(counts);
+        table.costs(costs);
+        let groups = tokens.chunks(GROUP).zip(fixed.iter());
+        let cost: u64 = groups.map(|(tokens, fixed)| table::cost(&costs[..], tokens).min(least(fixed))).sum();
+        cost + 8 * BIT * table.bytes() as u64
+    }
 }
 
 impl<W: Word> Buffers<W> {
@@ -65,12 +125,13 @@ impl<W: Word> Buffers<W> {
             list,
             lags: boxed(0)?,
             seen: lags::Seen::new()?,
+            tables: Tables::new()?,
         })
     }
 }
 
 /// How a tile is to be coded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Choice<W> {
     /// Its form.
     pub form: Form,
@@ -78,7 +139,6 @@ pub struct Choice<W> {
     pub set: u8,
     /// What is taken from its words.
     pub base: W,
-    table: Option<Table>,
     low: Low,
     digits: u8,
     /// Parts of a bit that it costs.
@@ -86,16 +146,17 @@ pub struct Choice<W> {
 }
 
 /// A tile's own table, for encoding.
-pub struct Own {
+#[derive(Clone, Copy)]
+pub struct Own<'a> {
     /// The symbols.
-    pub symbols: [Symbol; SYMBOLS],
+    pub symbols: &'a [Symbol; SYMBOLS],
     /// What they cost.
-    pub costs: [u16; SYMBOLS],
+    pub costs: &'a Costs,
     /// Codes are symbols.
     pub direct: bool,
 }
 
-impl Own {
+impl Own<'_> {
     /// The class of a group that has this one without the table, of the values that are there.
     #[inline(always)]
     pub fn class(&self, class: usize, tokens: &[[u8; QUAD]; LANES], has: impl Fn(usize, usize) -> bool) -> usize {
@@ -111,15 +172,9 @@ impl Own {
 }
 
 impl<W: Word> Choice<W> {
-    /// The table, where it has one.
-    pub fn own(&self) -> Option<Own> {
-        let direct = self.form.prediction == Prediction::Symbols;
-        self.table.as_ref().map(|table| Own { symbols: table.symbols(), costs: table.costs(), direct })
-    }
-
     /// Writes what stands between base and states; the codes become what the coder gets of them.
     pub fn write_side(&self, n: usize, buffers: &mut Buffers<W>) {
-        let Buffers { side, odd, list, lags, best, .. } = buffers;
+        let Buffers { side, odd, list, lags, best, tables, .. } = buffers;
         side.clear();
         if self.form.order == Order::Ranks {
             ranks::write(list, side);
@@ -130,8 +185,8 @@ impl<W: Word> Choice<W> {
         if self.form.prediction == Prediction::Lags {
             lags::write(n, lags, side);
         }
-        if let Some(table) = &self.table {
-            table.write(side);
+        if self.form.own_table {
+            tables.best[0].write(side);
         }
         if self.form.low {
             self.low.write(&mut best[..n], side);
@@ -205,9 +260,21 @@ pub fn choose<E: Element>(
 }
 
 impl<W: Word> Buffers<W> {
-    /// The codes at hand are the best.
+    /// The codes at hand are the best, and their table.
     fn keep(&mut self, n: usize) {
         self.best[..n].copy_from_slice(&self.codes[..n]);
+        std::mem::swap(&mut self.tables.best, &mut self.tables.own);
+    }
+
+    /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before them.
+    pub fn written(&mut self, choice: &Choice<W>, n: usize) -> (Option<Own<'_>>, &[W], &[u8]) {
+        let Tables { best, costs, symbols, .. } = &mut self.tables;
+        let own = choice.form.own_table.then(|| {
+            best[0].costs(costs);
+            best[0].symbols(symbols);
+            Own { symbols, costs, direct: choice.form.prediction == Prediction::Symbols }
+        });
+        (own, &self.best[..n], &self.side)
     }
 
     /// Words by their differences along axes.
@@ -218,7 +285,7 @@ impl<W: Word> Buffers<W> {
         let (trial, differences) = (&mut self.trial[..n], &mut self.differences[..n]);
         let set = predict::choose(allowed, lens, words, trial, differences, predict::full_cost);
         self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
-        self.tokens(Choice { form, set, base, table: None, low: Low::default(), digits: 0, cost: 0 }, n)
+        self.tokens(Choice { form, set, base, low: Low::default(), digits: 0, cost: 0 }, n)
     }
 
     /// The same words by their distances from earlier ones.
@@ -230,7 +297,7 @@ impl<W: Word> Buffers<W> {
         lags::forward(words, &self.lags, &mut self.codes[..n]);
         self.codes[..n].iter_mut().for_each(|c| *c = c.zigzag());
         let form = Form { prediction: Prediction::Lags, ..Form::plain(choice.form.shift) };
-        let mut choice = self.tokens(Choice { form, set: 0, table: None, ..choice.clone() }, n);
+        let mut choice = self.tokens(Choice { form, set: 0, ..*choice }, n);
         choice.cost += BIT * lags::cost(n, &self.lags);
         Some(choice)
     }
@@ -242,21 +309,17 @@ impl<W: Word> Buffers<W> {
             return None;
         }
         self.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.zigzag());
-        Some(
-            self.tokens(
-                Choice { form, set: 0, base: W::ZERO, table: None, low: Low::default(), digits: 0, cost: 0 },
-                n,
-            ),
-        )
+        Some(self.tokens(Choice { form, set: 0, base: W::ZERO, low: Low::default(), digits: 0, cost: 0 }, n))
     }
 
     /// What the codes cost as tokens, with and without a table of their own.
     fn tokens(&mut self, choice: Choice<W>, n: usize) -> Choice<W> {
         let (codes, tokens) = (&self.codes[..n], &mut self.tokens[..n]);
         let raw = BIT * table::tokens(codes, 0, tokens);
-        let mut fixed = [u64::MAX; GROUPS];
+        let tables = &mut self.tables;
+        tables.fixed.fill(u64::MAX);
         let mut plain = raw;
-        for ((fixed, codes), tokens) in fixed.iter_mut().zip(codes.chunks(GROUP)).zip(tokens.chunks(GROUP)) {
+        for ((fixed, codes), tokens) in tables.fixed.iter_mut().zip(codes.chunks(GROUP)).zip(tokens.chunks(GROUP)) {
             let class = table::class_of(codes);
             let cost = if class == 0 { 0 } else { table::cost(&table::TOKEN_COSTS[class], tokens) };
             plain += cost;
@@ -264,24 +327,24 @@ impl<W: Word> Buffers<W> {
                 *fixed = cost;
             }
         }
-        let plain = Choice { cost: plain, ..choice.clone() };
-        let (own, cost) = own_table(tokens, &fixed);
-        let form = Form { own_table: true, ..choice.form };
-        let own = Choice { form, table: Some(own), cost: cost + raw, ..choice };
+        let plain = Choice { cost: plain, ..choice };
+        let cost = tables.fit::<false>(tokens) + raw;
+        let own = Choice { form: Form { own_table: true, ..choice.form }, cost, ..choice };
         let best = if own.cost < plain.cost { own } else { plain };
+        std::mem::swap(&mut tables.own, &mut tables.other);
         let bits = low_bits(codes);
         if bits < FEWEST_LOW {
             return best;
         }
         let low = Low { bits, ..Low::default() };
         let raw = BIT * (table::tokens(codes, bits, tokens) + low.cost(n));
-        let (table, cost) = own_table(tokens, &[u64::MAX; GROUPS]);
-        let cost = cost + raw;
+        let cost = tables.fit::<true>(tokens) + raw;
         if cost > best.cost + best.cost / FASTER {
             return best;
         }
+        std::mem::swap(&mut tables.own, &mut tables.other);
         let form = Form { own_table: true, low: true, ..best.form };
-        Choice { form, low, table: Some(table), cost, ..best }
+        Choice { form, low, cost, ..best }
     }
 
     /// What the words, less `taken`, cost as symbols.
@@ -299,37 +362,40 @@ impl<W: Word> Buffers<W> {
             bits += 1;
         }
         let first = first(bits);
-        let mut counts: Counts = [0; SYMBOLS];
+        let Tables { own: table, trial, costs, counts, best_counts, .. } = &mut self.tables;
+        counts.fill(0);
         for (code, word) in codes.iter_mut().zip(words) {
             *code = number(word).sub(first);
             counts[(*code >> bits).to_u64() as usize] += 1;
         }
-        let cost = |counts: &Counts, bits: u32| {
-            let table = Table::of(counts);
-            let costs = table.costs();
+        let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
+            table.fit(counts);
+            table.costs(costs);
             let low = Low { bits, bare: 0, bare_codes: bare(codes, bits, counts).1 };
             let low = if bits > 0 { low.cost(n) } else { 0 };
-            let symbols = counts.iter().zip(costs).filter(|(count, _)| **count > 0);
-            let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(cost)).sum();
-            (symbols + BIT * (low + 8 * table.bytes() as u64), table)
+            let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
+            let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum();
+            symbols + BIT * (low + 8 * table.bytes() as u64)
         };
-        let (mut least_cost, mut table) = cost(&counts, bits);
-        let mut best = (bits, counts);
+        let (mut least_cost, mut best_bits) = (cost(counts, bits, &mut table[0]), bits);
+        best_counts.copy_from_slice(&counts[..]);
         while bits + 1 < W::BITS && counts[1..].iter().any(|count| *count > 0) {
-            counts = std::array::from_fn(|s| counts.get(2 * s..2 * s + 2).map_or(0, |two| two[0] + two[1]));
+            (0..SYMBOLS).for_each(|s| counts[s] = counts.get(2 * s..2 * s + 2).map_or(0, |two| two[0] + two[1]));
             bits += 1;
-            let (cost, coarser) = cost(&counts, bits);
+            let cost = cost(counts, bits, &mut trial[0]);
             if cost >= least_cost {
                 break;
             }
-            (least_cost, table, best) = (cost, coarser, (bits, counts));
+            (least_cost, best_bits) = (cost, bits);
+            best_counts.copy_from_slice(&counts[..]);
+            std::mem::swap(table, trial);
         }
-        let (bits, counts) = best;
-        let (symbol, bare_codes) = bare(codes, bits, &counts);
+        let bits = best_bits;
+        let (symbol, bare_codes) = bare(codes, bits, best_counts);
         let low = Low { bits, bare: if bare_codes > 0 { symbol } else { 0 }, bare_codes };
         let form = Form { prediction: Prediction::Symbols, own_table: true, low: bits > 0, ..form };
         let base = first ^ sign;
-        Choice { form, set: 0, base, table: Some(table), low, digits: 0, cost: least_cost }
+        Choice { form, set: 0, base, low, digits: 0, cost: least_cost }
     }
 }
 
@@ -354,24 +420,4 @@ fn low_bits<W: Word>(codes: &[W]) -> u32 {
         enough
     });
     (width.unwrap_or(0) as u32).saturating_sub(3)
-}
-
-/// A table for those groups of tokens that cost more by a fixed one, and what all cost then. It has all tokens.
-fn own_table(tokens: &[u8], fixed: &[u64]) -> (Table, u64) {
-    let count = |tokens: &[u8], counts: &mut Counts| tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
-    let mut all = [0; SYMBOLS];
-    count(tokens, &mut all);
-    let costs = Table::of(&all).costs();
-    let mut counts = all.map(|count| u32::from(count > 0));
-    for (tokens, fixed) in tokens.chunks(GROUP).zip(fixed) {
-        if table::cost(&costs, tokens) < *fixed {
-            count(tokens, &mut counts);
-        }
-    }
-    let table = Table::of(&counts);
-    let costs = table.costs();
-    let groups = tokens.chunks(GROUP).zip(fixed);
-    let cost: u64 = groups.map(|(tokens, fixed)| table::cost(&costs, tokens).min(*fixed)).sum();
-    debug_assert!(all[TOKENS..].iter().all(|count| *count == 0));
-    (table.clone(), cost + 8 * BIT * table.bytes() as u64)
 }

@@ -17,6 +17,8 @@ const SLOTS: usize = 1 << TABLE_BITS;
 
 /// How often each symbol occurs.
 pub type Counts = [u32; SYMBOLS];
+/// What each symbol costs.
+pub type Costs = [u16; SYMBOLS];
 
 /// Parts of a bit of log2 x, for x > 0.
 const fn log2(x: u32) -> u32 {
@@ -101,10 +103,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// The one that fits symbols which occur so often, at least one.
-    pub fn of(counts: &Counts) -> Table {
+    /// One of no use yet.
+    pub const EMPTY: Table = Table { frequencies: [0; SYMBOLS] };
+
+    /// Becomes the one that fits symbols which occur so often, at least one.
+    pub fn fit(&mut self, counts: &Counts) {
+        let frequencies = &mut self.frequencies;
         let total = u64::from(counts.iter().sum::<u32>().max(1));
-        let mut frequencies = [0; SYMBOLS];
+        frequencies.fill(0);
         for (f, count) in frequencies.iter_mut().zip(counts) {
             if *count > 0 {
                 let part = (u64::from(*count) * SLOTS as u64 + total / 2) / total;
@@ -129,21 +135,20 @@ impl Table {
                 sum -= less;
             }
         }
-        Table { frequencies }
     }
 
     /// What symbols cost.
-    pub fn costs(&self) -> [u16; SYMBOLS] {
-        self.frequencies.map(|f| COST_OF[usize::from(f)])
+    pub fn costs(&self, costs: &mut Costs) {
+        costs.iter_mut().zip(self.frequencies).for_each(|(cost, f)| *cost = COST_OF[usize::from(f)]);
     }
 
     /// Its symbols, for encoding.
-    pub fn symbols(&self) -> [Symbol; SYMBOLS] {
+    pub fn symbols(&self, symbols: &mut [Symbol; SYMBOLS]) {
         let mut start = 0;
-        self.frequencies.map(|f| {
+        for (symbol, f) in symbols.iter_mut().zip(self.frequencies) {
+            *symbol = Symbol::new(start, f.into());
             start += u32::from(f);
-            Symbol::new(start - u32::from(f), f.into())
-        })
+        }
     }
 
     /// For each slot what `tables::SLOTS_OF` has.
@@ -245,7 +250,8 @@ mod tests {
                 counts = [0; SYMBOLS];
                 counts[[0, 1, 255][round as usize]] = 5;
             }
-            let table = Table::of(&counts);
+            let mut table = Table::EMPTY;
+            table.fit(&counts);
             assert_eq!(table.frequencies.iter().sum::<u16>(), 1024);
             assert!(counts.iter().zip(table.frequencies).all(|(c, f)| f < 1024 && (*c == 0 || f > 0)));
             let mut bytes = Vec::new();

@@ -51,6 +51,7 @@ const fn encoding() -> Encoding {
 }
 
 /// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes, and these bits of the four.
+#[derive(Clone)]
 pub struct Group {
     tokens: [u32; LANES],
     lens: [u32; LANES],
@@ -255,20 +256,23 @@ fn put_raw<P: Simd<M>, const M: usize>(p: P, x: &mut [P::V; M], bits: &[P::V; M]
     }
 }
 
+/// The last words of a tile, and zeros behind them.
+pub type Tail = [[u8; 2]; 2 * MOST_WORDS + READ_SLACK];
+
 /// The words of a decoder, behind whose end there are zeros.
 pub struct Source<'a> {
     words: &'a [[u8; 2]],
     /// The next one.
     pub at: usize,
-    tail: [[u8; 2]; 2 * MOST_WORDS + READ_SLACK],
+    tail: &'a mut Tail,
     /// Where the tail begins, once it is read from.
     tail_at: Option<usize>,
 }
 
 impl<'a> Source<'a> {
-    /// These words, from the one at `at` on.
-    pub fn new(words: &'a [[u8; 2]], at: usize) -> Source<'a> {
-        Source { words, at, tail: [[0; 2]; _], tail_at: None }
+    /// These words, from the one at `at` on; `tail` is of use meanwhile.
+    pub fn new(words: &'a [[u8; 2]], at: usize, tail: &'a mut Tail) -> Source<'a> {
+        Source { words, at, tail, tail_at: None }
     }
 
     /// Words, and where the next one is among them, which as many follow as a group may take; `None` if more were taken
@@ -283,10 +287,11 @@ impl<'a> Source<'a> {
             Some(at) => at,
             None => {
                 self.tail[..rest.len()].copy_from_slice(rest);
+                self.tail[rest.len()..].fill([0; 2]);
                 *self.tail_at.insert(self.at)
             }
         };
-        Some((&self.tail, self.at - tail_at))
+        Some((&self.tail[..], self.at - tail_at))
     }
 }
 

@@ -6,11 +6,15 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod group;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
 pub mod short;
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;
 
 use super::format::Grid;
+#[cfg(target_arch = "aarch64")]
+use crate::codec::sleek::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::error::Result;
@@ -80,7 +84,7 @@ impl Arithmetic for Scalar {}
 impl Level for Scalar {}
 
 /// The methods of a level with vectors, compiled for it.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! level {
     ($token:ty, $registers:expr, $features:literal) => {
         impl Level for $token {
@@ -159,6 +163,8 @@ level!(
     avx512::REGISTERS,
     "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,avx2,bmi1,bmi2,lzcnt,popcnt,fma"
 );
+#[cfg(target_arch = "aarch64")]
+level!(Neon, neon::REGISTERS, "neon");
 
 /// The vectors of a level: M of them have a number for each of 32 lanes, the first one those of the first lanes.
 /// Numbers are unsigned unless something else is said; those that are compared are below 2^31.
@@ -198,9 +204,9 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn left<const N: u32>(self, v: Self::V) -> Self::V;
     /// Shifted to the right.
     fn right<const N: u32>(self, v: Self::V) -> Self::V;
-    /// Shifted to the left by as many bits each; from 32 on nothing is left.
+    /// Shifted to the left by as many bits each, below 128; from 32 on nothing is left.
     fn left_by(self, v: Self::V, bits: Self::V) -> Self::V;
-    /// Shifted to the right by as many bits each; from 32 on nothing is left.
+    /// Shifted to the right by as many bits each, below 128; from 32 on nothing is left.
     fn right_by(self, v: Self::V, bits: Self::V) -> Self::V;
     /// Position of the highest bit of each number; all are 1 … 2^25.
     fn octave(self, v: Self::V) -> Self::V;

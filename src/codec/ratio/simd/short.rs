@@ -5,13 +5,13 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use super::group::{Group, Source, States};
+use super::group::{Group, Source, States, Tail};
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
 use crate::codec::ratio::encode::{State, encode_classes};
 use crate::codec::ratio::format::*;
 use crate::codec::ratio::predict::{is_sampled, logarithm};
 use crate::error::{Result, fail};
-use crate::host::memory::filled;
+use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::rans::{self, LANES, LOW, Words};
 use crate::primitives::word::Word;
@@ -45,7 +45,8 @@ pub fn shorten<W: Word>(words: &[W], short: &mut [u32]) -> bool {
 pub struct ShortBuffers {
     short: Vec<u32>,
     places: Vec<u32>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Box<[u32; GROUPS * GROUP / RUN]>,
+    group: Box<[Group; 1]>,
     /// The words of the last tile, at the end.
     pub stream: Vec<u16>,
 }
@@ -57,7 +58,8 @@ impl ShortBuffers {
         Ok(ShortBuffers {
             short: filled(MARGIN + n + MARGIN, 0)?,
             places: filled(grid.groups() * GROUP + MARGIN, 0)?,
-            present: [0; _],
+            present: boxed(0)?,
+            group: boxed(Group::ZERO)?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
             stream: filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
         })
@@ -81,7 +83,7 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
     words: &[W],
     buffers: &mut ShortBuffers,
 ) -> Option<ShortTile> {
-    let ShortBuffers { short, places, present, stream } = buffers;
+    let ShortBuffers { short, places, present, group, stream } = buffers;
     if !shorten(words, short) {
         return None;
     }
@@ -96,10 +98,10 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
     let places = &places[..grid.groups() * GROUP];
     let mut words = Words::new(stream);
     let state = if is_whole {
-        encode::<P, M, true>(p, places, &[], &mut words)
+        encode::<P, M, true>(p, places, &[], &mut group[0], &mut words)
     } else {
-        grid.present(lens, present);
-        encode::<P, M, false>(p, places, present, &mut words)
+        grid.present(lens, &mut present[..]);
+        encode::<P, M, false>(p, places, &present[..], &mut group[0], &mut words)
     };
     let at = words.at;
     Some(ShortTile { set, coded: Some((state, at)) })
@@ -108,7 +110,8 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
 /// What a decoder keeps for short tiles.
 pub struct DecodeBuffers<W> {
     places: Vec<u32>,
-    present: [u32; GROUPS * GROUP / RUN],
+    present: Box<[u32; GROUPS * GROUP / RUN]>,
+    tail: Box<Tail>,
     sums: Sums<W>,
 }
 
@@ -116,7 +119,7 @@ impl<W: Word> DecodeBuffers<W> {
     /// For the tiles of a grid.
     pub fn new(grid: &Grid) -> Result<DecodeBuffers<W>> {
         let places = filled(grid.groups() * GROUP + MARGIN, 0)?;
-        Ok(DecodeBuffers { places, present: [0; _], sums: Sums::new(grid)? })
+        Ok(DecodeBuffers { places, present: boxed(0)?, tail: boxed([0; 2])?, sums: Sums::new(grid)? })
     }
 }
 
@@ -142,14 +145,14 @@ pub fn decode_tile<W: Word, P: Simd<M>, const M: usize>(
     buffers: &mut DecodeBuffers<W>,
     show: impl FnMut(usize, &[W; STEP], usize),
 ) -> Result<bool> {
-    let DecodeBuffers { places, present, sums } = buffers;
+    let DecodeBuffers { places, present, tail, sums } = buffers;
     let count: usize = lens.iter().product();
     let groups = &mut places[..grid.groups() * GROUP];
     let is_short = if count == grid.capacity() && count.is_multiple_of(BATCH) {
-        decode::<P, M, W, true>(p, packed, &[], groups)?
+        decode::<P, M, W, true>(p, packed, &[], tail, groups)?
     } else {
-        grid.present(lens, present);
-        decode::<P, M, W, false>(p, packed, present, groups)?
+        grid.present(lens, &mut present[..]);
+        decode::<P, M, W, false>(p, packed, &present[..], tail, groups)?
     };
     if is_short {
         restore(p, packed.set, lens, grid.sides, places, sums, show);
@@ -364,11 +367,11 @@ pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
     p: P,
     places: &[u32],
     present: &[u32],
+    group: &mut Group,
     words: &mut Words,
 ) -> State {
     let mut state = State::new();
     let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
-    let mut group = Group::ZERO;
     let groups = places.as_chunks::<GROUP>().0;
     for (g, codes) in groups.iter().enumerate().rev() {
         let mut has = [u32::MAX; QUAD];
@@ -411,6 +414,7 @@ pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
     p: P,
     packed: &Packed,
     present: &[u32],
+    tail: &mut Tail,
     places: &mut [u32],
 ) -> Result<bool> {
     let (switch, bytes, mut lanes) = (packed.switch, packed.bytes, packed.lanes);
@@ -420,7 +424,7 @@ pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
     let mut source = rans::Source::new(bytes, threshold);
     let classes = read_classes::<WHOLE>(present, groups.len(), &mut lanes, &mut source);
     let words = bytes.as_chunks().0;
-    let mut source = Source::new(words, source.at);
+    let mut source = Source::new(words, source.at, tail);
     let mut states = States::new(p, &lanes, threshold);
     for (g, out) in groups.iter_mut().enumerate() {
         if g == switch {

@@ -195,8 +195,9 @@ fn pack<W: Word, const S: usize>(codes: &[W; S], n: u32, out: &mut [u8]) {
 /// Running sums of lanes behind `carry`, which becomes the sum of all: it waits for one addition a vector only.
 macro_rules! sums {
     ($name:ident, $vector:ty, $dup:ident, $ext:ident, $add:ident, $last:ident, $steps:tt) => {
+        /// Sums of what comes before each lane and itself.
         #[inline(always)]
-        fn $name(mut v: $vector, carry: &mut $vector) -> $vector {
+        pub fn $name(mut v: $vector, carry: &mut $vector) -> $vector {
             // SAFETY: every processor of this architecture has NEON.
             unsafe {
                 let zero = $dup(0);

@@ -86,6 +86,8 @@ fn running_sums<const S: usize>(second_difference: bool, x: &mut [u64; S]) {
     }
 }
 
+/// NEON has none of its own.
+#[cfg(target_arch = "x86_64")]
 fn bytes<const S: usize, P: SimdLevel>(p: P) {
     let mut r = Random(1);
     for n in 1..=8 {
