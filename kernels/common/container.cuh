@@ -105,7 +105,9 @@ struct Header {
         if (numbers == 0 || (end + ALIGN - 1) / ALIGN * ALIGN != length) return STATUS_CORRUPT;
         if (end < length && number[numbers]) return STATUS_CORRUPT;
         bytes = HEADER_BYTES + length;
-        return dims_are_valid(number, lens) && missing_are_valid(number + lens, values, dtype, missing) ? 0 : STATUS_CORRUPT;
+        return dims_are_valid(number, lens) && missing_are_valid(number + lens, values, dtype, missing)
+                   ? 0
+                   : STATUS_CORRUPT;
     }
     DEV bool dims_are_valid(const u64* len, u32 lens) const {
         u64 product = 1;    // of those that are not 0

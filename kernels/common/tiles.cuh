@@ -24,8 +24,8 @@ template <class T> DEV typename T::Word swapped(typename T::Word v) {
     return T::BITS == 16 ? __byte_perm((u32)v, 0, 0x4401) : v;
 }
 
-// Header of a stream of tiles, as far as codecs have it in common; in the shared memory of a block. A codec's own begins
-// with it.
+// Header of a stream of tiles, as far as codecs have it in common; in the shared memory of a block. A codec's own
+// begins with it.
 template <class Grid> struct TileHeader {
     Grid grid;
     u64 groups, entries_at, bodies_at, stream_bytes;

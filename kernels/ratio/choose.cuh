@@ -262,7 +262,9 @@ DEV void differences(const Rows<Word>& rows, const Quad& q, u32 a, u32 set, u32 
     for (u32 j = 0; j < QUAD; j++)
         row[j] = set & 4 ? (set & 2 ? rows.yz[j] : rows.z[j]) : set & 2 ? rows.y[j] : rows.own[j];
     if (uniform(set & 1)) {
-        const Word first = set & 4 ? (set & 2 ? rows.before[3] : rows.before[2]) : set & 2 ? rows.before[1] : rows.before[0];
+        const Word first = set & 4   ? (set & 2 ? rows.before[3] : rows.before[2])
+                           : set & 2 ? rows.before[1]
+                                     : rows.before[0];
         along_x(row, first, q, a, lane, d);
         return;
     }
@@ -314,7 +316,7 @@ template <class T> SELDOM Survey<T> survey(const Source<T>& source) {
     Word any = 0, rounded = 0, most = 0;
     bool exact = false;
     const Rounding<T> rounding = {s.drop};
-    for_all(s, [&](u32, u32 has, const Word (&e)[QUAD]) {
+    for_all(s, [&](u32, u32 has, const Word(&e)[QUAD]) {
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             const Word v = e[j], magnitude = v & ones<T>(T::BITS - 1);
@@ -339,7 +341,7 @@ template <class T, class Form> SELDOM Survey<T> take_in(const Source<T>& source)
     typename Form::Word* words = (typename Form::Word*)s.words + lane * QUAD;
     Word any = 0, most = 0;
     u32 beyond = 0;
-    for_all(s, [&](u32 group, u32 has, const Word (&e)[QUAD]) {
+    for_all(s, [&](u32 group, u32 has, const Word(&e)[QUAD]) {
         typename Form::Word w[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {

@@ -1,8 +1,8 @@
 // Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end, in a place of memory
 // that is its own. A body's size is published as soon as it is known, and it goes to its place when the sizes of all
-// before it are. Until then it stays where it was made, and the warp goes on with another tile: tiles take times of their
-// own, and who waited for those before would take as long as the slowest. Tickets are in the order of the bodies, so that
-// a warp waits for such alone as have begun before it.
+// before it are. Until then it stays where it was made, and the warp goes on with another tile: tiles take times of
+// their own, and who waited for those before would take as long as the slowest. Tickets are in the order of the bodies,
+// so that a warp waits for such alone as have begun before it.
 //
 // A block shares
 //
@@ -155,7 +155,9 @@ template <class T> DEV void mean(Source<T>& s, u32 meaning, u32 shift, u32 drop)
     }
     __syncwarp();
 }
-template <class T> DEV u32 zeros_below(typename T::Word any) { return any ? top_bit(any & ((typename T::Word)0 - any)) : 0; }
+template <class T> DEV u32 zeros_below(typename T::Word any) {
+    return any ? top_bit(any & ((typename T::Word)0 - any)) : 0;
+}
 
 // Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of a
 // power of two, are as far apart as bins.
@@ -166,8 +168,7 @@ template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
 }
 
 // The body of a tile whose words are at their places.
-template <class T, class Form>
-DEV Made body_of(const Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
+template <class T, class Form> DEV Made body_of(const Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
     typedef typename Form::Word Word;
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
@@ -232,12 +233,12 @@ struct Waiting {
 };
 #define MOST_WAITING 16
 
-// A warp's own memory, behind what it has for the words of a tile: bodies that are made wait in it, from its end on, for
-// their places in the stream, while the warp goes on with the next tile.
+// A warp's own memory, behind what it has for the words of a tile: bodies that are made wait in it, from its end on,
+// for their places in the stream, while the warp goes on with the next tile.
 template <class T> struct Room {
     const Job<T>& job;
     const Source<T>& s;
-    Waiting* waiting;    // in shared memory; lane 0 writes
+    Waiting* waiting;       // in shared memory; lane 0 writes
     u8 *low, *end, *top;    // a body is made below `top`
     u32 first, count;
     Mark known;
@@ -279,8 +280,8 @@ template <class T> struct Room {
     // Publishes the size of the body of a tile, which others may wait for; it goes to its place when that is known.
     DEV void enter(u64 chunk, const Made& made, u32 raw_bytes) {
         const bool is_raw = uniform(made.bytes == NO_BODY);
-        const u32 lane = threadIdx.x & 31, entry = (is_raw ? raw_bytes : made.bytes) / UNIT |
-                                                   (is_raw ? KIND_RAW : made.kind) << WIDE_KIND_SHIFT;
+        const u32 lane = threadIdx.x & 31,
+                  entry = (is_raw ? raw_bytes : made.bytes) / UNIT | (is_raw ? KIND_RAW : made.kind) << WIDE_KIND_SHIFT;
         if (lane == 0) store_relaxed(job.entries() + chunk, entry);
         if (is_raw) {
             clear();
@@ -301,8 +302,8 @@ template <class T> struct Room {
     }
 };
 
-// The body of a tile's bins, of any tile and any bins. Bins that are all below 2^20 are computed in few instructions, and
-// have 32 bits.
+// The body of a tile's bins, of any tile and any bins. Bins that are all below 2^20 are computed in few instructions,
+// and have 32 bits.
 template <class T> SELDOM Made body_of_any_bins(Source<T>& s, u32 symbols, Survey<T>& all, u8* end, u32 limit) {
     if constexpr (T::BITS >= 32) {
         if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {

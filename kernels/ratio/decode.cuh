@@ -21,7 +21,8 @@ DEV void make_tables(u32* slots) {
         u32 start = 0;
 #pragma unroll 1
         for (u32 first = FIRSTS[t]; first < FIRSTS[t + 1]; first += 32) {
-            const u32 symbol = first - FIRSTS[t] + lane, frequency = first + lane < FIRSTS[t + 1] ? FREQUENCIES[first + lane] : 0;
+            const u32 symbol = first - FIRSTS[t] + lane,
+                      frequency = first + lane < FIRSTS[t + 1] ? FREQUENCIES[first + lane] : 0;
             const u32 up_to = warp_running_sum(frequency);
             const u32 raw = t == 0 || symbol < DIRECT ? 0 : 5 + (symbol - DIRECT) / 2;
             const u32 residual = t == 0 ? symbol : raw ? 2 + (symbol & 1) : (symbol >> 1) ^ (0 - (symbol & 1));
@@ -30,8 +31,8 @@ DEV void make_tables(u32* slots) {
             const u32 many = __ballot_sync(FULL, frequency > 8);
 #pragma unroll 1
             for (u32 left = many; uniform(left); left &= left - 1) {
-                const u32 of = __ffs((i32)left) - 1, n = __shfl_sync(FULL, frequency, of), e = __shfl_sync(FULL, entry, of),
-                          from = __shfl_sync(FULL, at, of);
+                const u32 of = __ffs((i32)left) - 1, n = __shfl_sync(FULL, frequency, of),
+                          e = __shfl_sync(FULL, entry, of), from = __shfl_sync(FULL, at, of);
                 for (u32 k = lane; k < n; k += 32) slots[(t << TABLE_BITS) + from + k] = e | k;
             }
             if (frequency <= 8)
@@ -47,10 +48,10 @@ enum Verdict { GOOD, BAD, AGAIN };
 // The words of a body, and the state of a lane.
 struct Coder {
     u32 x, threshold;
-    u32 at, issued;    // the next word's byte; bytes that were asked for
-    u32 ring, below;   // where the ring is; the lanes before this one
-    const u8* from;    // byte 0
-    u32 there;         // bytes that may be read from there on
+    u32 at, issued;     // the next word's byte; bytes that were asked for
+    u32 ring, below;    // where the ring is; the lanes before this one
+    const u8* from;     // byte 0
+    u32 there;          // bytes that may be read from there on
 
     DEV void begin(const u8* words, const u8* end, u32 ring_at, u32 lane) {
         const u32 skipped = (u32)(u64)words & 15;
@@ -199,8 +200,7 @@ template <class T> struct Prefix {
 DEV u32 read16(const u8* p) { return *(const u16*)p; }
 
 // Reads and checks it. For a whole warp.
-template <class T>
-DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 lane) {
+template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 lane) {
     Prefix<T> p;
     const u8* end = body + bytes;
     const u32 bits = *(const u32*)body, base_words = bits >> 4 & 7, low = bits >> 15 & 7, high = bits >> 18 & 7;

@@ -39,17 +39,19 @@ DEV void sum_rows(u32 (&v)[QUAD], u32 (&carried)[QUAD], u32 a, u32 lane) {
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
 #pragma unroll 1
-            for (u32 distance = 1u << a; uniform(distance < 32); distance *= 2) add_from_below_clamped(v[j], distance, 0);
+            for (u32 distance = 1u << a; uniform(distance < 32); distance *= 2)
+                add_from_below_clamped(v[j], distance, 0);
             v[j] += carried[0];
             carried[0] = __shfl_sync(FULL, v[j], last);
         }
     }
 }
 
-// Decodes a packed body. It has registers of its own. For a whole warp; slots, ring and stages are addresses in shared memory.
+// Decodes a packed body. It has registers of its own. For a whole warp; slots, ring and stages are addresses in shared
+// memory.
 template <class T, bool LINE>
 SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
-                        u32 stages) {
+                           u32 stages) {
     typedef typename T::Word Word;
     enum { SIZE = T::BITS / 8 };
     const Grid& g = s.head.grid;
@@ -78,6 +80,7 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
     for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * SIZE;
     Met met = {0, 0};
     bool good = true;
+    u32 stage = 0;
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
         if (uniform(i == change)) good &= c.change();
@@ -94,12 +97,12 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
             if (T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
         const bool begins_plane = rows.begins_plane(i);
-        if (!LINE && uniform(set != 0 && set != all))
-            add.add_on_face(d, set, rows.quad_of(i, lane, has), i, lane);
+        if (!LINE && uniform(set != 0 && set != all)) add.add_on_face(d, set, rows.quad_of(i, lane, has), i, lane);
         if (!LINE && uniform(set & 4))
             add.add_kept<QUAD>(d, add.planes + (i & low_ones(rows.plane_log2)) * (4 * GROUP), rows.z_of(i) == 0);
         if (uniform(set & 1)) add.along_x(d, i);
-        quads_to_strides(d, stages + (i & 1) * (4 * GROUP), lane);
+        quads_to_strides(d, stages + stage, lane);
+        stage ^= 4 * GROUP;
         if (!LINE && uniform(set & 2)) {
             if (uniform(begins_plane)) add.column[0] = add.column[1] = add.column[2] = add.column[3] = 0;
             sum_rows(d, add.column, rows.a, lane);

@@ -85,10 +85,10 @@ template <class T> struct Stream {
 // Where the elements of a tile go.
 struct Target {
     u8* dst;
-    u64 origin;          // the number of its first element in what is restored
-    u64 step[3];         // from one element to the next along the axes
-    u32 whole, some;     // whether all of it is wanted, or anything
-    u32 together;        // whether all is, and lanes have places in a row of neighbours
+    u64 origin;         // the number of its first element in what is restored
+    u64 step[3];        // from one element to the next along the axes
+    u32 whole, some;    // whether all of it is wanted, or anything
+    u32 together;       // whether all is, and lanes have places in a row of neighbours
 
     DEV Target() {}
     template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
@@ -100,7 +100,8 @@ struct Target {
         step[1] = g.y < MAX_RANK ? stride[g.y] : 0;
         step[2] = g.z < MAX_RANK ? stride[g.z] : 0;
         if (!w.boxed) {
-            const u64 last = t.origin + (t.lx - 1) * step[0] + (t.ly - 1) * step[1] + z_offset(g, stride, t.chunk, t.lz - 1);
+            const u64 last =
+                t.origin + (t.lx - 1) * step[0] + (t.ly - 1) * step[1] + z_offset(g, stride, t.chunk, t.lz - 1);
             origin = t.origin - w.first;
             whole = t.origin >= w.first && last - w.first < w.count;
             some = t.origin < w.first + w.count && last >= w.first;
@@ -129,8 +130,7 @@ template <class T> DEV u64 number_of(const Stream<T>& s, const Target& to, const
     return to.origin + x * to.step[0] + y * to.step[1] +
            (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
 }
-template <class T>
-SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
+template <class T> SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
     const Grid& g = s.head.grid;
     const Wanted& w = s.wanted;
     at = number_of(s, to, t, x, y, z);
@@ -166,7 +166,9 @@ template <class T> DEV void put(u8* at, typename T::Word v) {
 #pragma unroll 1
     for (u32 i = 0; i < SIZE; i++) at[i] = (u8)(v >> (8 * i));
 }
-DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) { store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3])); }
+DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) {
+    store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3]));
+}
 DEV void put_four(u8* at, const u64 (&v)[QUAD], F64) {
     store_streaming((uint4*)at, make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)));
     store_streaming((uint4*)at + 1, make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32)));
@@ -547,8 +549,8 @@ template <class T> DEV void decompress(const TileDecompressArgs& a) {
         }
         __syncthreads();
         if (stream.status == 0)
-            decompress_one(stream, *(Own<T>*)(own + TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES), shared_address(shared),
-                           shared_address(own), disagreements, work_slot - stream.first);
+            decompress_one(stream, *(Own<T>*)(own + TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES),
+                           shared_address(shared), shared_address(own), disagreements, work_slot - stream.first);
         else if (work_slot == stream.first && threadIdx.x == 0)
             report(stream.outcome, 0, stream.status);
     }

@@ -1,6 +1,6 @@
-// One warp, one tile: the differences of its words to a packed body (docs/codecs/ratio.md §3–§5), from the last group to
-// the first, since what is encoded last is decoded first. The body grows towards lower addresses, in memory that is the
-// warp's own.
+// One warp, one tile: the differences of its words to a packed body (docs/codecs/ratio.md §3–§5), from the last group
+// to the first, since what is encoded last is decoded first. The body grows towards lower addresses, in memory that is
+// the warp's own.
 //
 //   symbols   of each table and each token: reciprocal, start, shift and what the frequency leaves of 1024;
 //             all warps of a block make them, all read
@@ -11,7 +11,8 @@ namespace ratio {
 
 struct Symbols {
     uint2 of[TABLES][TOKENS];
-    // For the sums of magnitudes of groups, and such of sparse ones: the class, and its greatest token in the high byte.
+    // For the sums of magnitudes of groups, and such of sparse ones: the class, and its greatest token in the high
+    // byte.
     u16 classes[2 * 128];
 };
 static_assert(sizeof(Symbols) <= TILE_SYMBOL_BYTES, "what the host reckons with");
@@ -76,8 +77,7 @@ DEV uint2 symbol_at(u32 at, bool has) {
 
 // A group of residuals to symbols and raw bits; returns its class. `has`: which of the places have an element, if not
 // all (WHOLE); those that have none are 0. `symbols`: where these are in shared memory.
-template <bool WHOLE, class Word>
-DEV u32 encode_group(Writer& w, u32 symbols, const Word (&d)[QUAD], u32 has) {
+template <bool WHOLE, class Word> DEV u32 encode_group(Writer& w, u32 symbols, const Word (&d)[QUAD], u32 has) {
     u32 sum = 0;
     Word most = 0, code[QUAD];
 #pragma unroll
@@ -182,7 +182,8 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
     const u32 mask = __ballot_sync(FULL, width > low), more = high - low;
     if (lane < before / 2) {
         u32 word = lane == 0 ? head & 0xffff : head >> 16;
-        if (lane >= 2) word = has_shift && lane == 2 ? s.shift : (u32)((base >> BASE_BITS) >> (16 * (lane - 2 - has_shift)));
+        if (lane >= 2)
+            word = has_shift && lane == 2 ? s.shift : (u32)((base >> BASE_BITS) >> (16 * (lane - 2 - has_shift)));
         at[lane] = (u16)word;
     }
     at += before / 2;
@@ -192,7 +193,8 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
     }
     // Digits, two to a byte: each lane asks those that have them.
     const u32 state = width ? w.x : 0, longer = __popc(mask), digits = longer * more;
-    const u32 from = lane < longer ? bit_of(mask, lane) : 0, rest = __shfl_sync(FULL, state >> (DIGIT * (low & 7)), from);
+    const u32 from = lane < longer ? bit_of(mask, lane) : 0,
+              rest = __shfl_sync(FULL, state >> (DIGIT * (low & 7)), from);
     u8* byte = (u8*)at;
 #pragma unroll 1
     for (u32 i = lane; uniform(i - lane < 16 * low); i += 32) {
@@ -244,7 +246,8 @@ SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, Coded coded, boo
             made.kind = KIND_CONSTANT;
             made.bytes = size;
             made.body = end - size;
-            if (lane < size / 2) ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
+            if (lane < size / 2)
+                ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
             __syncwarp();
             return uniform(size < limit) ? made : none;
         }

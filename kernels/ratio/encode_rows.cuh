@@ -1,7 +1,8 @@
-// A tile of bins that is encoded by rows (rows.cuh), from the last group to the first: elements are read once, and no word
-// of the tile goes to memory. Differences along z and y are taken between strides, those along x between quads.
+// A tile of bins that is encoded by rows (rows.cuh), from the last group to the first: elements are read once, and no
+// word of the tile goes to memory. Differences along z and y are taken between strides, those along x between quads.
 //
-//   plane    TILE_PLANE_BYTES of each warp   the bins of the plane that is coded, as strides: each lane its own; where a
+//   plane    TILE_PLANE_BYTES of each warp   the bins of the plane that is coded, as strides: each lane its own; where
+//   a
 //                                            group's have been used, those of the plane below take their place
 //   stages   TILE_STAGE_BYTES                two groups on their way from strides to quads, which take turns
 #pragma once
@@ -193,7 +194,8 @@ DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins
     }
 }
 
-// What became of it: `beyond` where an element has no such word, or the body would be too long; nothing else is told then.
+// What became of it: `beyond` where an element has no such word, or the body would be too long; nothing else is told
+// then.
 template <class T> struct ByRows {
     Made made;
     Survey<T> all;
@@ -229,7 +231,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
         for (u32 j = 0; j < QUAD; j++) store_shared32(kept(groups - 1 - k) + 128 * j, w[j]);
     }
     // Bins of a group, less those of the plane below; the elements that the next one needs are asked for.
-    const auto next_group = [&](u32 group, u32 (&w)[QUAD]) {
+    const auto next_group = [&](u32 group, u32(&w)[QUAD]) {
         u32 other[QUAD] = {0, 0, 0, 0};
         if (uniform(group >= below)) elements.bins(bins, all, other);
         if (uniform(group > below)) elements.load(tile, rows, at, group - 1 - below, lane);
@@ -250,7 +252,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
     const Made none = {KIND_RAW, NO_BODY, set, nullptr};
     bool all_zero = true;
     all.exact = 0;
-    u32 now[QUAD];
+    u32 now[QUAD], stage = 0;
     elements.load(tile, rows, at, groups - 1 - below, lane);
     next_group(groups - 1, now);
 #pragma unroll 1
@@ -266,7 +268,8 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
             const u32 before[QUAD] = {now[0] & same, now[1] & same, now[2] & same, now[3] & same};
             subtract_rows(d, before, rows.a, lane);
         }
-        strides_to_quads(d, stages + (i & 1) * (4 * GROUP), lane);
+        strides_to_quads(d, stages + stage, lane);
+        stage ^= 4 * GROUP;
         const u32 has = rows.quads(i, lane);
         if (uniform(set & 1)) {
             const u32 in_line = LINE ? __shfl_sync(FULL, now[3], 31) : 0;

@@ -2,7 +2,8 @@
 #pragma once
 #include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared memory.
+// From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared
+// memory.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
@@ -12,8 +13,8 @@ DEV void wait_for_older_lots() { asm volatile("cp.async.wait_group 1;" ::: "memo
 // The memory that the blocks of a launch share, as long as the host says, and places in it as addresses.
 #define SHARED_BYTES(name) extern __shared__ uint4 name[]
 DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-// Nothing but these reads and writes what is at such addresses while a tile is coded, so that the compiler keeps its order
-// without being told that memory changed.
+// Nothing but these reads and writes what is at such addresses while a tile is coded, so that the compiler keeps its
+// order without being told that memory changed.
 DEV u32 load_shared16(u32 at) {
     u16 v;
     asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at));
@@ -32,9 +33,7 @@ DEV uint2 load_shared64(u32 at) {
 }
 DEV uint4 load_shared128(u32 at) {
     uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(at));
+    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
     return v;
 }
 DEV void store_shared128(u32 at, uint4 v) {

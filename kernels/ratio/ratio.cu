@@ -3,7 +3,8 @@
 #include "decompress.cuh"
 #include "../common/range.cuh"
 
-// The most threads of a block; the host starts as many warps as share memory of a multiprocessor, and as there are tiles.
+// The most threads of a block; the host starts as many warps as share memory of a multiprocessor, and as there are
+// tiles.
 #define DECODE_TILE_THREADS 768
 #define ENCODE_TILE_THREADS (32 * ENCODE_WARPS)
 #define BEGIN_TILES_THREADS 256

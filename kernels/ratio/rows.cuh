@@ -19,8 +19,8 @@ DEV bool rows_fit(const Grid& g, const u64* step) {
     return g.in_rows() && step[0] == 1 && step[1] < 1u << 22 && step[2] < 1ull << 32;
 }
 
-// Where the places of a tile lie, for a lane; elements are counted from the tile's first one. LINE: rows are longer than
-// a group, and there is one.
+// Where the places of a tile lie, for a lane; elements are counted from the tile's first one. LINE: rows are longer
+// than a group, and there is one.
 template <bool LINE> struct Rows128 {
     u32 a, rows_log2, plane_log2;    // a: of a row; of the rows of a group, of the groups of a plane (0 of a line)
     u32 lx, ly, lz;
@@ -55,7 +55,8 @@ template <bool LINE> struct Rows128 {
     DEV u32 y_of(u32 group) const { return LINE ? 0 : (group & low_ones(plane_log2)) << rows_log2; }
     DEV u32 z_of(u32 group) const { return LINE ? 0 : group >> plane_log2; }
     DEV Quad quad_of(u32 group, u32 lane, u32 has) const {
-        const Quad q = {LINE ? group * GROUP + 4 * lane : 4 * lane & low_ones(a), y_of(group) + quad_row, z_of(group), has};
+        const Quad q = {LINE ? group * GROUP + 4 * lane : 4 * lane & low_ones(a), y_of(group) + quad_row, z_of(group),
+                        has};
         return q;
     }
     // Whether a group is the first of its plane.

@@ -1,9 +1,9 @@
 // Residuals to numbers (docs/codecs/ratio.md §6): sums along the axes of a tile, group by group as they are decoded.
 //
-// A place is a number of up to 14 bits: bits 0–1 say which of its lane's values it is, 2–6 the lane, the rest the group.
-// An axis has some of these bits. Along those of the lane sums go by shuffles, along those of the group each lane adds
-// what it had before: a sum that is carried on, in registers where the axis begins within a group, else in the
-// shared memory of the warp:
+// A place is a number of up to 14 bits: bits 0–1 say which of its lane's values it is, 2–6 the lane, the rest the
+// group. An axis has some of these bits. Along those of the lane sums go by shuffles, along those of the group each
+// lane adds what it had before: a sum that is carried on, in registers where the axis begins within a group, else in
+// the shared memory of the warp:
 //
 //   sums   TILE_SUM_BYTES of each warp   for each group of a plane (z), then of a row (y), 128 words
 #pragma once
@@ -21,11 +21,11 @@ DEV u32 row_groups(const Grid& g) { return g.b == 0 || g.a < 7 ? 0 : 1u << (g.a 
 DEV bool sums_fit(const Grid& g) { return g.a >= 2 && plane_groups(g) + row_groups(g) <= SUM_GROUPS; }
 
 struct Sums {
-    u32 a, b, ab, total;     // sides as powers of two: along x, y, both, all
-    u32 clamp;               // of the lanes that have a row together
-    u32 row;                 // the sum of a row of several groups so far
-    u32 column[QUAD];        // of the rows of a plane so far, where groups have several
-    u32 planes, rows;        // addresses in shared memory, of this lane's words
+    u32 a, b, ab, total;    // sides as powers of two: along x, y, both, all
+    u32 clamp;              // of the lanes that have a row together
+    u32 row;                // the sum of a row of several groups so far
+    u32 column[QUAD];       // of the rows of a plane so far, where groups have several
+    u32 planes, rows;       // addresses in shared memory, of this lane's words
 
     DEV Sums(const Grid& g, u32 shared, u32 lane) {
         a = g.a;
@@ -162,13 +162,15 @@ template <class Word> DEV void add_along(const Grid& g, Word* words, u32 set, u3
     enum { TOGETHER = 8 };
     const u32 lo = axis == 0 ? 0 : axis == 1 ? g.a : g.a + g.b, len = axis == 0 ? g.a : axis == 1 ? g.b : g.c;
     const u32 lines_log2 = g.a + g.b + g.c - len, lines = 1u << lines_log2;
-    const u32 parts_log2 = lines_log2 < 5 && len >= 5 - lines_log2 ? 5 - lines_log2 : 0, steps = 1u << (len - parts_log2);
+    const u32 parts_log2 = lines_log2 < 5 && len >= 5 - lines_log2 ? 5 - lines_log2 : 0,
+              steps = 1u << (len - parts_log2);
 #pragma unroll 1
     for (u32 i = lane; uniform(i - lane < lines << parts_log2); i += 32) {
         const u32 line = i & (lines - 1), part = i >> lines_log2;
         const u32 start = (line & low_ones(lo)) | line >> lo << (lo + len);
         const u32 x = start & low_ones(g.a), y = start >> g.a & low_ones(g.b), z = start >> (g.a + g.b);
-        const bool wanted = part >> parts_log2 == 0 && !(on_face && ((set & 1 && x) || (set & 2 && y) || (set & 4 && z)));
+        const bool wanted =
+            part >> parts_log2 == 0 && !(on_face && ((set & 1 && x) || (set & 2 && y) || (set & 4 && z)));
         Word* p = words + start + (part * steps << lo);
         Word sum = 0;
         if (uniform(parts_log2)) {

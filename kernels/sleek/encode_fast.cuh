@@ -36,9 +36,9 @@ template <class T> struct FastShared {
     u32 far[COMPRESS_WARPS];                  // of each warp: whether its last words had numbers beyond T
     uint4 one;                                // of each warp: whether all its codes are one
     typename T::Word code[COMPRESS_WARPS];    // of each warp: that one
-    u32 attempt;      // at the next chunk
-    u32 sample;       // what the first subchunk says of elements' bits
-    u32 units;        // of its bins
+    u32 attempt;                              // at the next chunk
+    u32 sample;                               // what the first subchunk says of elements' bits
+    u32 units;                                // of its bins
     alignas(8) u8 width[SUBCHUNKS];
 };
 static_assert(6 * (sizeof(FastShared<F64>) + 1024) <= 228 * 1024,
@@ -409,8 +409,7 @@ template <class T> struct FastEncoder {
         if (lane == 0) {
             const u32 special = QUANTIZED ? SPECIAL_DELTA2 : SPECIAL_EXPONENT;
             const u32 exact = !QUANTIZED && state.job.plan.step_w;
-            body[0] =
-                make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | exact << 23 | special << 30, 0);
+            body[0] = make_uint4(frame.active, 0, (tail - CHUNK_HEADER_BYTES) / ALIGN | exact << 23 | special << 30, 0);
         }
         // Payload and tail are multiples of 8 bytes and 16.
         if (payload_end < tail && lane < 2) words[payload_end / 4 + lane] = 0;

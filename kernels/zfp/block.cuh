@@ -271,7 +271,7 @@ template <class T> struct Numbers {
     enum : u32 { PRECISION_BITS = T::BITS == 64 ? 6 : 5 };
     enum : i32 { UNIT_EXPONENT = T::BITS - 2, LEAST_FACTOR = T::BITS - 2 - T::BIAS };
 
-    static DEV Word magnitude(Word bits) { return bits & ((Word)~(Word)0 >> 1); }
+    static DEV Word magnitude(Word bits) { return bits & ((Word) ~(Word)0 >> 1); }
     static DEV bool is_finite(Word magnitude) { return magnitude < (Word)(2 * T::BIAS + 1) << T::MANTISSA; }
     // t of the largest magnitude, which is not 0: all are below 2^t.
     static DEV i32 exponent(Word magnitude) { return (i32)(magnitude >> T::MANTISSA) - (T::BIAS - 1); }
@@ -381,7 +381,7 @@ DEV void encode_block(Writer& out, const Values<T, D>& v, bool is_float, const C
         }
         planes = min_of(planes, (u32)T::BITS);
         if (c.kind == ACCURACY) {
-            const Word upper = (Word)~(Word)0 << (T::BITS - planes);
+            const Word upper = (Word) ~(Word)0 << (T::BITS - planes);
 #pragma unroll
             for (u32 i = 0; i < SIZE; i++) p[place_of<D>(i)] = ((u[i] & upper) ^ mask<T>()) - mask<T>();
         }

@@ -130,8 +130,7 @@ template <class T> DEV void put(u8* at, typename T::Word v) {
 }
 
 // Stores N elements along x, if they are wanted.
-template <class T, u32 N>
-DEV void put_row(const Target& to, u32 x, u32 y, u32 z, const typename T::Word* v) {
+template <class T, u32 N> DEV void put_row(const Target& to, u32 x, u32 y, u32 z, const typename T::Word* v) {
     if (!to.wants(1, y) || !to.wants(2, z)) return;
     const u64 place = to.origin + x * to.step[0] + y * to.step[1] + z * to.step[2];
 #pragma unroll

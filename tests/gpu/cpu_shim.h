@@ -362,7 +362,8 @@ inline void wait_for_copies() {
     for (const auto& [to, from] : shim::fiber->copies) *to = *from;
     shim::fiber->copies.clear();
 }
-// Dynamic shared memory; its addresses are places in it. Copies into it are there only once somebody has waited for them.
+// Dynamic shared memory; its addresses are places in it. Copies into it are there only once somebody has waited for
+// them.
 inline const u32 SHARED_ROOM = 232448;
 inline thread_local uint4 shared_bytes[SHARED_ROOM / 16];
 #define SHARED_BYTES(name) uint4* const name = shared_bytes

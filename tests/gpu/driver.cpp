@@ -190,8 +190,8 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) {
     *n = 2;
     return SUCCESS;
 }
-Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                      void* stream, void** args, void**) {
+Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                      unsigned shared, void* stream, void** args, void**) {
     const shim::Kernel& k = *(const shim::Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx > k.threads || bx % 32) return INVALID_VALUE;
     if (shared > SHARED_ROOM) return INVALID_VALUE;
