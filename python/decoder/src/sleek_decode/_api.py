@@ -113,7 +113,8 @@ def _words(s: Stream) -> Words:
 def _put(s: Stream, words: Words, chunks: npt.NDArray[np.int64]) -> None:
     """Restores chunks to their places."""
     array = words if s.tile_log2 is None else words.reshape(s.shape)
-    for first in range(0, len(chunks), BATCH):
+    # Of no chunks too the codec says whether the header is one of its own.
+    for first in range(0, max(1, len(chunks)), BATCH):
         some = chunks[first : first + BATCH]
         for chunk, restored in zip(some.tolist(), s.restore(some)):
             place = s.place(chunk)
