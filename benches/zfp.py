@@ -57,7 +57,8 @@ for name, dtype in FIELDS:
         theirs = zfpy.compress_numpy(array, **how)
         ours_in, c_in, ours_out, c_out = best(compress, lambda: zfpy.compress_numpy(array, **how), decompress, lambda: zfpy.decompress_numpy(theirs))
         rate = lambda t: array.nbytes / t / 1e6
-        means.setdefault(request.split("=")[0] + (" 1e-3" if "abs" in request else "=" + request.split("=")[1] if "=" in request else ""), []).append((c_in / ours_in, c_out / ours_out))
+        label = "abs 1e-3" if request.startswith("abs") else request
+        means.setdefault(label, []).append((c_in / ours_in, c_out / ours_out))
         print(f"{name:32} {request[:14]:14} {array.nbytes / used.value:6.2f}|{array.nbytes / len(theirs):6.2f}"
               f" {rate(ours_in):7.0f}|{rate(c_in):6.0f} {c_in / ours_in:6.2f} {rate(ours_out):7.0f}|{rate(c_out):6.0f} {c_out / ours_out:6.2f}")
 print("\ngeometric means, ours / C")

@@ -14,7 +14,9 @@ const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (m
 
 /// Print the HDF5 filter's arguments for h5repack, nccopy, h5py, C, Fortran
 #[derive(clap::Args)]
-#[command(mut_arg("noa", |noa| noa.help(NOA_HELP)), mut_arg("ratio", |a| a.hide(true)), mut_arg("size", |a| a.hide(true)), mut_arg("psnr", |a| a.hide(true)), mut_arg("ssim", |a| a.hide(true)))]
+#[command(mut_arg("noa", |noa| noa.help(NOA_HELP)))]
+#[command(mut_arg("ratio", |a| a.hide(true)), mut_arg("size", |a| a.hide(true)))]
+#[command(mut_arg("psnr", |a| a.hide(true)), mut_arg("ssim", |a| a.hide(true)))]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
