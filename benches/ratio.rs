@@ -1,8 +1,8 @@
 //! Ratios over the real fields: geometric means for each type, profile and bound, with the largest error against the
 //! bound.
 //!
-//! `cargo bench --bench ratio [-- --fields] [NAME]`; with `--fields` also one line for each field; with a name those
-//! alone that have it in theirs.
+//! `cargo bench --bench ratio [-- --fields] [--profile P] [NAME]`; with `--fields` also one line for each field; with a
+//! name those alone that have it in theirs.
 
 #[path = "fields.rs"]
 mod fields;
@@ -12,14 +12,18 @@ use sleek::{DType, Mode, Params, Profile};
 
 fn main() {
     let each = std::env::args().any(|a| a == "--fields");
-    let only = std::env::args().skip(1).find(|a| !a.starts_with("--")).unwrap_or_default();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let at = args.iter().position(|a| a == "--profile");
+    let wanted = at.map(|at| args.get(at + 1).expect("a profile behind --profile").clone());
+    let is_name = |k: usize, a: &str| !a.starts_with("--") && at.is_none_or(|at| k != at + 1);
+    let only = args.iter().enumerate().find(|(k, a)| is_name(*k, a)).map_or("", |(_, a)| a);
     let all = fields::load();
     println!("| type | profile | bound × range | ratio (geometric mean) | largest error / bound |");
     println!("|---|---|---|---|---|");
     for dtype in [DType::F32, DType::F64] {
-        for profile in Profile::ALL {
+        for profile in Profile::ALL.into_iter().filter(|p| wanted.as_deref().is_none_or(|w| w == p.name())) {
             for bound in [1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0] {
-                let of_type: Vec<&Field> = all.iter().filter(|f| f.dtype == dtype && f.name.contains(&only)).collect();
+                let of_type: Vec<&Field> = all.iter().filter(|f| f.dtype == dtype && f.name.contains(only)).collect();
                 if of_type.is_empty() {
                     continue;
                 }
