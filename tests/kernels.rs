@@ -246,6 +246,8 @@ fn headers_are_fresh() {
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
     let ratio = [
         ("TILE_BLOCK_BYTES", TILE_BLOCK_BYTES as u64),
+        ("TILE_TABLE_BYTES", TILE_TABLE_BYTES as u64),
+        ("TILE_COUNT_BYTES", TILE_COUNT_BYTES as u64),
         ("TILE_WARP_BYTES", TILE_WARP_BYTES as u64),
         ("TILE_RING_BYTES", TILE_RING_BYTES as u64),
         ("TILE_SUM_BYTES", TILE_SUM_BYTES as u64),

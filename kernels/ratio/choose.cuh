@@ -39,8 +39,9 @@ template <class T> struct Source {
     u32 big_endian, is_float, meaning, shift, drop;
     Quantizer<T> quantizer;
     typename T::Word base;
-    u8* words;    // where they are kept, at their places
-    u32 plane;    // where the warp's shared memory is
+    u8* words;     // where they are kept, at their places
+    u32 plane;     // where the warp's shared memory is
+    u32 counts;    // and in it how often tokens occur (own_table.cuh)
 
     DEV u64 number_of(u32 x, u32 y, u32 z) const {
         const u64 far = grid->z == MANY ? z_offset(*grid, grid->stride, t.chunk, z) : z * step[2];

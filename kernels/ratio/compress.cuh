@@ -10,7 +10,8 @@
 //   job       what is known of the array                 thread 0 at the start of an array; all read it
 //   source    of each warp: its tile, and what words are   lane 0 writes it, the warp reads
 //   waiting   of each warp: bodies that are made           lane 0 writes, the warp reads
-//   shared    of each warp: what encode_rows.cuh says      each warp its own
+//   shared    of each warp: what encode_rows.cuh and       each warp its own
+//             own_table.cuh say
 //
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the array is known, and the tables
@@ -398,6 +399,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 s.quantizer = job.quantizer;
                 s.words = args.bodies + own * args.room;
                 s.plane = symbols + TILE_SYMBOL_BYTES + warp * TILE_ENCODE_WARP_BYTES;
+                s.counts = s.plane + TILE_PLANE_BYTES + TILE_STAGE_BYTES;
             }
             __syncwarp();
             const u32 raw_bytes = job.head.raw_bytes(s.t.count());

@@ -11,35 +11,65 @@
 
 namespace ratio {
 
-// The decoder's tables: for each slot bits 0–9 its number within its symbol, 10–15 the raw bits of the token, 16–21 the
-// token's residual, or for one with raw bits the top of its code, 22–31 the frequency. Of table 0 the residual is the
-// difference of classes. By a whole block; a barrier has to follow.
+// What the slots of a symbol say, but for the number: bits 0–9 the slot's number within its symbol, 10–15 the raw bits
+// of the token, 16–21 the token's residual, or for one with raw bits the top of its code, 22–31 the frequency.
+DEV u32 entry_of(u32 symbol, u32 frequency) {
+    const u32 raw = symbol < DIRECT ? 0 : 5 + (symbol - DIRECT) / 2;
+    const u32 residual = raw ? 2 + (symbol & 1) : (symbol >> 1) ^ (0 - (symbol & 1));
+    return frequency << 22 | (residual & 63) << 16 | raw << 10;
+}
+// The decoder's tables, of the classes from 1 on. By a whole block; a barrier has to follow.
 DEV void make_tables(u32* slots) {
     const u32 lane = threadIdx.x & 31;
 #pragma unroll 1
-    for (u32 t = threadIdx.x / 32; t < TABLES; t += blockDim.x / 32) {
+    for (u32 t = 1 + threadIdx.x / 32; t < TABLES; t += blockDim.x / 32) {
         u32 start = 0;
+        u32* const table = slots + ((t - 1) << TABLE_BITS);
 #pragma unroll 1
         for (u32 first = FIRSTS[t]; first < FIRSTS[t + 1]; first += 32) {
             const u32 symbol = first - FIRSTS[t] + lane,
                       frequency = first + lane < FIRSTS[t + 1] ? FREQUENCIES[first + lane] : 0;
             const u32 up_to = warp_running_sum(frequency);
-            const u32 raw = t == 0 || symbol < DIRECT ? 0 : 5 + (symbol - DIRECT) / 2;
-            const u32 residual = t == 0 ? symbol : raw ? 2 + (symbol & 1) : (symbol >> 1) ^ (0 - (symbol & 1));
-            const u32 entry = frequency << 22 | (residual & 63) << 16 | raw << 10, at = start + up_to - frequency;
+            const u32 entry = entry_of(symbol, frequency), at = start + up_to - frequency;
             // A symbol of many slots is written by all lanes.
             const u32 many = __ballot_sync(FULL, frequency > 8);
 #pragma unroll 1
             for (u32 left = many; uniform(left); left &= left - 1) {
                 const u32 of = __ffs((i32)left) - 1, n = __shfl_sync(FULL, frequency, of),
                           e = __shfl_sync(FULL, entry, of), from = __shfl_sync(FULL, at, of);
-                for (u32 k = lane; k < n; k += 32) slots[(t << TABLE_BITS) + from + k] = e | k;
+                for (u32 k = lane; k < n; k += 32) table[from + k] = e | k;
             }
             if (frequency <= 8)
-                for (u32 k = 0; k < frequency; k++) slots[(t << TABLE_BITS) + at + k] = entry | k;
+                for (u32 k = 0; k < frequency; k++) table[at + k] = entry | k;
             start += __shfl_sync(FULL, up_to, 31);
         }
     }
+}
+// Reads a tile's own table, of which `at` tells where it begins and then where it ends, into slots in shared memory;
+// whether it is one. For a whole warp.
+SELDOM bool read_own(const u8*& at, const u8* end, u32 slots) {
+    const u32 lane = threadIdx.x & 31;
+    const u8* p = at;
+    const u8* const from = p;
+    u32 sum = 0, symbol = 0;
+#pragma unroll 1
+    while (uniform(sum < 1u << TABLE_BITS)) {
+        const u32 first = p < end ? p[0] : 0, bytes = first == 0 || first >= 128 ? 2 : 1;
+        if (end - p < (i64)bytes) return false;
+        const u32 second = bytes > 1 ? p[1] : 0, frequency = first < 128 ? first : (first & 127) << 8 | second;
+        if (symbol >= TOKENS || frequency >= 1u << TABLE_BITS || sum + frequency > 1u << TABLE_BITS) return false;
+        const u32 entry = entry_of(symbol, frequency);
+        for (u32 k = lane; k < frequency; k += 32) store_shared32(slots + 4 * (sum + k), entry | k);
+        sum += frequency;
+        symbol += frequency ? 1 : 1 + second;
+        p += bytes;
+    }
+    if ((p - from) % 2) {
+        if (p == end || *p) return false;
+        p++;
+    }
+    at = p;
+    return true;
 }
 
 // How the body of a tile was decoded: it was; it is not valid; 32 bits are not enough.
@@ -95,7 +125,21 @@ struct Coder {
     }
     // What the table at this place in shared memory says.
     template <bool WHOLE> DEV u32 symbol(u32 table, bool has) {
-        const u32 entry = load_shared32(table + (x << 2 & ((4u << TABLE_BITS) - 4)));
+        return pass<WHOLE>(load_shared32(table + (x << 2 & ((4u << TABLE_BITS) - 4))), has);
+    }
+    // A difference of classes: table 0 is no more than its frequencies.
+    DEV u32 difference(bool has) {
+        const u32 slot = x & ((1u << TABLE_BITS) - 1);
+        u32 up_to = 0, entry = 0;
+#pragma unroll
+        for (u32 k = 0; k < TABLES; k++) {
+            const u32 frequency = FREQUENCIES[k];
+            entry = slot >= up_to ? frequency << 22 | k << 16 | (slot - up_to) : entry;
+            up_to += frequency;
+        }
+        return pass<false>(entry, has) >> 16 & 63;
+    }
+    template <bool WHOLE> DEV u32 pass(u32 entry, bool has) {
         const u32 next = (entry >> 22) * (x >> TABLE_BITS) + (entry & ((1u << TABLE_BITS) - 1));
         x = WHOLE || has ? next : x;
         refill(WHOLE || has);
@@ -192,7 +236,7 @@ DEV void decode_group(Coder& c, u32 table, u32 has, u32 lane, typename Form::Wor
 // What stands before the words of a packed body, the same on all lanes but for the state.
 template <class T> struct Prefix {
     typename T::Word base;
-    u32 set, exact, change, shift, state;
+    u32 set, exact, own, change, shift, state;    // own: it has a table of its own
     const u8* words;
     bool good;
 };
@@ -200,15 +244,18 @@ template <class T> struct Prefix {
 DEV u32 read16(const u8* p) { return *(const u16*)p; }
 
 // Reads and checks it. For a whole warp.
-template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 lane) {
+// `own`: where the slots of its own table are to be.
+template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own, u32 lane) {
     Prefix<T> p;
     const u8* end = body + bytes;
-    const u32 bits = *(const u32*)body, base_words = bits >> 4 & 7, low = bits >> 15 & 7, high = bits >> 18 & 7;
+    const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4, low = bits >> 15 & 7,
+              high = bits >> 18 & 7;
     p.set = bits & 7;
     p.exact = bits >> 3 & 1;
+    p.own = bits >> 6 & 1;
     p.change = bits >> 7 & 255;
-    p.good = base_words <= 4 && (p.change <= head.grid.groups() || p.change == NEVER) && low <= high &&
-             !(p.exact && !head.step_w) && !(p.set & ~head.grid.set());
+    p.good = (p.change <= head.grid.groups() || p.change == NEVER) && low <= high && !(p.exact && !head.step_w) &&
+             !(p.set & ~head.grid.set());
     p.shift = 0;
     p.base = 0;
     p.state = 1;
@@ -234,6 +281,8 @@ template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body,
     const u32 width = BASE_BITS + 16 * base_words;
     if (width < 64) base = (u64)((i64)(base << (64 - width)) >> (64 - width));
     p.base = (typename T::Word)base;
+    if (uniform(p.own && p.good)) p.good = read_own(at, end, own);
+    if (!p.good) return p;
     u32 mask = 0;
     if (low < high) {
         if (end - at < 4) p.good = false;
@@ -265,13 +314,13 @@ template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body,
 
 // The classes of the groups 4·lane … 4·lane + 3, four bits each. `some` has a bit for each of these that has an
 // element.
-DEV u32 read_classes(Coder& c, u32 table, u32 groups, u32 some, u32 lane) {
+DEV u32 read_classes(Coder& c, u32 groups, u32 some, u32 lane) {
     u32 sum = 0, classes = 0;
     c.top_up(lane);
 #pragma unroll
     for (u32 s = 0; s < BATCH_GROUPS; s++) {
-        const u32 entry = c.symbol<false>(table, lane < groups / BATCH_GROUPS && some >> s & 1);
-        sum += entry >> 16 & 63;
+        const bool has = lane < groups / BATCH_GROUPS && some >> s & 1;
+        sum += c.difference(has);
         classes |= (sum & 15) << (4 * s);
     }
     const u32 before = warp_running_sum(sum) - sum;
@@ -279,6 +328,11 @@ DEV u32 read_classes(Coder& c, u32 table, u32 groups, u32 some, u32 lane) {
 #pragma unroll
     for (u32 s = 0; s < BATCH_GROUPS; s++) all |= ((classes >> (4 * s)) + before & 15) << (4 * s);
     return all;
+}
+
+// Where the table of a class above 0 is. `slots`: the tables of all tiles; `own`: that of this one.
+DEV u32 table_of(u32 slots, u32 own, bool has_own, u32 cls) {
+    return has_own && cls == TABLES - 1 ? own : slots + ((cls - 1) << (TABLE_BITS + 2));
 }
 
 // Whether decoding ended as encoding began, and all words were taken.

@@ -12,6 +12,7 @@ namespace ratio {
 
 template <class T> struct Stream;
 template <class T> struct Own;
+DEV u32 table_at(u32 ring);
 
 DEV void put_aligned(u8* at, u32 v, F32) { *(u32*)at = v; }
 DEV void put_aligned(u8* at, u64 v, F64) { *(u64*)at = v; }
@@ -56,7 +57,7 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
     enum { SIZE = T::BITS / 8 };
     const Grid& g = s.head.grid;
     const u32 lane = threadIdx.x & 31, groups = g.groups();
-    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, lane);
+    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane);
     if (!uniform(p.good)) return BAD;
     Coder c;
     c.x = p.state;
@@ -66,11 +67,11 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
     u32 some = 0;
 #pragma unroll
     for (u32 k = 0; k < BATCH_GROUPS; k++) some |= (u32)rows.exists(BATCH_GROUPS * lane + k) << k;
-    const u32 classes = read_classes(c, slots, groups, some, lane);
+    const u32 classes = read_classes(c, groups, some, lane);
     Sums add(g, ring + TILE_RING_BYTES, lane);
     const u32 set = uniform(p.set), change = uniform(p.change), shift = uniform(p.shift),
               is_float = uniform(s.head.is_float);
-    const bool bins = uniform(s.head.step_w && !p.exact);
+    const bool bins = uniform(s.head.step_w && !p.exact), has_own = uniform(p.own);
     const u32 all = uniform(g.set());
     const Word base = p.base;
     const Quantizer<T> quantizer = s.quantizer;
@@ -89,7 +90,7 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
         const u32 has = rows.quads(i, lane);
         u32 d[QUAD] = {0, 0, 0, 0};
         if (uniform(cls)) {
-            const u32 table = slots + (cls << (TABLE_BITS + 2));
+            const u32 table = table_of(slots, table_at(ring), has_own, cls);
             if (uniform(__all_sync(FULL, has == 15)))
                 decode_group<T, Narrow, true>(c, table, 15, lane, d, met);
             else

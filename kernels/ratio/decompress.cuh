@@ -4,12 +4,13 @@
 //
 // A block shares TILE_BLOCK_BYTES and TILE_WARP_BYTES of each warp, as long as the host says:
 //
-//   slots    64 KiB: the tables (decode.cuh)        all warps make them, all read
+//   slots    the tables of classes (decode.cuh)     all warps make them, all read
 //   stream   what is known of the array             thread 0 at the start of an array; all read it
 //   ring     words of a body on their way (decode.cuh)     each warp its own
 //   sums     sums over planes or rows (sums.cuh)           each warp its own
 //   stages   a group on its way between lanes (rows.cuh)   each warp its own
 //   own      what is known of its tile                     lane 0 writes it, the warp reads
+//   table    the slots of its tile's own table             each warp its own
 //
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the stream is known, and the tables
@@ -22,6 +23,9 @@
 #include "decode_rows.cuh"
 
 namespace ratio {
+
+// Where the slots of a tile's own table are, in the shared memory of its warp, which begins with the ring.
+DEV u32 table_at(u32 ring) { return ring + TILE_WARP_BYTES - TILE_TABLE_BYTES; }
 
 // Where elements of an array go: a run of them, or those in a box.
 struct Wanted {
@@ -238,7 +242,7 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
     typedef typename T::Word Word;
     const Grid& g = s.head.grid;
     const u32 lane = threadIdx.x & 31;
-    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, lane);
+    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane);
     if (!uniform(p.good)) return BAD;
     const u32 groups = g.groups();
     Coder c;
@@ -256,11 +260,11 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
             if (i / BATCH_GROUPS == lane) some |= any << i % BATCH_GROUPS;
         }
     }
-    const u32 classes = read_classes(c, slots, groups, some, lane);
+    const u32 classes = read_classes(c, groups, some, lane);
     Sums add(g, ring + TILE_RING_BYTES, lane);
     Met met = {0, 0};
     bool good = true;
-    const bool bins = s.head.step_w && !p.exact;
+    const bool bins = s.head.step_w && !p.exact, has_own = uniform(p.own);
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
         if (uniform(i == p.change)) good &= c.change();
@@ -268,7 +272,7 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
         const Quad q = quad_of(g, t, i, lane);
         typename Form::Word d[QUAD] = {0, 0, 0, 0};
         if (uniform(cls)) {
-            const u32 table = slots + (cls << (TABLE_BITS + 2));
+            const u32 table = table_of(slots, table_at(ring), has_own, cls);
             if (uniform(__all_sync(FULL, q.has == 15)))
                 decode_group<T, Form, true>(c, table, 15, lane, d, met);
             else
@@ -536,8 +540,9 @@ template <class T> DEV void decompress(const TileDecompressArgs& a) {
     SHARED_BYTES(shared);
     SHARED Stream<T> stream;
     SHARED u64 disagreements[32];
-    u8* own = (u8*)shared + (4u << TABLE_BITS) * TABLES + uniform(threadIdx.x >> 5) * TILE_WARP_BYTES;
-    static_assert(sizeof(Own<T>) <= TILE_OWN_BYTES && sizeof(stream) <= 2048, "what the host reckons with");
+    u8* own = (u8*)shared + TILE_BLOCK_BYTES + uniform(threadIdx.x >> 5) * TILE_WARP_BYTES;
+    static_assert(sizeof(Own<T>) <= TILE_OWN_BYTES && TILE_TABLE_BYTES == 4u << TABLE_BITS,
+                  "what the host reckons with");
     make_tables((u32*)shared);
     const u32 lane = threadIdx.x & 31;
     const Batch& batch = a.common.batch;

@@ -1,24 +1,17 @@
-// One warp, one tile: the differences of its words to a packed body (docs/codecs/ratio.md §3–§5), from the last group
-// to the first, since what is encoded last is decoded first. The body grows towards lower addresses, in memory that is
-// the warp's own.
+// One warp, one tile: the differences of its words to a packed body (docs/codecs/ratio.md §3–§5). First their classes
+// are found and their tokens counted, and they are kept at their places, where the words were. Then they are encoded,
+// from the last group to the first, since what is encoded last is decoded first. The body grows towards lower
+// addresses, in memory that is the warp's own.
 //
 //   symbols   of each table and each token: reciprocal, start, shift and what the frequency leaves of 1024;
 //             all warps of a block make them, all read
 #pragma once
 #include "choose.cuh"
+#include "own_table.cuh"
 
 namespace ratio {
 
-struct Symbols {
-    uint2 of[TABLES][TOKENS];
-    // For the sums of magnitudes of groups, and such of sparse ones: the class, and its greatest token in the high
-    // byte.
-    u16 classes[2 * 128];
-};
-static_assert(sizeof(Symbols) <= TILE_SYMBOL_BYTES, "what the host reckons with");
-
-// As Symbol of src/primitives/rans.rs, but that a symbol of frequency 1, whose quotient is the state itself, has one
-// less as quotient and as much more as its start. By a whole block; a barrier has to follow.
+// What encodes symbols, and what they cost. By a whole block; a barrier has to follow.
 DEV void make_symbols(Symbols& s) {
     const u32 lane = threadIdx.x & 31;
 #pragma unroll 1
@@ -30,12 +23,8 @@ DEV void make_symbols(Symbols& s) {
             const u32 frequency = first + lane < end ? FREQUENCIES[first + lane] : 0;
             const u32 up_to = warp_running_sum(frequency), own = start + up_to - frequency;
             if (frequency) {
-                const u32 shift = frequency > 1 ? top_bit(frequency - 1) + 1 : 0;
-                const u32 reciprocal =
-                    frequency > 1 ? (u32)(((1ull << (31 + shift)) + frequency - 1) / frequency) : ~0u;
-                const u32 bias = frequency > 1 ? own : own + (1u << TABLE_BITS) - 1;
-                s.of[t][first - from + lane] = make_uint2(
-                    reciprocal, bias | (shift ? shift - 1 : 0) << 11 | ((1u << TABLE_BITS) - frequency) << 21);
+                s.of[t][first - from + lane] = symbol_of(own, frequency);
+                s.costs[first + lane] = (u16)cost_of(frequency);
             }
             start += __shfl_sync(FULL, up_to, 31);
         }
@@ -75,9 +64,9 @@ DEV uint2 symbol_at(u32 at, bool has) {
     return has ? s : make_uint2(0, 0);
 }
 
-// A group of residuals to symbols and raw bits; returns its class. `has`: which of the places have an element, if not
-// all (WHOLE); those that have none are 0. `symbols`: where these are in shared memory.
-template <bool WHOLE, class Word> DEV u32 encode_group(Writer& w, u32 symbols, const Word (&d)[QUAD], u32 has) {
+// The class of a group of differences, of which the tokens are counted; 0 if all are 0. `has`: which of the places have
+// an element, if not all (WHOLE); those that have none are 0. `symbols`, `counts`: where these are in shared memory.
+template <bool WHOLE, class Word> DEV u32 classify(u32 symbols, u32 counts, const Word (&d)[QUAD], u32 has) {
     u32 sum = 0;
     Word most = 0, code[QUAD];
 #pragma unroll
@@ -91,18 +80,40 @@ template <bool WHOLE, class Word> DEV u32 encode_group(Writer& w, u32 symbols, c
     const u32 small = __popc(__ballot_sync(FULL, sum <= all >> 7)), octave = top_bit(all);
     const u32 quarter = 1 + 4 * octave + (all << (31 - octave) >> 29 & 3);
     const u32 sparse = small > 10 && all > 8;
-    const u32 found = load_shared16(symbols + 8 * TABLES * TOKENS + 2 * (128 * sparse + quarter));
-    u32 cls = found & 255;
-    const bool direct = __all_sync(FULL, most < DIRECT);
-    u32 token[QUAD];
+    const u32 found = load_shared16(symbols + CLASSES_AT + 2 * (128 * sparse + quarter));
+    u32 cls = found & 255, token[QUAD], greatest = (u32)most;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) token[j] = (u32)code[j];
-    u32 greatest = (u32)most;
-    if (!uniform(direct)) {
-        u32 raw[QUAD];
-        Word bits[QUAD];
+    if (!uniform(__all_sync(FULL, most < DIRECT))) {
         greatest = 0;
-        u32 together = 0, longest = 0;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const u32 top = width_of_code(code[j]);
+            if (code[j] >= DIRECT) token[j] = DIRECT + (top - 6) * 2 + (u32)(code[j] >> (top - 1) & 1);
+            greatest = token[j] > greatest ? token[j] : greatest;
+        }
+    }
+    if (uniform(__any_sync(FULL, greatest > found >> 8))) cls = sparse ? WIDEST_SPARSE : WIDEST;
+    counts += 4 * FIRSTS[cls];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++)
+        if (WHOLE || has >> j & 1) count_shared(counts + 4 * token[j]);
+    return cls;
+}
+
+// A group of differences, not all 0, to symbols of a table and raw bits.
+template <bool WHOLE, class Word> DEV void encode_group(Writer& w, u32 table, const Word (&d)[QUAD], u32 has) {
+    Word most = 0, code[QUAD];
+    u32 token[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        code[j] = d[j] << 1 ^ (Word)0 - (d[j] >> (8 * sizeof(Word) - 1));
+        most = code[j] > most ? code[j] : most;
+        token[j] = (u32)code[j];
+    }
+    if (!uniform(__all_sync(FULL, most < DIRECT))) {
+        u32 raw[QUAD], together = 0, longest = 0;
+        Word bits[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
             const u32 top = width_of_code(code[j]);
@@ -110,7 +121,6 @@ template <bool WHOLE, class Word> DEV u32 encode_group(Writer& w, u32 symbols, c
             raw[j] = far ? top - 1 : 0;
             if (far) token[j] = DIRECT + (top - 6) * 2 + (u32)(code[j] >> (top - 1) & 1);
             bits[j] = code[j] & (((Word)1 << raw[j]) - 1);
-            greatest = token[j] > greatest ? token[j] : greatest;
             together += raw[j];
             longest = raw[j] > longest ? raw[j] : longest;
         }
@@ -132,11 +142,8 @@ template <bool WHOLE, class Word> DEV u32 encode_group(Writer& w, u32 symbols, c
             }
         }
     }
-    if (uniform(__any_sync(FULL, greatest > found >> 8))) cls = sparse ? WIDEST_SPARSE : WIDEST;
-    const u32 table = symbols + cls * (8 * TOKENS);
 #pragma unroll
     for (u32 j = QUAD; j-- > 0;) w.symbol(symbol_at(table + 8 * token[j], WHOLE || has >> j & 1));
-    return cls;
 }
 
 // How a tile was encoded.
@@ -159,7 +166,8 @@ DEV u32 bytes_of_states(u32 width, u32 low, u32 high) {
 }
 
 // Writes final states and what stands before them in front of the words; returns the whole body. For a whole warp.
-template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact) {
+template <class T>
+DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact, u32 table_bytes) {
     const u32 lane = threadIdx.x & 31, width = w.x == 1 ? 0 : (top_bit(w.x) + DIGIT) / DIGIT,
               high = __reduce_max_sync(FULL, width);
     u32 low = 0, fewest = bytes_of_states(width, 0, high);
@@ -172,13 +180,14 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
     }
     const i64 base = (i64)(typename T::Signed)Source<T>::extended(s.base);
     const u64 folded = (u64)(base ^ base >> 63);
-    const u32 bits = folded ? top_bit(folded) + 2 : 1, base_words = bits > BASE_BITS ? (bits - BASE_BITS + 15) / 16 : 0;
+    const u32 bits = folded ? top_bit(folded) + 2 : 1, needed = bits > BASE_BITS ? (bits - BASE_BITS + 15) / 16 : 0,
+              base_words = needed < 3 ? needed : 4;
     const bool has_shift = s.meaning == BITS;
-    const u32 before = HEAD_BYTES + 2 * has_shift + 2 * base_words, bytes = before + fewest + 2 * w.used;
+    const u32 before = HEAD_BYTES + 2 * has_shift + 2 * base_words, bytes = before + table_bytes + fewest + 2 * w.used;
     u8* body = w.end - bytes;
     u16* at = (u16*)body;
-    const u32 head = set | (u32)exact << 3 | base_words << 4 | change << 7 | low << 15 | high << 18 |
-                     ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
+    const u32 head = set | (u32)exact << 3 | min_of(base_words, 3u) << 4 | (u32)(table_bytes > 0) << 6 | change << 7 |
+                     low << 15 | high << 18 | ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
     const u32 mask = __ballot_sync(FULL, width > low), more = high - low;
     if (lane < before / 2) {
         u32 word = lane == 0 ? head & 0xffff : head >> 16;
@@ -187,6 +196,8 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
         at[lane] = (u16)word;
     }
     at += before / 2;
+    if (uniform(table_bytes)) write_own(s.counts, (u8*)at);
+    at += table_bytes / 2;
     if (low < high) {
         if (lane < 2) at[lane] = (u16)(mask >> (16 * lane));
         at += 2;
@@ -224,34 +235,18 @@ template <class T> DEV Made finish(const Source<T>& s, const Writer& w, u32 set,
     return made;
 }
 
-// How the groups of a tile were encoded: their classes, those of groups 4·lane … 4·lane + 3 with four bits each, and of
-// these which have an element.
-struct Coded {
-    u32 set, change, classes, some;
-    bool all_zero;
+// What is known of the groups of a tile: their classes, those of groups 4·lane … 4·lane + 3 with four bits each, and of
+// these which have an element; a bit for each class that one has.
+struct Groups {
+    u32 set, classes, some, used;
 };
 
-// Encodes the classes and puts what comes first in front, or makes a constant tile. For a whole warp.
+// Encodes the classes and puts what comes first in front. `table_bytes`: of the tile's own table, 0 where there is
+// none. For a whole warp.
 template <class T>
-SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, Coded coded, bool exact, u8* end, u32 limit) {
-    const u32 lane = threadIdx.x & 31, set = coded.set, classes = coded.classes, some = coded.some;
-    u32 change = coded.change;
-    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
-    if (uniform(coded.all_zero)) {
-        Made made = finish(s, w, set, change, exact);    // for the length of what stands before the states
-        const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, head = *(const u16*)made.body;
-        if (size <= (HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (head >> 4 & 7) + UNIT - 1) / UNIT * UNIT) {
-            typename T::Word v[QUAD] = {s.base, 0, 0, 0};
-            restore<T>(s.quantizer, s.meaning == BINS, s.is_float, s.shift, v);
-            made.kind = KIND_CONSTANT;
-            made.bytes = size;
-            made.body = end - size;
-            if (lane < size / 2)
-                ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
-            __syncwarp();
-            return uniform(size < limit) ? made : none;
-        }
-    }
+SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, const Groups& all, u32 change, bool exact,
+                     u32 table_bytes, u32 limit) {
+    const u32 lane = threadIdx.x & 31, classes = all.classes, some = all.some;
     // Differences of classes. A group without elements has the class of the one before it.
     u32 own[BATCH_GROUPS], of = 0;
 #pragma unroll
@@ -266,18 +261,92 @@ SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, Coded coded, boo
         own[k] = cls - before & 15;
         if (some >> k & 1) before = cls;
     }
-    const u32 x = w.x, used = w.used;
+    const u32 x = w.x, words = w.used;
 #pragma unroll 1
     for (u32 again = 0; uniform(again < 2); again++) {
 #pragma unroll
         for (u32 k = BATCH_GROUPS; k-- > 0;) w.symbol(symbol_at(symbols + 8 * own[k], some >> k & 1));
-        if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
+        if (!uniform(change == NEVER && (w.used != words || __any_sync(FULL, w.x >= TOP - LOW)))) break;
         w.x = x + LOW;
-        w.used = used;
+        w.used = words;
         change = 0;
     }
-    const Made made = finish(s, w, set, change, exact);
-    return uniform(made.bytes < limit) ? made : none;
+    const Made made = finish(s, w, all.set, change, exact, table_bytes);
+    return uniform(made.bytes < limit) ? made : Made{KIND_RAW, NO_BODY, all.set, nullptr};
+}
+
+// A tile of which all differences are 0, as a constant where that is not longer. For a whole warp.
+template <class T>
+SELDOM Made flat_tile(const Source<T>& s, u32 symbols, const Groups& all, Writer w, bool exact, u32 limit) {
+    const u32 lane = threadIdx.x & 31;
+    u8* const end = w.end;
+    const Made none = {KIND_RAW, NO_BODY, all.set, nullptr};
+    Made made = finish(s, w, all.set, NEVER, exact, 0);    // for the length of what stands before the states
+    const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, base = *(const u16*)made.body >> 4 & 3;
+    const u32 before = HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (base < 3 ? base : 4);
+    if (size <= (before + UNIT - 1) / UNIT * UNIT) {
+        typename T::Word v[QUAD] = {s.base, 0, 0, 0};
+        restore<T>(s.quantizer, s.meaning == BINS, s.is_float, s.shift, v);
+        made.kind = KIND_CONSTANT;
+        made.bytes = size;
+        made.body = end - size;
+        if (lane < size / 2) ((u16*)made.body)[lane] = lane < (T::BITS + 15) / 16 ? (u16)((u64)v[0] >> (16 * lane)) : 0;
+        __syncwarp();
+        return uniform(size < limit) ? made : none;
+    }
+    return end_tile(s, symbols, w, all, NEVER, exact, 0, limit);
+}
+
+// Differences that are kept at their places, and whose tokens are counted, to a body that ends at `end` and has fewer
+// bytes than `limit`; else NO_BODY are its bytes. `exact`: whether words are elements' bits in a stream of bins. It has
+// registers of its own.
+template <class T, class Word>
+SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact, u8* end, u32 limit) {
+    const u32 lane = threadIdx.x & 31, groups = uniform(s.grid->groups()), classes = all.classes;
+    Writer w = {1, 0, low_ones(lane), end};
+    if (!uniform(all.used)) return flat_tile(s, symbols, all, w, exact, limit);
+    const OwnTable own = choose_own(symbols, s.counts, uniform(all.used));
+    const bool whole = uniform(s.t.count() == s.grid->capacity() && s.grid->capacity() % BATCH == 0);
+    const Word* const kept = (const Word*)s.words + lane * QUAD;
+    const auto class_at = [&](u32 i) {
+        return __shfl_sync(FULL, classes, i / BATCH_GROUPS) >> (4 * (i % BATCH_GROUPS)) & 15;
+    };
+    u32 change = NEVER, next_cls = class_at(groups - 1);
+    Word next[QUAD];
+    load_words_if(next_cls, kept + (groups - 1) * GROUP, next);
+#pragma unroll 1
+    for (u32 i = groups; uniform(i-- > 0);) {
+        const u32 cls = next_cls;
+        Word d[QUAD];
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) d[j] = next[j];
+        if (uniform(i > 0)) {
+            next_cls = class_at(i - 1);
+            load_words_if(next_cls, kept + (i - 1) * GROUP, next);
+        }
+        if (!uniform(cls)) continue;
+        const u32 to = own.class_of(cls);
+        const u32 table = uniform(own.bytes && to == OWN) ? s.counts : symbols + to * (8 * TOKENS);
+        const u32 has = whole ? 15 : quad_of(*s.grid, s.t, i, lane).has;
+        // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
+        const u32 x = w.x, used = w.used;
+#pragma unroll 1
+        for (;;) {
+            if (uniform(whole))
+                encode_group<true>(w, table, d, 15);
+            else
+                encode_group<false>(w, table, d, has);
+            if (!uniform(change == NEVER && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
+            w.x = x + LOW;
+            w.used = used;
+            change = i + 1;
+        }
+        if (uniform(2 * w.used >= limit)) return {KIND_RAW, NO_BODY, all.set, nullptr};
+    }
+    all.classes = 0;
+#pragma unroll
+    for (u32 k = 0; k < BATCH_GROUPS; k++) all.classes |= own.class_of(classes >> (4 * k) & 15) << (4 * k);
+    return end_tile(s, symbols, w, all, change, exact, own.bytes, limit);
 }
 
 // A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
@@ -285,15 +354,13 @@ SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, Coded coded, boo
 template <class T, class Word>
 SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
-    Writer w = {1, 0, low_ones(lane), end};
-    u32 change = NEVER, classes = 0, some = 0;
-    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
-    bool all_zero = true;
+    Groups all = {set, 0, 0, 0};
+    clear_counts(s.counts);
     // What differences along the set need, and those along the other axes where a group has some of its face.
     const auto is_on_face = [&](const Quad& q) {
         return set && __any_sync(FULL, q.has && (s.grid->a < 2 || on_face(set, q)));
     };
-    const Word* words = (const Word*)s.words;
+    Word* const words = (Word*)s.words;
     Rows<Word> next;
     Quad q = quad_of(*s.grid, s.t, groups - 1, lane), next_q = q;
     bool next_face = is_on_face(q);
@@ -309,7 +376,7 @@ SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end
             next.load(*s.grid, words, next_q, (i - 1) * GROUP + lane * QUAD, uniform(next_face) ? 7 : set, lane);
         }
         if (!uniform(__any_sync(FULL, q.has))) continue;
-        if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
+        if (i / BATCH_GROUPS == lane) all.some |= 1u << i % BATCH_GROUPS;
         const u32 place = i * GROUP + lane * QUAD;
         Word d[QUAD];
         rows.subtract();
@@ -323,20 +390,13 @@ SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end
         }
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? narrow<T>(d[j]) : 0;
-        // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
-        const u32 x = w.x, used = w.used;
-        u32 cls = encode_group<false>(w, symbols, d, q.has);
-        if (uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) {
-            w.x = x + LOW;
-            w.used = used;
-            change = i + 1;
-            cls = encode_group<false>(w, symbols, d, q.has);
-        }
-        if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
-        all_zero &= cls == 0;
-        if (uniform(2 * w.used >= limit)) return none;
+        // Nobody needs the words of these places any more.
+        store_words(words + place, d);
+        const u32 cls = classify<false>(symbols, s.counts, d, q.has);
+        if (i / BATCH_GROUPS == lane) all.classes |= cls << (4 * (i % BATCH_GROUPS));
+        all.used |= cls ? 1u << cls : 0;
     }
-    return end_tile(s, symbols, w, {set, change, classes, some, all_zero}, exact, end, limit);
+    return encode_codes<T, Word>(s, symbols, all, exact, end, limit);
 }
 
 }    // namespace ratio

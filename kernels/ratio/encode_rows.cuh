@@ -1,5 +1,6 @@
-// A tile of bins that is encoded by rows (rows.cuh), from the last group to the first: elements are read once, and no
-// word of the tile goes to memory. Differences along z and y are taken between strides, those along x between quads.
+// A tile of bins that is encoded by rows (rows.cuh), from the last group to the first: elements are read once, and of
+// their words only differences go to memory. Those along z and y are taken between strides, those along x between
+// quads.
 //
 //   plane    TILE_PLANE_BYTES of each warp   the bins of the plane that is coded, as strides: each lane its own; where
 //   a
@@ -194,8 +195,7 @@ DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins
     }
 }
 
-// What became of it: `beyond` where an element has no such word, or the body would be too long; nothing else is told
-// then.
+// What became of it: `beyond` where an element has no such word; nothing else is told then.
 template <class T> struct ByRows {
     Made made;
     Survey<T> all;
@@ -247,10 +247,9 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
             store_shared32(place + 128 * j, other[j]);
         }
     };
-    Writer w = {1, 0, low_ones(lane), end};
-    u32 change = NEVER, classes = 0, some = 0;
-    const Made none = {KIND_RAW, NO_BODY, set, nullptr};
-    bool all_zero = true;
+    Groups found = {set, 0, 0, 0};
+    u32* const kept_codes = (u32*)s.words + lane * QUAD;
+    clear_counts(s.counts);
     all.exact = 0;
     u32 now[QUAD], stage = 0;
     elements.load(tile, rows, at, groups - 1 - below, lane);
@@ -262,7 +261,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
         for (u32 j = 0; j < QUAD; j++) d[j] = now[j];
         if (uniform(i > 0)) next_group(i - 1, now);
         if (!uniform(rows.exists(i))) continue;
-        if (i / BATCH_GROUPS == lane) some |= 1u << i % BATCH_GROUPS;
+        if (i / BATCH_GROUPS == lane) found.some |= 1u << i % BATCH_GROUPS;
         if (!LINE && uniform(set & 2)) {
             const u32 same = rows.begins_plane(i) ? 0 : ~0u;
             const u32 before[QUAD] = {now[0] & same, now[1] & same, now[2] & same, now[3] & same};
@@ -295,24 +294,16 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
         }
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) d[j] = T::BITS < 32 ? (u32)Source<T>::extended((typename T::Word)d[j]) : d[j];
-        // States begin at 1 and grow; where a word would be needed they are made as large as they have to be.
-        u32 x = w.x, used = w.used, cls;
-#pragma unroll 1
-        for (;;) {
-            cls = uniform(whole) ? encode_group<true>(w, symbols, d, 15) : encode_group<false>(w, symbols, d, has);
-            if (!uniform(change == NEVER && cls && (w.used != used || __any_sync(FULL, w.x >= TOP - LOW)))) break;
-            w.x = x + LOW;
-            w.used = used;
-            change = i + 1;
-        }
-        if (i / BATCH_GROUPS == lane) classes |= cls << (4 * (i % BATCH_GROUPS));
-        all_zero &= cls == 0;
-        if (uniform(2 * w.used >= limit)) return {none, all, 1};
+        const u32 cls =
+            uniform(whole) ? classify<true>(symbols, s.counts, d, 15) : classify<false>(symbols, s.counts, d, has);
+        if (uniform(cls)) store_words(kept_codes + i * GROUP, d);
+        if (i / BATCH_GROUPS == lane) found.classes |= cls << (4 * (i % BATCH_GROUPS));
+        found.used |= cls ? 1u << cls : 0;
     }
-    if (uniform(__any_sync(FULL, bins.beyond))) return {none, all, 1};
+    if (uniform(__any_sync(FULL, bins.beyond))) return {{KIND_RAW, NO_BODY, set, nullptr}, all, 1};
     all.any = warp_or(all.any);
     all.most = warp_max_of(all.most);
-    return {end_tile(s, symbols, w, {set, change, classes, some, all_zero}, exact, end, limit), all, 0};
+    return {encode_codes<T, u32>(s, symbols, found, exact, end, limit), all, 0};
 }
 
 }    // namespace ratio

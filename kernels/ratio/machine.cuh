@@ -26,6 +26,7 @@ DEV u32 load_shared32(u32 at) {
     return v;
 }
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
+DEV void count_shared(u32 at) { asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at)); }
 DEV uint2 load_shared64(u32 at) {
     uint2 v;
     asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(at));

@@ -401,6 +401,7 @@ inline uint4 load_shared128(u32 at) {
 }
 inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
 inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+inline void count_shared(u32 at) { store_shared32(at, load_shared32(at) + 1); }
 template <class Word> Word load_once(const Word* p) { return *p; }
 inline void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {
     if (!wanted) return;

@@ -104,16 +104,17 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     let groups = 4 * capacity.div_ceil(512);
     let head = number(body, 0, 4)?;
     let field = |from: u32, width: u32| head >> from & ((1 << width) - 1);
-    let (set, exact, base_words) = (field(0, 3), field(3, 1), field(4, 3));
+    let (set, exact, has_table) = (field(0, 3), field(3, 1), field(6, 1) == 1);
+    let base_words = [0, 1, 2, 4][field(4, 2) as usize];
     let (switch, low, high) = (field(7, 8), field(15, 3), field(18, 3));
     ensure((0..3).all(|a| set >> a & 1 == 0 || big[a] > 1), || "an axis of one element".into())?;
     ensure(exact == 0 || s.step_w > 0, || "exact without bins".into())?;
-    ensure(base_words <= 4 && low <= high && (switch <= groups || switch == 255), || format!("head {head:x}"))?;
+    ensure(low <= high && (switch <= groups || switch == 255), || format!("head {head:x}"))?;
     let bins = s.step_w > 0 && exact == 0;
     let mut at = 4;
     let form = if bins { 0 } else { number(body, at, 2)? };
     at += if bins { 0 } else { 2 };
-    let form = Form::read(s, form, set)?;
+    let form = Form::read(s, form, set, has_table)?;
     let mut base = u128::from(field(21, 11));
     for k in 0..base_words {
         base |= u128::from(number(body, at, 2)?) << (11 + 16 * k);
@@ -273,16 +274,11 @@ struct Form {
 }
 
 impl Form {
-    fn read(s: &Header, bits: u64, axes: u64) -> Outcome<Form> {
+    fn read(s: &Header, bits: u64, axes: u64, table: bool) -> Outcome<Form> {
         let field = |from: u32, width: u32| bits >> from & ((1 << width) - 1);
-        let form = Form {
-            shift: field(0, 6),
-            order: field(6, 2),
-            prediction: field(8, 2),
-            table: field(10, 1) == 1,
-            low: field(11, 1) == 1,
-        };
-        ensure(field(12, 4) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
+        let form =
+            Form { shift: field(0, 6), order: field(6, 2), prediction: field(8, 2), table, low: field(10, 1) == 1 };
+        ensure(field(11, 5) == 0 && form.prediction < 3, || format!("form {bits:x}"))?;
         ensure(form.shift < 8 * s.elem_bytes as u64, || format!("shift {}", form.shift))?;
         ensure(form.order != 2 || s.float.is_some() && s.elem_bytes >= 4, || "decimals".into())?;
         ensure(form.order < 2 || form.shift == 0, || format!("order and shift {}", form.shift))?;

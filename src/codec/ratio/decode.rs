@@ -3,12 +3,12 @@
 use super::encode::from_bits;
 use super::format::*;
 use super::lossless::decode::{self as lossless, Own, Side};
-use super::lossless::table::OWN;
 use super::lossless::{Form, Prediction, take, take16};
+use super::own_table::OWN;
 use super::plan::Plan;
 use super::simd::Level;
 use super::simd::short::{DecodeBuffers, Packed, STEP};
-use super::tables::{CODES, SLOTS_OF, TABLES};
+use super::tables::{CODES, SLOTS_OF, TABLES, TOKENS};
 use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
@@ -128,7 +128,13 @@ fn packed<E: Element, P: Level>(
     let n = out.len() / size_of::<E::Word>();
     let prefix = Prefix::read::<E>(plan, body, n, &mut buffers.lossless)?;
     let base = prefix.base;
-    let codes = Packed { set: prefix.head.set, switch: prefix.head.switch, lanes: prefix.lanes, bytes: prefix.words };
+    let codes = Packed {
+        set: prefix.head.set,
+        switch: prefix.head.switch,
+        lanes: prefix.lanes,
+        own: prefix.own.map(|own| own.slots),
+        bytes: prefix.words,
+    };
     let is_done = match &prefix.meaning {
         Meaning::Bins(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
             // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
@@ -190,6 +196,7 @@ struct Prefix<'a, W> {
     head: Head,
     meaning: Meaning<'a>,
     base: W,
+    own: Option<Own<'a>>,
     lanes: [u32; LANES],
     words: &'a [u8],
 }
@@ -210,7 +217,7 @@ impl<'a, W: Word> Prefix<'a, W> {
         }
         let form = match &plan.quantizer {
             Some(_) if !head.exact => None,
-            _ => Some(Form::read::<E>(take16(rest)?)?),
+            _ => Some(Form::read::<E>(take16(rest)?, head.has_table)?),
         };
         if form.is_some_and(|form| form.prediction != Prediction::Axes) && head.set != 0 {
             return fail!(Corrupt, "{form:?} has differences along axes {}", head.set);
@@ -220,13 +227,21 @@ impl<'a, W: Word> Prefix<'a, W> {
         let unused = 64 - (BASE_BITS + 16 * head.base_words as u32).min(64);
         let base = u64::from_le_bytes(high) << BASE_BITS | u64::from(head.base);
         let base = W::from_u64(((base << unused) as i64 >> unused) as u64);
-        let meaning = match (&plan.quantizer, form) {
-            (_, Some(form)) => Meaning::Bits(Side::read::<E>(form, rest, n, buffers)?),
-            (Some(q), None) => Meaning::Bins(q),
+        let (meaning, own) = match (&plan.quantizer, form) {
+            (_, Some(form)) => {
+                let side = Side::read::<E>(form, head.has_table, rest, n, buffers)?;
+                let own = side.own();
+                (Meaning::Bits(side), own)
+            }
+            (Some(q), None) if head.has_table => {
+                buffers.read_table(rest, TOKENS)?;
+                (Meaning::Bins(q), Some(buffers.own()))
+            }
+            (Some(q), None) => (Meaning::Bins(q), None),
             (None, None) => return fail!(Internal, "a tile has neither bins nor bits"),
         };
         let lanes = read_states(&head, rest)?;
-        Ok(Prefix { head, meaning, base, lanes, words: rest })
+        Ok(Prefix { head, meaning, base, own, lanes, words: rest })
     }
 }
 
@@ -267,16 +282,12 @@ impl<W: Word> Prefix<'_, W> {
         let switch = self.head.switch;
         let mut lanes = self.lanes;
         let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
-        let own = match &self.meaning {
-            Meaning::Bins(_) => None,
-            Meaning::Bits(side) => side.own(),
-        };
         let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
         for (g, class) in classes[..groups].iter().enumerate() {
             if g == switch {
                 change(&mut lanes, &mut source)?;
             }
-            group::<W, WHOLE>(g, (*class).into(), own, present, &mut lanes, &mut source, places);
+            group::<W, WHOLE>(g, (*class).into(), self.own, present, &mut lanes, &mut source, places);
         }
         if switch == groups {
             change(&mut lanes, &mut source)?;

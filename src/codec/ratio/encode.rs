@@ -1,9 +1,11 @@
 //! One tile to its body.
 
+use super::counts::TokenCounts;
+use super::decode::present_in;
 use super::format::*;
 use super::lossless::Form;
-use super::lossless::encode::{self as lossless, Own};
-use super::lossless::table::{BIT, OWN};
+use super::lossless::encode::{self as lossless, Of, Own};
+use super::own_table::{BIT, OWN};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
@@ -32,6 +34,7 @@ pub struct Buffers<W> {
     group: Box<[Group; 1]>,
     stream: Vec<u16>,
     other: Vec<u8>,
+    counts: TokenCounts,
     short: ShortBuffers,
     lossless: lossless::Buffers<W>,
 }
@@ -57,6 +60,7 @@ impl<W: Word> Buffers<W> {
             group: boxed(Group::EMPTY)?,
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
+            counts: TokenCounts::new()?,
             short: ShortBuffers::new(grid)?,
             lossless: lossless::Buffers::new(grid, plan.takes_forms)?,
         })
@@ -184,8 +188,9 @@ fn lossless_tile<E: Element>(
     let mut stream = Words::new(&mut buffers.stream);
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
-    let state = code(plan, lens, codes.iter().copied(), own, places, present, group, &mut stream);
+    let (state, _) = code(plan, lens, codes.iter().copied(), Tables::Given(own), places, present, group, &mut stream);
     let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
+    prefix.head.has_table = choice.own_table;
     Some((Kind::Packed, prefix.write(side, &state, stream.all(), out)))
 }
 
@@ -216,10 +221,12 @@ fn pack<E: Element>(
         Meaning::Bins => None,
         Meaning::Bits(shift) => Some(Form::plain(shift)),
     };
-    if let Some(tile) = p.encode_short(&plan.grid, lens, words, &mut buffers.short) {
+    if let Some(tile) = p.encode_short(&plan.grid, lens, words, &mut buffers.counts, &mut buffers.short) {
         let mut prefix = Prefix::new(base, form, tile.set, plan.quantizer.is_some());
+        prefix.head.has_table = tile.has_table;
+        let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
         return match tile.coded {
-            Some((state, at)) => (Kind::Packed, prefix.write(&[], &state, &buffers.short.stream[at..], out)),
+            Some((state, at)) => (Kind::Packed, prefix.write(side, &state, &buffers.short.stream[at..], out)),
             None => flat::<E>(plan, meaning, base, &mut prefix, out),
         };
     }
@@ -234,34 +241,45 @@ fn pack<E: Element>(
     let mut words = Words::new(&mut buffers.stream);
     let codes = differences.iter().map(|d| d.zigzag());
     let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
-    let state = code(plan, lens, codes, None, places, present, group, &mut words);
-    (Kind::Packed, prefix.write(&[], &state, words.all(), out))
+    let by = Tables::Counted(&mut buffers.counts);
+    let (state, has_table) = code(plan, lens, codes, by, places, present, group, &mut words);
+    prefix.head.has_table = has_table;
+    let side = if has_table { &buffers.counts.bytes[..] } else { &[] };
+    (Kind::Packed, prefix.write(side, &state, words.all(), out))
 }
 
-/// Encodes the codes of a tile.
+/// What codes are encoded by, beside the tables that are always there.
+enum Tables<'a> {
+    /// This one.
+    Given(Option<Own<'a>>),
+    /// The one that follows from how often tokens occur, if any.
+    Counted(&'a mut TokenCounts),
+}
+
+/// Encodes the codes of a tile; whether by a table of its own.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // Buffers of a tile.
 fn code<W: Word>(
     plan: &Plan,
     lens: [usize; AXES],
     mut codes: impl ExactSizeIterator<Item = W>,
-    own: Option<Own>,
+    tables: Tables,
     places: &mut [W],
     present: &mut [u32],
     group: &mut Group,
     words: &mut Words,
-) -> State {
+) -> (State, bool) {
     let capacity = plan.grid.capacity();
     if codes.len() == capacity && capacity.is_multiple_of(BATCH) {
         places.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
-        return Coder::<_, true> { codes: places, present: &[], own }.encode(group, words);
+        return Coder::<_, true> { codes: places, present: &[], own: None }.encode_by(tables, group, words);
     }
     places.fill(W::ZERO);
     plan.grid.rows(lens, |_, place| {
         places[place..place + lens[0]].iter_mut().zip(&mut codes).for_each(|(place, code)| *place = code);
     });
     plan.grid.present(lens, present);
-    Coder::<_, false> { codes: places, present, own }.encode(group, words)
+    Coder::<_, false> { codes: places, present, own: None }.encode_by(tables, group, words)
 }
 
 /// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
@@ -311,10 +329,10 @@ impl Prefix {
         // As a number of 64 bits, of which the low ones go into the head.
         let base = base.extend();
         let bits = 65 - (base ^ (base as i64 >> 63) as u64).leading_zeros();
-        let base_words = bits.saturating_sub(BASE_BITS).div_ceil(16) as usize;
+        let base_words = [0, 1, 2, 4, 4][bits.saturating_sub(BASE_BITS).div_ceil(16) as usize];
         let exact = has_bins && form.is_some();
-        let head =
-            Head { set, exact, base_words, switch: 0, low: 0, high: 0, base: base as u32 & ((1 << BASE_BITS) - 1) };
+        let low_base = base as u32 & ((1 << BASE_BITS) - 1);
+        let head = Head { set, exact, has_table: false, base_words, switch: 0, low: 0, high: 0, base: low_base };
         let (mut bytes, mut len) = ([0; 10], 0);
         if let Some(form) = form {
             bytes[..2].copy_from_slice(&form.to_bits().to_le_bytes());
@@ -413,7 +431,35 @@ struct Group {
     longest: (u32, u32),
 }
 
-impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
+impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
+    /// Encodes all groups; whether by a table of their own.
+    fn encode_by(mut self, tables: Tables<'a>, group: &mut Group, words: &mut Words) -> (State, bool) {
+        self.own = match tables {
+            Tables::Given(own) => own,
+            Tables::Counted(counts) => {
+                self.count(group, counts);
+                counts
+                    .choose()
+                    .then_some(&*counts)
+                    .map(|counts| Own { symbols: &counts.symbols, of: Of::Classes(&counts.classes) })
+            }
+        };
+        (self.encode(group, words), self.own.is_some())
+    }
+
+    /// Counts the tokens of all groups.
+    fn count(&self, group: &mut Group, counts: &mut TokenCounts) {
+        counts.clear();
+        for g in 0..self.codes.len() / GROUP {
+            self.take(g, group);
+            match group.class {
+                0 => (),
+                class if WHOLE => counts.add(class, &group.tokens),
+                class => counts.add_some(class, &group.tokens, &present_in(self.present, g)),
+            }
+        }
+    }
+
     /// Encodes all groups. States begin at 1 and grow; where a word would be needed they are made as large as they have
     /// to be from there on.
     fn encode(&self, group: &mut Group, words: &mut Words) -> State {
@@ -465,7 +511,7 @@ impl<W: Word, const WHOLE: bool> Coder<'_, W, WHOLE> {
         }
         let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
         group.class = tables::class(sum, small, most.to_u64());
-        let direct = self.own.is_some_and(|own| own.direct);
+        let direct = self.own.is_some_and(|own| matches!(own.of, Of::All));
         group.longest = (0, 0);
         for r in 0..BATCH_GROUPS {
             let place = place(g, r);

@@ -142,7 +142,9 @@ pub struct Head {
     pub set: u8,
     /// The words are the elements' bits, in a stream of bins.
     pub exact: bool,
-    /// Further words of the base.
+    /// The tile brings a table.
+    pub has_table: bool,
+    /// Further words of the base: 0, 1, 2 or 4.
     pub base_words: usize,
     /// The group before which states change.
     pub switch: usize,
@@ -162,7 +164,8 @@ impl Head {
     pub fn to_bytes(self) -> [u8; HEAD_BYTES] {
         let bits = u32::from(self.set)
             | u32::from(self.exact) << 3
-            | (self.base_words as u32) << 4
+            | (self.base_words as u32).min(3) << 4
+            | u32::from(self.has_table) << 6
             | (self.switch as u32) << 7
             | self.low << 15
             | self.high << 18
@@ -176,13 +179,14 @@ impl Head {
         let head = Head {
             set: (bits & 7) as u8,
             exact: bits >> 3 & 1 == 1,
-            base_words: (bits >> 4 & 7) as usize,
+            has_table: bits >> 6 & 1 == 1,
+            base_words: [0, 1, 2, 4][(bits >> 4 & 3) as usize],
             switch: (bits >> 7 & 255) as usize,
             low: bits >> 15 & 7,
             high: bits >> 18 & 7,
             base: bits >> (32 - BASE_BITS),
         };
-        if head.base_words > 4 || head.switch > groups && head.switch != NEVER || head.low > head.high {
+        if head.switch > groups && head.switch != NEVER || head.low > head.high {
             return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");
         }
         Ok(head)

@@ -2,12 +2,14 @@
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
 //! residuals names one (docs/codecs/ratio.md).
 
+mod counts;
 mod decode;
 mod encode;
 pub mod format;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod lossless;
+mod own_table;
 mod plan;
 mod predict;
 mod shape;

@@ -105,6 +105,17 @@ use crate::primitives::rans::{Symbol, TABLE_BITS};
 
 const SLOTS: usize = 1 << TABLE_BITS;
 
+/// How many symbols the tables before each have together.
+pub static FIRSTS: [u16; TABLES + 1] = {
+    let mut firsts = [0; TABLES + 1];
+    let mut t = 0;
+    while t < TABLES {
+        firsts[t + 1] = firsts[t] + FREQUENCIES[t].len() as u16;
+        t += 1;
+    }
+    firsts
+};
+
 /// For each table its symbols, for encoding.
 pub static SYMBOLS: [[Symbol; TOKENS]; TABLES] = symbols();
 /// For each table and each slot: bits 0–9 the number of the slot within its symbol, bits 10–19 the frequency, bits 20–27

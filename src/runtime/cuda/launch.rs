@@ -391,10 +391,14 @@ launch_structs! {
     }
 }
 
-/// Bytes that a block of the kernel that decompresses tiles shares: its tables and what all know of a stream.
-pub const TILE_BLOCK_BYTES: usize = (4 << 14) + 2048;
-/// And for each of its warps: a ring of words, sums over planes or rows, and a group on its way between lanes.
-pub const TILE_WARP_BYTES: usize = TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES + TILE_OWN_BYTES;
+/// Bytes that a block of the kernel that decompresses tiles shares: its tables.
+pub const TILE_BLOCK_BYTES: usize = 15 * TILE_TABLE_BYTES;
+/// Of the slots of a table.
+pub const TILE_TABLE_BYTES: usize = 4 << 10;
+/// And for each of its warps: a ring of words, sums over planes or rows, a group on its way between lanes, what it knows
+/// of its tile, and that tile's own table.
+pub const TILE_WARP_BYTES: usize =
+    TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES + TILE_OWN_BYTES + TILE_TABLE_BYTES;
 /// Of the ring.
 pub const TILE_RING_BYTES: usize = 1024;
 /// Of the sums.
@@ -404,9 +408,12 @@ pub const TILE_STAGE_BYTES: usize = 1024;
 /// Of what it knows of its tile.
 pub const TILE_OWN_BYTES: usize = 112;
 /// Bytes of what the kernel that compresses tiles knows of symbols; a block shares them.
-pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512;
-/// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, and two groups on their way.
-pub const TILE_ENCODE_WARP_BYTES: usize = TILE_PLANE_BYTES + TILE_STAGE_BYTES;
+pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512 + 2480;
+/// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, two groups on their way, and how
+/// often tokens occur.
+pub const TILE_ENCODE_WARP_BYTES: usize = TILE_PLANE_BYTES + TILE_STAGE_BYTES + TILE_COUNT_BYTES;
+/// Of the counts of all tokens, 32 bits each.
+pub const TILE_COUNT_BYTES: usize = 4960;
 /// Of the plane.
 pub const TILE_PLANE_BYTES: usize = 4096;
 /// More room than its elements take for a body that is being made, of which the end is not known.

@@ -36,17 +36,17 @@ class Form:
         return self.prediction == SYMBOLS
 
     @staticmethod
-    def read(bits: int, element: Element, axes: int) -> Form:
-        form = Form(bits & 63, bits >> 6 & 3, bits >> 8 & 3, bool(bits >> 10 & 1), bool(bits >> 11 & 1))
-        expect(bits >> 12 == 0 and form.shift < element.bits and form.prediction <= LAGS, "a tile's form")
-        expect(form.order == NUMBERS or form.shift == 0, "a tile's form has a shift")
+    def read(bits: int, own_table: bool, element: Element, axes: int) -> Form:
+        form = Form(bits & 63, bits >> 6 & 3, bits >> 8 & 3, own_table, bool(bits >> 10 & 1))
+        expect(bits >> 11 == 0 and form.shift < element.bits and form.prediction <= LAGS, "a tile's form")
+        expect(form.order in (NUMBERS, MAGNITUDES) or form.shift == 0, "a tile's form has a shift")
         expect(form.order != DECIMALS or element.name in ("f32", "f64"), f"decimals of {element.name}")
         expect(form.prediction == AXES or axes == 0, "a tile has two predictions")
         expect(form.prediction != SYMBOLS or form.own_table, "a tile of symbols has no table")
         return form
 
     def parts(self, reader: Reader, count: int, element: Element) -> None:
-        """What the form says that there is, for a tile of `count` elements."""
+        """What form and head say that there is, for a tile of `count` elements."""
         if self.order == DECIMALS:
             self.digits, zero = reader.number(1), reader.number(1)
             listed = reader.number(2)

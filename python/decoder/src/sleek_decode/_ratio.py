@@ -86,13 +86,14 @@ def _tile(body: Bytes, lengths: tuple[int, int, int], full: tuple[int, int, int]
     reader, count = Reader(body), math.prod(lengths)
     groups = 4 * -(-math.prod(full) // 512)
     head = reader.number(4)
-    axes, exact, base_words = head & 7, head >> 3 & 1, head >> 4 & 7
+    axes, exact, base_words = head & 7, head >> 3 & 1, (0, 1, 2, 4)[head >> 4 & 3]
+    own_table = bool(head >> 6 & 1)
     switch, low, high = head >> 7 & 255, head >> 15 & 7, head >> 18 & 7
     expect(all(full[2 - k] > 1 for k in set_bits(axes)), "differences along an axis that a tile does not have")
     expect(not (exact and not step.factor), "an exact tile in a stream without bins")
-    expect(base_words <= 4 and (switch <= groups or switch == NEVER) and low <= high, "the head of a tile")
+    expect((switch <= groups or switch == NEVER) and low <= high, "the head of a tile")
     bins = step.factor != 0 and not exact
-    form = Form() if bins else Form.read(reader.number(2), element, axes)
+    form = Form(own_table=own_table) if bins else Form.read(reader.number(2), own_table, element, axes)
     bits = 11 + 16 * base_words
     base = head >> 21 | reader.number(2 * base_words) << 11
     base -= (base >> (bits - 1)) << bits

@@ -2,8 +2,8 @@
 
 use super::decimals::Decimals;
 use super::low::Low;
-use super::table::{SYMBOLS, Table};
 use super::{Form, Order, Prediction, lags, ranks};
+use crate::codec::ratio::own_table::{SYMBOLS, Table};
 use crate::codec::ratio::tables::TOKENS;
 use crate::error::Result;
 use crate::host::memory::boxed;
@@ -23,11 +23,24 @@ impl Buffers {
     pub fn new() -> Result<Buffers> {
         Ok(Buffers { slots: boxed(0)?, lags: boxed(0)? })
     }
+
+    /// Reads a tile's own table, of symbols below `limit`. Never inlined, so that it is not on the stack for long.
+    #[inline(never)]
+    pub fn read_table(&mut self, rest: &mut &[u8], limit: usize) -> Result<()> {
+        Table::read(rest, limit)?.slots(&mut self.slots);
+        Ok(())
+    }
+
+    /// The table that was read last, of tokens.
+    pub fn own(&self) -> Own<'_> {
+        Own { slots: &self.slots, direct: false }
+    }
 }
 
 /// What stands between base and states.
 pub struct Side<'a> {
     form: Form,
+    has_table: bool,
     buffers: &'a Buffers,
     decimals: Option<Decimals<'a>>,
     list: &'a [u8],
@@ -44,9 +57,15 @@ pub struct Own<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// Reads it for a tile of `n` elements.
+    /// Reads it for a tile of `n` elements, with a table if it `has_table`.
     #[inline(never)]
-    pub fn read<E: Element>(form: Form, rest: &mut &'a [u8], n: usize, buffers: &'a mut Buffers) -> Result<Side<'a>> {
+    pub fn read<E: Element>(
+        form: Form,
+        has_table: bool,
+        rest: &mut &'a [u8],
+        n: usize,
+        buffers: &'a mut Buffers,
+    ) -> Result<Side<'a>> {
         let decimals = match form.order {
             Order::Decimals => Some(Decimals::read(rest, n, size_of::<E::Word>())?),
             _ => None,
@@ -55,12 +74,11 @@ impl<'a> Side<'a> {
         if form.prediction == Prediction::Lags {
             lags::read(rest, n, &mut buffers.lags)?;
         }
-        if form.own_table {
-            let limit = if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS };
-            Table::read(rest, limit)?.slots(&mut buffers.slots);
+        if has_table {
+            buffers.read_table(rest, if form.prediction == Prediction::Symbols { SYMBOLS } else { TOKENS })?;
         }
         let low = if form.low { Some(Low::read(rest, n, E::Word::BITS)?) } else { None };
-        Ok(Side { form, buffers, decimals, list, low })
+        Ok(Side { form, has_table, buffers, decimals, list, low })
     }
 
     /// The zero bits that words leave out, if that is all there is to them.
@@ -69,9 +87,9 @@ impl<'a> Side<'a> {
     }
 
     /// The tile's table.
-    pub fn own(&self) -> Option<Own<'_>> {
+    pub fn own(&self) -> Option<Own<'a>> {
         let direct = self.form.prediction == Prediction::Symbols;
-        self.form.own_table.then_some(Own { slots: &self.buffers.slots, direct })
+        self.has_table.then_some(Own { slots: &self.buffers.slots, direct })
     }
 
     /// Codes become elements.

@@ -1,11 +1,11 @@
 //! The form that a tile takes, by what codes are going to cost.
 
 use super::super::format::{GROUP, GROUPS, Grid, QUAD};
+use super::super::own_table::{self as table, BIT, Costs, Counts, OWN, SYMBOLS, Table};
 use super::super::plan::Plan;
 use super::super::predict;
-use super::super::tables::TOKENS;
+use super::super::tables::{TABLES, TOKENS};
 use super::low::Low;
-use super::table::{self, BIT, Costs, Counts, OWN, SYMBOLS, Table};
 use super::{Form, Order, Prediction, decimals, lags, ranks};
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
@@ -139,6 +139,8 @@ pub struct Choice<W> {
     pub set: u8,
     /// What is taken from its words.
     pub base: W,
+    /// It brings a table.
+    pub own_table: bool,
     low: Low,
     digits: u8,
     /// Parts of a bit that it costs.
@@ -150,24 +152,38 @@ pub struct Choice<W> {
 pub struct Own<'a> {
     /// The symbols.
     pub symbols: &'a [Symbol; SYMBOLS],
-    /// What they cost.
-    pub costs: &'a Costs,
-    /// Codes are symbols.
-    pub direct: bool,
+    /// Which groups it is for.
+    pub of: Of<'a>,
+}
+
+/// Which groups a table is for.
+#[derive(Clone, Copy)]
+pub enum Of<'a> {
+    /// Those whose tokens are cheaper, by what symbols cost.
+    Cheaper(&'a Costs),
+    /// All; codes are symbols.
+    All,
+    /// Those of some classes: the class that groups of each get.
+    Classes(&'a [u8; TABLES]),
 }
 
 impl Own<'_> {
     /// The class of a group that has this one without the table, of the values that are there.
     #[inline(always)]
     pub fn class(&self, class: usize, tokens: &[[u8; QUAD]; LANES], has: impl Fn(usize, usize) -> bool) -> usize {
+        let costs = match self.of {
+            Of::All => return OWN,
+            Of::Classes(classes) => return classes[class].into(),
+            Of::Cheaper(costs) => costs,
+        };
         let (fixed, mut own, mut other) = (&table::TOKEN_COSTS[class], 0, 0);
         for (lane, tokens) in tokens.iter().enumerate() {
             for (_, token) in tokens.iter().enumerate().filter(|(j, _)| has(lane, *j)) {
-                own += u32::from(self.costs[usize::from(*token)]);
+                own += u32::from(costs[usize::from(*token)]);
                 other += u32::from(fixed[usize::from(*token).min(TOKENS - 1)]);
             }
         }
-        if class == OWN || self.direct || own < other { OWN } else { class }
+        if class == OWN || own < other { OWN } else { class }
     }
 }
 
@@ -185,7 +201,7 @@ impl<W: Word> Choice<W> {
         if self.form.prediction == Prediction::Lags {
             lags::write(n, lags, side);
         }
-        if self.form.own_table {
+        if self.own_table {
             tables.best[0].write(side);
         }
         if self.form.low {
@@ -269,10 +285,11 @@ impl<W: Word> Buffers<W> {
     /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before them.
     pub fn written(&mut self, choice: &Choice<W>, n: usize) -> (Option<Own<'_>>, &[W], &[u8]) {
         let Tables { best, costs, symbols, .. } = &mut self.tables;
-        let own = choice.form.own_table.then(|| {
+        let own = choice.own_table.then(|| {
             best[0].costs(costs);
             best[0].symbols(symbols);
-            Own { symbols, costs, direct: choice.form.prediction == Prediction::Symbols }
+            let is_direct = choice.form.prediction == Prediction::Symbols;
+            Own { symbols, of: if is_direct { Of::All } else { Of::Cheaper(costs) } }
         });
         (own, &self.best[..n], &self.side)
     }
@@ -285,7 +302,7 @@ impl<W: Word> Buffers<W> {
         let (trial, differences) = (&mut self.trial[..n], &mut self.differences[..n]);
         let set = predict::choose(allowed, lens, words, trial, differences, predict::full_cost);
         self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
-        self.tokens(Choice { form, set, base, low: Low::default(), digits: 0, cost: 0 }, n)
+        self.tokens(Choice { form, set, base, own_table: false, low: Low::default(), digits: 0, cost: 0 }, n)
     }
 
     /// The same words by their distances from earlier ones.
@@ -309,7 +326,8 @@ impl<W: Word> Buffers<W> {
             return None;
         }
         self.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.zigzag());
-        Some(self.tokens(Choice { form, set: 0, base: W::ZERO, low: Low::default(), digits: 0, cost: 0 }, n))
+        let low = Low::default();
+        Some(self.tokens(Choice { form, set: 0, base: W::ZERO, own_table: false, low, digits: 0, cost: 0 }, n))
     }
 
     /// What the codes cost as tokens, with and without a table of their own.
@@ -327,9 +345,9 @@ impl<W: Word> Buffers<W> {
                 *fixed = cost;
             }
         }
-        let plain = Choice { cost: plain, ..choice };
+        let plain = Choice { own_table: false, cost: plain, ..choice };
         let cost = tables.fit::<false>(tokens) + raw;
-        let own = Choice { form: Form { own_table: true, ..choice.form }, cost, ..choice };
+        let own = Choice { own_table: true, cost, ..choice };
         let best = if own.cost < plain.cost { own } else { plain };
         std::mem::swap(&mut tables.own, &mut tables.other);
         let bits = low_bits(codes);
@@ -343,8 +361,8 @@ impl<W: Word> Buffers<W> {
             return best;
         }
         std::mem::swap(&mut tables.own, &mut tables.other);
-        let form = Form { own_table: true, low: true, ..best.form };
-        Choice { form, low, cost, ..best }
+        let form = Form { low: true, ..best.form };
+        Choice { form, own_table: true, low, cost, ..best }
     }
 
     /// What the words, less `taken`, cost as symbols.
@@ -393,9 +411,9 @@ impl<W: Word> Buffers<W> {
         let bits = best_bits;
         let (symbol, bare_codes) = bare(codes, bits, best_counts);
         let low = Low { bits, bare: if bare_codes > 0 { symbol } else { 0 }, bare_codes };
-        let form = Form { prediction: Prediction::Symbols, own_table: true, low: bits > 0, ..form };
+        let form = Form { prediction: Prediction::Symbols, low: bits > 0, ..form };
         let base = first ^ sign;
-        Choice { form, set: 0, base, low, digits: 0, cost: least_cost }
+        Choice { form, set: 0, base, own_table: true, low, digits: 0, cost: least_cost }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a tile of elements' bits may do beyond differences of their order: other words, other predictions, a table of
-//! its own, low bits beside the coder (docs/codecs/ratio.md §8).
+//! What a tile of elements' bits may do beyond differences of their order: other words, other predictions, low bits
+//! beside the coder (docs/codecs/ratio.md §8).
 
 pub mod decimals;
 pub mod decode;
@@ -7,7 +7,6 @@ pub mod encode;
 pub mod lags;
 pub mod low;
 pub mod ranks;
-pub mod table;
 
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;
@@ -48,8 +47,6 @@ pub struct Form {
     pub order: Order,
     /// What codes stand for.
     pub prediction: Prediction,
-    /// The tile brings a table.
-    pub own_table: bool,
     /// Low bits of codes stand beside the coder.
     pub low: bool,
 }
@@ -62,32 +59,23 @@ impl Form {
 
     /// The number.
     pub fn to_bits(self) -> u16 {
-        let bits = self.shift
-            | (self.order as u32) << 6
-            | (self.prediction as u32) << 8
-            | u32::from(self.own_table) << 10
-            | u32::from(self.low) << 11;
+        let bits = self.shift | (self.order as u32) << 6 | (self.prediction as u32) << 8 | u32::from(self.low) << 10;
         bits as u16
     }
 
-    /// Reads the number for elements of a type.
-    pub fn read<E: Element>(bits: u16) -> Result<Form> {
+    /// Reads the number for elements of a type; `has_table`: the tile brings its own.
+    pub fn read<E: Element>(bits: u16, has_table: bool) -> Result<Form> {
         let order = [Order::Numbers, Order::Magnitudes, Order::Decimals, Order::Ranks].get(usize::from(bits >> 6 & 3));
         let prediction = [Prediction::Axes, Prediction::Symbols, Prediction::Lags].get(usize::from(bits >> 8 & 3));
-        let (Some(order), Some(prediction), 0) = (order, prediction, bits >> 12) else {
+        let (Some(order), Some(prediction), 0) = (order, prediction, bits >> 11) else {
             return fail!(Corrupt, "a tile has form {bits:#x}");
         };
-        let form = Form {
-            shift: u32::from(bits & 63),
-            order: *order,
-            prediction: *prediction,
-            own_table: bits >> 10 & 1 == 1,
-            low: bits >> 11 & 1 == 1,
-        };
+        let form =
+            Form { shift: u32::from(bits & 63), order: *order, prediction: *prediction, low: bits >> 10 & 1 == 1 };
         let legal = form.shift < E::Word::BITS
             && (form.order != Order::Decimals || decimals::has::<E>())
             && (matches!(form.order, Order::Numbers | Order::Magnitudes) || form.shift == 0)
-            && (form.prediction != Prediction::Symbols || form.own_table);
+            && (form.prediction != Prediction::Symbols || has_table);
         if !legal {
             return fail!(Corrupt, "{form:?} is no form of elements of {} bits", E::Word::BITS);
         }

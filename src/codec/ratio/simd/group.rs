@@ -6,7 +6,8 @@
 
 use super::Simd;
 use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
-use crate::codec::ratio::tables::{self, FREQUENCIES, SLOTS_OF, TABLES};
+use crate::codec::ratio::own_table::SYMBOLS;
+use crate::codec::ratio::tables::{self, FREQUENCIES, TABLES};
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
 
 /// Places of tables of tokens: more than there are tokens, so that any byte is one.
@@ -16,44 +17,60 @@ const MOST_WORDS: usize = 4 * GROUP;
 /// What may be read behind the last word that counts.
 const READ_SLACK: usize = LANES;
 
-/// For each table and token what encodes it: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024,
+/// For each token what encodes it in a table: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024,
 /// bits 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the right, the
 /// new state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up for.
-struct Encoding {
-    reciprocals: [[u32; BYTES]; TABLES],
-    rest: [[u32; BYTES]; TABLES],
+#[derive(Clone)]
+pub struct Encoding {
+    reciprocals: [u32; BYTES],
+    rest: [u32; BYTES],
 }
 
-static ENCODING: Encoding = encoding();
-
-const fn encoding() -> Encoding {
-    let mut all = Encoding { reciprocals: [[0; BYTES]; TABLES], rest: [[0; BYTES]; TABLES] };
+/// Those of the tables that are always there.
+pub static ENCODING: [Encoding; TABLES] = {
+    let mut all = [const { Encoding::EMPTY }; TABLES];
     let mut t = 0;
     while t < TABLES {
         let (mut s, mut start) = (0, 0);
         while s < FREQUENCIES[t].len() {
             let frequency = FREQUENCIES[t][s] as u32;
-            let lack = (1 << TABLE_BITS) - frequency;
-            if frequency == 1 {
-                all.reciprocals[t][s] = u32::MAX;
-                all.rest[t][s] = lack | (start + lack) << 10;
-            } else {
-                let shift = 31 - (frequency - 1).leading_zeros();
-                all.reciprocals[t][s] = (1u64 << (32 + shift)).div_ceil(frequency as u64) as u32;
-                all.rest[t][s] = lack | start << 10 | shift << 21;
-            }
+            (all[t].reciprocals[s], all[t].rest[s]) = encoding(start, frequency);
             start += frequency;
             s += 1;
         }
         t += 1;
     }
     all
+};
+
+const fn encoding(start: u32, frequency: u32) -> (u32, u32) {
+    let lack = (1 << TABLE_BITS) - frequency;
+    if frequency == 1 {
+        return (u32::MAX, lack | (start + lack) << 10);
+    }
+    let shift = 31 - (frequency - 1).leading_zeros();
+    ((1u64 << (32 + shift)).div_ceil(frequency as u64) as u32, lack | start << 10 | shift << 21)
+}
+
+impl Encoding {
+    /// One of no use yet.
+    pub const EMPTY: Encoding = Encoding { reciprocals: [0; BYTES], rest: [0; BYTES] };
+
+    /// Becomes that of a table; tokens without slots are left as they are.
+    pub fn fill(&mut self, frequencies: &[u16; SYMBOLS]) {
+        let mut start = 0;
+        for (s, f) in frequencies.iter().enumerate().filter(|(_, f)| **f > 0) {
+            (self.reciprocals[s], self.rest[s]) = encoding(start, u32::from(*f));
+            start += u32::from(*f);
+        }
+    }
 }
 
 /// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes, and these bits of the four.
 #[derive(Clone)]
 pub struct Group {
-    tokens: [u32; LANES],
+    /// Of each lane four bytes.
+    pub tokens: [u32; LANES],
     lens: [u32; LANES],
     bits: [[u32; LANES]; QUAD],
     /// 0 if all codes are 0.
@@ -140,11 +157,12 @@ impl Group {
         self.longest = (p.largest(longest), p.largest(longest_lane));
     }
 
-    /// Encodes it; `has` are the lanes that have a value j. What is decoded last comes first.
+    /// Encodes it by a table; `has` are the lanes that have a value j. What is decoded last comes first.
     #[inline(always)]
     pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
         &self,
         p: P,
+        table: &Encoding,
         has: &[u32; QUAD],
         lanes: &mut [u32; LANES],
         words: &mut Words,
@@ -158,9 +176,9 @@ impl Group {
         }
         if self.longest.0 > 0 {
             self.encode_raw(p, &mut x, words);
-            self.encode_tokens::<P, M, WHOLE, false>(p, has, &tokens, &mut x, words);
+            self.encode_tokens::<P, M, WHOLE, false>(p, table, has, &tokens, &mut x, words);
         } else {
-            self.encode_tokens::<P, M, WHOLE, true>(p, has, &tokens, &mut x, words);
+            self.encode_tokens::<P, M, WHOLE, true>(p, table, has, &tokens, &mut x, words);
         }
         for k in 0..M {
             p.store(x[k], &mut lanes[k * n..]);
@@ -171,13 +189,14 @@ impl Group {
     fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const ALL_DIRECT: bool>(
         &self,
         p: P,
+        table: &Encoding,
         has: &[u32; QUAD],
         tokens: &[P::V; M],
         x: &mut [P::V; M],
         words: &mut Words,
     ) {
         let n = LANES / M;
-        let (reciprocals, rest) = (&ENCODING.reciprocals[self.class], &ENCODING.rest[self.class]);
+        let Encoding { reciprocals, rest } = table;
         let low = p.splat((1 << TABLE_BITS) - 1);
         for j in (0..QUAD as u32).rev() {
             let (mut reciprocal, mut other, mut full) = (*x, *x, [p.mask(0); M]);
@@ -323,12 +342,12 @@ impl<P: Simd<M>, const M: usize> States<P, M> {
         lanes
     }
 
-    /// Decodes the differences of a group of this class, other than 0. `None` if the words have ended before;
+    /// Decodes the differences of a group by the slots of its table. `None` if the words have ended before;
     /// otherwise whether no token is above `last`, for which there is no room in 32 bits, or in the words.
     #[inline(always)]
     pub fn group<const WHOLE: bool>(
         &mut self,
-        class: usize,
+        slots: &[u32; 1 << TABLE_BITS],
         has: &[u32; QUAD],
         last: u32,
         source: &mut Source,
@@ -337,7 +356,6 @@ impl<P: Simd<M>, const M: usize> States<P, M> {
         let (p, n) = (self.p, LANES / M);
         let (words, first) = source.window()?;
         let mut at = first;
-        let slots = &SLOTS_OF[class];
         let low = p.splat((1 << TABLE_BITS) - 1);
         let (mut x, mut tokens) = (self.x, [p.splat(0); M]);
         for j in 0..QUAD as u32 {

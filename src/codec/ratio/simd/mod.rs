@@ -12,6 +12,7 @@ pub mod short;
 #[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests;
 
+use super::counts::TokenCounts;
 use super::format::Grid;
 #[cfg(target_arch = "aarch64")]
 use crate::codec::sleek::simd::neon::Neon;
@@ -38,7 +39,14 @@ pub trait Level: Arithmetic + Copy {
     }
 
     /// Encodes words that are short; `None` if they are not, or the level does so no faster than the portable code.
-    fn encode_short<W: Word>(self, _: &Grid, _: [usize; AXES], _: &[W], _: &mut ShortBuffers) -> Option<ShortTile> {
+    fn encode_short<W: Word>(
+        self,
+        _: &Grid,
+        _: [usize; AXES],
+        _: &[W],
+        _: &mut TokenCounts,
+        _: &mut ShortBuffers,
+    ) -> Option<ShortTile> {
         None
     }
 
@@ -113,6 +121,7 @@ macro_rules! level {
                 grid: &Grid,
                 lens: [usize; AXES],
                 words: &[W],
+                counts: &mut TokenCounts,
                 buffers: &mut ShortBuffers,
             ) -> Option<ShortTile> {
                 #[target_feature(enable = $features)]
@@ -121,12 +130,13 @@ macro_rules! level {
                     grid: &Grid,
                     lens: [usize; AXES],
                     words: &[W],
+                    counts: &mut TokenCounts,
                     buffers: &mut ShortBuffers,
                 ) -> Option<ShortTile> {
-                    short::encode_tile::<W, _, { $registers }>(p, grid, lens, words, buffers)
+                    short::encode_tile::<W, _, { $registers }>(p, grid, lens, words, counts, buffers)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, grid, lens, words, buffers) }
+                unsafe { run(self, grid, lens, words, counts, buffers) }
             }
 
             fn decode_short<W: Word>(

@@ -5,15 +5,18 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use super::group::{Group, Source, States, Tail};
+use super::group::{ENCODING, Encoding, Group, Source, States, Tail};
+use crate::codec::ratio::counts::TokenCounts;
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
 use crate::codec::ratio::encode::{State, encode_classes};
 use crate::codec::ratio::format::*;
+use crate::codec::ratio::own_table::OWN;
 use crate::codec::ratio::predict::{is_sampled, logarithm};
+use crate::codec::ratio::tables::{SLOTS_OF, TABLES};
 use crate::error::{Result, fail};
 use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::rans::{self, LANES, LOW, Words};
+use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
 use crate::primitives::word::Word;
 
 /// Numbers in front of those of a tile, and behind them, that are read with them.
@@ -46,7 +49,8 @@ pub struct ShortBuffers {
     short: Vec<u32>,
     places: Vec<u32>,
     present: Box<[u32; GROUPS * GROUP / RUN]>,
-    group: Box<[Group; 1]>,
+    groups: Vec<Group>,
+    own: Box<[Encoding; 1]>,
     /// The words of the last tile, at the end.
     pub stream: Vec<u16>,
 }
@@ -59,7 +63,8 @@ impl ShortBuffers {
             short: filled(MARGIN + n + MARGIN, 0)?,
             places: filled(grid.groups() * GROUP + MARGIN, 0)?,
             present: boxed(0)?,
-            group: boxed(Group::ZERO)?,
+            groups: filled(grid.groups(), Group::ZERO)?,
+            own: boxed(Encoding::EMPTY)?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
             stream: filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
         })
@@ -72,6 +77,8 @@ pub struct ShortTile {
     pub set: u8,
     /// How coding ended, and where the words begin; nothing if all differences are 0.
     pub coded: Option<(State, usize)>,
+    /// It has the table of the counts.
+    pub has_table: bool,
 }
 
 /// See `Level::encode_short`.
@@ -81,9 +88,10 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
     grid: &Grid,
     lens: [usize; AXES],
     words: &[W],
+    counts: &mut TokenCounts,
     buffers: &mut ShortBuffers,
 ) -> Option<ShortTile> {
-    let ShortBuffers { short, places, present, group, stream } = buffers;
+    let ShortBuffers { short, places, present, groups, own, stream } = buffers;
     if !shorten(words, short) {
         return None;
     }
@@ -93,18 +101,22 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
         places.fill(0);
     }
     if !codes(p, (grid.set(), set), lens, grid.sides, short, places) {
-        return Some(ShortTile { set, coded: None });
+        return Some(ShortTile { set, coded: None, has_table: false });
     }
-    let places = &places[..grid.groups() * GROUP];
+    let places = places[..grid.groups() * GROUP].as_chunks().0;
     let mut words = Words::new(stream);
-    let state = if is_whole {
-        encode::<P, M, true>(p, places, &[], &mut group[0], &mut words)
+    let (state, has_table) = if is_whole {
+        take::<P, M, true>(p, places, &[], groups, counts);
+        let own = own_table(counts, &mut own[0]);
+        (encode::<P, M, true>(p, groups, &[], own, &mut words), own.is_some())
     } else {
         grid.present(lens, &mut present[..]);
-        encode::<P, M, false>(p, places, &present[..], &mut group[0], &mut words)
+        take::<P, M, false>(p, places, &present[..], groups, counts);
+        let own = own_table(counts, &mut own[0]);
+        (encode::<P, M, false>(p, groups, &present[..], own, &mut words), own.is_some())
     };
     let at = words.at;
-    Some(ShortTile { set, coded: Some((state, at)) })
+    Some(ShortTile { set, coded: Some((state, at)), has_table })
 }
 
 /// What a decoder keeps for short tiles.
@@ -131,6 +143,8 @@ pub struct Packed<'a> {
     pub switch: usize,
     /// The states that the encoder ended with.
     pub lanes: [u32; LANES],
+    /// The slots of the tile's own table.
+    pub own: Option<&'a [u32; 1 << TABLE_BITS]>,
     /// The words' bytes.
     pub bytes: &'a [u8],
 }
@@ -361,30 +375,68 @@ pub fn codes<P: Simd<M>, const M: usize>(
     p.bits(p.less(zero, any)) != 0
 }
 
-/// Encodes the codes of all groups; see `encode`.
+/// Takes all groups apart, and counts their tokens.
 #[inline(always)]
-pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
+fn take<P: Simd<M>, const M: usize, const WHOLE: bool>(
     p: P,
-    places: &[u32],
+    places: &[[u32; GROUP]],
     present: &[u32],
-    group: &mut Group,
+    groups: &mut [Group],
+    counts: &mut TokenCounts,
+) {
+    counts.clear();
+    for (g, (codes, group)) in places.iter().zip(groups).enumerate() {
+        group.take(p, codes);
+        if group.class > 0 {
+            let tokens = group.tokens.map(u32::to_le_bytes);
+            if WHOLE {
+                counts.add(group.class, &tokens);
+            } else {
+                counts.add_some(group.class, &tokens, &present_in(present, g));
+            }
+        }
+    }
+}
+
+/// A tile's own table, for encoding: the classes that groups get.
+type Own<'a> = Option<(&'a [u8; TABLES], &'a Encoding)>;
+
+/// The table that follows from counts, if there is one.
+fn own_table<'a>(counts: &'a mut TokenCounts, encoding: &'a mut Encoding) -> Own<'a> {
+    if !counts.choose() {
+        return None;
+    }
+    encoding.fill(counts.frequencies());
+    Some((&counts.classes, encoding))
+}
+
+/// Encodes all groups; see `encode`.
+#[inline(always)]
+fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
+    p: P,
+    groups: &[Group],
+    present: &[u32],
+    own: Own,
     words: &mut Words,
 ) -> State {
     let mut state = State::new();
     let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
-    let groups = places.as_chunks::<GROUP>().0;
-    for (g, codes) in groups.iter().enumerate().rev() {
+    for (g, group) in groups.iter().enumerate().rev() {
         let mut has = [u32::MAX; QUAD];
         if !WHOLE {
             has = lanes_with(p, present, g);
             any[g] = has != [0; QUAD];
         }
-        group.take(p, codes);
-        classes[g] = group.class as u8;
-        if group.class > 0 {
+        let (class, table) = match own {
+            Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
+            Some((classes, _)) => (classes[group.class].into(), &ENCODING[usize::from(classes[group.class])]),
+            None => (group.class, &ENCODING[group.class]),
+        };
+        classes[g] = class as u8;
+        if class > 0 {
             let before = (state.lanes, words.at);
             loop {
-                group.encode::<P, M, WHOLE>(p, &has, &mut state.lanes, words);
+                group.encode::<P, M, WHOLE>(p, table, &has, &mut state.lanes, words);
                 if state.holds(before, words, g + 1) {
                     break;
                 }
@@ -438,7 +490,9 @@ pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
             continue;
         }
         let has = if WHOLE { [u32::MAX; QUAD] } else { lanes_with(p, present, g) };
-        match states.group::<WHOLE>(classes[g].into(), &has, last, &mut source, out) {
+        let class = usize::from(classes[g]);
+        let slots = packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
+        match states.group::<WHOLE>(slots, &has, last, &mut source, out) {
             Some(true) => (),
             Some(false) => return Ok(false),
             None => return fail!(Corrupt, "a tile's words end early"),

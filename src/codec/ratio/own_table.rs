@@ -1,8 +1,8 @@
 //! A table that a tile brings itself: frequencies that fit its symbols.
 
-use super::super::format::{GROUP, token};
-use super::super::tables::{self, FREQUENCIES, TABLES, TOKENS};
-use super::take;
+use super::format::{GROUP, token};
+use super::lossless::take;
+use super::tables::{self, FREQUENCIES, TABLES, TOKENS};
 use crate::error::{Result, fail};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
 use crate::primitives::word::Word;
@@ -67,7 +67,7 @@ pub fn class_of<W: Word>(codes: &[W]) -> usize {
     let mut sums = [0u32; GROUP / 4];
     let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
     for (sum, quad) in sums.iter_mut().zip(codes.chunks(4)) {
-        *sum = quad.iter().map(|c| half(*c).min(super::super::encode::MOST) as u32).sum();
+        *sum = quad.iter().map(|c| half(*c).min(super::encode::MOST) as u32).sum();
     }
     let sum = sums.iter().sum();
     let most = codes.iter().fold(W::ZERO, |m, c| m.max(*c));
@@ -135,6 +135,11 @@ impl Table {
                 sum -= less;
             }
         }
+    }
+
+    /// The frequencies.
+    pub fn frequencies(&self) -> &[u16; SYMBOLS] {
+        &self.frequencies
     }
 
     /// What symbols cost.

@@ -1,0 +1,213 @@
+//! How often the tokens of a tile occur, class by class, and whether a table of its own would code them in fewer bits.
+//! The counts are all that is decided by, so that whoever takes groups apart in another order, or on a GPU, decides
+//! alike.
+
+use super::format::{GROUP, QUAD, RUN};
+use super::own_table::{BIT, Costs, Counts, OWN, SYMBOLS, TOKEN_COSTS, Table};
+use super::tables::{FIRSTS, TABLES, WIDEST};
+use crate::error::Result;
+use crate::host::memory::{boxed, reserve};
+use crate::primitives::rans::{LANES, Symbol};
+
+/// Places for the tokens of all classes one behind the other: a power of two.
+const PLACES: usize = 2048;
+const _: () = assert!((FIRSTS[TABLES] as usize) <= PLACES);
+
+/// The counts of a tile, and the table that follows from them.
+pub struct TokenCounts {
+    /// Of each class and token, once for each of the values of a lane: the same place is not added to twice in a row.
+    each: Box<[[u16; PLACES]; QUAD]>,
+    sums: Box<[u32; PLACES]>,
+    /// A bit for each class that a group has.
+    used: u32,
+    all: Box<Counts>,
+    table: Box<[Table; 1]>,
+    costs: Box<Costs>,
+    /// The table, for encoding.
+    pub symbols: Box<[Symbol; SYMBOLS]>,
+    /// The table, as it stands in a body.
+    pub bytes: Vec<u8>,
+    /// The class that groups of each class get.
+    pub classes: [u8; TABLES],
+}
+
+impl TokenCounts {
+    /// None yet.
+    pub fn new() -> Result<TokenCounts> {
+        let mut bytes = Vec::new();
+        // No table takes more.
+        reserve(&mut bytes, 2 * SYMBOLS + 2)?;
+        Ok(TokenCounts {
+            each: boxed([0; PLACES])?,
+            sums: boxed(0)?,
+            used: 0,
+            all: boxed(0)?,
+            table: boxed(Table::EMPTY)?,
+            costs: boxed(0)?,
+            symbols: boxed(Symbol::new(0, 0))?,
+            bytes,
+            classes: [0; TABLES],
+        })
+    }
+
+    /// Forgets the tile before.
+    pub fn clear(&mut self) {
+        for class in classes(self.used) {
+            let places = usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]);
+            self.each.iter_mut().for_each(|each| each[places.clone()].fill(0));
+        }
+        self.used = 0;
+    }
+
+    /// Counts the tokens of a group.
+    #[inline(always)]
+    pub fn add(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES]) {
+        self.used |= 1 << class;
+        let first = usize::from(FIRSTS[class]);
+        let [a, b, c, d] = &mut *self.each;
+        for quad in tokens {
+            a[(first + usize::from(quad[0])) % PLACES] += 1;
+            b[(first + usize::from(quad[1])) % PLACES] += 1;
+            c[(first + usize::from(quad[2])) % PLACES] += 1;
+            d[(first + usize::from(quad[3])) % PLACES] += 1;
+        }
+    }
+
+    /// Counts those of its tokens that are there: a bit for each place of a run.
+    pub fn add_some(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES], present: &[u32]) {
+        self.used |= 1 << class;
+        let first = usize::from(FIRSTS[class]);
+        for (place, token) in tokens.as_flattened().iter().enumerate() {
+            let is_there = present[place / RUN] >> (place % RUN) & 1;
+            self.each[place % QUAD][(first + usize::from(*token)) % PLACES] += is_there as u16;
+        }
+    }
+
+    /// Finds the tile's own table, and which classes it is for; `false` if it is better without one.
+    #[inline(never)]
+    pub fn choose(&mut self) -> bool {
+        let used = self.used;
+        if used == 0 {
+            return false;
+        }
+        for class in classes(used) {
+            for place in usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]) {
+                self.sums[place] = self.each.iter().map(|each| u32::from(each[place])).sum();
+            }
+        }
+        self.fit(used);
+        let gains = |class: &usize| self.cost(*class, &self.costs[..]) < self.cost(*class, instead(*class));
+        let mut chosen = classes(used).filter(gains).fold(0, |chosen, class| chosen | 1 << class);
+        let for_all = self.total(used, used);
+        if chosen != used {
+            self.fit(chosen);
+            // Groups that all have one class say nothing of it.
+            if for_all <= self.total(used, chosen) + BIT * self.groups(used) {
+                chosen = used;
+                self.fit(used);
+            }
+        }
+        let without: u64 = classes(used).map(|class| self.cost(class, &TOKEN_COSTS[class])).sum();
+        if self.total(used, chosen) >= without {
+            return false;
+        }
+        for class in classes(used) {
+            self.classes[class] = match class {
+                _ if chosen >> class & 1 == 1 => OWN as u8,
+                OWN => WIDEST[1] as u8,
+                _ => class as u8,
+            };
+        }
+        self.bytes.clear();
+        self.table[0].write(&mut self.bytes);
+        self.table[0].symbols(&mut self.symbols);
+        true
+    }
+
+    /// The frequencies of the table.
+    pub fn frequencies(&self) -> &[u16; SYMBOLS] {
+        self.table[0].frequencies()
+    }
+
+    /// The table that fits the tokens of these classes.
+    fn fit(&mut self, chosen: u32) {
+        self.all.fill(0);
+        for class in classes(chosen) {
+            let sums = &self.sums[usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1])];
+            self.all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+        }
+        self.table[0].fit(&self.all);
+        self.table[0].costs(&mut self.costs);
+    }
+
+    /// What the tokens of all classes that are used and the table cost, if it is for those that are chosen.
+    fn total(&self, used: u32, chosen: u32) -> u64 {
+        let costs = |class: usize| if chosen >> class & 1 == 1 { &self.costs[..] } else { instead(class) };
+        let tokens: u64 = classes(used).map(|class| self.cost(class, costs(class))).sum();
+        tokens + 8 * BIT * self.table[0].bytes() as u64
+    }
+
+    /// As many groups as the tokens would fill.
+    fn groups(&self, used: u32) -> u64 {
+        let tokens = |class| self.sums[usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1])].iter().sum::<u32>();
+        u64::from(classes(used).map(tokens).sum::<u32>()) / GROUP as u64
+    }
+
+    /// What the tokens of a class cost in a table.
+    #[inline(always)]
+    fn cost(&self, class: usize, costs: &[u16]) -> u64 {
+        let sums = &self.sums[usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1])];
+        // No more than 2^14 tokens of 2^16.
+        u64::from(sums.iter().zip(costs).map(|(sum, cost)| sum * u32::from(*cost)).sum::<u32>())
+    }
+}
+
+/// What tokens of a class cost where its table is not the tile's own: the one that stands for that has given way.
+fn instead(class: usize) -> &'static [u16] {
+    &TOKEN_COSTS[if class == OWN { WIDEST[1] } else { class }]
+}
+
+fn classes(set: u32) -> impl Iterator<Item = usize> {
+    (1..TABLES).filter(move |class| set >> class & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_the_tables_know_need_none_and_others_do() {
+        let mut counts = TokenCounts::new().unwrap();
+        assert!(!counts.choose());
+        // Only even tokens below 16: half of the slots of any table that is always there are of no use.
+        let even: [[u8; QUAD]; LANES] = std::array::from_fn(|i| std::array::from_fn(|j| (i * 6 + j * 10) as u8 & 14));
+        (0..40).for_each(|_| counts.add(9, &even));
+        assert!(counts.choose());
+        assert_eq!(usize::from(counts.classes[9]), OWN);
+        let frequencies = counts.frequencies();
+        assert!(frequencies.iter().enumerate().all(|(s, f)| (*f > 0) == (s < 16 && s % 2 == 0)), "{frequencies:?}");
+        counts.clear();
+        // One group is not worth a table.
+        counts.add(9, &even);
+        assert!(!counts.choose());
+        counts.clear();
+        assert!(counts.each.as_flattened().iter().all(|count| *count == 0));
+        // What is not there does not count.
+        let present = [0x0f0f_0f0f; 4];
+        counts.add_some(4, &even, &present);
+        let seen: u16 = counts.each.as_flattened().iter().sum();
+        assert_eq!(seen, 64);
+    }
+
+    /// A group of class 15 that a table is not for takes the other one that has all tokens.
+    #[test]
+    fn the_class_that_gives_way_is_replaced() {
+        let mut counts = TokenCounts::new().unwrap();
+        let (few, far): ([[u8; QUAD]; LANES], [[u8; QUAD]; LANES]) = ([[3, 7, 3, 7]; LANES], [[0, 0, 0, 179]; LANES]);
+        (0..100).for_each(|_| counts.add(9, &few));
+        counts.add(OWN, &far);
+        assert!(counts.choose());
+        assert_eq!(usize::from(counts.classes[9]), OWN);
+        assert!([OWN, WIDEST[1]].contains(&counts.classes[OWN].into()));
+    }
+}
