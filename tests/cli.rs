@@ -19,6 +19,8 @@ mod diff;
 #[cfg(unix)]
 #[path = "cli/faults.rs"]
 mod faults;
+#[path = "cli/npy.rs"]
+mod npy;
 #[path = "cli/targets.rs"]
 mod targets;
 #[path = "cli/tensors.rs"]

@@ -10,9 +10,9 @@ use crate::args::{self, Slice, Threads, Verbosity};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, Output, tell};
 use crate::progress::{Array, Progress, summary};
-use crate::{Outcome, pipeline, tensors};
+use crate::{Outcome, npy, pipeline, tensors};
 
-/// Restore an array, or a safetensors file, from a compressed file
+/// Restore an array, as plain bytes or an NPY file, or a safetensors file from a compressed file
 #[derive(clap::Args)]
 pub struct Args {
     /// Restore a box of the array only: START:LEN along each of its dimensions, the slowest first; START: or : to the
@@ -22,6 +22,9 @@ pub struct Args {
     /// Of a compressed safetensors file: restore the plain bytes of this tensor only
     #[arg(long, value_name = "NAME", conflicts_with = "slice")]
     tensor: Option<String>,
+    /// Write an NPY file, as where the name of OUT ends in .npy
+    #[arg(long)]
+    npy: bool,
     #[command(flatten)]
     threads: Threads,
     /// Replace OUT if it exists
@@ -32,7 +35,8 @@ pub struct Args {
     /// The compressed file; - is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array, as the plain bytes of its elements, or the safetensors file; - is standard output
+    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; - is
+    /// standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 }
@@ -47,16 +51,27 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(name) = &args.tensor {
         return Err(format!("--tensor {name}: {} is not the compressed file of a safetensors file", input.name));
     }
+    let mut head = Head::new(args, &input)?;
     let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
     let mut progress = Progress::new("restoring", input.bytes, args.verbosity.quiet);
     let (from, to) = (input.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (0, 0);
     let mut reader = FrameReader::new(input);
+    let mut last = Dims::NONE;
     let mut whole = args.slice.as_ref().map(Whole::new);
     pipeline::run(
-        |frame| reader.next(frame),
+        |frame| {
+            let is_one = reader.next(frame)?;
+            last = reader.dims()?;
+            Ok(is_one)
+        },
         |frame, outlet| {
             let header = frames::header(frame)?;
+            if let Some(bytes) = head.bytes(args, &header, &from)? {
+                let mut block = outlet.block()?;
+                block.keep_bytes(&bytes);
+                outlet.send(block)?;
+            }
             let mut send = |restore: &dyn Fn(&mut Block) -> Result<(), String>| {
                 let mut block = outlet.block()?;
                 restore(&mut block).map_err(|e| format!("{from}: {e}"))?;
@@ -84,6 +99,7 @@ pub fn run(args: &Args) -> Outcome {
     if let Some(whole) = &whole {
         whole.check().map_err(|e| format!("--box: {from}: {e}"))?;
     }
+    head.check(&last, &from)?;
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
@@ -92,12 +108,76 @@ pub fn run(args: &Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+impl Args {
+    /// Whether an NPY file is to be written.
+    fn is_npy(&self) -> bool {
+        self.npy || npy::is_name(&self.output)
+    }
+}
+
+/// The header of an NPY file, which goes before all elements and tells how many there are.
+enum Head {
+    /// Plain bytes have none, and this one was written.
+    None,
+    /// The dimensions of the whole array are known.
+    Known(Dims),
+    /// The first stream will tell them.
+    Unknown,
+    /// It was written for an array of these dimensions.
+    Written(Dims),
+}
+
+impl Head {
+    fn new(args: &Args, input: &Input) -> Result<Head, String> {
+        match (args.is_npy(), input.bytes) {
+            (false, _) => Ok(Head::None),
+            (true, None) => Ok(Head::Unknown),
+            // A regular file is there to be read twice.
+            (true, Some(_)) => FrameReader::new(Input::open(&args.input)?).survey().map(|(_, dims)| Head::Known(dims)),
+        }
+    }
+
+    /// The header, before the first stream's elements.
+    fn bytes(&mut self, args: &Args, first: &Header, from: &str) -> Result<Option<Vec<u8>>, String> {
+        let dims = match self {
+            Head::None | Head::Written(_) => return Ok(None),
+            Head::Known(dims) => *dims,
+            Head::Unknown if first.more => {
+                return Err(format!(
+                    "{from}: has several streams, and the header of an NPY file tells how long they are together: \
+                     a file is needed that can be read twice"
+                ));
+            }
+            Head::Unknown => first.layout.shape.dims,
+        };
+        *self = Head::Written(dims);
+        let lens = match &args.slice {
+            None => dims.lens().to_vec(),
+            Some(slice) => slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?.lens().to_vec(),
+        };
+        Ok(Some(npy::header(first.layout.dtype, first.big_endian, &lens)))
+    }
+
+    /// Refuses what came to other dimensions than the header says.
+    fn check(&self, found: &Dims, from: &str) -> Result<(), String> {
+        match self {
+            Head::Written(dims) if dims != found => {
+                Err(format!("{from}: changed from {dims} to {found} while it was read"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 fn tensors(args: &Args, input: Input) -> Outcome {
+    if args.is_npy() && args.tensor.is_none() {
+        return Err(format!("{}: has many arrays, an NPY file one; --tensor NAME restores it", input.name));
+    }
     if args.slice.is_some() {
         return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));
     }
     let output = |input: &Input| Output::create(&args.output, args.force, input.rights.as_ref());
-    tensors::decompress(input, args.tensor.as_deref(), args.verbosity.quiet, output)?;
+    tensors::decompress(input, args.tensor.as_deref(), args.is_npy(), args.verbosity.quiet, output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -135,7 +215,7 @@ impl Whole<'_> {
         if self.slice.start.len() != dims.rank() {
             return None;
         }
-        let (mut start, mut lens) = self.region(dims.lens());
+        let (mut start, mut lens) = self.slice.resolved(dims.lens());
         // Along the axis of the frames the box is cut to what the frame has.
         let first = self.slice.start[self.axis];
         let end = self.slice.lens[self.axis].map_or(u64::MAX, |len| first.saturating_add(len));
@@ -145,22 +225,27 @@ impl Whole<'_> {
         (region.count() > 0).then(|| Part { start, lens, size: header.layout.dtype.size() })
     }
 
-    /// The box in an array of these dimensions.
-    fn region(&self, dims: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let Slice { start, lens } = self.slice;
-        let rest = |k: usize| dims[k].saturating_sub(start[k]);
-        (start.clone(), lens.iter().enumerate().map(|(k, len)| len.unwrap_or_else(|| rest(k))).collect())
-    }
-
     /// Refuses a box that does not lie in the whole array.
     fn check(&self) -> Result<(), String> {
         let dims = Dims::new(&self.lens).map_err(|e| e.message)?;
-        let (start, lens) = if self.slice.start.len() == dims.rank() {
-            self.region(dims.lens())
-        } else {
-            (self.slice.start.clone(), Vec::new())
+        self.slice.region_in(&dims).map(drop)
+    }
+}
+
+impl Slice {
+    /// Where it starts and how long it is in an array of these dimensions, of which there are as many.
+    fn resolved(&self, dims: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let rest = |k: usize| dims[k].saturating_sub(self.start[k]);
+        (self.start.clone(), self.lens.iter().enumerate().map(|(k, len)| len.unwrap_or_else(|| rest(k))).collect())
+    }
+
+    /// The box in an array; an error where it does not lie in it.
+    fn region_in(&self, dims: &Dims) -> Result<Region, String> {
+        let (start, lens) = match self.start.len() == dims.rank() {
+            true => self.resolved(dims.lens()),
+            false => (self.start.clone(), Vec::new()),
         };
-        Region::new(&dims, &start, &lens).map(drop).map_err(|e| e.message)
+        Region::new(dims, &start, &lens).map_err(|e| e.message)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::progress::number;
 /// Bytes of data in a frame that `sleek compress` writes, and the most that is restored at once.
 pub const FRAME_BYTES: usize = 64 << 20;
 
+/// Offset of the number of elements in a stream's header.
+const COUNT_AT: usize = 16;
 /// Offset of the stream's length in its header.
 const STREAM_BYTES_AT: usize = 24;
 /// Offset of its flags.
@@ -58,6 +60,32 @@ impl FrameReader {
                 return Ok(());
             }
         }
+    }
+
+    /// The first header and the dimensions of the whole array, for which the rest of the file is passed: of all streams
+    /// but the first the headers alone are looked at, and these are not verified.
+    pub fn survey(mut self) -> Result<(Header, Dims), String> {
+        let mut frame = Block::default();
+        self.next(&mut frame)?;
+        let first = header(&frame)?;
+        let (name, lens) = (self.input.name.clone(), first.layout.shape.dims.lens());
+        let axis = self.axis();
+        let slab: u64 = lens[axis + 1..].iter().product::<u64>().max(1);
+        let mut count = first.layout.count;
+        while self.more {
+            self.input.fill(&mut frame, HEADER_BYTES)?;
+            let Some(length) = stream_bytes(frame.data()).filter(|n| *n >= HEADER_BYTES as u64) else { break };
+            let elements = frame.data()[COUNT_AT..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            count = count.saturating_add(elements);
+            self.more = frame.data()[FLAGS_AT] & FLAG_MORE != 0;
+            self.input.pass(length - HEADER_BYTES as u64)?;
+        }
+        let mut lens = lens.to_vec();
+        if first.layout.count > 0 {
+            lens[axis] = count / slab;
+        }
+        let dims = Dims::new(&lens).map_err(|e| format!("{name}: {}", e.message))?;
+        Ok((first, dims))
     }
 
     /// Whether the file ends here.

@@ -19,6 +19,7 @@ mod h5args;
 mod hdf5;
 mod inspect;
 mod io;
+mod npy;
 mod pipeline;
 #[cfg(unix)]
 mod plot;

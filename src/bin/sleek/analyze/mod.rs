@@ -17,21 +17,23 @@ use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
 use crate::io::{say, tell};
+use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
 use ladder::Ladder;
 use noise::Floor;
-use sample::{Fill, Plain, Sample};
+use sample::{Fill, Sample};
 use seen::Seen;
 
-const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or the plain bytes of \
-floats, with --dtype.";
+const AFTER_HELP: &str = "FILE is HDF5 or netCDF-4, with the dataset behind a colon if there are several; or an NPY \
+file, or the plain bytes of floats, with --dtype.";
 
 /// Choose a bound: ratio, errors and speed under many bounds, and where noise begins
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Element type of a file of plain bytes: f32, f64, f16 or bf16 [default: as its name ends]
+    /// Element type of a file of plain bytes: f32, f64, f16 or bf16 [default: as its name ends, or as an
+    /// NPY file says]
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
     dtype: Option<DType>,
     /// The plain bytes are big-endian
@@ -87,12 +89,9 @@ pub struct Analysis {
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
     let wanted = (args.sample << 20) as usize;
-    let plain = args.dtype.or_else(|| args::dtype_of_name(&args.field).filter(|dtype| dtype.is_float())).map(|dtype| {
-        let (big_endian, dims) = (args.big_endian, args.dims);
-        Plain { dtype, big_endian, dims, skip: 0 }
-    });
+    let given = Given { dtype: args.dtype, big_endian: args.big_endian, dims: args.dims };
     let fill = Fill { named: args::missing(&args.fill)?, may_be_data: args.sentinels.no_fill };
-    let sample = Sample::take(&args.field, plain, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
+    let sample = Sample::take(&args.field, given, fill, wanted, args.library.library.as_deref(), args.verbosity.quiet)?;
     let parts = noise::parts(&sample);
     let rounding = noise::rounding(&sample, &parts);
     let (seen, floor) = (Seen::new(&sample, &parts, rounding), noise::floor(&parts, rounding));

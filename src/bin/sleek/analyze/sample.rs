@@ -6,11 +6,13 @@ use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
 use sleek::{DType, Dims, MissingValues};
 
+use crate::args;
 use crate::element;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
 use crate::hdf5::{FileKind, Hdf5, kind_of};
 use crate::io::{Block, Input};
+use crate::npy::{self, Array, Given};
 use crate::progress::{Progress, bytes};
 use crate::sentinel::{Watch, refuse};
 
@@ -49,16 +51,8 @@ pub struct Sample {
     pub shapes: Vec<Dims>,
 }
 
-/// What plain bytes are.
-pub struct Plain {
-    pub dtype: DType,
-    pub big_endian: bool,
-    pub dims: Option<Dims>,
-    /// Bytes before the first element.
-    pub skip: u64,
-}
-
-impl Plain {
+/// Pieces of plain bytes.
+impl Array {
     /// Bytes of a piece: whole slabs of the array, if its dimensions are known.
     fn piece_bytes(&self) -> usize {
         let Some(dims) = &self.dims else { return PIECE_BYTES };
@@ -78,10 +72,10 @@ impl Plain {
 }
 
 impl Sample {
-    /// Reads the field; `plain` says what a file of plain bytes is.
+    /// Reads the field; `given` says what a file of plain bytes is.
     pub fn take(
         argument: &Path,
-        plain: Option<Plain>,
+        given: Given,
         fill: Fill,
         wanted: usize,
         library: Option<&Path>,
@@ -89,11 +83,12 @@ impl Sample {
     ) -> Result<Sample, String> {
         let (file, dataset) = split(argument);
         let name = file.display();
-        if let Some(plain) = plain {
-            if !plain.dtype.is_float() {
-                return Err(format!("--dtype {}: bounds are for floats: f32, f64, f16, bf16", plain.dtype.name()));
+        if let Some((input, array)) = plain(&file, given)? {
+            if !array.dtype.is_float() {
+                let dtype = array.dtype.name();
+                return Err(format!("{name}: has elements {dtype}; bounds are for floats: f32, f64, f16, bf16"));
             }
-            return Sample::of_plain_bytes(&file, &plain, fill, wanted, quiet);
+            return Sample::of_plain_bytes(input, &array, fill, wanted, quiet);
         }
         match kind_of(&file)? {
             FileKind::Hdf5 => Sample::of_dataset(&file, dataset.as_deref(), fill, wanted, library, quiet),
@@ -104,11 +99,15 @@ impl Sample {
         }
     }
 
-    fn of_plain_bytes(file: &Path, plain: &Plain, fill: Fill, wanted: usize, quiet: bool) -> Result<Sample, String> {
-        let mut input = Input::open(file)?;
+    fn of_plain_bytes(
+        mut input: Input,
+        plain: &Array,
+        fill: Fill,
+        wanted: usize,
+        quiet: bool,
+    ) -> Result<Sample, String> {
         let (name, size) = (plain.dtype.name(), plain.dtype.size());
         let Some(total) = input.bytes else { return Err(format!("{}: a regular file is needed", input.name)) };
-        let total = total.saturating_sub(plain.skip);
         if !total.is_multiple_of(size as u64) {
             return Err(format!("{}: {total} bytes are not a whole number of {name} of {size} bytes", input.name));
         }
@@ -122,7 +121,6 @@ impl Sample {
         let mut gather = Gather::new(plain.dtype, plain.big_endian, fill, missing, pieces, wanted / piece)?;
         let mut progress = Progress::new("reading", Some(total), quiet);
         let mut block = Block::default();
-        input.skip(plain.skip)?;
         while input.fill(&mut block, piece)? > 0 {
             gather.take(block.data(), plain.shape(block.data().len()));
             progress.add(block.data().len() as u64);
@@ -242,6 +240,21 @@ impl Gather {
         let Gather { dtype, big_endian, fill, missing, fills, pieces, shapes, .. } = self;
         Ok(Sample { name, place, dtype, big_endian, fill, missing, fills, extremes, count, pieces, shapes })
     }
+}
+
+/// A file of plain bytes or of NumPy, and what its elements are; None if nothing says that it is one.
+fn plain(file: &Path, given: Given) -> Result<Option<(Input, Array)>, String> {
+    let Given { big_endian, dims, .. } = given;
+    if !file.is_file() && given.dtype.is_none() {
+        return Ok(None);
+    }
+    let mut input = Input::open(file)?;
+    let of_name = || args::dtype_of_name(file).filter(|dtype| dtype.is_float());
+    let array = match npy::array(&mut input, &given)? {
+        Some(array) => Some(array),
+        None => given.dtype.or_else(of_name).map(|dtype| Array { dtype, big_endian, dims, head: None }),
+    };
+    Ok(array.map(|array| (input, array)))
 }
 
 /// File and dataset of `FILE:DATASET`. A colon may be part of either, so what exists decides.

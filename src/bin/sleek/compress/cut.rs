@@ -1,8 +1,9 @@
 //! How the input of `sleek compress` is cut into frames.
 
-use sleek::{DType, Dims};
+use sleek::Dims;
 
 use super::Args;
+use crate::npy::Array;
 use crate::progress::bytes;
 
 /// How the input is cut into frames.
@@ -14,13 +15,13 @@ pub struct Cut {
 }
 
 impl Cut {
-    pub fn new(args: &Args, dtype: DType) -> Result<Cut, String> {
-        let (n, size) = (args.frame_bytes, dtype.size());
+    pub fn new(args: &Args, array: &Array) -> Result<Cut, String> {
+        let (n, size) = (args.frame_bytes, array.dtype.size());
         if n == 0 || n % size != 0 {
             return Err(format!("--frame-bytes {n}: a multiple of the {size} bytes of an element is needed"));
         }
-        let Some(dims) = args.dims.filter(|dims| dims.count() > 0) else {
-            return Ok(Cut { frame_bytes: n, dims: args.dims.map(|dims| (dims, 0)) });
+        let Some(dims) = array.dims.filter(|dims| dims.count() > 0) else {
+            return Ok(Cut { frame_bytes: n, dims: array.dims.map(|dims| (dims, 0)) });
         };
         let axis = dims.lens().iter().position(|len| *len > 1).unwrap_or(0);
         let slab = dims.lens()[axis + 1..].iter().product::<u64>().saturating_mul(size as u64);
@@ -30,7 +31,7 @@ impl Cut {
         // No page of this is touched.
         if Vec::<u8>::new().try_reserve_exact(frame_bytes).is_err() {
             let bytes = bytes(frame_bytes as u64);
-            return Err(format!("--dims {dims}: {bytes} are held at once, and there is no memory for so much"));
+            return Err(format!("dimensions {dims}: {bytes} are held at once, and there is no memory for so much"));
         }
         Ok(Cut { frame_bytes, dims: Some((dims, axis)) })
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::io::Input;
+use crate::npy;
 use crate::tensors::{FIRST_BYTES, may_be_safetensors};
 
 /// How files of other kinds begin, what they are, and what is for them.
@@ -11,7 +12,7 @@ const OTHERS: [(&[u8], &str, &str); 8] = [
     (b"CDF\x01", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
     (b"CDF\x02", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
     (b"CDF\x05", "a netCDF file of the classic format", "nccopy -k nc4 makes a netCDF-4 file of it for sleek repack"),
-    (b"\x93NUMPY", "a NumPy file", "sleek.compress(numpy.load(…)) in Python compresses its array"),
+    (b"PK\x03\x04", "a ZIP file, as NumPy's .npz are", "unzip takes its .npy files out"),
     (b"SIMPLE  =", "a FITS file", "its arrays are to be taken out first"),
     (b"GRIB", "a GRIB file", "its fields are to be taken out first, to netCDF-4 for sleek repack"),
     (b"\x89SLEEK", "compressed already", "sleek decompress restores it"),
@@ -23,6 +24,9 @@ pub fn expect_safetensors(path: &Path, input: &mut Input) -> Result<(), String> 
     let name = &input.name;
     if let Some((_, what, help)) = OTHERS.iter().find(|(magic, ..)| first.starts_with(magic)) {
         return Err(format!("{name}: is {what}; {help}. --dtype TYPE takes its bytes as they are"));
+    }
+    if npy::is_name(path) {
+        return Err(format!("{name}: is no NPY file: it begins with the bytes {:02x?}", &first[..first.len().min(6)]));
     }
     match path.extension().is_some_and(|end| end == "safetensors") || may_be_safetensors(&first) {
         true => Ok(()),

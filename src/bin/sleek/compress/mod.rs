@@ -16,21 +16,23 @@ use cut::Cut;
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
-use crate::progress::{Array, Progress, summary};
+use crate::npy::{self, Array, Given};
+use crate::progress::{self, Progress, summary};
 use crate::sentinel::{Watch, refuse};
 use crate::tensors::{self, Wish};
 use crate::{Outcome, pipeline};
 
-const AFTER_HELP: &str = "A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
+const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes one where OUT ends in .npy.\n\n\
+A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
 ratio unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
 F32, F64, F16 and BF16; all others come back bit for bit.";
 
-/// Compress an array, given as the plain bytes of its elements, or a safetensors file
+/// Compress an array, given as the plain bytes of its elements or an NPY file, or a safetensors file
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)))]
 pub struct Args {
-    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: what the
-    /// name of IN ends in]
+    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: that of an
+    /// NPY file, else what the name of IN ends in]
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
     dtype: Option<DType>,
     #[command(flatten)]
@@ -41,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     big_endian: bool,
     /// Dimensions of the array, as 64,64,128 or 64x64x128, the slowest first: stored with it, so that boxes can be
-    /// restored
+    /// restored [default: those of an NPY file]
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<Dims>,
     #[command(flatten)]
@@ -54,7 +56,7 @@ pub struct Args {
     /// Bytes of data per stream of the result
     #[arg(long, hide = true, default_value_t = FRAME_BYTES)]
     frame_bytes: usize,
-    /// The array; - is standard input
+    /// The array: plain bytes, or an NPY file; - is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The compressed file; - is standard output
@@ -65,39 +67,61 @@ pub struct Args {
 /// Runs the subcommand.
 pub fn run(args: &Args) -> Outcome {
     args.threads.apply()?;
-    match args.dtype.or_else(|| args::dtype_of_name(&args.input)) {
-        Some(dtype) => array(args, dtype),
-        None => tensors(args),
+    let dtype = args.dtype.or_else(|| args::dtype_of_name(&args.input));
+    if let Some(dtype) = dtype {
+        // Before anything is read.
+        params(args, dtype)?;
+    }
+    let mut input = Input::open(&args.input)?;
+    // A pipe may let us wait for the bytes that tell what it is: what is wrong with the place of the result is told first.
+    let output = match (dtype, input.bytes) {
+        (Some(_), None) => Some(create(args, &input)?),
+        _ => None,
+    };
+    let given = Given { dtype: args.dtype, big_endian: args.big_endian, dims: args.dims };
+    let plain = dtype.map(|dtype| Array { dtype, big_endian: args.big_endian, dims: args.dims, head: None });
+    match npy::array(&mut input, &given)?.or(plain) {
+        Some(of) => array(args, &of, input, output),
+        None => tensors(args, input),
     }
     .map(|()| ExitCode::SUCCESS)
 }
 
-fn array(args: &Args, dtype: DType) -> Result<(), String> {
+/// The parameters for elements of `dtype`, which take a bound.
+fn params(args: &Args, dtype: DType) -> Result<Params, String> {
     if !args.quality.is_given() {
         return Err("a bound is needed: --abs, --noa, --rel or --lossless".into());
     }
-    let mut params = args.quality.params(dtype)?;
-    params.big_endian = args.big_endian;
-    let cut = Cut::new(args, dtype)?;
+    let params = args.quality.params(dtype)?;
     refuse_own_input(args, &params)?;
-    let mut input = Input::open(&args.input)?;
+    Ok(params)
+}
+
+/// The place for the result.
+fn create(args: &Args, input: &Input) -> Result<Output, String> {
+    Output::create(&args.output, args.force, input.rights.as_ref())
+}
+
+fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -> Result<(), String> {
+    let mut params = params(args, array.dtype)?;
+    params.big_endian = array.big_endian;
+    let cut = Cut::new(args, array)?;
     if let Some(n) = input.bytes {
-        check_size(args, dtype, &input.name, n)?;
+        check_size(array, &input.name, n)?;
     }
     if let Some(target) = args.quality.target()? {
         params = target::solve(args, &target, &params, &cut, &mut input)?;
-        return compress(args, &params, &cut, None, input);
+        return compress(args, array, &params, &cut, None, input, output);
     }
     let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
         params.range = measure_range(args, &params, watch.take(), &mut input)?;
     }
-    compress(args, &params, &cut, watch, input)
+    compress(args, array, &params, &cut, watch, input, output)
 }
 
 /// Compresses what has no element type: a safetensors file, or nothing.
-fn tensors(args: &Args) -> Result<(), String> {
-    let mut input = Input::open(&args.input)?;
+fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
     kind::expect_safetensors(&args.input, &mut input)?;
     let given = [
         ("--dims", args.dims.is_some()),
@@ -125,7 +149,7 @@ fn tensors(args: &Args) -> Result<(), String> {
     params.profile = args.quality.profile().unwrap_or(Profile::Ratio);
     refuse_own_input(args, &params)?;
     let wish = Wish { params, frame_bytes: args.frame_bytes, quiet: args.verbosity.quiet };
-    tensors::compress(&wish, input, |input| Output::create(&args.output, args.force, input.rights.as_ref()))
+    tensors::compress(&wish, input, |input| create(args, input))
 }
 
 /// Refuses to put a result with errors in the place of the original, which nothing would bring back.
@@ -150,12 +174,15 @@ fn watch(args: &Args, params: &Params) -> Result<Option<Watch>, String> {
 }
 
 /// Refuses an input of `n` bytes that is not the array it is said to be.
-fn check_size(args: &Args, dtype: DType, name: &str, n: u64) -> Result<(), String> {
-    let (size, dtype) = (dtype.size() as u64, dtype.name());
+fn check_size(array: &Array, name: &str, n: u64) -> Result<(), String> {
+    if let Some(head) = &array.head {
+        return head.check_bytes(n);
+    }
+    let (size, dtype) = (array.dtype.size() as u64, array.dtype.name());
     if !n.is_multiple_of(size) {
         return Err(format!("{name}: {n} bytes are not a whole number of {dtype} elements of {size} bytes"));
     }
-    let Some(dims) = &args.dims else { return Ok(()) };
+    let Some(dims) = &array.dims else { return Ok(()) };
     let expected = dims.count();
     if n / size != expected {
         return Err(format!("{name}: holds {} {dtype} elements; --dims {dims} says {expected}", n / size));
@@ -220,8 +247,16 @@ fn refuse_sentinels(args: &Args, params: &Params, watch: &Watch, input: &mut Inp
     refuse(&whole.found()).map_err(|e| format!("{}: {e}", input.name))
 }
 
-fn compress(args: &Args, params: &Params, cut: &Cut, mut watch: Option<Watch>, mut input: Input) -> Result<(), String> {
-    let mut output = Output::create(&args.output, args.force, input.rights.as_ref())?;
+fn compress(
+    args: &Args,
+    array: &Array,
+    params: &Params,
+    cut: &Cut,
+    mut watch: Option<Watch>,
+    mut input: Input,
+    output: Option<Output>,
+) -> Result<(), String> {
+    let mut output = output.map_or_else(|| create(args, &input), Ok)?;
     let mut progress = Progress::new("compressing", input.bytes, args.verbosity.quiet);
     let (from, to, promised) = (input.name.clone(), output.name.clone(), input.bytes);
     let (mut bytes_in, mut bytes_out) = (0, 0);
@@ -255,7 +290,7 @@ fn compress(args: &Args, params: &Params, cut: &Cut, mut watch: Option<Watch>, m
         Some(n) if n != bytes_in => {
             return Err(format!("{from}: changed from {n} to {bytes_in} bytes while it was read"));
         }
-        _ => check_size(args, params.dtype, &from, bytes_in)?,
+        _ => check_size(array, &from, bytes_in)?,
     }
     if let Some(watch) = &watch {
         refuse_sentinels(args, params, watch, &mut input)?;
@@ -263,7 +298,7 @@ fn compress(args: &Args, params: &Params, cut: &Cut, mut watch: Option<Watch>, m
     output.finish()?;
     let time = progress.finish();
     if !args.verbosity.quiet {
-        tell(&summary(Array::In, &from, &to, bytes_in, bytes_out, time));
+        tell(&summary(progress::Array::In, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::hdf5::about::{About, Along};
 use crate::hdf5::dataset::{Block as Box_, Field};
 use crate::hdf5::object::Contents;
 use crate::io::{Block, Input};
+use crate::npy;
 use crate::verify::files::Promise;
 use crate::verify::stream;
 
@@ -96,7 +97,7 @@ impl<'a> Pair<'a> {
     pub fn of_stream(original: &Path, compressed: &Path, dims: Option<Dims>) -> Result<Pair<'static>, String> {
         let header = first_header(compressed)?;
         let (dtype, size) = (header.layout.dtype, header.layout.dtype.size() as u64);
-        let (input, packed) = (Input::open(original)?, Input::open(compressed)?);
+        let (input, packed) = (open(original, &header, compressed)?, Input::open(compressed)?);
         let (Some(original_bytes), Some(stored_bytes)) = (input.bytes, packed.bytes) else {
             return Err("both files are read twice; regular files are needed".into());
         };
@@ -188,7 +189,8 @@ impl<'a> Pair<'a> {
         let slabs = (PART_BYTES / slab.max(1)).max(1);
         // Whole windows of what is compared in windows.
         let slabs = if slabs > 64 { slabs / 64 * 64 } else { slabs };
-        let (mut input, mut restored) = (Input::open(original)?, Restored::new(compressed)?);
+        let (mut input, mut restored) =
+            (open(original, &first_header(compressed)?, compressed)?, Restored::new(compressed)?);
         let mut block = Block::default();
         let total = self.dims.get(axis).copied().unwrap_or(0);
         for at in (0..total).step_by(slabs as usize) {
@@ -204,6 +206,16 @@ impl<'a> Pair<'a> {
         }
         restored.expect_end()
     }
+}
+
+/// The original, which may be an NPY file.
+fn open(original: &Path, first: &Header, compressed: &Path) -> Result<Input, String> {
+    let mut input = Input::open(original)?;
+    if let Some(head) = npy::head(&mut input)? {
+        head.check_elements(first, &compressed.display().to_string())?;
+        head.place(&mut input)?;
+    }
+    Ok(input)
 }
 
 fn first_header(compressed: &Path) -> Result<Header, String> {

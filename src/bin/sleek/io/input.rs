@@ -6,12 +6,15 @@ use std::path::Path;
 
 use super::Block;
 use super::rights::Model;
+use super::turned::Turned;
 
 /// A file or standard input, with the name to call it in messages.
 pub struct Input {
     pub name: String,
     source: Source,
-    /// Bytes of a regular file; `None` for what can be read only once.
+    /// Where in a regular file what is read begins.
+    begin: u64,
+    /// Bytes from there on; `None` for what can be read only once.
     pub bytes: Option<u64>,
     /// The rights of a regular file.
     pub rights: Option<Model>,
@@ -21,12 +24,28 @@ pub struct Input {
 struct Source {
     file: File,
     ahead: Vec<u8>,
+    /// What is read in the place of the file.
+    turned: Option<Turned>,
+}
+
+impl Source {
+    fn of(file: File) -> Source {
+        Source { file, ahead: Vec::new(), turned: None }
+    }
+
+    /// Reads what was not read ahead.
+    fn read_on(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match &mut self.turned {
+            Some(turned) => turned.read(room),
+            None => self.file.read(room),
+        }
+    }
 }
 
 impl Read for Source {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         match self.ahead.len().min(room.len()) {
-            0 => self.file.read(room),
+            0 => self.read_on(room),
             n => {
                 room[..n].copy_from_slice(&self.ahead[..n]);
                 self.ahead.drain(..n);
@@ -42,7 +61,7 @@ impl Input {
         if path.as_os_str() == "-" {
             let file = standard_input().map_err(|e| format!("standard input: {e}"))?;
             let (name, rights) = ("standard input".into(), Model::of(&file));
-            return Ok(Input { name, source: Source { file, ahead: Vec::new() }, bytes: None, rights });
+            return Ok(Input { name, source: Source::of(file), begin: 0, bytes: None, rights });
         }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
@@ -51,7 +70,7 @@ impl Input {
             return Err(format!("{name}: is a directory; a file or - is needed"));
         }
         let (rights, bytes) = (Model::of(&file), meta.is_file().then_some(meta.len()));
-        Ok(Input { name, source: Source { file, ahead: Vec::new() }, bytes, rights })
+        Ok(Input { name, source: Source::of(file), begin: 0, bytes, rights })
     }
 
     /// Reads `n` bytes, or as many as are left.
@@ -80,7 +99,7 @@ impl Input {
         while self.source.ahead.len() < n {
             let mut bytes = [0; 64];
             let missing = (n - self.source.ahead.len()).min(bytes.len());
-            match self.source.file.read(&mut bytes[..missing]) {
+            match self.source.read_on(&mut bytes[..missing]) {
                 Ok(0) => break,
                 Ok(k) => self.source.ahead.extend_from_slice(&bytes[..k]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -98,6 +117,28 @@ impl Input {
         source.read_to_end(&mut block.bytes).map_err(|e| format!("{}: {e}", self.name))?;
         block.used = block.bytes.len();
         Ok(())
+    }
+
+    /// Takes the `n` bytes that were read for no part of what is read from now on.
+    pub fn begin_here(&mut self, n: u64) {
+        self.begin += n;
+        self.bytes = self.bytes.map(|bytes| bytes.saturating_sub(n));
+    }
+
+    /// Takes what comes, an array of `bytes` bytes in Fortran's order, into memory, and has it read in C's order.
+    /// Returns how many bytes there were, of which more than one too many do not count; it is turned if they are right.
+    pub fn turn(&mut self, size: usize, lens: &[u64], bytes: u64) -> Result<u64, String> {
+        let no_memory = |e| format!("{}: is in Fortran's order, so all of it is held in memory: {e}", self.name);
+        let mut block = Block::default();
+        let wanted = usize::try_from(bytes.saturating_add(1)).unwrap_or(usize::MAX);
+        block.bytes.try_reserve_exact(wanted).map_err(no_memory)?;
+        self.append(&mut block, bytes.saturating_add(1))?;
+        let have = block.used as u64;
+        if have == bytes {
+            self.source.turned = Some(Turned::new(block.bytes, size, lens));
+            self.bytes = Some(bytes);
+        }
+        Ok(have)
     }
 
     /// Goes past the first `n` bytes of a regular file.
@@ -118,9 +159,16 @@ impl Input {
         passed.map_err(|e| format!("{}: {e}", self.name))
     }
 
-    /// Back to the first byte of a regular file.
+    /// Back to where what is read of a regular file begins.
     pub fn rewind(&mut self) -> Result<(), String> {
-        self.skip(0)
+        match &mut self.source.turned {
+            Some(turned) => {
+                self.source.ahead.clear();
+                turned.rewind();
+                Ok(())
+            }
+            None => self.skip(self.begin),
+        }
     }
 }
 

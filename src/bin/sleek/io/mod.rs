@@ -6,6 +6,7 @@ mod place;
 mod rights;
 mod signals;
 mod staging;
+mod turned;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -45,6 +46,11 @@ impl Block {
     pub fn keep(&mut self, n: usize) {
         debug_assert!(n <= self.used);
         self.used = n;
+    }
+
+    /// Keeps these bytes.
+    pub fn keep_bytes(&mut self, bytes: &[u8]) {
+        self.room(bytes.len()).copy_from_slice(bytes);
     }
 
     /// Puts bytes behind what was kept.

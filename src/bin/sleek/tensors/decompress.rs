@@ -2,17 +2,20 @@
 
 use sleek::container::Header;
 
+use super::head::Tensor;
 use super::packed::Reader;
 use super::side_by_side::{self, SMALL_BYTES, TOGETHER_BYTES};
 use crate::frames;
 use crate::io::{Block, Input, Output, tell};
+use crate::npy;
 use crate::pipeline::{self, Outlet};
 use crate::progress::{Array, Progress, summary};
 
-/// Restores the safetensors file, or the plain bytes of one of its tensors.
+/// Restores the safetensors file, or one of its tensors, as plain bytes or as an NPY file.
 pub fn decompress(
     input: Input,
     tensor: Option<&str>,
+    as_npy: bool,
     quiet: bool,
     output: impl FnOnce(&Input) -> Result<Output, String>,
 ) -> Result<(), String> {
@@ -22,7 +25,14 @@ pub fn decompress(
     let (from, to) = (reader.name.clone(), output.name.clone());
     let (mut bytes_in, mut bytes_out) = (0, 0);
     match tensor {
-        Some(name) => reader.seek(name)?,
+        Some(name) => {
+            reader.seek(name)?;
+            if as_npy {
+                let tensor = reader.tensor();
+                let header = npy_header(tensor).map_err(|e| format!("{from}: tensor '{name}': {e}"))?;
+                output.write(&header)?;
+            }
+        }
         None => {
             output.write(&reader.head.bytes)?;
             (bytes_in, bytes_out) = (reader.beginning, reader.head.bytes.len() as u64);
@@ -45,6 +55,17 @@ pub fn decompress(
         tell(&summary(Array::Out, &from, &to, bytes_in, bytes_out, time));
     }
     Ok(())
+}
+
+/// The header of an NPY file with a tensor.
+fn npy_header(tensor: &Tensor) -> Result<Vec<u8>, String> {
+    let descr = match tensor.kind.as_str() {
+        "BOOL" => "|b1".into(),
+        "C64" => "<c8".into(),
+        _ if tensor.is_number() => npy::name(tensor.dtype, false),
+        kind => return Err(format!("NumPy has no type for {kind}; its plain bytes are to be had without .npy")),
+    };
+    Ok(npy::header_of(&descr, &tensor.shape))
 }
 
 /// Takes small frames together.

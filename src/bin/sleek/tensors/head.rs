@@ -66,6 +66,12 @@ impl Tensor {
         self.dtype.is_float() && self.kind != "C64"
     }
 
+    /// Whether its elements are numbers of ours, rather than bytes of something else.
+    pub fn is_number(&self) -> bool {
+        let own = KINDS.iter().find(|(name, ..)| *name == self.kind);
+        own.is_some_and(|(name, ..)| name.eq_ignore_ascii_case(self.dtype.name()))
+    }
+
     /// Its dimensions as elements of `dtype`; those of a line where they are none of ours.
     pub fn dims(&self) -> Dims {
         let mut lens = self.shape.clone();

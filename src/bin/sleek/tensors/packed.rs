@@ -92,7 +92,7 @@ impl Reader {
     }
 
     /// That tensor.
-    fn tensor(&self) -> &Tensor {
+    pub fn tensor(&self) -> &Tensor {
         &self.head.tensors[self.at]
     }
 

@@ -37,7 +37,7 @@ pub struct Args {
     threads: Threads,
     #[command(flatten)]
     verbosity: Verbosity,
-    /// The array, or the HDF5 or netCDF-4 file, as it was; - is standard input
+    /// The array (plain bytes or an NPY file), or the HDF5 or netCDF-4 file, as it was; - is standard input
     original: PathBuf,
     /// The compressed file; - is standard input
     compressed: PathBuf,

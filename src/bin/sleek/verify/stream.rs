@@ -9,7 +9,7 @@ use super::exact::{Marks, holds};
 use crate::frames::{self, FrameReader};
 use crate::io::{Block, Input, say};
 use crate::progress::{Progress, bytes, figure, number, ratio};
-use crate::{element, pipeline};
+use crate::{element, npy, pipeline};
 
 /// Compares and reports; whether the bound is kept.
 pub fn run(original: Input, compressed: Input, as_json: bool, quiet: bool) -> Result<bool, String> {
@@ -27,10 +27,15 @@ fn compare(mut original: Input, compressed: Input, quiet: bool) -> Result<Report
     let mut reader = FrameReader::new(compressed);
     let (mut expected, mut restored) = (Block::default(), Block::default());
     let mut report: Option<Report> = None;
+    let mut npy = npy::head(&mut original)?;
     pipeline::run(
         |frame| reader.next(frame),
         |frame, _| {
             let header = frames::header(frame)?;
+            if let Some(head) = npy.take() {
+                head.check_elements(&header, &name)?;
+                head.place(&mut original)?;
+            }
             let report = report.get_or_insert_with(|| Report::new(header.clone()));
             report.add_frame(&header);
             for piece in frames::pieces(&header) {

@@ -1,0 +1,98 @@
+//! NumPy's names of element types, and what is theirs here.
+
+use sleek::DType;
+
+/// What the elements of an NPY file are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// One of our types.
+    Number(DType),
+    /// Complex numbers, of two parts of this type.
+    Complex(DType),
+    /// What has no type of ours, and this many bytes: the user may say as what they are to be taken.
+    Other(u64),
+}
+
+/// The element type that a text such as `<f4` names: its kind and whether it is big-endian; None if it names none.
+pub fn parse(descr: &str) -> Option<(Kind, bool)> {
+    let (order, rest) = descr.split_at_checked(1)?;
+    let big_endian = match order {
+        "<" => false,
+        ">" => true,
+        "=" | "|" => cfg!(target_endian = "big"),
+        _ => return None,
+    };
+    let (letter, size) = rest.split_at_checked(1)?;
+    // Dates have a unit behind their size.
+    let size: u64 = size.split('[').next()?.parse().ok()?;
+    let kind = match (letter, size) {
+        ("f", 2) => Kind::Number(DType::F16),
+        ("f", 4) => Kind::Number(DType::F32),
+        ("f", 8) => Kind::Number(DType::F64),
+        ("i", 1) => Kind::Number(DType::I8),
+        ("i", 2) => Kind::Number(DType::I16),
+        ("i", 4) => Kind::Number(DType::I32),
+        ("i", 8) => Kind::Number(DType::I64),
+        ("u", 1) => Kind::Number(DType::U8),
+        ("u", 2) => Kind::Number(DType::U16),
+        ("u", 4) => Kind::Number(DType::U32),
+        ("u", 8) => Kind::Number(DType::U64),
+        ("c", 8) => Kind::Complex(DType::F32),
+        ("c", 16) => Kind::Complex(DType::F64),
+        ("b" | "M" | "m" | "V", size) => Kind::Other(size),
+        _ => return None,
+    };
+    let is_single_bytes = matches!(kind, Kind::Number(dtype) if dtype.size() == 1);
+    Some((kind, big_endian && !is_single_bytes))
+}
+
+/// The name of an element type. NumPy has none for bf16, and writes the arrays of the package ml_dtypes as two bytes
+/// that are anything.
+pub fn name(dtype: DType, big_endian: bool) -> String {
+    let order = match (dtype.size(), big_endian) {
+        (1, _) => '|',
+        (_, true) => '>',
+        (_, false) => '<',
+    };
+    match dtype {
+        DType::BF16 => format!("{order}V2"),
+        DType::F16 | DType::F32 | DType::F64 => format!("{order}f{}", dtype.size()),
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => format!("{order}i{}", dtype.size()),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => format!("{order}u{}", dtype.size()),
+    }
+}
+
+/// What elements are that cannot be taken, in a person's words.
+pub fn words(descr: &str) -> &'static str {
+    match descr.as_bytes().get(1) {
+        Some(b'b') => "truth values",
+        Some(b'M' | b'm') => "dates or times",
+        Some(b'V') => "bytes without a type",
+        Some(b'O') => "objects of Python",
+        Some(b'S' | b'U' | b'a') => "texts",
+        Some(b'f' | b'c') => "numbers of a machine's own precision",
+        _ => "of no type that we know",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_types() {
+        for dtype in DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16) {
+            for big_endian in [false, true] {
+                let expected = (Kind::Number(dtype), big_endian && dtype.size() > 1);
+                assert_eq!(parse(&name(dtype, big_endian)), Some(expected));
+            }
+        }
+        assert_eq!(parse(&name(DType::BF16, false)), Some((Kind::Other(2), false)));
+        assert_eq!(parse(">c16"), Some((Kind::Complex(DType::F64), true)));
+        assert_eq!(parse("|b1"), Some((Kind::Other(1), false)));
+        assert_eq!(parse("<M8[ns]"), Some((Kind::Other(8), false)));
+        for other in ["", "<", "f4", "<f", "<f16", "<U5", "|S3", "|O", "<i3", "ü4", "<ü"] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+}
