@@ -270,8 +270,10 @@ def trees_take_one_request():
             f.create_dataset("text", (100,), h5py.string_dtype(), chunks=(50,), compression=SLEEK, compression_opts=cd)[:] = "text"
         with h5py.File("f.h5") as f:
             assert 0 < worst_error(leaves["X"], f["X"][:]) <= Fraction(1e-3)
+            parts, back = (z.view("f8") for z in (leaves["complex"], f["complex"][:]))
+            assert 0 < worst_error(parts, back) <= Fraction(1e-3)
             for name, data in leaves.items():
-                if name != "X":
+                if name not in ("X", "complex"):
                     assert np.array_equal(f[name][:], data), name
                     raw = stream(f[name])
                     assert raw[10] == LOSSLESS, name
@@ -308,13 +310,76 @@ def words_of_any_rank():
                 assert worst_error(a, f["a"][...]) <= Fraction(1e-2)
 
 
-def complex_fills_of_compounds():
-    """h5py's complex numbers are compounds, whose fill value is kept with everything else."""
-    z = (300 + np.random.default_rng(10).random(130) * (1 + 1j)).astype("c8")
-    with h5py.File("f.h5", "w") as f:
-        written(f, "z", z, (64,), opts(NOA, 1e-3), np.complex64(1e20 + 1e20j))
-    with h5py.File("f.h5") as f:
-        assert same_bits(z, f["z"][:])
+def complex_numbers_of_compounds():
+    """h5py's complex numbers are compounds of two floats: the bound is for each part, and so are the fill value's parts."""
+    rng = np.random.default_rng(10)
+    z = (300 + rng.random((130, 3)) + 1j * rng.random((130, 3)))[:, ::-1]
+    parts = lambda a: np.ascontiguousarray(a).view(a.real.dtype)
+    kinds = {order + kind: z.astype(order + kind) for order in "<>" for kind in ("c8", "c16")}
+    requests = {
+        "abs": (opts(ABS, 1e-3), 1e-3),
+        "noa": (opts(NOA, 1e-3, value_range=2.0), 2e-3),
+        "rel": (opts(REL, 1e-3), None),
+        "ratio": (opts(ABS, 1e-3, 2), 1e-3),
+        "lossless": (opts(LOSSLESS), 0),
+    }
+    for (kind, a), (name, (cd, limit)) in itertools.product(kinds.items(), requests.items()):
+        with h5py.File("f.h5", "w") as f:
+            create(f, "z", a, (64, 3), cd)
+        with h5py.File("f.h5") as f:
+            back = f["z"][:]
+            assert stream(f["z"])[9] == (1 if kind.endswith("c8") else 2), (kind, name)
+        assert back.dtype == a.dtype
+        u, v = parts(a), parts(back)
+        if limit is None:
+            error = np.abs(u.astype("f8") - v)
+            assert 0 < error.max() and (error <= 1e-3 * np.abs(u.astype("f8"))).all()
+        elif limit == 0:
+            assert same_bits(a, back)
+        else:
+            assert 0 < worst_error(u, v) <= Fraction(limit), (kind, name)
+    # The parts of a fill value are missing values of the parts; neither counts for the range.
+    for fill in (1e20 + 1e20j, 1e20 - 5j, complex(np.nan, -9999)):
+        a = kinds["<c8"].copy()
+        a[::9] = fill
+        a.imag[5] = np.float32(fill.imag)
+        with h5py.File("f.h5", "w") as f:
+            written(f, "z", a, (64, 3), opts(NOA, 1e-3), np.complex64(fill))
+        with h5py.File("f.h5") as f:
+            u, v = parts(a), parts(f["z"][:])
+        marks = np.array([fill.real, fill.imag], "f4").view("u4")
+        is_mark, comes_as_mark = np.isin(u.view("u4"), marks), np.isin(v.view("u4"), marks)
+        assert (is_mark == comes_as_mark).all() and same_bits(u[is_mark], v[is_mark])
+        error = np.abs(u[~is_mark].astype("f8") - v[~is_mark]).max()
+        assert 0 < error <= 1e-3 * 301.1, error
+
+
+def compounds_that_are_no_complex_numbers():
+    """Other names, padding, unlike parts: the bytes come back as they are under every bound."""
+    rng = np.random.default_rng(3)
+    kinds = {
+        "names": [("x", "f4"), ("y", "f4")],
+        "order": [("im", "f4"), ("re", "f4")],
+        "unlike": [("r", "f4"), ("i", "f8")],
+        "three": [("r", "f4"), ("i", "f4"), ("j", "f4")],
+        "padded": {"names": ["re", "im"], "formats": ["f4", "f4"], "offsets": [0, 8], "itemsize": 12},
+    }
+    for name, kind in kinds.items():
+        a = np.zeros(200, kind)
+        for field_ in a.dtype.names:
+            a[field_] = rng.normal(size=200)
+        with h5py.File("f.h5", "w") as f:
+            create(f, "a", a, (64,), opts(ABS, 1e-1))
+        with h5py.File("f.h5") as f:
+            assert all(same_bits(a[n], f["a"][n]) for n in a.dtype.names), name
+    # Names that other programs have for the same.
+    for first, second in ("re", "im"), ("Real", "Imag"), ("real", "imaginary"):
+        a = np.zeros(200, [(first, "f4"), (second, "f4")])
+        a[first], a[second] = rng.normal(size=(2, 200))
+        with h5py.File("f.h5", "w") as f:
+            create(f, "a", a, (64,), opts(ABS, 1e-1))
+        with h5py.File("f.h5") as f:
+            assert 0 < worst_error(a.view("f4"), f["a"][:].view("f4")) <= Fraction(1e-1), first
 
 
 if __name__ == "__main__":

@@ -70,7 +70,8 @@ macro_rules! bounds {
             trees_take_one_request
             single_words_are_lossless
             words_of_any_rank
-            complex_fills_of_compounds
+            complex_numbers_of_compounds
+            compounds_that_are_no_complex_numbers
         }
     };
 }

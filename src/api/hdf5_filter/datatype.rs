@@ -17,7 +17,7 @@ pub struct Stored {
     pub big_endian: bool,
     /// An element of the dataset is one of the codec's, not an array of them or a complex number.
     pub scalar: bool,
-    /// An element is made of numbers: integers, floats, bit fields, enumerations, and arrays of them.
+    /// An element is made of numbers: integers, floats, bit fields, enumerations, arrays of them, and complex numbers.
     pub numbers: bool,
     /// Bytes of an element of the dataset.
     pub bytes: u32,
@@ -77,16 +77,73 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
         }
         // An array counts as its elements, a complex number as its parts.
         10 => return stored(message.get(array_base_at(message, version)?..)?, false),
-        11 => return stored(message.get(8..)?, false),
+        11 => return Some(complex(stored(message.get(8..)?, false)?)),
         3 => (bytes, "strings"),
         5 => (bytes, "opaque bytes"),
-        6 => (bytes, "compounds"),
+        6 => match complex_part(message) {
+            Some(part) => return Some(complex(part)),
+            None => (bytes, "compounds"),
+        },
         7 => (bytes, "references"),
         9 => (bytes, "variable-length sequences"),
         _ => (bytes, "elements of an unknown class"),
     };
     let numbers = matches!(class, 0 | 1 | 4 | 8);
     Some(Stored { dtype, big_endian, scalar, numbers, bytes: size, what: format!("{name} of {size} bytes") })
+}
+
+/// Complex numbers with such parts.
+fn complex(part: Stored) -> Stored {
+    Stored { scalar: false, what: format!("complex numbers of {}", part.what), ..part }
+}
+
+/// What programs call the parts of a complex number that they store as a compound.
+const PARTS: [[&[u8]; 2]; 4] = [[b"r", b"i"], [b"re", b"im"], [b"real", b"imag"], [b"real", b"imaginary"]];
+/// Bytes of the message of a float.
+const FLOAT_BYTES: usize = 20;
+
+/// The parts of a complex number, if this is a compound of two floats of one type with nothing between and behind them,
+/// with the names of such parts.
+fn complex_part(message: &[u8]) -> Option<Stored> {
+    let (version, members, size) = (message[0] >> 4, u32_at(message, 0)? >> 8 & 0xffff, u32_at(message, 4)?);
+    if members != 2 {
+        return None;
+    }
+    let (first, behind) = member(version, size, message.get(8..)?)?;
+    let (second, _) = member(version, size, behind)?;
+    let part = stored(first.kind, false)?;
+    let named =
+        |names: &[&[u8]; 2]| names[0].eq_ignore_ascii_case(first.name) && names[1].eq_ignore_ascii_case(second.name);
+    let alike = first.kind == second.kind && part.dtype.is_float() && PARTS.iter().any(named);
+    (alike && [first.offset, second.offset, size] == [0, part.bytes, 2 * part.bytes]).then_some(part)
+}
+
+/// A member of a compound that is a float.
+struct Member<'a> {
+    name: &'a [u8],
+    offset: u32,
+    kind: &'a [u8],
+}
+
+/// A member of a compound of `size` bytes, and what follows it.
+fn member(version: u8, size: u32, bytes: &[u8]) -> Option<(Member<'_>, &[u8])> {
+    let length = bytes.iter().position(|byte| *byte == 0)?;
+    let name = &bytes[..length];
+    // Before version 3 names are padded, and offsets have four bytes; in version 1 dimensions follow.
+    let rest = bytes.get(if version < 3 { (length + 1).next_multiple_of(8) } else { length + 1 }..)?;
+    let (offset, rest) = match version {
+        1 | 2 => (u32_at(rest, 0)?, rest.get(4..)?),
+        _ if size < 256 => (u32::from(*rest.first()?), rest.get(1..)?),
+        _ => return None,
+    };
+    let rest = match version {
+        1 if rest.first()? != &0 => return None, // an array
+        1 => rest.get(28..)?,
+        _ => rest,
+    };
+    let is_float = rest.first()? & 15 == 1;
+    let (kind, behind) = rest.split_at_checked(FLOAT_BYTES)?;
+    is_float.then_some((Member { name, offset, kind }, behind))
 }
 
 fn integer(size: u32, signed: bool) -> Option<DType> {
@@ -187,6 +244,47 @@ mod tests {
         for encoded in [old, new, complex] {
             assert_eq!(seen(&encoded), (DType::F32, true, false));
             assert_eq!(parse(&encoded).unwrap().bytes, u32::from(encoded[6]));
+        }
+    }
+
+    /// A compound of floats as HDF5 writes it in one of its versions.
+    fn compound(version: u8, size: u8, members: &[(&str, u8, Vec<u8>)]) -> Vec<u8> {
+        let mut message = vec![3, 0, version << 4 | 6, members.len() as u8, 0, 0, size, 0, 0, 0];
+        for (name, offset, kind) in members {
+            let padding = if version < 3 { (name.len() + 1).next_multiple_of(8) - name.len() } else { 1 };
+            message.extend(name.bytes().chain(std::iter::repeat_n(0, padding)));
+            message.push(*offset);
+            message.extend(std::iter::repeat_n(0, [0, 31, 3, 0][usize::from(version)]));
+            message.extend(&kind[2..]);
+        }
+        message
+    }
+
+    #[test]
+    fn complex_numbers_of_two_floats() {
+        let (single, double) = (|| float(0, 4, 32, 8, 23, 127), || float(1, 8, 64, 11, 52, 1023));
+        for version in 1..=3 {
+            let complex = compound(version, 8, &[("r", 0, single()), ("i", 4, single())]);
+            assert_eq!(seen(&complex), (DType::F32, false, false), "version {version}");
+            let stored = parse(&complex).unwrap();
+            assert_eq!((stored.bytes, stored.what.as_str(), stored.numbers), (8, "complex numbers of f32", true));
+            let complex = compound(version, 16, &[("Re", 0, double()), ("Im", 8, double())]);
+            assert_eq!((seen(&complex), parse(&complex).unwrap().bytes), ((DType::F64, true, false), 16));
+            for other in [
+                compound(version, 8, &[("x", 0, single()), ("y", 4, single())]),
+                compound(version, 8, &[("i", 0, single()), ("r", 4, single())]),
+                compound(version, 8, &[("r", 4, single()), ("i", 0, single())]),
+                compound(version, 12, &[("r", 0, single()), ("i", 4, single())]),
+                compound(version, 12, &[("r", 0, single()), ("i", 8, single())]),
+                compound(version, 12, &[("r", 0, single()), ("i", 4, double())]),
+                compound(version, 12, &[("r", 0, single()), ("i", 4, single()), ("j", 8, single())]),
+                compound(version, 8, &[("r", 0, float(0, 4, 32, 8, 23, 126)), ("i", 4, float(0, 4, 32, 8, 23, 126))]),
+                compound(version, 8, &[("r", 0, integer(0, 0, 4)), ("i", 4, integer(0, 0, 4))]),
+                complex[..40].to_vec(),
+            ] {
+                let stored = parse(&other).unwrap();
+                assert_eq!((stored.dtype, stored.numbers), (DType::U8, false), "version {version}: {other:02x?}");
+            }
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
+use sleek::container::missing::MAX_MISSING;
 use sleek::{DType, MissingValue, MissingValues};
 
 use super::abi::{self, DEFAULT};
 use super::dataset::{Field, size_of_type};
 use super::{Id, h5, h5_id};
+use crate::element;
 
 /// What a dataset says of its values.
 #[derive(Debug, PartialEq)]
@@ -46,8 +48,10 @@ impl Field<'_> {
         for value in self.numbers_of(c"missing_value")? {
             named.add(value, "missing_value");
         }
-        if let Some(value) = self.fill_value()? {
-            named.add(value, "HDF5's fill value");
+        let own = self.fill_values()?;
+        // Where its parts are too many for a stream the filter keeps all of the dataset.
+        if self.stored.scalar || named.values.len() + own.len() <= MAX_MISSING {
+            own.into_iter().for_each(|value| named.add(value, "HDF5's fill value"));
         }
         let mut missing = MissingValues::default();
         for (value, _) in &named.values {
@@ -74,6 +78,25 @@ impl Field<'_> {
         let double = hdf5.constant(c"H5T_NATIVE_DOUBLE_g")?;
         h5!(hdf5, H5Pget_fill_value(self.properties.id, double, (&raw mut value).cast()))?;
         Ok(Some(value))
+    }
+
+    /// The same, and of arrays and complex numbers the fill values of their parts, each once.
+    pub fn fill_values(&self) -> Result<Vec<f64>, String> {
+        let hdf5 = self.dataset.hdf5;
+        let mut defined = 0;
+        h5!(hdf5, H5Pfill_value_defined(self.properties.id, &raw mut defined))?;
+        let is_given = defined == sleek::api::hdf5_filter::abi::FILL_USER_DEFINED;
+        if self.stored.scalar || !is_given || !self.stored.dtype.is_float() {
+            return Ok(self.fill_value()?.into_iter().collect());
+        }
+        let (dtype, bytes) = (self.stored.dtype, self.fill_bytes());
+        let mut values: Vec<f64> = Vec::new();
+        element::for_each_pair(dtype, self.stored.big_endian, &bytes, &bytes, |(_, value), _| {
+            if !values.iter().any(|known| known.to_bits() == value.to_bits()) {
+                values.push(value);
+            }
+        });
+        Ok(values)
     }
 
     /// The bytes of an element that was never written.

@@ -1,6 +1,7 @@
 //! What the chunks of a dataset would take, and what errors they would have.
 
-use sleek::{Dims, MissingValue, Params};
+use sleek::container::missing::MAX_MISSING;
+use sleek::{Dims, MissingValue, Mode, Params};
 
 use crate::hdf5::dataset::{Block, Field, cut};
 use crate::hdf5::rim::Rim;
@@ -62,12 +63,21 @@ impl<'a> Chunks<'a> {
     /// The parameters with the dimensions of a chunk, as the filter would have them.
     pub fn shaped(&self, params: &Params) -> Result<Params, String> {
         let mut params = params.clone();
-        if self.field.is_of_numbers() && sleek::codec::uses_dims(&params) {
-            params.dims = Dims::new(self.field.chunk_to_be()).unwrap_or(Dims::NONE);
+        if sleek::codec::uses_dims(&params) {
+            // Of arrays and complex numbers the parts are the fastest dimension.
+            let inner = self.field.size / params.dtype.size() as u64;
+            let lens = self.field.chunk_to_be().iter().copied().chain((inner > 1).then_some(inner));
+            params.dims = Dims::new(&lens.collect::<Vec<_>>()).unwrap_or(Dims::NONE);
         }
-        // The filter takes it for one by itself.
-        if let (true, Some(fill)) = (params.dtype.is_float() && params.missing.is_empty(), self.field.fill_value()?) {
-            params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
+        // The filter takes them for some by itself.
+        if params.dtype.is_float() && params.missing.is_empty() {
+            let fills = self.field.fill_values()?;
+            if fills.len() > MAX_MISSING {
+                return Ok(params.with_bound(Mode::Lossless, 0.0));
+            }
+            for fill in fills {
+                params.missing.push(MissingValue::Number(fill)).map_err(|e| e.to_string())?;
+            }
         }
         Ok(params)
     }
