@@ -445,6 +445,45 @@ def unharmed(old, new, table, noa):
                 assert u.tobytes() == v.tobytes(), name
 
 
+def complex_numbers(name):
+    """Complex numbers as h5py stores them, with fill values, in both orders, and compounds that are none."""
+    import h5py
+
+    y, x = np.mgrid[0:120, 0:90]
+    z = 300 + np.sin(x / 9 + y * y / 900) + 1j * np.cos(y / 7 + x * x / 1700)
+    with h5py.File(name, "w") as f:
+        for kind in "<c8", ">c8", "<c16", ">c16":
+            f.create_dataset(kind[1:] + ("be" if kind[0] == ">" else ""), data=z.astype(kind), chunks=(50, 90), compression=4)
+        gaps = z.astype("c8")
+        gaps[::5, ::7] = 1e20 - 9999j
+        gaps.imag[3, 3] = -9999
+        f.create_dataset("gaps", data=gaps, chunks=(50, 90), fillvalue=np.complex64(1e20 - 9999j))
+        pairs = np.zeros(3000, [("u", "f4"), ("v", "f4")])
+        pairs["u"], pairs["v"] = z.real.ravel()[:3000], z.imag.ravel()[:3000]
+        f.create_dataset("pairs", data=pairs, chunks=(1000,))
+
+
+def complex_parts(old, new, noa):
+    """The bound holds for real and imaginary parts, by the range of all of them; parts of a fill value are exact."""
+    import h5py
+
+    with h5py.File(old) as a, h5py.File(new) as b:
+        assert set(a) == set(b)
+        for name in a:
+            assert a[name].dtype == b[name].dtype
+            if name == "pairs":
+                assert a[name][:].tobytes() == b[name][:].tobytes()
+                continue
+            assert "47474" in b[name]._filters, name
+            u, v = (np.ascontiguousarray(d[:]).view(d.dtype.str[0] + f"f{d.dtype.itemsize // 2}") for d in (a[name], b[name]))
+            marks = np.isin(u, [np.float32(1e20), -9999])
+            assert (np.isin(v, [np.float32(1e20), -9999]) == marks).all() and (u[marks] == v[marks]).all()
+            span = np.ptp(u[~marks].astype("f8"))
+            error = np.abs(u[~marks].astype("f8") - v[~marks]).max()
+            assert span < 303 and 0 < error <= float(noa) * span, (name, error, span)
+            assert set(b[name].attrs) >= {"sleek_bound", "sleek_mode"}
+
+
 def netcdf(name):
     """A file with all that netCDF-4 writes: groups, types, unlimited and shared dimensions, variables named as no dimension is."""
     import netCDF4

@@ -608,3 +608,30 @@ fn files_of_other_filters_are_not_harmed() {
         python(&place, PYTHON, &["unharmed", "old.h5", "new.h5", "table.json", "1e-3"]);
     }
 }
+
+/// A bound is for both parts of complex numbers; compounds of two floats that are called otherwise are kept.
+#[test]
+fn complex_numbers_by_their_parts() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["complex_numbers", "old.h5"]);
+    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "ratio", "--rechunk"]] {
+        let table = sleek_ok(&place, &[&["repack", "--verify", "--force"], how, &["old.h5", "new.h5"]].concat());
+        let line = table.lines().find(|line| line.starts_with("/pairs ")).unwrap();
+        assert!(line.contains("kept: compounds of 8 bytes: bounds are for floats"), "{table}");
+        python(&place, PYTHON, &["complex_parts", "old.h5", "new.h5", "1e-4"]);
+        sleek_ok(&place, &["verify", "old.h5", "new.h5"]);
+    }
+    let tree = sleek_ok(&place, &["inspect", "new.h5"]);
+    assert!(tree.contains("complex numbers of f64"), "{tree}");
+    let seen = sleek_ok(&place, &["inspect", "--json", "new.h5"]);
+    assert!(seen.contains("-9999"), "{seen}");
+    // All else that takes datasets of floats.
+    sleek_ok(&place, &["diff", "old.h5:c8", "new.h5:c8"]);
+    sleek_ok(&place, &["analyze", "--brief", "old.h5:gaps"]);
+    sleek_ok(
+        &place,
+        &["repack", "--auto", "ratio", "--dataset", "c16=psnr=70", "--dataset", "gaps=abs=1e-2", "old.h5", "c.h5"],
+    );
+    let table = sleek_ok(&place, &["verify", "--json", "old.h5", "c.h5"]);
+    assert!(table.contains("within bound") && !table.contains("BROKEN"), "{table}");
+}
