@@ -269,3 +269,46 @@ def test_targets_are_met(dtype):
     for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}, {"ssim": 1}:
         with pytest.raises(ValueError, match="needed"):
             sleek.find_bound(field, **wrong)
+
+
+def test_what_suits_an_array():
+    y, x = np.mgrid[0:300, 0:500]
+    field = (np.sin(x / 30) * np.cos(y / 20)).astype("f4")
+    sizes = {}
+    for request in {"noa": 1e-4}, {"abs": 1e-3}, {"lossless": True}, {"noa": 1e-4, "range": 3.0, "fill": -9999.0}:
+        words = sleek.choose(field, **request)
+        stream = sleek.compress(field, words)
+        assert stream == sleek.compress(field, auto="ratio", **request), words
+        sizes = {profile: len(sleek.compress(field, profile=profile, **request)) for profile in ("adaptive", "fast", "ratio")}
+        assert len(stream) <= min(sizes.values()), (words, sizes)
+        assert sleek.h5(words)["compression"] == sleek.FILTER_ID
+    # Nothing is as fast as that: the fastest is taken, whichever it is.
+    for auto in "speed", 1e9:
+        assert sleek.choose(field, "abs=1e-3", auto=auto).startswith("abs=1e-3")
+    # So slow are all: the smallest.
+    assert sleek.choose(field, abs=1e-3, auto=1e-3) == sleek.choose(field, abs=1e-3)
+    # What is named stays, and what leaves nothing to choose.
+    assert sleek.choose(field, "abs=1e-3,profile=fast") == "abs=1e-3,profile=fast"
+    assert sleek.choose(np.full((30, 30), 2.5), noa=1e-3) == "noa=0.001"
+    for odd in np.float32(3), np.zeros((0, 5)), np.zeros((1, 1, 9), ">f8"), np.arange(1000, dtype="i2"):
+        back = sleek.decompress(sleek.compress(odd, auto="ratio", lossless=True), np.shape(odd))
+        assert np.array_equal(back, odd)
+    gaps = np.ma.masked_less(field, 0)
+    assert ",fill=" in sleek.choose(gaps, "noa=1e-3")
+    assert np.array_equal(sleek.decompress(sleek.compress(gaps, noa=1e-3, auto="ratio"), masked=True).mask, gaps.mask)
+    for wrong in "best", 0, -1.0, True, float("inf"), float("nan"):
+        with pytest.raises(ValueError, match="MB/s"):
+            sleek.choose(field, abs=1e-3, auto=wrong)
+    with pytest.raises(TypeError, match="auto='ratio' chooses the profile"):
+        sleek.compress(field, abs=1e-3, auto="ratio", profile="fast")
+    with pytest.raises(sleek.SleekError):
+        sleek.choose(field, abs=-1)
+
+
+def test_what_suits_a_long_array():
+    """A sample is tried, of whole slabs from all over it."""
+    rng = np.random.default_rng(2)
+    field = np.cumsum(rng.normal(size=(500, 200, 60)), axis=1).astype("f4")
+    words = sleek.choose(field, noa=1e-3)
+    stream = sleek.compress(field, words)
+    assert len(stream) <= len(sleek.compress(field, noa=1e-3)) and stream == sleek.compress(field, noa=1e-3, auto="ratio")

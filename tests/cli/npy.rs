@@ -277,6 +277,38 @@ fn other_subcommands_take_it() {
     }
 }
 
+/// A tensor of a safetensors file, for NumPy.
+#[test]
+fn a_tensor_becomes_an_npy_file() {
+    let bench = Bench::new();
+    let data = bytes_of(&wave(6));
+    let tensor = |kind: &str, shape: &[u64], at: [usize; 2]| serde_json::json!({"dtype": kind, "shape": shape, "data_offsets": at});
+    let header = serde_json::json!({
+        "w": tensor("F32", &[2, 3], [0, 24]),
+        "z": tensor("C64", &[3], [24, 48]),
+        "mask": tensor("BOOL", &[24], [48, 72]),
+        "b": tensor("BF16", &[4, 3], [72, 96]),
+        "one": tensor("F32", &[], [96, 100]),
+        "e": tensor("F8_E4M3", &[24], [100, 124]),
+    })
+    .to_string();
+    let all = [&data[..], &data, &data, &data, &data[..4], &data].concat();
+    bench.put("in.safetensors", &[&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &all].concat());
+    bench.ok("compress -q in.safetensors packed");
+    for (name, descr, shape, bytes) in [
+        ("w", "<f4", "(2, 3)", &data[..]),
+        ("z", "<c8", "(3,)", &data),
+        ("mask", "|b1", "(24,)", &data),
+        ("b", "<V2", "(4, 3)", &data),
+        ("one", "<f4", "()", &data[..4]),
+    ] {
+        bench.ok(&format!("decompress -qf --tensor {name} packed out.npy"));
+        assert_eq!(parts(&bench.get("out.npy")), (bytes, dictionary(descr, "False", shape)), "{name}");
+    }
+    bench.fails("decompress -f --tensor e packed out.npy", "tensor 'e': NumPy has no type for F8_E4M3");
+    bench.fails("decompress packed no.npy", "has many arrays, an NPY file one; --tensor NAME restores it");
+}
+
 /// NumPy of the tests' environments, if they were made.
 fn numpy() -> Option<PathBuf> {
     let pythons = ["venv-numpy", "venv-h5py-1.14", "venv-python"].map(|name| common::root().join("build").join(name));

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Bench, common, stderr};
+use super::{Bench, bytes_of, common, stderr};
 
 /// A wave with noise: there is a bound for every ratio.
 fn field(n: usize) -> Vec<u8> {
@@ -111,4 +111,73 @@ fn targets_of_real_fields() {
         let psnr = bench.json("verify --json in out")["psnr"].as_f64().unwrap();
         assert!((70.0..71.0).contains(&psnr), "{name}: {psnr}");
     }
+}
+
+/// `--auto` takes what is smallest, says what it took, and what it says makes the same file again.
+#[test]
+fn what_suits_an_array() {
+    let bench = Bench::new();
+    let field: Vec<f32> = (0..200 * 300)
+        .map(|i| 280.0 + 5.0 * ((i % 300) as f32 / 30.0).sin() * ((i / 300) as f32 / 20.0).cos())
+        .collect();
+    bench.put("x.f32", &bytes_of(&field));
+    let size = |name: &str| bench.get(name).len();
+    for request in
+        ["--noa 1e-4", "--abs 1e-2 --frame-bytes 48000", "--lossless", "--rel 1e-4", "--ratio 20", "--psnr 70"]
+    {
+        let request = format!("{request} --dims 200x300 x.f32");
+        let out = bench.run(&format!("compress -f --auto ratio {request} auto"));
+        let said = stderr(&out);
+        assert!(out.status.success(), "{request}: {said}");
+        let chosen = said.split_once("--auto chose ").unwrap().1.lines().next().unwrap();
+        bench.ok(&format!("compress -qf {chosen} {request} again"));
+        assert!(bench.get("auto") == bench.get("again"), "{request} {chosen}");
+        assert_eq!(bench.json("verify --json x.f32 auto")["kept"], true, "{request}");
+        if !request.contains("--ratio") {
+            for profile in ["adaptive", "fast", "ratio"] {
+                bench.ok(&format!("compress -qf --profile {profile} {request} other"));
+                assert!(size("auto") <= size("other"), "{request} {chosen}: {profile} is smaller");
+            }
+        }
+    }
+    for how in ["speed", "1e-3", "1e9"] {
+        bench.ok(&format!("compress -qf --auto {how} --abs 1e-3 --dims 200x300 x.f32 auto"));
+        assert_eq!(bench.json("verify --json x.f32 auto")["kept"], true, "{how}");
+    }
+    // So slow are all: the smallest.
+    bench.ok("compress -qf --auto 1e-3 --abs 1e-3 --dims 200x300 x.f32 auto");
+    bench.ok("compress -qf --auto ratio --abs 1e-3 --dims 200x300 x.f32 smallest");
+    assert!(bench.get("auto") == bench.get("smallest"));
+    bench.put("none.f32", b"");
+    bench.ok("compress -q --auto ratio --abs 1 none.f32 none");
+    bench.put("i.i32", &bytes_of(&field));
+    bench.ok("compress -q --auto ratio --lossless i.i32 i");
+    bench.fails("compress --auto best --abs 1 x.f32 out", "a number of MB/s");
+    bench.fails("compress --auto ratio --profile fast --abs 1 x.f32 out", "cannot be used with");
+    let piped = bench.piped("compress --auto ratio --dtype f32 --abs 1 - -", &bytes_of(&field));
+    assert!(stderr(&piped).contains("--auto: a sample is read first"), "{}", stderr(&piped));
+}
+
+/// The sample of a long array, and of one in Fortran's order, is from all over it.
+#[test]
+fn what_suits_a_long_array() {
+    let bench = Bench::new();
+    // Smooth in the first tenth, noise elsewhere.
+    let mut x = 7u32;
+    let mut noise = || {
+        x = x.wrapping_mul(1664525).wrapping_add(1013904223);
+        (x >> 8) as f32
+    };
+    let n = 5 << 20;
+    let values: Vec<f32> = (0..n).map(|i| if i < n / 10 { i as f32 } else { noise() }).collect();
+    let header = "{'descr': '<f4', 'fortran_order': True, 'shape': (1024, 5120), }\n";
+    let mut file = b"\x93NUMPY\x01\0".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.bytes());
+    file.extend(bytes_of(&values));
+    bench.put("x.npy", &file);
+    bench.ok("compress -q --auto ratio --lossless x.npy auto");
+    bench.ok("compress -q --profile adaptive --lossless x.npy other");
+    assert!(bench.get("auto").len() <= bench.get("other").len());
+    assert_eq!(bench.json("verify --json x.npy auto")["kept"], true);
 }

@@ -16,6 +16,7 @@ environment variable HDF5_PLUGIN_PATH names ``sleek.PLUGIN_PATH`` before they st
 """
 
 from ._array import Info, compress, compress_bound, decompress, decompress_box, decompress_range, inspect
+from ._auto import choose
 from ._compressed import CompressedArray
 from ._direct import Transfer, read, write
 from ._hdf5 import FILTER_ID, h5, register, register_at_import
@@ -33,6 +34,7 @@ __all__ = [
     "SleekError",
     "Transfer",
     "__version__",
+    "choose",
     "compress",
     "compress_bound",
     "decompress",

@@ -75,6 +75,7 @@ def compress(
     range: float | None = None,
     fill: float | None = None,
     profile: str = "adaptive",
+    auto: str | float | None = None,
     threads: int = 0,
     out: Any = None,
     cuda_stream: Any = None,
@@ -97,8 +98,9 @@ def compress(
     for the range. A masked array's own fill value stands for what is masked. A value that looks like a missing one and was not
     named is warned of (``sleek.MissingValueWarning``), since a bound may change it.
 
-    NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio. `threads` is the
-    most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
+    NaN and infinities always come back as they were. ``profile="fast"`` is a little faster, at a smaller ratio.
+    ``auto="ratio"``, ``"speed"`` or a number of MB/s chooses profile or codec on a sample, as `choose` does; `inspect` tells which.
+    `threads` is the most threads to use; 0 leaves it to the environment variable SLEEK_NUM_THREADS, else to the number of cores.
 
     The elements are taken in C order. The global lock of Python is released meanwhile.
 
@@ -124,13 +126,25 @@ def compress(
     if on_gpu(array):
         source = of_gpu(array, stream)
     else:
-        array, request, fill = _without_mask(array, request, fill)
+        array, request, fill = without_mask(array, request, fill)
         source = of_host(np.ascontiguousarray(array))
     p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
     shaped(p, source.shape)
+    if auto is not None:
+        _suit(p, source.owner, auto, profile)
     if p.mode and p.bound and isinstance(source.owner, np.ndarray):
         _warn_of_missing_values(source.owner, p)
     return compress_with(p, source, out, stream)
+
+
+def _suit(p: Params, array: Any, auto: str | float, profile: str) -> None:
+    from ._auto import suit
+
+    if not isinstance(array, np.ndarray):
+        raise TypeError("auto= tries a sample in host memory, and the array is on a GPU; sleek.choose tells of a copy of a part")
+    if profile != PROFILES[0]:
+        raise TypeError(f"auto={auto!r} chooses the profile; profile={profile!r} is not for it to choose")
+    suit(p, array, auto)
 
 
 def compress_bound(
@@ -186,7 +200,7 @@ def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> byt
     return stream
 
 
-def _without_mask(
+def without_mask(
     array: npt.ArrayLike, request: str | None, fill: float | None
 ) -> tuple[npt.ArrayLike, str | None, float | None]:
     """A masked array with its fill value, or the one that is given, where the mask is, and the request with that fill value."""

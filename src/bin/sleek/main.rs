@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod analyze;
 mod args;
+mod auto;
 mod completions;
 mod compress;
 mod decompress;

@@ -1,5 +1,6 @@
 //! `sleek compress`
 
+mod auto;
 mod cut;
 mod kind;
 mod target;
@@ -14,6 +15,7 @@ use sleek::{DType, Dims, Mode, Params, Profile};
 use cut::Cut;
 
 use crate::args::{self, Quality, Sentinels, Threads, Verbosity};
+use crate::auto::{Auto, arguments};
 use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
 use crate::npy::{self, Array, Given};
@@ -37,6 +39,10 @@ pub struct Args {
     dtype: Option<DType>,
     #[command(flatten)]
     quality: Quality,
+    /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed), or
+    /// the smallest of those that take so many MB/s both ways
+    #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
+    auto: Option<Auto>,
     #[command(flatten)]
     sentinels: Sentinels,
     /// The elements are big-endian, and come back so
@@ -110,14 +116,31 @@ fn array(args: &Args, array: &Array, mut input: Input, output: Option<Output>) -
         check_size(array, &input.name, n)?;
     }
     if let Some(target) = args.quality.target()? {
-        params = target::solve(args, &target, &params, &cut, &mut input)?;
+        if args.auto.is_some() {
+            // Which one is best depends on the bound, and the bound on which one it is.
+            let found = target::solve(args, true, &target, &params, &cut, &mut input)?;
+            let best = suit(args, found, &cut, &mut input)?;
+            (params.profile, params.codec) = (best.profile, best.codec);
+        }
+        params = target::solve(args, args.verbosity.quiet, &target, &params, &cut, &mut input)?;
         return compress(args, array, &params, &cut, None, input, output);
     }
     let mut watch = watch(args, &params)?;
     if params.mode == Mode::Noa && params.range.is_none() {
         params.range = measure_range(args, &params, watch.take(), &mut input)?;
     }
+    params = suit(args, params, &cut, &mut input)?;
     compress(args, array, &params, &cut, watch, input, output)
+}
+
+/// The parameters with the profile and codec that suit the input, if that is asked for; tells which these are.
+fn suit(args: &Args, params: Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
+    let Some(how) = args.auto else { return Ok(params) };
+    let best = auto::choose(how, &params, cut, input)?;
+    if !args.verbosity.quiet {
+        tell(&format!("{}: --auto chose {}", input.name, arguments(&best)));
+    }
+    Ok(best)
 }
 
 /// Compresses what has no element type: a safetensors file, or nothing.
@@ -128,6 +151,7 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
         ("--big-endian", args.big_endian),
         ("--fill", !args.quality.missing()?.is_empty()),
         ("--no-fill", args.sentinels.no_fill),
+        ("--auto", args.auto.is_some()),
     ];
     if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
         return Err(format!("{name}: goes with an array, and {} is a safetensors file, which has many", input.name));

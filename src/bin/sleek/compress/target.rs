@@ -15,7 +15,14 @@ const SAMPLE_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 512 << 10;
 
 /// The parameters with which the input meets the target.
-pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &mut Input) -> Result<Params, String> {
+pub fn solve(
+    args: &Args,
+    quiet: bool,
+    target: &Target,
+    params: &Params,
+    cut: &Cut,
+    input: &mut Input,
+) -> Result<Params, String> {
     let Some(raw_bytes) = input.bytes else {
         let (name, from) = (target.name(), &input.name);
         return Err(format!("{name}: the array is read several times, and {from} can be read only once"));
@@ -42,7 +49,7 @@ pub fn solve(args: &Args, target: &Target, params: &Params, cut: &Cut, input: &m
         failed.map(|()| m)
     };
     let answer: Answer = quest.solve(on_sample, on_whole)?;
-    if !args.verbosity.quiet {
+    if !quiet {
         answer.tell(target, &input.name);
     }
     Ok(answer.params)

@@ -152,6 +152,10 @@ impl Input {
         let ahead = n.min(self.source.ahead.len() as u64);
         self.source.ahead.drain(..ahead as usize);
         let rest = n - ahead;
+        if let Some(turned) = &mut self.source.turned {
+            turned.pass(rest);
+            return Ok(());
+        }
         let passed = match self.bytes {
             Some(_) => i64::try_from(rest).map_err(io::Error::other).and_then(|n| self.source.file.seek_relative(n)),
             None => io::copy(&mut (&mut self.source).take(rest), &mut io::sink()).map(drop),

@@ -26,6 +26,12 @@ impl Turned {
         self.at = 0;
     }
 
+    /// Passes the next `n` bytes, or as many as are left.
+    pub fn pass(&mut self, n: u64) {
+        let rest = self.bytes.len() - self.at;
+        self.at += usize::try_from(n).unwrap_or(rest).min(rest);
+    }
+
     /// Where an element stands, by its number in C's order.
     fn place(&self, mut element: usize) -> usize {
         let (mut place, mut stride) = (0, self.lens.iter().product::<usize>());
@@ -105,6 +111,12 @@ mod tests {
                 }
             }
             assert_eq!(found, expected, "{piece}");
+            turned.rewind();
+            turned.pass(237);
+            let n = turned.read(&mut room).unwrap();
+            assert_eq!(room[..n], expected[237..][..n]);
+            turned.pass(1000);
+            assert_eq!(turned.read(&mut room).unwrap(), 0);
             turned.rewind();
             assert_eq!(turned.read(&mut room[..1]).unwrap(), 1);
         }

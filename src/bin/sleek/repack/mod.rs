@@ -1,7 +1,6 @@
 //! `sleek repack`
 
 mod attributes;
-mod auto;
 mod batch;
 mod check;
 mod child;
@@ -29,7 +28,6 @@ use crate::args::{Quality, Sentinels, Threads, Verbosity};
 use crate::hdf5::{LibraryArg, expect_hdf5};
 use crate::io::{Model, Staging, check_place, say, tell};
 use crate::progress::{Array, bytes, summary};
-use auto::Auto;
 use request::{Request, Wish};
 use rules::Rules;
 
@@ -56,8 +54,8 @@ pub struct Args {
     dataset: Vec<(String, Request)>,
     /// Choose profile and codec for each dataset by trying them on a sample: ratio, the smallest; speed, the fastest; a
     /// number, the smallest of those that take so many MB/s both ways
-    #[arg(long, value_name = "HOW", value_parser = auto::parse, conflicts_with_all = ["profile", "codec"])]
-    auto: Option<Auto>,
+    #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
+    auto: Option<crate::auto::Auto>,
     /// The variables that the bound is for, as netCDF's tools name them; all others stay as they are
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,

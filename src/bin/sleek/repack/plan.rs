@@ -8,12 +8,12 @@ use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params, Profile};
 
-use super::auto::Auto;
 use super::measure::Chunks;
 use super::rechunk::rechunk;
 use super::request::{Request, Wish};
 use super::rules::Rules;
 use super::zfp::{self, Maker, Way};
+use crate::auto::{self, Auto};
 use crate::element;
 use crate::hdf5::coordinates::coordinates;
 use crate::hdf5::dataset::{Block, Field};
@@ -358,7 +358,8 @@ fn chosen(
     if wish.params.profile != Profile::default() || wish.params.codec != 0 {
         return Ok(decided); // it says how
     }
-    let best = auto.choose(&Chunks::of(field)?, params)?;
+    let chunks = Chunks::of(field)?;
+    let best = auto.choose(&chunks.sample(auto::SAMPLE_BYTES)?, params, |params, _| chunks.shaped(params));
     if !can_be_said(&best) {
         return Ok(decided);
     }

@@ -1,13 +1,11 @@
-//! `--auto`: the profile and the codec that suit a dataset, found by trying all of them on a sample.
+//! `--auto`: the profile and the codec that suit an array, found by trying all of them on a sample.
 
 use std::time::{Duration, Instant};
 
 use sleek::{Params, Profile};
 
-use super::measure::Chunks;
-
 /// Bytes that all of them are tried on.
-const SAMPLE_BYTES: u64 = 8 << 20;
+pub const SAMPLE_BYTES: u64 = 8 << 20;
 /// Codecs that are tried besides the one that each profile goes with.
 const CODECS: [&str; 1] = ["zfp"];
 
@@ -40,11 +38,15 @@ struct Trial {
 }
 
 impl Auto {
-    /// The parameters with the best profile and codec.
-    pub fn choose(self, chunks: &Chunks, params: &Params) -> Result<Params, String> {
-        let sample = chunks.sample(SAMPLE_BYTES)?;
-        let trials: Vec<Trial> = candidates(params).into_iter().filter_map(|p| try_on(chunks, &sample, p)).collect();
-        Ok(self.best(&trials, sample.iter().map(Vec::len).sum()).map_or_else(|| params.clone(), |t| t.params.clone()))
+    /// The parameters with the best profile and codec for these parts, to each of which `shaped` gives its dimensions.
+    pub fn choose(
+        self,
+        sample: &[Vec<u8>],
+        params: &Params,
+        shaped: impl Fn(&Params, &[u8]) -> Result<Params, String>,
+    ) -> Params {
+        let trials: Vec<Trial> = candidates(params).into_iter().filter_map(|p| try_on(sample, p, &shaped)).collect();
+        self.best(&trials, sample.iter().map(Vec::len).sum()).map_or_else(|| params.clone(), |t| t.params.clone())
     }
 
     fn best(self, trials: &[Trial], raw: usize) -> Option<&Trial> {
@@ -67,19 +69,32 @@ fn candidates(params: &Params) -> Vec<Params> {
 }
 
 /// `None` for what cannot be done.
-fn try_on(chunks: &Chunks, sample: &[Vec<u8>], params: Params) -> Option<Trial> {
-    let shaped = chunks.shaped(&params).ok()?;
+fn try_on(
+    sample: &[Vec<u8>],
+    params: Params,
+    shaped: impl Fn(&Params, &[u8]) -> Result<Params, String>,
+) -> Option<Trial> {
+    let all: Vec<Params> = sample.iter().map(|part| shaped(&params, part).ok()).collect::<Option<_>>()?;
     let start = Instant::now();
+    let parts = all.iter().zip(sample);
     let streams: Vec<Vec<u8>> =
-        sample.iter().map(|chunk| sleek::compress(&shaped, chunk)).collect::<Result<_, _>>().ok()?;
+        parts.map(|(params, part)| sleek::compress(params, part)).collect::<Result<_, _>>().ok()?;
     let there = start.elapsed();
     let start = Instant::now();
     let mut back = Vec::new();
-    for (stream, chunk) in streams.iter().zip(sample) {
-        back.resize(chunk.len(), 0);
+    for (stream, part) in streams.iter().zip(sample) {
+        back.resize(part.len(), 0);
         sleek::decompress_into(stream, &mut back).ok()?;
     }
     Some(Trial { params, bytes: streams.iter().map(Vec::len).sum(), times: [there, start.elapsed()] })
+}
+
+/// What was chosen, as arguments that ask for it.
+pub fn arguments(params: &Params) -> String {
+    match sleek::codec::chosen(params).ok().filter(|_| params.codec != 0) {
+        Some(codec) => format!("--codec {}", codec.name()),
+        None => format!("--profile {}", params.profile.name()),
+    }
 }
 
 #[cfg(test)]
@@ -100,5 +115,7 @@ mod tests {
         assert_eq!((best("400"), best("10"), best("1e6")), (Profile::Adaptive, Profile::Ratio, Profile::Fast));
         assert!(["", "0", "fastest", "inf"].iter().all(|text| parse(text).is_err()));
         assert!(Auto::Ratio.best(&[], 1).is_none());
+        let names = trials.each_ref().map(|t| arguments(&t.params));
+        assert_eq!(names, ["--profile adaptive", "--profile fast", "--profile ratio"]);
     }
 }
