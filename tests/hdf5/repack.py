@@ -445,6 +445,24 @@ def unharmed(old, new, table, noa):
                 assert u.tobytes() == v.tobytes(), name
 
 
+def many_chunks(name):
+    """24 MB in 60 chunks of gzip, alike from the first to the last."""
+    import h5py
+
+    t, y, x = np.mgrid[0:60, 0:200, 0:500]
+    field = 280 + 5 * np.sin(x / 30 + t / 7) * np.cos(y / 20) + 1e-3 * np.random.default_rng(4).normal(size=t.shape)
+    with h5py.File(name, "w") as f:
+        f.create_dataset("field", data=field.astype("f4"), chunks=(1, 200, 500), compression=1)
+
+
+def spoil(name):
+    """The first chunk of `many_chunks` cannot be decoded any more."""
+    import h5py
+
+    with h5py.File(name, "r+") as f:
+        f["field"].id.write_direct_chunk((0, 0, 0), bytes(1000))
+
+
 def complex_numbers(name):
     """Complex numbers as h5py stores them, with fill values, in both orders, and compounds that are none."""
     import h5py

@@ -266,6 +266,41 @@ fn a_dry_run_estimates_and_writes_nothing() {
     assert!((ratio(&dry) / ratio(&done) - 1.0).abs() < 0.1, "{dry}\n{done}");
 }
 
+/// A dry run looks at a part of each large dataset: one chunk of it that cannot be read is not missed, and what the rest
+/// would take is about right.
+#[test]
+fn a_dry_run_reads_a_part() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["many_chunks", "old.h5"]);
+    let requests = [
+        &["--noa", "1e-4"][..],
+        &["--noa", "1e-4", "--profile", "ratio", "--rechunk"],
+        &["--abs", "1e-3"],
+        &["--lossless"],
+        &["--ratio", "12"],
+    ];
+    let sizes: Vec<u64> = requests.iter().map(|request| taken(&place, request, &["--dry-run"])).collect();
+    let done: Vec<u64> = requests.iter().map(|request| taken(&place, request, &["--force"])).collect();
+    for ((request, size), done) in requests.iter().zip(&sizes).zip(&done) {
+        assert!((*size as f64 / *done as f64 - 1.0).abs() < 0.1, "{request:?}: {size} estimated, {done} taken");
+    }
+    let table = sleek_ok(&place, &["repack", "--dry-run", "--noa", "1e-4", "old.h5"]);
+    assert!(table.contains("the range is that of a sample"), "{table}");
+    python(&place, PYTHON, &["spoil", "old.h5"]);
+    // For other chunks more of the old ones are read together.
+    for (request, size) in requests.iter().zip(&sizes).filter(|(request, _)| !request.contains(&"--rechunk")) {
+        assert_eq!(taken(&place, request, &["--dry-run"]), *size, "{request:?}");
+    }
+    sleek_fails(&place, &["repack", "--noa", "1e-4", "old.h5", "new2.h5"], "/field");
+}
+
+/// The bytes that the dataset of `many_chunks` takes, or would take.
+fn taken(place: &Place, request: &[&str], more: &[&str]) -> u64 {
+    let out = sleek_ok(place, &[&["repack", "--json"], request, more, &["old.h5", "new.h5"]].concat());
+    let table: serde_json::Value = serde_json::from_str(&out).unwrap();
+    table[0]["stored_after"].as_u64().unwrap()
+}
+
 /// A limit on file sizes is met as a full disk is: HDF5 fails to write anywhere, or crashes.
 #[test]
 fn a_full_disk_leaves_everything_as_it_was() {

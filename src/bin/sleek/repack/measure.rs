@@ -11,6 +11,8 @@ use crate::target::{Measured, restored};
 const SAMPLES: usize = 8;
 /// A dataset smaller than this is compressed as a whole for an estimate.
 const FEW_BYTES: u64 = 64 << 20;
+/// Bytes that are looked at where a rough estimate will do; smaller datasets are compressed as a whole then.
+const ROUGH_BYTES: u64 = 4 << 20;
 /// So is one of which the chunks that were tried come this near to what is stored.
 const CLOSE: f64 = 0.75;
 
@@ -20,18 +22,33 @@ pub struct Chunks<'a> {
     /// Each a chunk, or several where they are to have another shape.
     blocks: Vec<Block>,
     rim: Rim,
+    /// Whether a rough estimate will do.
+    is_rough: bool,
 }
 
 impl<'a> Chunks<'a> {
     /// Of those that its copy will have.
     pub fn of(field: &'a Field<'a>) -> Result<Chunks<'a>, String> {
         let blocks = if field.new_chunk.is_some() { field.all_blocks() } else { field.blocks_of_chunks()? };
-        Ok(Chunks { field, blocks, rim: Rim::of(field) })
+        Ok(Chunks { field, blocks, rim: Rim::of(field), is_rough: false })
+    }
+
+    /// The same, of which some tell enough.
+    pub fn rough(self, is_rough: bool) -> Chunks<'a> {
+        Chunks { is_rough, ..self }
+    }
+
+    /// The step from one chunk to the next that is looked at where all of them tell most.
+    pub fn whole_step(&self) -> usize {
+        rough_step(self.is_rough, self.field.bytes(), self.blocks.len())
     }
 
     /// The bytes that they take: of all of them where there are few, or where some do not tell on which side of
     /// `stored` it is.
     pub fn estimated_bytes(&self, params: &Params, stored: u64) -> Result<u64, String> {
+        if self.is_rough {
+            return self.bytes(params, self.whole_step());
+        }
         let some = self.blocks.len().div_ceil(SAMPLES).max(1);
         let estimate = self.bytes(params, some)?;
         let is_close = estimate as f64 > CLOSE * stored as f64 && (estimate as f64) < stored as f64 / CLOSE;
@@ -54,7 +71,11 @@ impl<'a> Chunks<'a> {
 
     /// The bytes that all chunks take, as `bytes_of` some says.
     pub fn estimated_by(&self, bytes_of: impl Fn(&Block) -> Result<u64, String>) -> Result<u64, String> {
-        let step = if self.field.bytes() < FEW_BYTES { 1 } else { self.blocks.len().div_ceil(SAMPLES).max(1) };
+        let step = match self.field.bytes() {
+            _ if self.is_rough => self.whole_step(),
+            bytes if bytes < FEW_BYTES => 1,
+            _ => self.blocks.len().div_ceil(SAMPLES).max(1),
+        };
         let some = self.blocks.iter().skip(step / 2).step_by(step);
         let bytes = some.clone().map(bytes_of).sum::<Result<u64, String>>()?;
         Ok((bytes as f64 * self.blocks.len() as f64 / some.count().max(1) as f64) as u64)
@@ -186,6 +207,14 @@ impl<'a> Chunks<'a> {
     fn dims_of(&self, block: &Block) -> Vec<u64> {
         let inner = self.field.size / self.field.stored.dtype.size() as u64;
         block.count.iter().copied().chain((inner > 1).then_some(inner)).collect()
+    }
+}
+
+/// The step from one to the next of so many chunks, of `bytes` together, that a rough estimate looks at: two at least.
+pub fn rough_step(is_rough: bool, bytes: u64, chunks: usize) -> usize {
+    match is_rough && bytes > ROUGH_BYTES {
+        true => usize::try_from(bytes.div_ceil(ROUGH_BYTES)).unwrap_or(usize::MAX).clamp(1, (chunks / 2).max(1)),
+        false => 1,
     }
 }
 

@@ -8,7 +8,7 @@ use sleek::bound::sub_down;
 use sleek::primitives::range::{join, value_range};
 use sleek::{MissingValues, Mode, Params, Profile};
 
-use super::measure::Chunks;
+use super::measure::{Chunks, rough_step};
 use super::rechunk::rechunk;
 use super::request::{Request, Wish};
 use super::rules::Rules;
@@ -40,6 +40,8 @@ pub struct Requests {
     no_fill: bool,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
+    /// Whether a part of each dataset tells enough of it: nothing is written.
+    pub is_rough: bool,
     /// Whether datasets get chunks that compress well.
     pub rechunk: bool,
     /// The places of coordinates, each with who says so.
@@ -68,6 +70,7 @@ impl Requests {
             missing,
             no_fill,
             even_if_larger: false,
+            is_rough: false,
             rechunk: false,
             coordinates: coordinates(file, contents)?,
             rules: Rules::default(),
@@ -257,7 +260,7 @@ impl<'a> Item<'a> {
         if let (Some(field), Decision::Compress(params), true) =
             (&mut item.field, &item.decision, requests.rechunk && !for_target && matches!(item.way, Way::Filter))
         {
-            let said = rechunk(field, params)?;
+            let said = rechunk(field, params, requests.is_rough)?;
             let remarks = item.remark.take().into_iter().chain(said).collect::<Vec<_>>();
             item.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         }
@@ -267,8 +270,8 @@ impl<'a> Item<'a> {
             && !matches!(way, Way::TakenOver(_))
         {
             let estimated = match way {
-                Way::H5z(_) => Maker::new(field, params, way)?.estimated_bytes()?,
-                _ => Chunks::of(field)?.estimated_bytes(params, stored_bytes)?,
+                Way::H5z(_) => Maker::new(field, params, way)?.rough(requests.is_rough).estimated_bytes()?,
+                _ => Chunks::of(field)?.rough(requests.is_rough).estimated_bytes(params, stored_bytes)?,
             };
             if only_if_smaller && estimated >= stored_bytes {
                 item.keep()?;
@@ -403,7 +406,7 @@ fn decide(
             Some("the filter's parameters have no room for its missing values".into()),
         ));
     }
-    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill };
+    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill, is_rough: all.is_rough };
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
         return Ok((Decision::Compress(params), Some(remark)));
@@ -414,6 +417,10 @@ fn decide(
         if params.range.is_none() {
             params = params.with_bound(Mode::Lossless, 0.0);
             return Ok((Decision::Compress(params), Some("every value is the same".into())));
+        }
+        if all.is_rough && rough_step(true, field.bytes(), usize::MAX) > 1 {
+            let remarks = lossy_before(field)?.into_iter().chain(["the range is that of a sample".into()]);
+            return Ok((Decision::Compress(params), Some(remarks.collect::<Vec<_>>().join("; "))));
         }
     } else if !all.no_fill && params.bound > 0.0 {
         survey.look_for_sentinels()?;
@@ -440,37 +447,74 @@ struct Survey<'a> {
     /// The smallest and the largest valid value.
     valid: (f64, f64),
     no_fill: bool,
+    /// Whether a part of it tells enough.
+    is_rough: bool,
+}
+
+/// What was seen of values.
+struct Seen {
+    /// Of the valid ones.
+    range: Option<(f64, f64)>,
+    /// What looks for missing values that nobody declared, if something is to.
+    watch: Option<Watch>,
 }
 
 impl Survey<'_> {
-    /// The range of the valid values. Missing values that nobody declared are an error.
+    /// The range of the valid values, by a part of them if that will do. Missing values that nobody declared are an error.
     fn range(&self) -> Result<Option<(f64, f64)>, String> {
-        let missing = self.missing()?;
-        let mut watch = if self.no_fill { None } else { Some(self.watch()?) };
-        let mut range = None;
-        let mut see = |bytes: &[u8]| {
-            if let Some(watch) = &mut watch {
-                watch.see(bytes);
-            }
-            range = join(range, self.valid_range(&missing, bytes));
-        };
-        if self.field.is_decoded_here()? {
-            let chunks = self.field.blocks_in_chunks()?;
-            self.field.each_chunk(
-                &chunks,
-                |_, bytes| Ok(bytes),
-                |_, bytes| {
-                    see(&bytes);
-                    Ok(())
-                },
-            )?;
-        } else {
-            for block in self.field.blocks()? {
-                see(&read(self.field, &block)?);
+        if self.is_rough {
+            let some = self.see_some()?;
+            // What may be a missing value is for all values to decide.
+            if !some.watch.is_some_and(|watch| watch.suspects()) {
+                return Ok(some.range);
             }
         }
-        watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
-        Ok(range)
+        let all = self.see_all()?;
+        all.watch.map_or(Ok(()), |watch| self.refuse(&watch))?;
+        Ok(all.range)
+    }
+
+    fn see_all(&self) -> Result<Seen, String> {
+        if self.field.is_decoded_here()? {
+            return self.see_chunks(&self.field.blocks_in_chunks()?);
+        }
+        let (mut seen, missing) = (self.nothing_seen()?, self.missing()?);
+        for block in self.field.blocks()? {
+            self.see(&mut seen, &missing, &read(self.field, &block)?);
+        }
+        Ok(seen)
+    }
+
+    /// Chunks from all over the dataset.
+    fn see_some(&self) -> Result<Seen, String> {
+        let chunks = self.field.blocks_in_chunks()?;
+        let step = rough_step(true, self.field.bytes(), chunks.len());
+        self.see_chunks(&chunks.into_iter().skip(step / 2).step_by(step).collect::<Vec<_>>())
+    }
+
+    fn see_chunks(&self, chunks: &[Block]) -> Result<Seen, String> {
+        let (mut seen, missing) = (self.nothing_seen()?, self.missing()?);
+        self.field.each_chunk(
+            chunks,
+            |_, bytes| Ok(bytes),
+            |_, bytes| {
+                self.see(&mut seen, &missing, &bytes);
+                Ok(())
+            },
+        )?;
+        Ok(seen)
+    }
+
+    fn see(&self, seen: &mut Seen, missing: &[f64], bytes: &[u8]) {
+        if let Some(watch) = &mut seen.watch {
+            watch.see(bytes);
+        }
+        seen.range = join(seen.range, self.valid_range(missing, bytes));
+    }
+
+    fn nothing_seen(&self) -> Result<Seen, String> {
+        let watch = if self.no_fill { None } else { Some(self.watch()?) };
+        Ok(Seen { range: None, watch })
     }
 
     /// The range of the valid values in `bytes`.
@@ -493,13 +537,13 @@ impl Survey<'_> {
     /// The parameters with which the dataset meets a target, and what there is to say of it.
     fn meet(&self, target: Target) -> Result<(Params, String), String> {
         let range = self.range()?.filter(|(lo, hi)| hi > lo).map_or(0.0, |(lo, hi)| sub_down(hi, lo));
-        let (chunks, missing) = (Chunks::of(self.field)?, self.missing()?);
+        let (chunks, missing) = (Chunks::of(self.field)?.rough(self.is_rough), self.missing()?);
         let fills = target.is_of_quality().then_some(missing.as_slice());
-        let step = chunks.step_for(SAMPLE_BYTES);
+        let step = chunks.step_for(SAMPLE_BYTES).max(chunks.whole_step());
         let measure = |params: &Params, step| chunks.measure(params, step, Measured::new(&target, range), fills);
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
-            .solve(|params| measure(params, step), |params| measure(params, 1))
+            .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
             .map_err(|e| format!("{}: {e}", self.field.name))?;
         let reached = match target {
             _ if answer.measured.squares == 0.0 => String::new(),
@@ -514,6 +558,9 @@ impl Survey<'_> {
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
     /// one.
     fn look_for_sentinels(&self) -> Result<(), String> {
+        if self.is_rough {
+            return self.range().map(drop);
+        }
         let (mut some, blocks) = (self.watch()?, self.field.blocks()?);
         let mut seen = 0;
         for (i, block) in blocks.iter().enumerate() {

@@ -14,7 +14,7 @@ const GAIN: u64 = 100;
 
 /// Gives a dataset that is to be compressed the chunks with which it takes least; what is to be said of it. Chunks that it
 /// has must be beaten by something.
-pub fn rechunk(field: &mut Field, params: &Params) -> Result<Option<String>, String> {
+pub fn rechunk(field: &mut Field, params: &Params, is_rough: bool) -> Result<Option<String>, String> {
     let old = shape(&field.chunk);
     let mut proposals = proposals(field, params);
     proposals.retain(|new| *new != field.chunk);
@@ -30,11 +30,11 @@ pub fn rechunk(field: &mut Field, params: &Params) -> Result<Option<String>, Str
         let held = bytes(TOGETHER_BYTES);
         return Ok(Some(format!("chunks {old} kept, for others more than {held} would be held at once")));
     }
-    let before = Chunks::of(field)?.estimated_bytes(params, 0)?;
+    let before = Chunks::of(field)?.rough(is_rough).estimated_bytes(params, 0)?;
     let mut best: Option<(u64, Vec<u64>)> = None;
     for new in proposals {
         field.new_chunk = Some(new.clone());
-        let after = Chunks::of(field)?.estimated_bytes(params, 0)?;
+        let after = Chunks::of(field)?.rough(is_rough).estimated_bytes(params, 0)?;
         if best.as_ref().is_none_or(|(least, _)| after < *least) {
             best = Some((after, new));
         }

@@ -37,6 +37,7 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     requests.rules = rules.clone();
     requests.auto = args.auto;
     requests.even_if_larger = args.even_if_larger;
+    requests.is_rough = args.dry_run;
     requests.filter = args.filter;
     if args.filter == Filter::H5zZfp {
         hdf5.own_h5z_zfp()?;

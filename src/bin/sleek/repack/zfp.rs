@@ -113,6 +113,11 @@ impl<'a> Maker<'a> {
         Ok(Maker { field, params, way, old: measure::Chunks::of(field)?, is_fixed: most == lens })
     }
 
+    /// The same for an estimate, which may be a rough one.
+    pub fn rough(self, is_rough: bool) -> Maker<'a> {
+        Maker { old: self.old.rough(is_rough), ..self }
+    }
+
     /// A chunk as it is to be stored, and the filters that it did not pass.
     pub fn chunk(&self, block: &Block) -> Result<(Vec<u8>, u32), String> {
         let blame = |e: sleek::Error| format!("{}: chunk at {:?}: {}", self.field.name, block.start, e.message);
