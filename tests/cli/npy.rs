@@ -239,7 +239,14 @@ fn what_the_user_says_it_is() {
         bench.ok("decompress -qf packed y.npy");
         assert_eq!(parts(&bench.get("y.npy")), (&data[..], dictionary(found.0, "False", found.1)), "{descr}");
         assert_eq!(bench.json("verify --json x.npy packed")["kept"], true, "{descr}");
+        // And back to what it was.
+        bench.ok(&format!("decompress -qf --npy-type {} packed again", &descr[1..]));
+        assert_eq!(parts(&bench.get("again")), (&data[..], dictionary(descr, "False", shape)), "{descr}");
     }
+    bench.fails("decompress --npy-type f4 packed no", "--npy-type f4: the array has elements f64, of 8 bytes");
+    bench.fails("decompress --npy-type c8 packed no", "--npy-type c8: a last dimension of 2 f32 is needed");
+    bench.fails("decompress --npy-type c16 --box 0:1,0:1 packed no", "the array has f64 in shape (1, 1)");
+    bench.fails("decompress --npy-type O packed no", "NumPy's name of a type is needed");
     bench.put("x.npy", &array("<f4", "()", &data[..4]));
     bench.ok("compress -qf --lossless --dims 1 x.npy packed");
     bench.put("x.npy", &array("<f4", &format!("({})", "1, ".repeat(32) + "12"), &data));
@@ -349,9 +356,16 @@ for kind in kinds:
 c = (rng.normal(size=(40, 50)) + 1j * rng.normal(size=(40, 50))).astype("c16")
 np.save("a.npy", c)
 subprocess.run([sleek, "compress", "-qf", "--abs", "1e-3", "--dtype", "f64", "a.npy", "c"], check=True)
-subprocess.run([sleek, "decompress", "-qf", "c", "b.npy"], check=True)
-back = np.load("b.npy").view("c16")[..., 0]
-assert back.shape == c.shape and max(abs((back - c).real).max(), abs((back - c).imag).max()) <= 1e-3
+subprocess.run([sleek, "decompress", "-qf", "--npy-type", "c16", "c", "b.npy"], check=True)
+back = np.load("b.npy")
+assert back.dtype == c.dtype and back.shape == c.shape and max(abs((back - c).real).max(), abs((back - c).imag).max()) <= 1e-3
+for other in rng.random((9, 11)) < 0.5, np.datetime64("2026-01-01") + np.arange(40):
+    np.save("a.npy", other)
+    size = other.dtype.itemsize
+    subprocess.run([sleek, "compress", "-qf", "--lossless", "--dtype", f"u{8 * size}", "a.npy", "c"], check=True)
+    subprocess.run([sleek, "decompress", "-qf", "--npy-type", other.dtype.str, "c", "b.npy"], check=True)
+    back = np.load("b.npy")
+    assert back.dtype == other.dtype and np.array_equal(back, other), other.dtype
 print(done)
 "#;
     let mut command = Command::new(python);

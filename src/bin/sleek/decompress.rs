@@ -25,6 +25,10 @@ pub struct Args {
     /// Write an NPY file, as where the name of OUT ends in .npy
     #[arg(long)]
     npy: bool,
+    /// Write an NPY file with elements that NumPy calls so, of the same bytes: b1, M8[s], …, or c8 or c16 of a last dimension
+    /// of 2 parts
+    #[arg(long, value_name = "TYPE", value_parser = npy::as_type)]
+    npy_type: Option<npy::Type>,
     #[command(flatten)]
     threads: Threads,
     /// Replace OUT if it exists
@@ -111,7 +115,7 @@ pub fn run(args: &Args) -> Outcome {
 impl Args {
     /// Whether an NPY file is to be written.
     fn is_npy(&self) -> bool {
-        self.npy || npy::is_name(&self.output)
+        self.npy || self.npy_type.is_some() || npy::is_name(&self.output)
     }
 }
 
@@ -155,7 +159,11 @@ impl Head {
             None => dims.lens().to_vec(),
             Some(slice) => slice.region_in(&dims).map_err(|e| format!("--box: {from}: {e}"))?.lens().to_vec(),
         };
-        Ok(Some(npy::header(first.layout.dtype, first.big_endian, &lens)))
+        let (dtype, big_endian) = (first.layout.dtype, first.big_endian);
+        match &args.npy_type {
+            Some(kind) => kind.header(dtype, big_endian, &lens).map(Some),
+            None => Ok(Some(npy::header(dtype, big_endian, &lens))),
+        }
     }
 
     /// Refuses what came to other dimensions than the header says.
@@ -172,6 +180,9 @@ impl Head {
 fn tensors(args: &Args, input: Input) -> Outcome {
     if args.is_npy() && args.tensor.is_none() {
         return Err(format!("{}: has many arrays, an NPY file one; --tensor NAME restores it", input.name));
+    }
+    if let Some(name) = args.tensor.as_ref().filter(|_| args.npy_type.is_some()) {
+        return Err(format!("--npy-type: tensor '{name}' has a type of its own"));
     }
     if args.slice.is_some() {
         return Err(format!("--box: {} has many arrays; --tensor NAME restores one of them", input.name));

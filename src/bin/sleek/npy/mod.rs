@@ -131,7 +131,8 @@ impl Head {
             }
             (Kind::Complex(part), Some(asked)) if part == asked => Ok((part, big_endian)),
             (Kind::Complex(part), _) => Err(format!(
-                "{name}: has complex numbers, {descr}; --dtype {} takes their real and imaginary parts, as a last dimension of 2",
+                "{name}: has complex numbers, {descr}; --dtype {} takes their real and imaginary parts, as a last \
+                 dimension of 2",
                 part.name()
             )),
             (Kind::Other(size), Some(asked)) if size == asked.size() as u64 => Ok((asked, big_endian && size > 1)),
@@ -241,7 +242,9 @@ fn way_out(size: u64) -> String {
     let names: Vec<&str> = dtypes.map(DType::name).collect();
     match names.is_empty() {
         true => ", which cannot be compressed".into(),
-        false => format!("; --dtype {} takes them as that, and so they come back", names.join(" or ")),
+        false => {
+            format!("; --dtype {} takes them as that, and so they come back without --npy-type", names.join(" or "))
+        }
     }
 }
 
@@ -251,6 +254,51 @@ fn shape_text(lens: &[u64]) -> String {
     match &shown[..] {
         [one] => format!("({one},)"),
         _ => format!("({})", shown.join(", ")),
+    }
+}
+
+/// The type that a user gives the elements of an NPY file: NumPy's name for it, of which the byte order is the array's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Type {
+    letters: String,
+    kind: Kind,
+}
+
+/// Reads the argument, such as `c8`, `b1` or `M8[s]`.
+pub fn as_type(text: &str) -> Result<Type, String> {
+    let letters = text.trim_start_matches(['<', '>', '=', '|']);
+    match kind::parse(&format!("<{letters}")) {
+        Some((kind, _)) => Ok(Type { letters: letters.into(), kind }),
+        None => Err("NumPy's name of a type is needed, such as c8, b1 or M8[s]".into()),
+    }
+}
+
+impl Type {
+    /// The header of a file with an array of elements of `dtype` that are of this type.
+    pub fn header(&self, dtype: DType, big_endian: bool, lens: &[u64]) -> Result<Vec<u8>, String> {
+        let (letters, size) = (&self.letters, dtype.size());
+        let order = match (self.kind, big_endian) {
+            (Kind::Other(1), _) => '|',
+            (Kind::Number(own), _) if own.size() == 1 => '|',
+            (_, true) => '>',
+            (_, false) => '<',
+        };
+        let lens = match (self.kind, lens) {
+            (Kind::Complex(part), [lens @ .., 2]) if part == dtype => lens,
+            (Kind::Complex(part), _) => {
+                let (part, dims) = (part.name(), shape_text(lens));
+                return Err(format!(
+                    "--npy-type {letters}: a last dimension of 2 {part} is needed; the array has {} in shape {dims}",
+                    dtype.name()
+                ));
+            }
+            (Kind::Number(own), _) if own.size() == size => lens,
+            (Kind::Other(own), _) if own == size as u64 => lens,
+            _ => {
+                return Err(format!("--npy-type {letters}: the array has elements {}, of {size} bytes", dtype.name()));
+            }
+        };
+        Ok(header_of(&format!("{order}{letters}"), lens))
     }
 }
 
