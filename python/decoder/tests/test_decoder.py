@@ -300,6 +300,8 @@ def test_pyfive_reads_our_files(tmp_path):
             more = {"shuffle": True} if k % 5 == 0 else {"fletcher32": True} if k % 5 == 1 else {}
             request = "lossless" if "shuffle" in more else "abs=1e-3,profile=ratio" if k % 2 else "abs=1e-3"
             f.create_dataset(name, data=a, chunks=chunks, **more, **sleek.h5(request))
+        waves = np.exp(1j * np.linspace(0, 60, 3000)).astype("c8").reshape(60, 50)
+        f.create_dataset("complex", data=waves, chunks=(25, 50), **sleek.h5("abs=1e-3,profile=ratio"))
         f.create_dataset("plain", data=np.arange(100), chunks=(30,), compression="gzip", shuffle=True)
     if not hasattr(pyfive.btree.BTreeV1RawDataChunks._filter_chunk, "knows_sleek"):
         with pyfive.File(path) as f, pytest.raises(NotImplementedError, match="Filter with id: 47474 import not supported"):
@@ -307,7 +309,7 @@ def test_pyfive_reads_our_files(tmp_path):
     sleek_decode.pyfive.register()
     sleek_decode.pyfive.register()
     with h5py.File(path) as theirs, pyfive.File(path) as f:
-        for name in [*fields_, "plain"]:
+        for name in [*fields_, "complex", "plain"]:
             assert f[name][:].tobytes() == theirs[name][:].tobytes(), name
     # What is damaged is an error, and no data.
     with h5py.File(path) as f:
