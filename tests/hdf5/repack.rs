@@ -653,6 +653,8 @@ fn complex_numbers_by_their_parts() {
         let table = sleek_ok(&place, &[&["repack", "--verify", "--force"], how, &["old.h5", "new.h5"]].concat());
         let line = table.lines().find(|line| line.starts_with("/pairs ")).unwrap();
         assert!(line.contains("kept: compounds of 8 bytes: bounds are for floats"), "{table}");
+        let of_line = table.contains("--profile ratio is for numbers whose parts alternate");
+        assert_eq!(of_line, !how.contains(&"ratio"), "{table}");
         python(&place, PYTHON, &["complex_parts", "old.h5", "new.h5", "1e-4"]);
         sleek_ok(&place, &["verify", "old.h5", "new.h5"]);
     }

@@ -92,9 +92,19 @@ fn stored(message: &[u8], scalar: bool) -> Option<Stored> {
     Some(Stored { dtype, big_endian, scalar, numbers, bytes: size, what: format!("{name} of {size} bytes") })
 }
 
+/// How the words for complex numbers begin.
+const COMPLEX: &str = "complex numbers of ";
+
+impl Stored {
+    /// Whether an element is a complex number, of two parts.
+    pub fn is_complex(&self) -> bool {
+        self.what.starts_with(COMPLEX)
+    }
+}
+
 /// Complex numbers with such parts.
 fn complex(part: Stored) -> Stored {
-    Stored { scalar: false, what: format!("complex numbers of {}", part.what), ..part }
+    Stored { scalar: false, what: format!("{COMPLEX}{}", part.what), ..part }
 }
 
 /// What programs call the parts of a complex number that they store as a compound.
@@ -268,6 +278,7 @@ mod tests {
             assert_eq!(seen(&complex), (DType::F32, false, false), "version {version}");
             let stored = parse(&complex).unwrap();
             assert_eq!((stored.bytes, stored.what.as_str(), stored.numbers), (8, "complex numbers of f32", true));
+            assert!(stored.is_complex());
             let complex = compound(version, 16, &[("Re", 0, double()), ("Im", 8, double())]);
             assert_eq!((seen(&complex), parse(&complex).unwrap().bytes), ((DType::F64, true, false), 16));
             for other in [
@@ -283,7 +294,11 @@ mod tests {
                 complex[..40].to_vec(),
             ] {
                 let stored = parse(&other).unwrap();
-                assert_eq!((stored.dtype, stored.numbers), (DType::U8, false), "version {version}: {other:02x?}");
+                assert_eq!(
+                    (stored.dtype, stored.numbers, stored.is_complex()),
+                    (DType::U8, false, false),
+                    "version {version}: {other:02x?}"
+                );
             }
         }
     }
