@@ -109,17 +109,19 @@ impl Table {
     /// Becomes the one that fits symbols which occur so often, at least one.
     pub fn fit(&mut self, counts: &Counts) {
         let frequencies = &mut self.frequencies;
-        let total = u64::from(counts.iter().sum::<u32>().max(1));
+        let total = counts.iter().sum::<u32>().max(1);
         frequencies.fill(0);
         for (f, count) in frequencies.iter_mut().zip(counts) {
             if *count > 0 {
-                let part = (u64::from(*count) * SLOTS as u64 + total / 2) / total;
-                *f = part.clamp(1, SLOTS as u64 - 1) as u16;
+                // No tile has more than 2^14 elements.
+                let part = ((*count << TABLE_BITS) + total / 2) / total;
+                *f = part.clamp(1, SLOTS as u32 - 1) as u16;
             }
         }
         let mut sum: usize = frequencies.iter().map(|f| usize::from(*f)).sum();
         while sum != SLOTS {
-            let greatest = (0..SYMBOLS).max_by_key(|s| (frequencies[*s], SYMBOLS - s)).unwrap_or(0);
+            let most = frequencies.iter().fold(0, |most, f| most.max(*f));
+            let greatest = frequencies.iter().position(|f| *f == most).unwrap_or(0);
             if sum < SLOTS {
                 // The greatest may have no more; a symbol that does not occur takes what is left.
                 let more = (SLOTS - sum).min(SLOTS - 1 - usize::from(frequencies[greatest]));
