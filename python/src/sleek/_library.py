@@ -116,6 +116,7 @@ def _load() -> ctypes.CDLL:
             [POINTER(Params), c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), c_void_p],
         ),
         "sleek_decompress": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), c_void_p]),
+        "sleek_decompress_as": (c_int32, [c_int32, c_int32, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
         "sleek_decompress_range": (
             c_int32,
             [c_void_p, c_size_t, c_uint64, c_size_t, c_void_p, c_size_t, c_void_p],
