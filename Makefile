@@ -51,6 +51,7 @@ test-long: ## what CI runs: the same on all cases, with the release installed an
 	bash tests/python.sh
 	bash tests/quickstart.sh
 	bash tests/recipes.sh
+	bash tests/zarrs.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 

@@ -213,6 +213,7 @@ macro_rules! with_return_address {
     };
 }
 
+#[cfg(feature = "plugin")]
 pub(crate) use with_return_address;
 
 /// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address
