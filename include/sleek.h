@@ -707,6 +707,13 @@ int32_t sleek_h5d_read(int64_t dset,
                        void *stream,
                        struct sleek_h5d_info *info);
 
+// Tells sleek_h5d_write() and sleek_h5d_read() whose HDF5 their dset is of, for calls from this thread: that of the
+// program or library that holds `address`, of a function of it say. NULL, as at first: that of the code that calls.
+//
+// For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
+// processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.
+void sleek_h5d_user(const void *address);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

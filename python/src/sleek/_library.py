@@ -141,6 +141,7 @@ def _load() -> ctypes.CDLL:
         "sleek_strerror": (c_char_p, [c_int32]),
         "sleek_h5d_write": (c_int32, transfer),
         "sleek_h5d_read": (c_int32, transfer),
+        "sleek_h5d_user": (None, [c_void_p]),
         "sleek_last_error": (c_char_p, []),
         "sleek_version": (c_char_p, []),
         "sleek_h5_class": (c_void_p, []),
