@@ -37,6 +37,10 @@
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
+#[cfg(not(unix))]
+#[doc(hidden)]
+#[path = "api/hdf5_filter/cd_values.rs"]
+pub mod cd_values; // for h5wasm, which has nothing of the rest
 pub mod codec;
 pub mod container;
 mod dtype;

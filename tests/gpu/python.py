@@ -421,7 +421,8 @@ def main():
     unknown = set(parts) - {"check", "bench", "speed", "checkpoint", "zarr"}
     if unknown:
         parser.error(f"{sorted(unknown)[0]} is no part; known are check, bench, speed, checkpoint, zarr")
-    print(f"sleek {sleek.__version__}, torch {getattr(torch, '__version__', 'none')}, cupy {getattr(cupy, '__version__', 'none')}, numpy {np.__version__}")
+    card = torch.cuda.get_device_name() if torch else cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(f"{card}; sleek {sleek.__version__}, torch {getattr(torch, '__version__', 'none')}, cupy {getattr(cupy, '__version__', 'none')}, numpy {np.__version__}")
     if "check" in parts:
         check(given.mib)
     if {"bench", "speed"} & set(parts):
