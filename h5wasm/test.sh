@@ -53,3 +53,22 @@ said=$(sed -n 's|.*<pre>\(.*\)</pre>.*|\1|p' "$work/dom")
 count=$(python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))))' "$work/page/names.json")
 [ "$said" = "$count of $count datasets as h5py reads them" ] || { cat "$work/dom" >&2 && echo "h5wasm: the page says: $said" >&2 && exit 1; }
 step "in $("$chromium" --version 2> /dev/null): $said"
+
+# h5web, as it is, and with the line that it lacks.
+mkdir "$work/h5web" "$work/page/plain" "$work/page/patched"
+cp h5wasm/tests/h5web/* "$work/h5web"
+cd "$work/h5web"
+echo '{"private": true, "type": "module"}' > package.json
+npm install --silent --no-audit --no-fund --legacy-peer-deps @h5web/app@16.0.1 @h5web/h5wasm@16.0.1 react@18 react-dom@18 esbuild playwright-core \
+    > "$work/log" 2>&1 || { cat "$work/log" && over "h5web cannot be had"; }
+provider=node_modules/@h5web/h5wasm/dist/index.mjs
+shown() { # folder, what the page is to say
+    npx esbuild app.jsx --bundle --format=esm --target=es2022 --jsx=automatic --log-level=error --outfile="$work/page/$1/app.js"
+    cp index.html "$work/page/plane.h5" "$work/plugin/libH5Zsleek.so" "$work/page/$1"
+    node see.mjs "$chromium" "http://127.0.0.1:$port/$1/index.html" "$2" "$work/$1.png"
+}
+shown plain "equired filter 'SLEEK' is not registered"
+sed -i 's/32026: \([^ ,}]*\)/32026: \1, 47474: "sleek"/' "$provider"
+grep -q '47474' "$provider" || { echo "h5wasm: h5web has another table of plugins" >&2 && exit 1; }
+shown patched "$(cat "$work/page/ends")"
+step "h5web shows a dataset from $(tr ' ' '/' < "$work/page/ends"), with one more line in its table of filters"

@@ -35,6 +35,12 @@ with h5py.File(folder / "fields.h5", "w") as file:
         restored.astype(restored.dtype.newbyteorder("<")).tofile(folder / f"{name}.raw")
     (folder / "names.json").write_text(json.dumps(list(file)))
 
+with h5py.File(folder / "plane.h5", "w") as file:
+    file.create_dataset("plane", data=wind[0], chunks=(73, 72), **sleek.h5(abs=1e-2))
+    # As h5web writes the ends of its colours.
+    ends = [np.format_float_scientific(end, precision=3, exp_digits=1) for end in (file["plane"][:].min(), file["plane"][:].max())]
+    (folder / "ends").write_text(" ".join(ends).replace("-", "\N{MINUS SIGN}"))
+
 whole = (folder / "fields.h5").read_bytes()
 with h5py.File(folder / "fields.h5") as file:
     at = file["abs"].id.get_chunk_info(0)
