@@ -14,7 +14,7 @@ STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
 .PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
-	kernels gpu-check gpu-bench static wheel decoder install uninstall clean
+	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16 | sed 's/^/  make /'
@@ -51,6 +51,7 @@ test-long: ## what CI runs: the same on all cases, with the release installed an
 	bash tests/python.sh
 	bash tests/quickstart.sh
 	bash tests/recipes.sh
+	bash tests/zarrs.sh
 	bash tests/docs.sh
 	bash tests/packages.sh
 
@@ -113,8 +114,8 @@ fuzz: ## every fuzz target for MINUTES (10), going on from where the last run st
 fuzz-carry: ## build/fuzz: all fuzz targets with their corpora and run.sh, for a machine with many cores and without Rust
 	@bash fuzz/carry.sh build/fuzz
 
-nightly: ## what a night is for: fuzzing (MINUTES for each target), what it found into the corpus, damage, memcheck, ASan, UBSan, TSan, Miri
-	$(MAKE) fuzz fuzz-keep damage memcheck asan ubsan tsan miri
+nightly: ## what a night is for: fuzzing (MINUTES for each target), what it found into the corpus, damage, memcheck, ASan, UBSan, TSan, Miri, h5wasm
+	$(MAKE) fuzz fuzz-keep damage memcheck asan ubsan tsan miri h5wasm
 
 fuzz-keep: ## what the fuzzer found that reaches new code, into the corpus of the repository
 	@bash fuzz/keep.sh
@@ -184,6 +185,9 @@ wheel: build ## the Python package, in build/wheel
 
 decoder: ## the Python package that only reads, in Python and numpy alone, in build/decoder
 	@bash python/decoder/wheel.sh build/decoder
+
+h5wasm: ## build/h5wasm: the filter for HDF5 in browsers, an npm package, tested in Node.js and Chromium; needs nightly with rust-src
+	@bash h5wasm/test.sh build/h5wasm
 
 install: build static ## into PREFIX (default /usr/local): libraries, headers, CMake and pkg-config files, command, HDF5 plugin
 	@PREFIX="$(abspath $(PREFIX))" LIBDIR="$(abspath $(LIBDIR))" \

@@ -361,6 +361,23 @@ int32_t sleek_decompress(const void *src,
                          size_t *dst_bytes,
                          void *stream);
 
+// Restores the whole array from a stream that must be of this type and length, as where memory for it was made
+// beforehand: sleek_decompress() with a look at the header that costs no copy from GPU memory of its own.
+//
+// - dtype, big_endian: the elements that dst is for, SLEEK_F32 ... SLEEK_U64, and 1 if they are big-endian, else 0.
+// - dst_bytes: bytes of dst, which the array has to fill.
+// - src, src_bytes, dst, stream: as for sleek_decompress().
+//
+// Returns SLEEK_OK, SLEEK_E_INVALID_ARGUMENT if the stream is of another type, byte order or length, when dst was not
+// touched, or an error as of sleek_decompress().
+int32_t sleek_decompress_as(int32_t dtype,
+                            int32_t big_endian,
+                            const void *src,
+                            size_t src_bytes,
+                            void *dst,
+                            size_t dst_bytes,
+                            void *stream);
+
 // Restores the elements first ... first + count - 1 from a stream, and decodes only the chunks (16 KiB of data each)
 // that hold them.
 //
@@ -689,6 +706,13 @@ int32_t sleek_h5d_read(int64_t dset,
                        void *buf,
                        void *stream,
                        struct sleek_h5d_info *info);
+
+// Tells sleek_h5d_write() and sleek_h5d_read() whose HDF5 their dset is of, for calls from this thread: that of the
+// program or library that holds `address`, of a function of it say. NULL, as at first: that of the code that calls.
+//
+// For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
+// processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.
+void sleek_h5d_user(const void *address);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -37,6 +37,10 @@
 #[doc(hidden)]
 pub mod api;
 pub mod bound;
+#[cfg(not(unix))]
+#[doc(hidden)]
+#[path = "api/hdf5_filter/cd_values.rs"]
+pub mod cd_values; // for h5wasm, which has nothing of the rest
 pub mod codec;
 pub mod container;
 mod dtype;
@@ -74,6 +78,16 @@ pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
 /// `dst` of at least [`compress_bound`] bytes always suffices; a smaller one is tried and answers `BufferTooSmall`.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usize> {
     codec::compress_into(params, src, dst, ExecOptions::threads(params.threads))
+}
+
+/// What `params` ask of one chunk of an array, `src`, that is kept in chunks which are restored, changed and compressed anew, as
+/// Zarr does it: `Noa` without a range takes the range of this chunk, in which neither missing values count, nor zeros, nor
+/// what the chunk's last element is equal to, which may be the rim that was filled; and a step of a power of two, with which
+/// the bound holds however often that happens.
+#[cfg(unix)]
+pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
+    let last = params.dtype.size().min(src.len());
+    api::hdf5_filter::measured_without(params, &src[src.len() - last..], src)
 }
 
 /// [`compress_into`] a new buffer of the right size.

@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 
 use crate::codec;
-#[cfg(feature = "cuda")]
 use crate::container::Header;
 #[cfg(feature = "cuda")]
 use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
@@ -140,24 +139,48 @@ pub unsafe fn decompress(
     capacity: usize,
     stream: *mut c_void,
 ) -> Result<usize> {
+    let from = (src, src_bytes);
+    // SAFETY: the contract of this function.
+    unsafe { decompress_if(asked, from, range, (dst, capacity), stream, |_| Ok(())) }
+}
+
+/// [`decompress`], where `accept` likes the header, which may be damaged, before anything is written.
+///
+/// # Safety
+/// As for [`compress`].
+pub unsafe fn decompress_if(
+    asked: Device,
+    (src, src_bytes): (*const u8, usize),
+    range: Option<(u64, usize)>,
+    (dst, capacity): (*mut u8, usize),
+    stream: *mut c_void,
+    accept: impl FnOnce(&Header) -> Result<()>,
+) -> Result<usize> {
     let route = route_of(asked, src.cast(), dst.cast_const().cast(), stream)?;
     match route.ordinal {
         #[cfg(feature = "cuda")]
         // SAFETY: the contract of this function.
         Some(ordinal) => unsafe {
-            codec::gpu::decompress(asked, src, src_bytes, range, dst, capacity, ordinal, stream)
+            codec::gpu::decompress(asked, (src, src_bytes), range, (dst, capacity), (ordinal, stream), accept)
         },
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
         None => {
             // SAFETY: host memory; the contract of this function.
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
+            look(src, accept)?;
             match range {
                 None => crate::decompress_into(src, dst),
                 Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
             }
         }
     }
+}
+
+/// Shows `accept` the header, whose place on the stack is free again before anything is restored.
+#[inline(never)]
+fn look(src: &[u8], accept: impl FnOnce(&Header) -> Result<()>) -> Result<()> {
+    accept(&Header::peek(src, src.len() as u64)?)
 }
 
 /// Restores the box of `lens` elements from `start` on; returns the bytes written.

@@ -56,6 +56,22 @@ def test_streams_are_those_of_the_host(kind, dtype):
     assert bytes(sleek.compress(on_device, out=buffer, **request)) == expected
 
 
+def test_restoring_waits_no_more_than_the_c_function():
+    """The stream is not looked at beforehand, which is a copy to the host and a wait."""
+    a = field()
+    stream, back = Torch(np.frombuffer(sleek.compress(a, abs=1e-3), "u1")), Torch.empty(a.shape, "f4")
+
+    def waits(restore):
+        before = driver.shim_waits()
+        restore()
+        return driver.shim_waits() - before
+
+    lib, at = sleek._library.lib, (stream.memory.address, stream.memory.nbytes, back.memory.address, a.nbytes)
+    by_c = waits(lambda: lib.sleek_decompress(*at, None, None))
+    assert 0 < by_c == waits(lambda: sleek.decompress(stream, out=back))
+    assert waits(lambda: sleek.inspect(stream)) > 0
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts(kind):
     a = field("f8")

@@ -52,6 +52,32 @@ def test_docstring():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_datasets_of_h5py_beside_another_hdf5(tmp_path):
+    """What HDF5 a dataset is of is known, though netCDF4 brings its own."""
+    done = run("import test_netcdf\ntest_netcdf.datasets_of_h5py(sys.argv[2])", tmp_path / "a.h5")
+    assert done.returncode == 0, done.stderr
+
+
+def datasets_of_h5py(path):
+    import h5py
+    from sleek._library import lib
+
+    assert len(sleek.register()) > 1, "two HDF5s were to be here"
+    a = wind()
+    with h5py.File(path, "w") as f:
+        dataset = f.create_dataset("a", a.shape, "f4", chunks=(5, 73, 72), fillvalue=FILL, **sleek.h5(abs=1e-2))
+        assert sleek.write(dataset, a).route == "threads"
+        back = np.empty_like(a)
+        assert sleek.read(dataset, out=back).route == "threads"
+        assert back.tobytes() == dataset[:].tobytes()
+        assert np.abs(back.astype("f8") - a).max() <= 1e-2
+        # Without a word whose it is, or with a wrong one, it stays an error.
+        arguments = dataset.id.id, h5py.h5t.NATIVE_FLOAT.id, None, None, 0, back.ctypes.data, None, None
+        for address, says in ((None, b"several are"), (1, b"sleek_h5d_user"), (id(lib), b"sleek_h5d_user")):
+            lib.sleek_h5d_user(address)
+            assert lib.sleek_h5d_read(*arguments) == 13 and says in lib.sleek_last_error()
+
+
 def variables_of_files(path):
     import netCDF4
 

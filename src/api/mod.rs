@@ -3,4 +3,5 @@
 pub(crate) mod c;
 pub(crate) mod hdf5_direct;
 pub mod hdf5_filter;
+#[cfg(feature = "plugin")]
 mod nczarr;

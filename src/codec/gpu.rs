@@ -173,25 +173,24 @@ pub unsafe fn compress(
     }
 }
 
-/// Restores the whole array, or elements `range` of it, on the GPU; returns the bytes written.
+/// Restores the whole array, or elements `range` of it, on the GPU, if `accept` likes the header; returns the bytes
+/// written.
 ///
 /// # Safety
 /// `src` holds `src_bytes` and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
-#[allow(clippy::too_many_arguments)] // those of the C function
 pub unsafe fn decompress(
     asked: Device,
-    src: *const u8,
-    src_bytes: usize,
+    (src, src_bytes): (*const u8, usize),
     range: Option<(u64, usize)>,
-    dst: *mut u8,
-    capacity: usize,
-    ordinal: i32,
-    stream: *mut c_void,
+    (dst, capacity): (*mut u8, usize),
+    (ordinal, stream): (i32, *mut c_void),
+    accept: impl FnOnce(&Header) -> Result<()>,
 ) -> Result<usize> {
     let session = Session::enter(ordinal, stream)?;
     // SAFETY: the contract of this function.
     unsafe {
         let header = read_header(&session, src, src_bytes)?;
+        accept(&header)?;
         let (first, count) = match range {
             None => (0, header.layout.count),
             Some((first, count)) => (first, count as u64),

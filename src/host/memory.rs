@@ -160,6 +160,7 @@ const LARGEST_IN_HEAP: usize = (32 << 20) - (64 << 10);
 /// come from the heap from then on, and the heap shrinks only when twice as much is free. So one block is shown to it,
 /// of some times the size, since HDF5 holds several. Where the host has set the limits itself they stay; other
 /// allocators take no notice.
+#[cfg(unix)]
 pub fn keep_in_heap(bytes: usize) {
     static SHOWN: AtomicUsize = AtomicUsize::new(0);
     if bytes > LARGEST_IN_HEAP || SHOWN.fetch_max(bytes, Ordering::Relaxed) >= bytes {

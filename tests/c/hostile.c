@@ -63,6 +63,35 @@ static void null_pointers(void) {
     CHECK(sleek_decompress(stream, stream_bytes, restored, sizeof restored, NULL, NULL) == SLEEK_OK);
 }
 
+// The stream of `field` for memory that was made for something else.
+static void another_type(void) {
+    static float as[COUNT];
+    size_t bytes = sizeof as;
+    CHECK(sleek_decompress(stream, stream_bytes, restored, sizeof restored, NULL, NULL) == SLEEK_OK);
+    CHECK(sleek_decompress_as(SLEEK_F32, 0, stream, stream_bytes, as, bytes, NULL) == SLEEK_OK);
+    CHECK(memcmp(as, restored, sizeof as) == 0);
+    memset(as, 7, sizeof as);
+    memset(restored, 7, sizeof restored);
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "holds f32; i32 is expected", sleek_decompress_as(SLEEK_I32, 0, stream, stream_bytes, as, bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "big-endian f32 is expected", sleek_decompress_as(SLEEK_F32, 1, stream, stream_bytes, as, bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "big_endian 2", sleek_decompress_as(SLEEK_F32, 2, stream, stream_bytes, as, bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "dtype", sleek_decompress_as(0, 0, stream, stream_bytes, as, bytes, NULL));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "20000 bytes; 19996", sleek_decompress_as(SLEEK_F32, 0, stream, stream_bytes, as, bytes - 4, NULL));
+    CHECK_FAILS(SLEEK_E_NULL_POINTER, "src", sleek_decompress_as(SLEEK_F32, 0, NULL, stream_bytes, as, bytes, NULL));
+    CHECK_FAILS(SLEEK_E_TRUNCATED, "", sleek_decompress_as(SLEEK_F32, 0, stream, stream_bytes - 1, as, bytes, NULL));
+    // A damaged header is damage, whatever type it names.
+    memcpy(copy, stream, stream_bytes);
+    sleek_info info = {.struct_size = sizeof info};
+    size_t at = 0;
+    for (; at < 64; at++) {
+        copy[at] ^= SLEEK_F32 ^ SLEEK_I32;
+        int32_t code = sleek_decompress_as(SLEEK_I32, 0, copy, stream_bytes, as, bytes, NULL);
+        CHECK(code != SLEEK_OK && code != SLEEK_E_INVALID_ARGUMENT && code == sleek_inspect(copy, stream_bytes, &info));
+        copy[at] ^= SLEEK_F32 ^ SLEEK_I32;
+    }
+    CHECK(memcmp(as, restored, sizeof as) == 0);
+}
+
 static void requests_in_words(void) {
     sleek_params p = request(SLEEK_F16), before;
     p.threads = 2;
@@ -298,6 +327,7 @@ int main(int argc, char **argv) {
     sleek_params p = request(SLEEK_F32);
     CHECK(sleek_compress(&p, field, COUNT, stream, sizeof stream, &stream_bytes, NULL) == SLEEK_OK);
     null_pointers();
+    another_type();
     requests_in_words();
     parameters();
     dimensions_and_missing_values();

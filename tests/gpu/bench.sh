@@ -42,6 +42,8 @@ nvcomp() {
     "$gpu" first
     several
     echo
+    bash tests/gpu/python.sh bench
+    echo
     nvcomp
 } | tee "$out/tables.md"
 if python3 -c 'import matplotlib' 2>/dev/null; then

@@ -13,6 +13,7 @@ fi
 bash tests/gpu/devices.sh
 bash tests/gpu/array.sh
 bash tests/gpu/h5d.sh
+bash tests/gpu/python.sh check
 if command -v compute-sanitizer >/dev/null; then
     export SLEEK_GPU_SMALL=1
     for tool in memcheck racecheck initcheck synccheck; do

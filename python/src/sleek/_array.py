@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _stream
-from ._library import Params, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, params, shaped
+from ._library import Params, SleekError, StreamInfo, check, lib
+from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, params, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 from ._sentinel import MissingValueWarning, undeclared
 
@@ -246,19 +246,33 @@ def decompress(
     >>> sleek.decompress(sleek.compress(gaps, abs=0.1), masked=True).mask
     array([False,  True, False])
     """
-    info, source, work = _opened(stream, cuda_stream)
     if masked and out is not None:
         raise TypeError("masked goes with an array that is made here, not with out")
-    if out is None:
-        array = np.empty(_shape(source, info) if shape is None else info.count, numpy_dtype(info.dtype, bool(info.big_endian)))
-        array = array if shape is None else array.reshape(shape)
-    else:
-        array = out
-    to = _target(array, info, info.count, _first(work, source.stream))
-    check(
-        lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _first(work, source.stream, to.stream))
-    )
+    if out is not None:
+        return _restored_into(out, stream, cuda_stream)
+    info, source, work = _opened(stream, cuda_stream)
+    array = np.empty(_shape(source, info) if shape is None else info.count, numpy_dtype(info.dtype, bool(info.big_endian)))
+    array = array if shape is None else array.reshape(shape)
+    to = _target(array, info, info.count, None)
+    check(lib.sleek_decompress(source.address, source.nbytes, to.address, to.nbytes, None, _first(work, source.stream)))
     return _masked(array, info) if masked else array
+
+
+def _restored_into(out: Any, stream: Any, cuda_stream: Any) -> Any:
+    """The array `out`, which a stream of its type and length has filled; in one call, without a look at the stream before."""
+    work = _stream.handle(cuda_stream)
+    source = _source(stream, work)
+    work = _first(work, source.stream)
+    to = of_output(out, work)
+    work = _first(work, to.stream)
+    code = lib.sleek_decompress_as(*to.element, source.address, source.nbytes, to.address, to.nbytes, work)
+    if code:
+        error = SleekError(lib.sleek_last_error().decode(), code)
+        if code == INVALID_ARGUMENT:
+            info, *_ = _opened(stream, cuda_stream)
+            _target(out, info, info.count, work)  # says it in Python's words
+        raise error
+    return out
 
 
 def decompress_range(stream: Any, first: int, count: int, *, out: Any = None, cuda_stream: Any = None) -> Any:
@@ -351,10 +365,17 @@ def _opened(stream: Any, cuda_stream: Any) -> tuple[StreamInfo, Place, int | Non
         head = of_gpu(stream, _stream.LEGACY)
         check(lib.sleek_inspect(head.address, head.nbytes, ctypes.byref(info)))
         return info, of_gpu(stream, work), work
-    flat = np.ascontiguousarray(stream).reshape(-1).view("u1") if hasattr(stream, "__array__") else np.frombuffer(stream, "u1")
-    source = of_host(flat)
+    source = _source(stream, work)
     check(lib.sleek_inspect(source.address, source.nbytes, ctypes.byref(info)))
     return info, source, work
+
+
+def _source(stream: Any, work: int | None) -> Place:
+    """Where a stream lies."""
+    if on_gpu(stream):
+        return of_gpu(stream, work)
+    flat = np.ascontiguousarray(stream).reshape(-1).view("u1") if hasattr(stream, "__array__") else np.frombuffer(stream, "u1")
+    return of_host(flat)
 
 
 def _shape(source: Place, info: StreamInfo) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,22 @@ def _transfer(function: Any, dataset: Any, place: Place, start: tuple[int, ...] 
     # HDF5 takes one thread at a time: h5py's lock is held, Python's is not.
     with _objects.phil:
         kind = _memory_type(place.element)
-        check(function(dataset.id.id, kind.id, *numbers, 0, place.address or None, work, ctypes.byref(info)))
+        lib.sleek_h5d_user(_code_of_h5py())
+        try:
+            check(function(dataset.id.id, kind.id, *numbers, 0, place.address or None, work, ctypes.byref(info)))
+        finally:
+            lib.sleek_h5d_user(None)
     return Transfer(
         ROUTES[info.route], info.reason.decode(), bool(info.staged), info.chunks, info.raw_bytes, info.stored_bytes
     )
+
+
+@cache
+def _code_of_h5py() -> int | None:
+    """The address of a function of h5py, which is linked to the HDF5 that its datasets are of: ctypes is to none, and others may be here."""
+    from h5py import h5d
+
+    return ctypes.cast(ctypes.PyDLL(h5d.__file__).PyInit_h5d, ctypes.c_void_p).value
 
 
 def _memory_type(element: tuple[int, int]) -> Any:

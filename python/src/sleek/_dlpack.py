@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 DEVICES = {1: "CPU", 2: "CUDA", 3: "CUDA host", 7: "Vulkan", 8: "Metal", 10: "ROCm", 11: "ROCm host", 13: "CUDA managed", 14: "oneAPI"}
 CUDA, MANAGED = 2, 13
@@ -43,8 +43,7 @@ class _Versioned(ctypes.Structure):
     ]
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """What a capsule describes. The capsule is kept: when it goes, so may the memory."""
 
     address: int
@@ -57,6 +56,11 @@ class Tensor:
     capsule: Any
 
 
+# Functions of our own, whose types nobody else sets. This is all done for every array of a call: it has to be quick.
+_name = ctypes.PYFUNCTYPE(c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 def export(array: Any, stream: int) -> Tensor:
     """The array's own description, after it has seen to it that a CUDA stream finds the data ready."""
     try:
@@ -64,42 +68,28 @@ def export(array: Any, stream: int) -> Tensor:
     except TypeError:  # of an array that knows no versions
         capsule = array.__dlpack__(stream=stream)
     name = _name(capsule)
-    if name not in (b"dltensor", b"dltensor_versioned"):
-        raise BufferError(f"__dlpack__ of {type(array).__name__} gave a capsule named {name!r}; 'dltensor' is needed")
-    at = _pointer(capsule, name)
     flags = 0
-    if name == b"dltensor":
-        tensor = ctypes.cast(at, ctypes.POINTER(_Tensor)).contents
-    else:
-        versioned = ctypes.cast(at, ctypes.POINTER(_Versioned)).contents
+    if name == b"dltensor_versioned":
+        versioned = _Versioned.from_address(_pointer(capsule, name))
         if versioned.major != 1:
             raise BufferError(f"DLPack {versioned.major}.{versioned.minor} is not known; 1.0 was asked for")
         tensor, flags = versioned.tensor, versioned.flags
+    elif name == b"dltensor":
+        tensor = _Tensor.from_address(_pointer(capsule, name))
+    else:
+        raise BufferError(f"__dlpack__ of {type(array).__name__} gave a capsule named {name!r}; 'dltensor' is needed")
+    ndim, strides = tensor.ndim, tensor.strides
     return Tensor(
         (tensor.data or 0) + tensor.byte_offset,
-        _type(tensor),
-        tuple(tensor.shape[: tensor.ndim]) if tensor.ndim else (),
-        tuple(tensor.strides[: tensor.ndim]) if tensor.strides and tensor.ndim else None,
+        _type(tensor.code, tensor.bits, tensor.lanes),
+        tuple(tensor.shape[:ndim]) if ndim else (),
+        tuple(strides[:ndim]) if strides and ndim else None,
         bool(flags & _READ_ONLY),
         capsule,
     )
 
 
-def _type(tensor: _Tensor) -> str:
-    kind = _KINDS.get(tensor.code, f"DLPack type {tensor.code}, ")
-    lanes = "" if tensor.lanes == 1 else f"x{tensor.lanes}"
-    return f"{kind}{tensor.bits}{lanes}"
-
-
-def _name(capsule: Any) -> bytes | None:
-    function = ctypes.pythonapi.PyCapsule_GetName
-    function.restype, function.argtypes = c_char_p, [ctypes.py_object]
-    name: bytes | None = function(capsule)
-    return name
-
-
-def _pointer(capsule: Any, name: bytes) -> int:
-    function = ctypes.pythonapi.PyCapsule_GetPointer
-    function.restype, function.argtypes = c_void_p, [ctypes.py_object, c_char_p]
-    at: int = function(capsule, name)
-    return at
+@lru_cache(maxsize=64)
+def _type(code: int, bits: int, lanes: int) -> str:
+    kind = _KINDS.get(code, f"DLPack type {code}, ")
+    return f"{kind}{bits}" + ("" if lanes == 1 else f"x{lanes}")

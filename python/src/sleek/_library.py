@@ -116,6 +116,7 @@ def _load() -> ctypes.CDLL:
             [POINTER(Params), c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), c_void_p],
         ),
         "sleek_decompress": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(c_size_t), c_void_p]),
+        "sleek_decompress_as": (c_int32, [c_int32, c_int32, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
         "sleek_decompress_range": (
             c_int32,
             [c_void_p, c_size_t, c_uint64, c_size_t, c_void_p, c_size_t, c_void_p],
@@ -140,6 +141,7 @@ def _load() -> ctypes.CDLL:
         "sleek_strerror": (c_char_p, [c_int32]),
         "sleek_h5d_write": (c_int32, transfer),
         "sleek_h5d_read": (c_int32, transfer),
+        "sleek_h5d_user": (None, [c_void_p]),
         "sleek_last_error": (c_char_p, []),
         "sleek_version": (c_char_p, []),
         "sleek_h5_class": (c_void_p, []),

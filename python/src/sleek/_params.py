@@ -30,6 +30,7 @@ DTYPES = {
     "uint32": 11,
     "uint64": 12,
 }
+ITEM_BYTES = {code: int("".join(c for c in name if c.isdigit())) // 8 for name, code in DTYPES.items()}
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 F32 = (DTYPES["float32"], 0)
 # The arguments of a request, where nothing is asked for.

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ctypes
 import math
-import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _dlpack, _stream
 from ._library import SleekError, check, lib
-from ._params import DTYPES, UNSUPPORTED_TYPE, element
+from ._params import DTYPES, ITEM_BYTES, UNSUPPORTED_TYPE, element
 
 
-@dataclass(frozen=True)
-class Place:
+# What the library says of a pointer.
+_Words = ctypes.c_char * 512
+_AUTO, _CPU = 0, 1
+
+
+class Place(NamedTuple):
     """Where an array lies, and what keeps it there."""
 
     address: int
@@ -96,9 +98,9 @@ def _by_dlpack(array: Any, stream: int, writable: bool) -> Place:
         raise _unknown_type(tensor.type)
     if writable and tensor.read_only:
         raise ValueError(f"out is a {_name(array)} that is read-only")
-    itemsize = int(re.sub(r"\D+", "", tensor.type)) // 8
-    strides = tensor.strides
-    _refuse_gaps(array, tensor.shape, None if strides is None else tuple(s * itemsize for s in strides), itemsize)
+    itemsize = ITEM_BYTES[code]
+    if tensor.strides is not None:
+        _refuse_gaps(array, tensor.shape, tensor.strides, 1, itemsize)
     return Place(tensor.address, tensor.shape, (code, 0), itemsize, stream, tensor)
 
 
@@ -112,21 +114,21 @@ def _by_interface(array: Any, stream: int | None, writable: bool) -> Place:
     if writable and read_only:
         raise ValueError(f"out is a {_name(array)} that is read-only")
     dtype, shape = np.dtype(told["typestr"]), tuple(told["shape"])
-    _refuse_gaps(array, shape, told.get("strides"), dtype.itemsize)
+    if told.get("strides") is not None:
+        _refuse_gaps(array, shape, told["strides"], dtype.itemsize, 1)
     if stream is not None and ready_on not in (None, stream):
         _stream.wait(ready_on)
     return Place(address or 0, shape, element(dtype), dtype.itemsize, ready_on if stream is None else stream, array)
 
 
-def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, itemsize: int) -> None:
-    """Raises if elements do not follow each other in C order. Dimensions of one element may have any stride."""
-    expected = itemsize
-    if strides is None or 0 in shape:
+def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], expected: int, unit: int) -> None:
+    """Raises if elements do not follow each other in C order: the last stride is the expected one. Dimensions of one element may have any."""
+    if 0 in shape:
         return
     for length, stride in zip(reversed(shape), reversed(strides)):
         if length != 1 and stride != expected:
             raise ValueError(
-                f"the {_name(array)} of shape {shape} is not contiguous in C order, its strides are {tuple(strides)} bytes; "
+                f"the {_name(array)} of shape {shape} is not contiguous in C order, its strides are {tuple(s * unit for s in strides)} bytes; "
                 "make a contiguous copy, as cupy.ascontiguousarray(a) or t.contiguous() do"
             )
         expected *= length
@@ -134,13 +136,21 @@ def _refuse_gaps(array: Any, shape: tuple[int, ...], strides: tuple[int, ...] | 
 
 def _refuse_unknown(address: int, array: Any) -> None:
     """Raises if the driver does not know an address: reading it as memory of the host would end the process."""
-    text = ctypes.create_string_buffer(512)
-    check(lib.sleek_device_info(0, address, None, text, len(text)))
-    if text.value.startswith(b"cpu"):
-        raise ValueError(
-            f"the {_name(array)} says that its data lies on a GPU at {address:#x}, which the CUDA driver does not know: "
-            f"its memory was freed, or is another process's"
-        )
+    # What the CPU cannot reach is a GPU's, which is told at once; only of the rest the whole answer is needed.
+    if not _said(_CPU, address).startswith(b"cpu") or not _said(_AUTO, address).startswith(b"cpu"):
+        return
+    raise ValueError(
+        f"the {_name(array)} says that its data lies on a GPU at {address:#x}, which the CUDA driver does not know: "
+        f"its memory was freed, or is another process's"
+    )
+
+
+def _said(device: int, address: int) -> bytes:
+    """Where the library would work with a pointer."""
+    text = _Words()
+    check(lib.sleek_device_info(device, address, None, text, len(text)))
+    words: bytes = text.value
+    return words
 
 
 def _unknown_type(name: str) -> SleekError:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 
-from ._array import compress, compress_chunk, decompress, inspect
-from ._params import arguments, in_words
+from ._array import compress, compress_chunk, decompress
+from ._params import DTYPES, arguments, in_words
 from ._place import on_gpu
 
 if TYPE_CHECKING:
@@ -80,11 +81,12 @@ class Sleek(ArrayBytesCodec):
         stream: Any = chunk_data.as_array_like()
         given: Any = chunk_spec.dtype
         kind: np.dtype[Any] = given.to_native_dtype() if hasattr(given, "to_native_dtype") else given
-        if on_gpu(stream) and inspect(stream).dtype == kind:
-            # What zarr reads into memory of a GPU is restored there.
+        if on_gpu(stream) and kind.name in DTYPES:
+            # What zarr reads into memory of a GPU is restored there, but for what a machine of the other byte order wrote.
             restored = chunk_spec.prototype.nd_buffer.create(shape=chunk_spec.shape, dtype=kind)
-            await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
-            return restored
+            with suppress(ValueError):
+                await asyncio.to_thread(decompress, stream, out=restored.as_ndarray_like())
+                return restored
         array = await asyncio.to_thread(decompress, np.asarray(chunk_data.as_numpy_array()))
         # Bytes stand for elements that are no numbers.
         array = (array if array.dtype.newbyteorder("=") == kind.newbyteorder("=") else array.reshape(-1).view(kind)).reshape(chunk_spec.shape)

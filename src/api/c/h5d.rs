@@ -1,5 +1,6 @@
 //! The part of the C interface that reads and writes HDF5 datasets.
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::mem::{offset_of, size_of};
 
@@ -149,6 +150,21 @@ pub unsafe extern "C" fn sleek_h5d_read(
     pass_return_address!(read(dset, mem_type, start, count, dxpl, buf, stream, info))
 }
 
+thread_local! {
+    /// What `sleek_h5d_user` was given.
+    static USER: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Tells sleek_h5d_write() and sleek_h5d_read() whose HDF5 their dset is of, for calls from this thread: that of the
+/// program or library that holds `address`, of a function of it say. NULL, as at first: that of the code that calls.
+///
+/// For foreign-function interfaces, whose calls come from a library of their own that is linked to no HDF5, in
+/// processes that hold several HDF5s. Where there is none at `address` those calls return SLEEK_E_HDF5.
+#[unsafe(no_mangle)]
+pub extern "C" fn sleek_h5d_user(address: *const c_void) {
+    USER.set(address);
+}
+
 /// `sleek_h5d_write` with the caller's return address.
 ///
 /// # Safety
@@ -209,7 +225,10 @@ unsafe fn transfer(
 ) -> Result<()> {
     // SAFETY: the contract, here and below.
     let size = unsafe { info_size(info)? };
-    let hdf5 = Library::of_user(caller)?;
+    let hdf5 = match USER.get() {
+        user if user.is_null() => Library::of_user(caller)?,
+        user => Library::linked_to(user)?,
+    };
     // SAFETY: as above.
     let rank = unsafe { Dataset::new(&hdf5, dataset, dxpl)? }.dims.len();
     let numbers = |name: &str, at: *const u64| {

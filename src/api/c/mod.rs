@@ -13,6 +13,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
 use crate::container::{Header, Index};
+use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
 use crate::host::guard::{self, guard, status};
 use crate::params::{Device, Params};
@@ -164,6 +165,61 @@ pub unsafe extern "C" fn sleek_decompress(
         }
         Ok(())
     })
+}
+
+/// Restores the whole array from a stream that must be of this type and length, as where memory for it was made
+/// beforehand: sleek_decompress() with a look at the header that costs no copy from GPU memory of its own.
+///
+/// - dtype, big_endian: the elements that dst is for, SLEEK_F32 ... SLEEK_U64, and 1 if they are big-endian, else 0.
+/// - dst_bytes: bytes of dst, which the array has to fill.
+/// - src, src_bytes, dst, stream: as for sleek_decompress().
+///
+/// Returns SLEEK_OK, SLEEK_E_INVALID_ARGUMENT if the stream is of another type, byte order or length, when dst was not
+/// touched, or an error as of sleek_decompress().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleek_decompress_as(
+    dtype: i32,
+    big_endian: i32,
+    src: *const c_void,
+    src_bytes: usize,
+    dst: *mut c_void,
+    dst_bytes: usize,
+    stream: *mut c_void,
+) -> i32 {
+    status(|| {
+        let dtype = DType::from_code(u32::try_from(dtype).unwrap_or(u32::MAX))?;
+        if !matches!(big_endian, 0 | 1) {
+            return fail!(InvalidArgument, "big_endian {big_endian}; 0 or 1");
+        }
+        memory::not_null("src", src)?;
+        memory::apart(src, src_bytes, dst, dst_bytes)?;
+        let (from, to) = ((src.cast(), src_bytes), (dst.cast(), dst_bytes));
+        let is_liked = |header: &Header| is_meant(header, dtype, big_endian == 1, dst_bytes);
+        // SAFETY: the contract of this function, here and below; the decoder only writes to `dst`.
+        let done = unsafe { route::decompress_if(Device::Auto, from, None, to, stream, is_liked) };
+        if done.as_ref().is_err_and(|e| e.kind == Kind::InvalidArgument) {
+            // Was it damage that made another type of it?
+            // SAFETY: as above.
+            unsafe { with_head(src, src_bytes, |_, _| Ok(())) }?;
+        }
+        done.map(|_| ())
+    })
+}
+
+/// Refuses a stream that is not of these elements, or not of so many bytes.
+fn is_meant(header: &Header, dtype: DType, big_endian: bool, bytes: usize) -> Result<()> {
+    let order = |big: bool| if big { "big-endian " } else { "" };
+    let layout = &header.layout;
+    // Elements of one byte have no order.
+    if layout.dtype != dtype || header.big_endian != big_endian && dtype.size() > 1 {
+        let (is, meant) = (order(header.big_endian), order(big_endian));
+        let (name, expected) = (layout.dtype.name(), dtype.name());
+        return fail!(InvalidArgument, "the stream holds {is}{name}; {meant}{expected} is expected");
+    }
+    if layout.raw_bytes != bytes as u64 {
+        return fail!(InvalidArgument, "the stream holds {} bytes; {bytes} are expected", layout.raw_bytes);
+    }
+    Ok(())
 }
 
 /// Restores the elements first ... first + count - 1 from a stream, and decodes only the chunks (16 KiB of data each)

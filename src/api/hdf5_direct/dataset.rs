@@ -22,6 +22,11 @@ impl Library {
         Ok(Library { filter: Hdf5::of_user(caller)?, data: Hdf5::of_user(caller)? })
     }
 
+    /// The HDF5 that the program or library at `address` is linked to.
+    pub fn linked_to(address: *const c_void) -> Result<Library> {
+        Ok(Library { filter: Hdf5::linked_to(address)?, data: Hdf5::linked_to(address)? })
+    }
+
     /// Its version, for a person.
     pub fn version(&self) -> String {
         let (major, minor, release) = abi::Table::version(&*self.data);

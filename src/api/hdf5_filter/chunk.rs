@@ -58,12 +58,20 @@ pub fn measures(params: &Params) -> bool {
 /// partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not count either. Where
 /// they are data, that only tightens the bound.
 pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
+    measured_without(params, &[], src)
+}
+
+/// The same where what is equal to `element`, the bytes of one or of none, does not count either.
+pub fn measured_without(params: Params, element: &[u8], src: &[u8]) -> Result<Params> {
     if !measures(&params) {
         return Ok(params);
     }
     let missing = params.missing.of_type(params.dtype)?;
     let mut outside = missing.bits().to_vec();
     outside.push(0);
+    if element.len() == params.dtype.size() {
+        outside.push(element_bits(element, params.big_endian));
+    }
     let _fpu = fpu::Guard::standard();
     Ok(steady(&params, extremes(&params, &outside, src).map_or(0.0, |(lo, hi)| bound::sub_down(hi, lo))))
 }
@@ -169,6 +177,11 @@ mod tests {
         let expected = |range| steady(&noa(DType::F32, 0.25), range).range.unwrap();
         assert_eq!(of(&[1e20, -9999.0, 7.0]), expected(1.0));
         assert_eq!(of(&[1e20, -9999.0, 7.0, 301.0]), expected(0.5));
+        // Nor does what is equal to an element that is named, beside four that are missing.
+        let params =
+            Params { big_endian: true, missing: missing(&[1e20, -9999.0, 7.0, 301.0]), ..noa(DType::F32, 0.25) };
+        let without = |v: f32| measured_without(params.clone(), &v.to_be_bytes(), &bytes).unwrap().range.unwrap();
+        assert_eq!((without(300.0), without(300.5)), (expected(0.0), expected(0.0)));
         let given = Params { range: Some(9.0), ..noa(DType::F32, 0.25) };
         assert_eq!(measured(given.clone(), &bytes).unwrap(), given);
         assert!(measured(noa(DType::F32, 0.25), &[]).is_ok());

@@ -20,6 +20,7 @@ use std::ffi::c_void;
 
 pub use crate::text;
 pub use cd_values::cd_values_of;
+pub(crate) use chunk::measured_without;
 #[doc(hidden)]
 pub use filter::stream_of_chunk; // for the command
 

@@ -156,6 +156,18 @@ impl<T: Table> Hdf5<T> {
         }
     }
 
+    /// The HDF5 that the program or library at `address` is linked to, or holds.
+    pub fn linked_to(address: *const c_void) -> Result<Hdf5<T>> {
+        let linked = Object::at(address).and_then(Hdf5::used_by);
+        match Hdf5::new(linked.or_else(|| in_program(address, "").map(|f| (f, None))))? {
+            Some(hdf5) => Ok(hdf5),
+            None => fail!(
+                Hdf5,
+                "at {address:?}, which sleek_h5d_user() was given, is no program or library that is linked to HDF5"
+            ),
+        }
+    }
+
     /// The functions that `object` finds in itself and what it is linked to, all of one library.
     fn used_by(object: Object) -> Option<(T, Option<Object>)> {
         let base = base_of(object.find(c"H5get_libversion")?.as_ptr())?;
@@ -213,6 +225,7 @@ macro_rules! with_return_address {
     };
 }
 
+#[cfg(feature = "plugin")]
 pub(crate) use with_return_address;
 
 /// The body of a naked `extern "C"` function of eight integers or pointers that passes them and its own return address
@@ -281,5 +294,9 @@ mod tests {
         assert!(Hdf5::<Functions>::of_caller(caller).is_ok_and(|h| h.is_none()));
         assert!(Hdf5::<Functions>::of_caller(null()).is_ok_and(|h| h.is_none()));
         assert!(Hdf5::<DatasetFunctions>::of_user(caller).is_err());
+        for address in [caller, std::ptr::dangling()] {
+            let error = Hdf5::<DatasetFunctions>::linked_to(address).err().expect("no HDF5 in this program");
+            assert!(error.message.contains("sleek_h5d_user"), "{error}");
+        }
     }
 }

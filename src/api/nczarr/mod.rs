@@ -6,14 +6,12 @@ mod codec;
 mod json;
 mod variable;
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::api::hdf5_filter::FILTER_ID;
-#[cfg(feature = "plugin")]
-use {
-    crate::api::hdf5_filter::resolve::with_return_address, crate::error::fail, crate::host::guard::guard,
-    std::ffi::c_void,
-};
+use crate::api::hdf5_filter::resolve::with_return_address;
+use crate::error::fail;
+use crate::host::guard::guard;
 
 /// `NCZ_codec_t` of netcdf_filter_build.h, version 1, as 4.9 has it.
 #[repr(C)]
@@ -59,7 +57,6 @@ const fn class(filter_id: c_uint) -> CodecClass {
 const NEWEST: (u32, u32) = (4, 10);
 
 /// The table for the netCDF with the code at `caller`.
-#[cfg(feature = "plugin")]
 unsafe extern "C" fn class_for(caller: *const c_void) -> *const c_void {
     let known = guard(false, || match variable::version(caller) {
         Some(version) if version <= NEWEST => Ok(true),
@@ -68,7 +65,6 @@ unsafe extern "C" fn class_for(caller: *const c_void) -> *const c_void {
     if known { (&raw const CLASS).cast() } else { (&raw const NONE).cast() }
 }
 
-#[cfg(feature = "plugin")]
 with_return_address! {
     /// The function by which netCDF knows the codec. There must be none called `NCZ_codec_info_defaults` beside it.
     #[unsafe(no_mangle)]
