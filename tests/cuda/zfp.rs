@@ -13,8 +13,8 @@ use crate::vectors::{self, Random};
 
 const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
 
-/// Tiles of one to three axes, whole and cut off, with parts of blocks at every edge.
-const SHAPES: [&[u64]; 13] = [
+/// Tiles of one to four axes, whole and cut off, with parts of blocks at every edge.
+const SHAPES: [&[u64]; 18] = [
     &[4],
     &[130],
     &[9001],
@@ -28,6 +28,11 @@ const SHAPES: [&[u64]; 13] = [
     &[64, 3, 200],
     &[2, 9, 1, 13, 8],
     &[1, 1, 5, 1, 70],
+    &[4, 4, 4, 4],
+    &[9, 10, 7, 6],
+    &[5, 16, 8, 12],
+    &[40, 5, 4, 17],
+    &[6, 2, 5, 9, 7, 1],
 ];
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
@@ -84,9 +89,10 @@ fn tiles_whose_bound_does_not_hold_are_those_of_the_cpu() {
             })
             .collect();
         let bound = vectors::exact::power(scale + 6 - mantissa as i32 + random.below(18) as i32);
-        let lens: [&[u64]; 3] = [&[4226], &[2, 2113], &[2, 2113, 1]];
-        let bytes = vectors::to_bytes(dtype, &words, false);
-        compare(shim, &params(dtype, Mode::Abs, bound, lens[round % 3]), &bytes, 0, "near the last place");
+        let shapes: [&[u64]; 5] = [&[4226], &[2, 2113], &[2, 2113, 1], &[9, 21, 22], &[5, 8, 9, 9]];
+        let (shape, bytes) = (shapes[round % 5], vectors::to_bytes(dtype, &words, false));
+        let count = shape.iter().product::<u64>() as usize * dtype.size();
+        compare(shim, &params(dtype, Mode::Abs, bound, shape), &bytes[..count], 0, "near the last place");
     }
 }
 
@@ -100,7 +106,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
         let dtype = TYPES[round % 4];
         let modes = modes(dtype);
         let (mode, bound) = modes[round / 4 % modes.len()];
-        let shape: &[u64] = [&[5000][..], &[70, 90], &[17, 18, 19]][round % 3];
+        let shape: &[u64] = [&[5000][..], &[70, 90], &[17, 18, 19], &[9, 8, 10, 7]][round / 3 % 4];
         let params = params(dtype, mode, bound, shape);
         let mut stream = sleek::compress(&params, &array("walk", &params, 3)).unwrap();
         let bodies = stream.len() / 4;
