@@ -3,8 +3,9 @@
 // nonsense by then.
 //
 // Where the blocks of a tile stand is known at a fixed rate: lanes decode them, 32 at a time. Otherwise a block ends
-// where the next begins, so a lane decodes a tile, and a warp several of them at once. Of blocks with four axes eight
-// lanes read the planes, and the whole warp makes elements of them, block by block (warp.cuh).
+// where the next begins, so the planes of a tile's blocks are read by one lane: as many lanes as the warp has taken
+// tiles, each some blocks in a row, so that then all lanes have a block to make elements of. Of blocks with four axes
+// eight lanes read the planes, and the whole warp makes elements of them, block by block (warp.cuh).
 //
 // A block shares
 //
@@ -33,8 +34,9 @@ struct Stream {
     u64 stride[MAX_RANK];          // of a box, from one element to the next in what is restored
     const u64 *start, *length;     // where it is
     Header head;
-    u32 boxed, together, readers, status;    // tiles that a warp takes at once; lanes that read planes
+    u32 boxed, together, status;    // tiles that a warp takes at once
 
+    DEV u32 most_readers() const { return head.grid.axes == AXES ? (u32)WIDE_READERS : 32; }
     DEV void open(const ZfpDecompressArgs& a, u32 i) {
         const Item item = item_of(a.batch, i);
         src = item.src;
@@ -52,8 +54,7 @@ struct Stream {
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (status) return;
         const u64 warps = work_slots * (blockDim.x / 32), each = head.grid.chunks / (warps ? warps : 1);
-        readers = head.grid.axes == 4 ? (u32)WIDE_READERS : 32;
-        together = head.coding.kind == RATE || each < 1 ? 1 : (u32)min_of(each, (u64)readers);
+        together = head.coding.kind == RATE || each < 1 ? 1 : (u32)min_of(each, (u64)most_readers());
         if (boxed) {
             u64 step = 1;
             count = 1;
@@ -215,12 +216,13 @@ struct Share {
     u64 chunk;
     Coding coding;
 
-    DEV u32 limit() const { return coding.kind == RATE ? (block + 1) * (u32)coding.parameter : ~0u; }
-    // Goes to the block, and reads what stands before its planes.
-    template <class T> DEV Start begin(Reader& in, bool is_float, u32 axes) const {
+    // Goes to a block of the tile, and reads what stands before its planes.
+    template <class T> DEV Start begin(Reader& in, u32 block, bool is_float, u32 axes) const {
         if (coding.kind == RATE) in.seek(block * (u32)coding.parameter);
         return get_start<T>(in, is_float, coding, axes);
     }
+    // Where its planes end at last.
+    DEV u32 limit(u32 block) const { return coding.kind == RATE ? (block + 1) * (u32)coding.parameter : ~0u; }
     // Whether the stream ends where it should, all blocks having been read.
     DEV bool is_whole(const Reader& in, u32 blocks) const {
         const u32 bits = coding.kind == RATE ? blocks * (u32)coding.parameter : in.at;
@@ -228,40 +230,73 @@ struct Share {
     }
 };
 
-// Of blocks with up to three axes.
-template <class T> DEV bool restore_share(const Stream& s, const Target& to, Share& mine, u32* column) {
-    const u32 axes = s.head.grid.axes, blocks = to.blocks(), size = size_of(axes);
-    const bool is_float = s.head.is_float, lossy = mine.coding.kind != REVERSIBLE;
-    Reader in = {mine.words, mine.units};
-    in.seek(0);
-#pragma unroll 1
-    for (; mine.block < blocks; mine.block += mine.step) {
-        const Start start = mine.begin<T>(in, is_float, axes);
-#pragma unroll 4
-        for (u32 i = 0; i < words_of_planes<T>(axes); i++) column[32 * i] = 0;
-        get_planes<T>(in, column, 32, axes, start.planes, mine.limit());
-        const Corner corner = corner_of(to, mine.block);
-        const u32 way = way_to<T>(s, to, corner, axes);
-        if (axes == 1)
-            finish<T, 1>(to, corner, way, start, is_float, lossy, column);
-        else if (axes == 2)
-            finish<T, 2>(to, corner, way, start, is_float, lossy, column);
-        else
-            finish<T, 3>(to, corner, way, start, is_float, lossy, column);
-        if (way == STAGED)
-#pragma unroll 1
-            for (u32 i = 0; i < size; i++) {
-                u64 v = column[32 * i];
-                if (T::BITS == 64) v = column[64 * i] | (u64)column[64 * i + 32] << 32;
-                put_element<T>(s, to, corner, i, (typename T::Word)v);
-            }
+// What lanes decode, those below `readers`, a power of two, reading planes. Of blocks with up to three axes; false where
+// a lane's stream does not end where it should. For a whole warp.
+template <class T> DEV bool restore_shares(const Stream& s, Share& mine, u32 readers, u32* columns) {
+    const u32 lane = threadIdx.x & 31, reader = lane & (readers - 1), round = lane / readers, rounds = 32 / readers;
+    const u32 axes = s.head.grid.axes, size = size_of(axes);
+    const bool is_float = s.head.is_float;
+    mine.words = (const u32*)__shfl_sync(FULL, (u64)mine.words, reader);
+    mine.chunk = __shfl_sync(FULL, mine.chunk, reader);
+    mine.coding.kind = __shfl_sync(FULL, mine.coding.kind, reader);
+    if (uniform(rounds > 1)) {
+        mine.block = round;
+        mine.step = rounds;
     }
-    return mine.is_whole(in, blocks);
+    Target to;
+    u32 blocks = 0;
+    Reader in = {mine.words, mine.units};
+    if (mine.words) {
+        to = Target(s, mine.chunk);
+        blocks = to.blocks();
+        in.seek(0);
+    }
+    for (; uniform(__any_sync(FULL, mine.block < blocks)); mine.block += mine.step) {
+        Start start = {0, 0, 0, 0, false, true, false};
+#pragma unroll 1
+        for (u32 r = 0; uniform(r < rounds); r++) {
+            Start read = start;
+            if (lane < readers && mine.block + r < blocks) {
+                u32* column = columns + lane + readers * r;
+#pragma unroll 4
+                for (u32 i = 0; i < words_of_planes<T>(axes); i++) column[32 * i] = 0;
+                read = mine.begin<T>(in, mine.block + r, is_float, axes);
+                get_planes<T>(in, column, 32, axes, read.planes, mine.limit(mine.block + r));
+            }
+            const u32 t = __shfl_sync(FULL, (u32)read.t, reader), scaled = __shfl_sync(FULL, (u32)read.scaled, reader);
+            if (r == round) {
+                start.t = (i32)t;
+                start.scaled = scaled;
+            }
+        }
+        __syncwarp();
+        if (mine.block < blocks) {
+            u32* column = columns + lane;
+            const bool lossy = mine.coding.kind != REVERSIBLE;
+            const Corner corner = corner_of(to, mine.block);
+            const u32 way = way_to<T>(s, to, corner, axes);
+            if (axes == 1)
+                finish<T, 1>(to, corner, way, start, is_float, lossy, column);
+            else if (axes == 2)
+                finish<T, 2>(to, corner, way, start, is_float, lossy, column);
+            else
+                finish<T, 3>(to, corner, way, start, is_float, lossy, column);
+            if (way == STAGED)
+#pragma unroll 1
+                for (u32 i = 0; i < size; i++) {
+                    u64 v = column[32 * i];
+                    if (T::BITS == 64) v = column[64 * i] | (u64)column[64 * i + 32] << 32;
+                    put_element<T>(s, to, corner, i, (typename T::Word)v);
+                }
+        }
+        __syncwarp();
+    }
+    return lane >= readers || !mine.words || mine.is_whole(in, blocks);
 }
 
 // Of blocks with four, a share of each of some lanes; false where one of them does not end where it should. For a whole
 // warp.
-template <class T> DEV bool restore_shares(const Stream& s, Share& mine, u32* columns) {
+template <class T> DEV bool restore_wide_shares(const Stream& s, Share& mine, u32* columns) {
     const u32 lane = threadIdx.x & 31, all = words_of_planes<T>(4) * WIDE_READERS;
     const bool is_float = s.head.is_float;
     u32 blocks = mine.words ? Target(s, mine.chunk).blocks() : 0;
@@ -275,8 +310,8 @@ template <class T> DEV bool restore_shares(const Stream& s, Share& mine, u32* co
         for (u32 i = lane; i < all; i += 32) columns[i] = 0;
         __syncwarp();
         if (some) {
-            start = mine.begin<T>(in, is_float, 4);
-            get_planes<T>(in, columns + lane, WIDE_READERS, 4, start.planes, mine.limit());
+            start = mine.begin<T>(in, mine.block, is_float, AXES);
+            get_planes<T>(in, columns + lane, WIDE_READERS, AXES, start.planes, mine.limit(mine.block));
         }
         __syncwarp();
 #pragma unroll 1
@@ -331,6 +366,7 @@ DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot, u32*
         const u64 ticket = __shfl_sync(FULL, count_if(lane == 0, &s.control->ticket), 0), begin = ticket * s.together;
         if (uniform(begin >= chunks || s.count == 0)) break;
         Share mine = {nullptr, 0, 0, 1, 0, s.head.coding};
+        u32 readers = s.together == 1 ? 1 : 2u << top_bit(s.together - 1);
 #pragma unroll 1
         for (u32 k = 0; uniform(k < s.together && begin + k < chunks); k++) {
             const u64 chunk = begin + k;
@@ -359,15 +395,15 @@ DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot, u32*
                 continue;
             }
             const bool shared = s.together == 1 && c.kind == RATE;
-            if (lane == k || (shared && lane < s.readers))
-                mine = {words + own,         body.bytes / UNIT - own, shared ? lane : 0,
-                        shared ? s.readers : 1, chunk,                   c};
+            if (uniform(shared)) readers = s.most_readers();
+            if (lane == k || (shared && lane < readers))
+                mine = {words + own, body.bytes / UNIT - own, shared ? lane : 0, shared ? readers : 1, chunk, c};
             __syncwarp();
         }
-        if (uniform(s.head.grid.axes == 4))
-            good &= restore_shares<T>(s, mine, columns);
-        else if (mine.words)
-            good &= restore_share<T>(s, Target(s, mine.chunk), mine, columns + lane);
+        if (uniform(s.head.grid.axes == AXES))
+            good &= restore_wide_shares<T>(s, mine, columns);
+        else
+            good &= restore_shares<T>(s, mine, readers, columns);
         __syncwarp();
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
