@@ -31,17 +31,18 @@ CONSTANT u8 ORDER_3[64] = {
     42, 27, 39, 45, 30, 54, 57, 60, 51, 15, 43, 46, 58, 61, 55, 31, 62, 59, 47, 63,
 };
 CONSTANT u8 ORDER_4[256] = {
-    0, 1, 4, 16, 64, 5, 80, 17, 68, 65, 20, 2, 8, 32, 128, 84, 81, 69, 21, 6, 18, 66, 24, 72, 9, 96, 33, 36, 129, 132,
-    144, 3, 12, 48, 192, 85, 82, 70, 22, 73, 25, 88, 37, 100, 97, 148, 145, 133, 10, 160, 34, 136, 130, 40, 7, 19, 67,
-    28, 76, 13, 112, 49, 52, 193, 196, 208, 86, 89, 101, 149, 161, 137, 41, 134, 38, 164, 26, 152, 146, 104, 98, 74, 83,
-    71, 23, 77, 29, 92, 53, 116, 113, 212, 209, 197, 11, 35, 131, 44, 140, 14, 176, 50, 56, 194, 200, 224, 90, 165, 102,
-    153, 150, 105, 168, 162, 138, 42, 87, 93, 117, 213, 27, 75, 99, 39, 135, 147, 108, 45, 141, 156, 30, 78, 177, 180,
-    54, 114, 120, 57, 198, 210, 216, 201, 225, 228, 15, 240, 51, 204, 195, 60, 169, 166, 154, 106, 91, 103, 151, 109,
-    157, 94, 181, 118, 121, 214, 217, 229, 163, 139, 43, 142, 46, 172, 58, 184, 178, 232, 226, 202, 241, 205, 61, 199,
-    55, 244, 31, 220, 211, 124, 115, 79, 170, 167, 155, 107, 158, 110, 173, 122, 185, 182, 233, 230, 218, 95, 245, 119,
-    221, 215, 125, 242, 206, 62, 203, 59, 248, 47, 236, 227, 188, 179, 143, 171, 174, 186, 234, 246, 222, 126, 219, 123,
-    249, 111, 237, 231, 189, 183, 159, 252, 243, 207, 63, 175, 250, 187, 238, 235, 190, 253, 247, 223, 127, 254, 251,
-    239, 191, 255,
+    0,   1,   4,   16,  64,  5,   80,  17,  68,  65,  20,  2,   8,   32,  128, 84,  81,  69,  21,  6,   18,  66,
+    24,  72,  9,   96,  33,  36,  129, 132, 144, 3,   12,  48,  192, 85,  82,  70,  22,  73,  25,  88,  37,  100,
+    97,  148, 145, 133, 10,  160, 34,  136, 130, 40,  7,   19,  67,  28,  76,  13,  112, 49,  52,  193, 196, 208,
+    86,  89,  101, 149, 161, 137, 41,  134, 38,  164, 26,  152, 146, 104, 98,  74,  83,  71,  23,  77,  29,  92,
+    53,  116, 113, 212, 209, 197, 11,  35,  131, 44,  140, 14,  176, 50,  56,  194, 200, 224, 90,  165, 102, 153,
+    150, 105, 168, 162, 138, 42,  87,  93,  117, 213, 27,  75,  99,  39,  135, 147, 108, 45,  141, 156, 30,  78,
+    177, 180, 54,  114, 120, 57,  198, 210, 216, 201, 225, 228, 15,  240, 51,  204, 195, 60,  169, 166, 154, 106,
+    91,  103, 151, 109, 157, 94,  181, 118, 121, 214, 217, 229, 163, 139, 43,  142, 46,  172, 58,  184, 178, 232,
+    226, 202, 241, 205, 61,  199, 55,  244, 31,  220, 211, 124, 115, 79,  170, 167, 155, 107, 158, 110, 173, 122,
+    185, 182, 233, 230, 218, 95,  245, 119, 221, 215, 125, 242, 206, 62,  203, 59,  248, 47,  236, 227, 188, 179,
+    143, 171, 174, 186, 234, 246, 222, 126, 219, 123, 249, 111, 237, 231, 189, 183, 159, 252, 243, 207, 63,  175,
+    250, 187, 238, 235, 190, 253, 247, 223, 127, 254, 251, 239, 191, 255,
 };
 template <u32 D> DEV u32 place_of(u32 i) { return D == 1 ? i : D == 2 ? ORDER_2[i & 15] : ORDER_3[i & 63]; }
 
@@ -226,8 +227,8 @@ struct Writer {
 // The bits of a stream; behind its end there are zeros.
 struct Reader {
     const u32* words;
-    u32 count, at;            // words; the next bit
-    u32 low, high, ahead;     // the word where it is, and two more
+    u32 count, at;           // words; the next bit
+    u32 low, high, ahead;    // the word where it is, and two more
 
     DEV u32 word(u32 i) const { return i < count ? words[i] : 0; }
     DEV void seek(u32 bit) {
@@ -433,10 +434,11 @@ DEV double rounded_down(double bound, double) { return bound; }
 DEV float size_of_difference(float a, float b) { return fabsf(a - b); }
 DEV double size_of_difference(double a, double b) { return fabs(a - b); }
 
-// The start of a block of elements whose largest magnitude is `largest`, of which one at least is not 0 if `any` is not,
-// and which come back from integers if they are `exact`; without planes where it has none.
+// The start of a block of elements whose largest magnitude is `largest`, of which one at least is not 0 if `any` is
+// not, and which come back from integers if they are `exact`; without planes where it has none.
 template <class T>
-DEV Start start_of(typename T::Word largest, typename T::Word any, bool exact, bool is_float, const Coding& c, u32 axes) {
+DEV Start start_of(typename T::Word largest, typename T::Word any, bool exact, bool is_float, const Coding& c,
+                   u32 axes) {
     typedef Numbers<T> Number;
     const i32 t = Number::exponent(largest);
     Start s = {0, 0, min_of(planes_of_integers(c), (u32)T::BITS), t, false, true, false};

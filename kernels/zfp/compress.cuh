@@ -1,8 +1,8 @@
 // Array → stream. Warps take tiles by ticket, and each makes the body of its own from end to end. Its lanes code
 // blocks, 32 at a time, each into a column of its own; the lengths are added up over the warp, and the bits shifted to
-// their place in the body. A block of four axes is the work of the whole warp, whose lanes code a plane each (warp.cuh).
-// A body's size is published as soon as it is known, and it goes to its place when the sizes of all before it are:
-// tickets are in the order of the bodies, so that a warp waits for such alone as have begun before it.
+// their place in the body. A block of four axes is the work of the whole warp, whose lanes code a plane each
+// (warp.cuh). A body's size is published as soon as it is known, and it goes to its place when the sizes of all before
+// it are: tickets are in the order of the bodies, so that a warp waits for such alone as have begun before it.
 //
 // A block shares
 //
@@ -299,8 +299,8 @@ DEV u32 coded(const Source<T>& s, u32 axes, u32 block, bool is_float, const Codi
 #pragma unroll 1
         for (u32 i = 0; i < size; i++)
             if (s.has(corner, i))
-                good &= is_within((double)float_of(s.element_of(corner, i)),
-                                  (double)float_of(staged[32 * (size + i)]), bound);
+                good &= is_within((double)float_of(s.element_of(corner, i)), (double)float_of(staged[32 * (size + i)]),
+                                  bound);
     return put_planes<T>(column, axes, start, c.kind == RATE ? (u32)c.parameter : ~0u);
 }
 
@@ -362,7 +362,8 @@ struct Made {
 };
 
 // The body of a tile, by the rules of src/codec/zfp/tile.rs. For a whole warp.
-template <class T> DEV Made encode(const Source<T>& s, const Header& head, double bound, const Desk<T>& desk, u32* body) {
+template <class T>
+DEV Made encode(const Source<T>& s, const Header& head, double bound, const Desk<T>& desk, u32* body) {
     const u32 bytes = s.t.count() * head.element_bytes;
     if (is_constant(s)) return {KIND_CONSTANT, head.element_bytes / UNIT};
     Coding c = head.coding;

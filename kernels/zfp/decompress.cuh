@@ -141,7 +141,8 @@ template <class T> DEV void put(u8* at, typename T::Word v) {
 }
 
 // Stores an element of a tile, in the byte order of the array, if it is wanted.
-template <class T> DEV void put_element(const Stream& s, const Target& to, u32 x, u32 y, u32 z, u32 w, typename T::Word v) {
+template <class T>
+DEV void put_element(const Stream& s, const Target& to, u32 x, u32 y, u32 z, u32 w, typename T::Word v) {
     const u64 at = to.place(x, y, z, w);
     if (to.wants(0, x) && to.wants(1, y) && to.wants(2, z) && to.wants(3, w) && at < to.limit)
         put<T>(to.dst + at * (T::BITS / 8), s.head.big_endian ? swapped<T>(v) : v);
@@ -230,8 +231,8 @@ struct Share {
     }
 };
 
-// What lanes decode, those below `readers`, a power of two, reading planes. Of blocks with up to three axes; false where
-// a lane's stream does not end where it should. For a whole warp.
+// What lanes decode, those below `readers`, a power of two, reading planes. Of blocks with up to three axes; false
+// where a lane's stream does not end where it should. For a whole warp.
 template <class T> DEV bool restore_shares(const Stream& s, Share& mine, u32 readers, u32* columns) {
     const u32 lane = threadIdx.x & 31, reader = lane & (readers - 1), round = lane / readers, rounds = 32 / readers;
     const u32 axes = s.head.grid.axes, size = size_of(axes);
@@ -355,8 +356,7 @@ DEV bool group_is_wanted(const Stream& s, u64 group, u32 lane) {
 }
 
 // Works from one of an array's work slots. For a whole block.
-template <class T>
-DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot, u32* columns) {
+template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot, u32* columns) {
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const u64 chunks = s.head.grid.chunks;
     const bool all = !s.boxed && s.count == s.head.grid.count;
