@@ -35,13 +35,38 @@ template <class T, class Step> DEV void transform_lines_back(typename T::Word* q
     for (u32 a = 4; a-- > 0;) lift_lines<T, Step>(q, a, lane);
 }
 
-// Puts bits that are no more than 32 at a place that is 0 so far; those from bit `end` on are dropped.
-DEV void splice(u32* words, u32 at, u32 value, u32 end) {
-    if (at >= end) return;
-    value &= low_ones(end - at);
-    if (const u32 first = value << (at & 31)) atomicOr(words + at / 32, first);
-    if (const u32 rest = __funnelshift_l(value, 0, at)) atomicOr(words + at / 32 + 1, rest);
-}
+// A lane's bits among those of other lanes, in words that are 0 where nobody has written; those from bit `end` on are
+// dropped.
+struct Splicer {
+    u32* words;
+    u32 end, at, count;    // the word that is being filled, and the bits that are its lanes' so far
+    u64 pending;
+
+    DEV Splicer(u32* to, u32 bit, u32 last) : words(to), end(last), at(bit / 32), count(bit & 31), pending(0) {}
+    DEV void store() const {
+        if (32 * at >= end) return;
+        if (const u32 low = (u32)pending & low_ones(end - 32 * at)) atomicOr(words + at, low);
+    }
+    // At most 32, and the value has no more.
+    DEV void put(u32 value, u32 bits) {
+        pending |= (u64)value << count;
+        count += bits;
+        if (count < 32) return;
+        store();
+        at++;
+        pending >>= 32;
+        count -= 32;
+    }
+    // Zeros.
+    DEV void skip(u32 bits) {
+        count += bits;
+        if (count < 32) return;
+        store();
+        at += count / 32;
+        count &= 31;
+        pending = 0;
+    }
+};
 
 // What the lanes have found out of 32 planes.
 struct Reach {
@@ -73,23 +98,30 @@ DEV Reach reach_of(const u32* words, bool is_wanted, u32& come, u32 lane) {
 }
 // Writes a plane.
 DEV void splice_plane(u32* to, u32 at, const u32* words, const Reach& reach, u32 end) {
+    if (at >= end) return;
+    Splicer out(to, at, end);
     u32 n = reach.before;
 #pragma unroll 1
     for (u32 w = 0; w < WIDE_WORDS; w++) {
         const u32 x = words[32 * w], m = bits_in(reach.before, w);
-        splice(to, at, x & low_ones(m), end);
-        at += m;
+        out.put(x & low_ones(m), m);
         u32 rest = x & ~low_ones(m);
 #pragma unroll 1
         while (rest) {
-            const u32 p = 32 * w + lowest_bit(rest);
+            const u32 p = 32 * w + lowest_bit(rest), zeros = p - n, ended = p + 1 < WIDE_SIZE;
             rest &= rest - 1;
-            splice(to, at, 1, end);
-            at += 1 + p - n;
-            if (p + 1 < WIDE_SIZE) splice(to, at++, 1, end);
+            // A one, zeros, and the one that ends them, which the last coefficient goes without.
+            if (zeros < 31) {
+                out.put(1 | ended << (zeros + 1), 1 + zeros + ended);
+            } else {
+                out.put(1, 1);
+                out.skip(zeros);
+                out.put(ended, ended);
+            }
             n = p + 1;
         }
     }
+    out.store();
 }
 
 // Codes a block at bit `at` of a body; its bits, or 0 where they are more than up to `limit`, or the promise is not
@@ -153,7 +185,9 @@ DEV u32 put_block(const Tile& s, u32 block, bool is_float, const Coding& c, doub
     __syncwarp();
     if (lane == 0) {
         if (shift) bits[0] = body[at / 32];
-        splice(bits, shift, start.head, ~0u);
+        Splicer out(bits, shift, ~0u);
+        out.put(start.head, start.bits);
+        out.store();
     }
     __syncwarp();
     u32 end = shift + start.bits, come = 0;
