@@ -18,22 +18,26 @@ fn main() {
     }
     // Asked for when it runs: folders that share a target folder share the compiled script too.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").expect("CARGO_MANIFEST_DIR");
-    let folder = Path::new(&manifest).join("kernels");
     println!("cargo::rerun-if-changed=kernels/modules.toml");
     println!("cargo::rerun-if-changed=kernels/modules.rs");
-    let text = std::fs::read_to_string(folder.join("modules.toml")).expect("kernels/modules.toml");
+    let text =
+        std::fs::read_to_string(Path::new(&manifest).join("kernels/modules.toml")).expect("kernels/modules.toml");
     let out = std::env::var_os("OUT_DIR").expect("OUT_DIR");
-    std::fs::write(Path::new(&out).join("modules.rs"), table(&modules::read(&text), &folder))
-        .expect("OUT_DIR/modules.rs");
+    std::fs::write(Path::new(&out).join("modules.rs"), table(&modules::read(&text))).expect("OUT_DIR/modules.rs");
 }
 
 /// The modules as the Rust tables that `src/runtime/cuda/module.rs` includes.
-fn table(rows: &[modules::Row], kernels: &Path) -> String {
+fn table(rows: &[modules::Row]) -> String {
     let archives: BTreeSet<(&String, &String)> = rows.iter().map(|row| (&row.folder, &row.feature)).collect();
     let mut rust = String::new();
     for (k, (folder, feature)) in archives.iter().enumerate() {
-        let archive = kernels.join(folder).join("kernels.bin");
-        let _ = writeln!(rust, "{}static ARCHIVE_{k}: &[u8] = include_bytes!({archive:?});", only_with(feature));
+        // The compiler finds the folder: the script does not run again for another one that shares its target folder.
+        let _ = writeln!(
+            rust,
+            "{}static ARCHIVE_{k}: &[u8] = \
+             include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/kernels/{folder}/kernels.bin\"));",
+            only_with(feature)
+        );
     }
     rust += "static MODULES: &[Row] = &[\n";
     for row in rows {

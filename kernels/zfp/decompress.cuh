@@ -3,19 +3,25 @@
 // nonsense by then.
 //
 // Where the blocks of a tile stand is known at a fixed rate: lanes decode them, 32 at a time. Otherwise a block ends
-// where the next begins, so a lane decodes a tile, and a warp several of them at once.
+// where the next begins, so the planes of a tile's blocks are read by one lane: as many lanes as the warp has taken
+// tiles, each some blocks in a row, so that then all lanes have a block to make elements of. Of blocks with four axes
+// eight lanes read the planes, and the whole warp makes elements of them, block by block (warp.cuh).
 //
 // A block shares
 //
-//   stream   what is known of the array     thread 0 at the start of an array; all read it
+//   stream    what is known of the array     thread 0 at the start of an array; all read it
+//   columns   planes of blocks               each warp its own
 //
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the stream is known
 //   barrier 3   all warps have left the array; then: thread 0 hands in what the block did
 #pragma once
-#include "block.cuh"
+#include "warp.cuh"
 
 namespace zfp {
+
+// Lanes that read planes of blocks with four axes: as many as there is shared memory for, with the elements of one.
+enum : u32 { WIDE_READERS = 8 };
 
 // What all threads of a block know of the stream that they work on.
 struct Stream {
@@ -30,6 +36,7 @@ struct Stream {
     Header head;
     u32 boxed, together, status;    // tiles that a warp takes at once
 
+    DEV u32 most_readers() const { return head.grid.axes == AXES ? (u32)WIDE_READERS : 32; }
     DEV void open(const ZfpDecompressArgs& a, u32 i) {
         const Item item = item_of(a.batch, i);
         src = item.src;
@@ -47,7 +54,7 @@ struct Stream {
         if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
         if (status) return;
         const u64 warps = work_slots * (blockDim.x / 32), each = head.grid.chunks / (warps ? warps : 1);
-        together = head.coding.kind == RATE || each < 1 ? 1 : (u32)min_of(each, 32ull);
+        together = head.coding.kind == RATE || each < 1 ? 1 : (u32)min_of(each, (u64)most_readers());
         if (boxed) {
             u64 step = 1;
             count = 1;
@@ -85,7 +92,7 @@ struct Target {
             high[a] = len[a] = t.len[a];
         }
         if (!s.boxed) {
-            const u64 last = t.place(t.len[0] - 1, t.len[1] - 1, t.len[2] - 1);
+            const u64 last = t.place(t.len[0] - 1, t.len[1] - 1, t.len[2] - 1, t.len[3] - 1);
             origin = t.origin - s.first;
             limit = s.count;
             some = t.origin < s.first + s.count && last >= s.first;
@@ -114,7 +121,11 @@ struct Target {
         }
     }
     DEV u32 blocks(u32 a) const { return (len[a] + 3) / 4; }
+    DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2) * blocks(3); }
     DEV bool wants(u32 a, u32 i) const { return i >= low[a] && i < high[a]; }
+    DEV u64 place(u32 x, u32 y, u32 z, u32 w) const {
+        return origin + x * step[0] + y * step[1] + z * step[2] + w * step[3];
+    }
 };
 
 // Stores an element that may lie across two words.
@@ -129,60 +140,208 @@ template <class T> DEV void put(u8* at, typename T::Word v) {
         put_bytes<T>(at, v);
 }
 
-// Stores N elements along x, if they are wanted.
-template <class T, u32 N> DEV void put_row(const Target& to, u32 x, u32 y, u32 z, const typename T::Word* v) {
-    if (!to.wants(1, y) || !to.wants(2, z)) return;
-    const u64 place = to.origin + x * to.step[0] + y * to.step[1] + z * to.step[2];
-#pragma unroll
-    for (u32 i = 0; i < N; i++) {
-        const u64 at = place + i * to.step[0];
-        if (to.wants(0, x + i) && at < to.limit) put<T>(to.dst + at * (T::BITS / 8), v[i]);
-    }
-}
-
-// Decodes every `step`th block of a tile, from `block` on; false if the stream does not end where it should.
-template <class T, u32 D>
-DEV bool restore_blocks(const Stream& s, const Target& to, const Coding& c, const u32* words, u32 units, u32 block,
-                        u32 step) {
-    const u32 along_x = to.blocks(0), along_y = to.blocks(1), blocks = along_x * along_y * to.blocks(2);
-    const bool is_float = s.head.is_float, big_endian = s.head.big_endian;
-    Reader in(words, units);
-#pragma unroll 1
-    for (; block < blocks; block += step) {
-        if (c.kind == RATE) in.seek(block * (u32)c.parameter);
-        Values<T, D> v;
-        decode_block<T, D>(in, v, is_float, c);
-        if (big_endian)
-#pragma unroll
-            for (u32 i = 0; i < Block<D>::SIZE; i++) v[i] = swapped<T>(v[i]);
-        const u32 x = 4 * (block % along_x), y = 4 * (block / along_x % along_y), z = 4 * (block / along_x / along_y);
-#pragma unroll
-        for (u32 row = 0; row < Block<D>::SIZE / 4; row++)
-            put_row<T, 4>(to, x, y + (row & 3), z + (row >> 2), v + 4 * row);
-    }
-    const u32 bits = c.kind == RATE ? blocks * (u32)c.parameter : in.read;
-    return (bits + 63) / 64 * 2 == units;
-}
-
+// Stores an element of a tile, in the byte order of the array, if it is wanted.
 template <class T>
-DEV bool restore_blocks(const Stream& s, const Target& to, const Coding& c, const u32* words, u32 units, u32 block,
-                        u32 step) {
-    const u32 axes = s.head.grid.axes;
-    return axes == 1   ? restore_blocks<T, 1>(s, to, c, words, units, block, step)
-           : axes == 2 ? restore_blocks<T, 2>(s, to, c, words, units, block, step)
-                       : restore_blocks<T, 3>(s, to, c, words, units, block, step);
+DEV void put_element(const Stream& s, const Target& to, u32 x, u32 y, u32 z, u32 w, typename T::Word v) {
+    const u64 at = to.place(x, y, z, w);
+    if (to.wants(0, x) && to.wants(1, y) && to.wants(2, z) && to.wants(3, w) && at < to.limit)
+        put<T>(to.dst + at * (T::BITS / 8), s.head.big_endian ? swapped<T>(v) : v);
+}
+// Element i of a block.
+template <class T> DEV void put_element(const Stream& s, const Target& to, const Corner& c, u32 i, typename T::Word v) {
+    put_element<T>(s, to, c.x + (i & 3), c.y + (i >> 2 & 3), c.z + (i >> 4 & 3), c.w + (i >> 6), v);
+}
+
+// How a lane stores the elements of a block; they are staged in its column, each to go where it is wanted.
+template <class T> DEV u32 way_to(const Stream& s, const Target& to, const Corner& c, u32 axes) {
+    const u32 last = size_of(axes) - 1, x = c.x + (last & 3), y = c.y + (last >> 2 & 3), z = c.z + (last >> 4);
+    const u64 first = to.place(c.x, c.y, c.z, 0);
+    const bool whole = to.wants(0, c.x) && to.wants(0, x) && to.wants(1, c.y) && to.wants(1, y) && to.wants(2, c.z) &&
+                       to.wants(2, z) && to.wants(3, 0) && first < to.limit && to.place(x, y, z, 0) < to.limit;
+    const u64 address = (u64)(to.dst + first * (T::BITS / 8));
+    if (!whole || s.head.big_endian || address % (T::BITS / 8)) return STAGED;
+    const bool aligned = address % 16 == 0 && (to.step[1] | to.step[2]) % (128 / T::BITS) == 0;
+    return to.step[0] == 1 && aligned ? VECTORS : ELEMENTS;
+}
+
+// The elements of a lane's block, from the planes in its column.
+template <class T, u32 D>
+DEV void finish(const Target& to, const Corner& corner, u32 way, const Start& start, bool is_float, bool lossy,
+                u32* column) {
+    typedef typename T::Word Word;
+    typedef Numbers<T> Number;
+    enum : u32 { SIZE = Block<D>::SIZE, WORDS = T::BITS / 32 };
+    Word u[SIZE], v[SIZE];
+    load_planes<T, D>(column, u);
+#pragma unroll
+    for (u32 i = 0; i < SIZE; i++) v[place_of<D>(i)] = from_coefficient<T>(u[i]);
+    if (lossy)
+        transform_back<T, Inverse, D>(v);
+    else
+        transform_back<T, ReversibleInverse, D>(v);
+    const typename T::Float factor = Number::power(start.t - Number::UNIT_EXPONENT);
+    if (start.scaled)
+#pragma unroll
+        for (u32 i = 0; i < SIZE; i++) v[i] = Number::number(v[i], factor);
+    else if (is_float)
+#pragma unroll
+        for (u32 i = 0; i < SIZE; i++) v[i] = Number::reinterpreted(v[i]);
+    if (way == STAGED) {
+#pragma unroll
+        for (u32 i = 0; i < SIZE * WORDS; i++) column[32 * i] = (u32)(v[i / WORDS] >> (32 * (i % WORDS)));
+        return;
+    }
+    Word* first = (Word*)to.dst + to.place(corner.x, corner.y, corner.z, 0);
+#pragma unroll
+    for (u32 r = 0; r < SIZE / 4; r++) {
+        Word* p = first + (r & 3) * to.step[1] + (r >> 2) * to.step[2];
+        const Word* row = v + 4 * r;
+        if (way == ELEMENTS) {
+#pragma unroll
+            for (u32 x = 0; x < 4; x++) p[x * to.step[0]] = row[x];
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < WORDS; j++)
+                ((uint4*)p)[j] = T::BITS == 32
+                                     ? make_uint4((u32)row[0], (u32)row[1], (u32)row[2], (u32)row[3])
+                                     : make_uint4((u32)row[2 * j % 4], (u32)((u64)row[2 * j % 4] >> 32),
+                                                  (u32)row[(2 * j + 1) % 4], (u32)((u64)row[(2 * j + 1) % 4] >> 32));
+        }
+    }
+}
+
+// What a lane decodes of a tile: every `step`th block from `block` on.
+struct Share {
+    const u32* words;
+    u32 units, block, step;
+    u64 chunk;
+    Coding coding;
+
+    // Goes to a block of the tile, and reads what stands before its planes.
+    template <class T> DEV Start begin(Reader& in, u32 block, bool is_float, u32 axes) const {
+        if (coding.kind == RATE) in.seek(block * (u32)coding.parameter);
+        return get_start<T>(in, is_float, coding, axes);
+    }
+    // Where its planes end at last.
+    DEV u32 limit(u32 block) const { return coding.kind == RATE ? (block + 1) * (u32)coding.parameter : ~0u; }
+    // Whether the stream ends where it should, all blocks having been read.
+    DEV bool is_whole(const Reader& in, u32 blocks) const {
+        const u32 bits = coding.kind == RATE ? blocks * (u32)coding.parameter : in.at;
+        return (bits + 63) / 64 * 2 == units;
+    }
+};
+
+// What lanes decode, those below `readers`, a power of two, reading planes. Of blocks with up to three axes; false
+// where a lane's stream does not end where it should. For a whole warp.
+template <class T> DEV bool restore_shares(const Stream& s, Share& mine, u32 readers, u32* columns) {
+    const u32 lane = threadIdx.x & 31, reader = lane & (readers - 1), round = lane / readers, rounds = 32 / readers;
+    const u32 axes = s.head.grid.axes, size = size_of(axes);
+    const bool is_float = s.head.is_float;
+    mine.words = (const u32*)__shfl_sync(FULL, (u64)mine.words, reader);
+    mine.chunk = __shfl_sync(FULL, mine.chunk, reader);
+    mine.coding.kind = __shfl_sync(FULL, mine.coding.kind, reader);
+    if (uniform(rounds > 1)) {
+        mine.block = round;
+        mine.step = rounds;
+    }
+    Target to;
+    u32 blocks = 0;
+    Reader in = {mine.words, mine.units};
+    if (mine.words) {
+        to = Target(s, mine.chunk);
+        blocks = to.blocks();
+        in.seek(0);
+    }
+    for (; uniform(__any_sync(FULL, mine.block < blocks)); mine.block += mine.step) {
+        Start start = {0, 0, 0, 0, false, true, false};
+#pragma unroll 1
+        for (u32 r = 0; uniform(r < rounds); r++) {
+            Start read = start;
+            if (lane < readers && mine.block + r < blocks) {
+                u32* column = columns + lane + readers * r;
+#pragma unroll 4
+                for (u32 i = 0; i < words_of_planes<T>(axes); i++) column[32 * i] = 0;
+                read = mine.begin<T>(in, mine.block + r, is_float, axes);
+                get_planes<T>(in, column, 32, axes, read.planes, mine.limit(mine.block + r));
+            }
+            const u32 t = __shfl_sync(FULL, (u32)read.t, reader), scaled = __shfl_sync(FULL, (u32)read.scaled, reader);
+            if (r == round) {
+                start.t = (i32)t;
+                start.scaled = scaled;
+            }
+        }
+        __syncwarp();
+        if (mine.block < blocks) {
+            u32* column = columns + lane;
+            const bool lossy = mine.coding.kind != REVERSIBLE;
+            const Corner corner = corner_of(to, mine.block);
+            const u32 way = way_to<T>(s, to, corner, axes);
+            if (axes == 1)
+                finish<T, 1>(to, corner, way, start, is_float, lossy, column);
+            else if (axes == 2)
+                finish<T, 2>(to, corner, way, start, is_float, lossy, column);
+            else
+                finish<T, 3>(to, corner, way, start, is_float, lossy, column);
+            if (way == STAGED)
+#pragma unroll 1
+                for (u32 i = 0; i < size; i++) {
+                    u64 v = column[32 * i];
+                    if (T::BITS == 64) v = column[64 * i] | (u64)column[64 * i + 32] << 32;
+                    put_element<T>(s, to, corner, i, (typename T::Word)v);
+                }
+        }
+        __syncwarp();
+    }
+    return lane >= readers || !mine.words || mine.is_whole(in, blocks);
+}
+
+// Of blocks with four, a share of each of some lanes; false where one of them does not end where it should. For a whole
+// warp.
+template <class T> DEV bool restore_wide_shares(const Stream& s, Share& mine, u32* columns) {
+    const u32 lane = threadIdx.x & 31, all = words_of_planes<T>(4) * WIDE_READERS;
+    const bool is_float = s.head.is_float;
+    u32 blocks = mine.words ? Target(s, mine.chunk).blocks() : 0;
+    typename T::Word* q = (typename T::Word*)(columns + all);
+    Reader in = {mine.words, mine.units};
+    if (mine.words) in.seek(0);
+    while (uniform(__any_sync(FULL, mine.block < blocks))) {
+        const bool some = mine.block < blocks;
+        Start start = {0, 0, 0, 0, false, true, false};
+#pragma unroll 4
+        for (u32 i = lane; i < all; i += 32) columns[i] = 0;
+        __syncwarp();
+        if (some) {
+            start = mine.begin<T>(in, mine.block, is_float, AXES);
+            get_planes<T>(in, columns + lane, WIDE_READERS, AXES, start.planes, mine.limit(mine.block));
+        }
+        __syncwarp();
+#pragma unroll 1
+        for (u32 k = 0; uniform(k < WIDE_READERS); k++) {
+            if (!uniform(__shfl_sync(FULL, (u32)some, k))) continue;
+            const u32 kind = __shfl_sync(FULL, mine.coding.kind, k), scaled = __shfl_sync(FULL, (u32)start.scaled, k);
+            restore_wide<T>(columns + k, WIDE_READERS, q, is_float, kind != REVERSIBLE, scaled,
+                            (i32)__shfl_sync(FULL, (u32)start.t, k));
+            const Target to(s, __shfl_sync(FULL, mine.chunk, k));
+            const Corner corner = corner_of(to, __shfl_sync(FULL, mine.block, k));
+#pragma unroll 1
+            for (u32 i = lane; i < WIDE_SIZE; i += 32) put_element<T>(s, to, corner, i, q[i]);
+            __syncwarp();
+        }
+        if (some) mine.block += mine.step;
+    }
+    return !mine.words || mine.is_whole(in, blocks);
 }
 
 // A raw body, or a constant one. For a whole warp.
 template <class T> DEV void stored(const Stream& s, const Target& to, const u32* body, u32 kind) {
     enum : u32 { WORDS = T::BITS / 32 };
-    const u32 count = to.len[0] * to.len[1] * to.len[2];
+    const u32 count = to.len[0] * to.len[1] * to.len[2] * to.len[3];
 #pragma unroll 1
     for (u32 n = threadIdx.x & 31; n < count; n += 32) {
         const u32* at = body + (kind == KIND_RAW ? n * WORDS : 0);
-        const typename T::Word word = (typename T::Word)(at[0] | (u64)at[WORDS - 1] << 32),
-                               v = s.head.big_endian ? swapped<T>(word) : word;
-        put_row<T, 1>(to, n % to.len[0], n / to.len[0] % to.len[1], n / to.len[0] / to.len[1], &v);
+        const u32 y = n / to.len[0], z = y / to.len[1];
+        put_element<T>(s, to, n % to.len[0], y % to.len[1], z % to.len[2], z / to.len[2],
+                       (typename T::Word)(at[0] | (u64)at[WORDS - 1] << 32));
     }
 }
 
@@ -197,7 +356,7 @@ DEV bool group_is_wanted(const Stream& s, u64 group, u32 lane) {
 }
 
 // Works from one of an array's work slots. For a whole block.
-template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot) {
+template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, u64 work_slot, u32* columns) {
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const u64 chunks = s.head.grid.chunks;
     const bool all = !s.boxed && s.count == s.head.grid.count;
@@ -206,11 +365,8 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
     for (;;) {
         const u64 ticket = __shfl_sync(FULL, count_if(lane == 0, &s.control->ticket), 0), begin = ticket * s.together;
         if (uniform(begin >= chunks || s.count == 0)) break;
-        // The part of a tile that is this lane's to decode.
-        const u32* mine = nullptr;
-        u32 units = 0, block = 0, step = 1;
-        u64 tile = 0;
-        Coding coding = s.head.coding;
+        Share mine = {nullptr, 0, 0, 1, 0, s.head.coding};
+        u32 readers = s.together == 1 ? 1 : 2u << top_bit(s.together - 1);
 #pragma unroll 1
         for (u32 k = 0; uniform(k < s.together && begin + k < chunks); k++) {
             const u64 chunk = begin + k;
@@ -239,17 +395,15 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
                 continue;
             }
             const bool shared = s.together == 1 && c.kind == RATE;
-            if (lane == k || shared) {
-                mine = words + own;
-                units = body.bytes / UNIT - own;
-                coding = c;
-                tile = chunk;
-                block = shared ? lane : 0;
-                step = shared ? 32 : 1;
-            }
+            if (uniform(shared)) readers = s.most_readers();
+            if (lane == k || (shared && lane < readers))
+                mine = {words + own, body.bytes / UNIT - own, shared ? lane : 0, shared ? readers : 1, chunk, c};
             __syncwarp();
         }
-        if (mine && !restore_blocks<T>(s, Target(s, tile), coding, mine, units, block, step)) good = false;
+        if (uniform(s.head.grid.axes == AXES))
+            good &= restore_wide_shares<T>(s, mine, columns);
+        else
+            good &= restore_shares<T>(s, mine, readers, columns);
         __syncwarp();
     }
     if (!good) fail(s.control, STATUS_CORRUPT);
@@ -263,8 +417,8 @@ template <class T> DEV void decompress_one(const Stream& s, u64* disagreements, 
 
 template <class T> DEV void decompress(const ZfpDecompressArgs& a) {
     SHARED Stream stream;
-    SHARED u64 disagreements[32];
-    const u32 lane = threadIdx.x & 31;
+    SHARED u64 disagreements[32], columns[ZFP_THREADS(T) / 32 * Column<T>::OF_WARP / 2];
+    const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     for (u64 work_slot = blockIdx.x; uniform(work_slot < a.batch.work_slots); work_slot += gridDim.x) {
         __syncthreads();    // everyone is done with the array before
         if (threadIdx.x < 32) {
@@ -273,7 +427,8 @@ template <class T> DEV void decompress(const ZfpDecompressArgs& a) {
         }
         __syncthreads();
         if (stream.status == 0)
-            decompress_one<T>(stream, disagreements, work_slot - stream.first_slot);
+            decompress_one<T>(stream, disagreements, work_slot - stream.first_slot,
+                              (u32*)columns + warp * Column<T>::OF_WARP);
         else if (work_slot == stream.first_slot && threadIdx.x == 0)
             report(stream.outcome, 0, stream.status);
     }

@@ -6,8 +6,8 @@
 
 namespace zfp {
 
-// The most axes of tiles that kernels code; their streams with more are the CPU's.
-enum : u32 { AXES = 3 };
+// The most axes of tiles.
+enum : u32 { AXES = ZFP_MAX_AXES };
 
 // How an array is cut; in the shared memory of a block.
 struct Grid {
@@ -48,16 +48,21 @@ struct Tile {
     u64 origin, step[AXES];    // the number of its first element; from one element to the next along an axis
     u32 len[AXES];             // along the axes; 1 along those that there are not
 
-    DEV u32 count() const { return len[0] * len[1] * len[2]; }
-    DEV u64 place(u32 x, u32 y, u32 z) const { return origin + x * step[0] + y * step[1] + z * step[2]; }
-    DEV u64 place(u32 n) const { return place(n % len[0], n / len[0] % len[1], n / len[0] / len[1]); }
+    DEV u32 count() const { return len[0] * len[1] * len[2] * len[3]; }
+    DEV u64 place(u32 x, u32 y, u32 z, u32 w) const {
+        return origin + x * step[0] + y * step[1] + z * step[2] + w * step[3];
+    }
+    DEV u64 place(u32 n) const {
+        const u32 y = n / len[0], z = y / len[1], w = z / len[2];
+        return place(n % len[0], y % len[1], z % len[2], w);
+    }
     // Blocks along an axis.
     DEV u32 blocks(u32 a) const { return (len[a] + 3) / 4; }
-    DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2); }
+    DEV u32 blocks() const { return blocks(0) * blocks(1) * blocks(2) * blocks(3); }
 };
 
 DEV Tile tile_of(const Grid& g, u64 chunk) {
-    Tile t = {0, {0, 0, 0}, {1, 1, 1}};
+    Tile t = {0, {0, 0, 0, 0}, {1, 1, 1, 1}};
     u32 a = 0;
 #pragma unroll 1
     for (u32 k = g.rank; k-- > 0;) {
@@ -79,11 +84,12 @@ DEV Tile tile_of(const Grid& g, u64 chunk) {
 
 // Where a block begins in its tile, along the axes.
 struct Corner {
-    u32 x, y, z;
+    u32 x, y, z, w;
 };
-DEV Corner corner_of(const Tile& t, u32 block) {
-    const u32 along_x = t.blocks(0), along_y = t.blocks(1);
-    return {4 * (block % along_x), 4 * (block / along_x % along_y), 4 * (block / along_x / along_y)};
+// Of a tile, or of what is restored from one.
+template <class Tile> DEV Corner corner_of(const Tile& t, u32 block) {
+    const u32 y = block / t.blocks(0), z = y / t.blocks(1), w = z / t.blocks(2);
+    return {4 * (block % t.blocks(0)), 4 * (y % t.blocks(1)), 4 * (z % t.blocks(2)), 4 * w};
 }
 
 }    // namespace zfp

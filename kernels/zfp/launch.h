@@ -22,12 +22,12 @@ struct ZfpCompressArgs {
     u8 sides_log2[MAX_RANK];
     // What the header states as bound, rate or precision.
     double stated;
-    // Where each warp has the bits of its lanes' blocks, and behind them a body: `warps` times `room` bytes.
+    // Where the lanes of each warp stage elements, and behind them a body: `warps` times `room` bytes.
     u8* scratch;
     // Bytes of the place of both.
     u64 room;
-    // Those of the blocks.
-    u64 lane_bytes;
+    // Those of the elements.
+    u64 staged_bytes;
     // How many there are; warps that have none do nothing.
     u64 warps;
     // Dimensions.
@@ -50,7 +50,7 @@ static_assert(OFFSET_OF(ZfpCompressArgs, sides_log2) == 336, "ZfpCompressArgs.si
 static_assert(OFFSET_OF(ZfpCompressArgs, stated) == 368, "ZfpCompressArgs.stated");
 static_assert(OFFSET_OF(ZfpCompressArgs, scratch) == 376, "ZfpCompressArgs.scratch");
 static_assert(OFFSET_OF(ZfpCompressArgs, room) == 384, "ZfpCompressArgs.room");
-static_assert(OFFSET_OF(ZfpCompressArgs, lane_bytes) == 392, "ZfpCompressArgs.lane_bytes");
+static_assert(OFFSET_OF(ZfpCompressArgs, staged_bytes) == 392, "ZfpCompressArgs.staged_bytes");
 static_assert(OFFSET_OF(ZfpCompressArgs, warps) == 400, "ZfpCompressArgs.warps");
 static_assert(OFFSET_OF(ZfpCompressArgs, rank) == 408, "ZfpCompressArgs.rank");
 static_assert(OFFSET_OF(ZfpCompressArgs, dtype) == 412, "ZfpCompressArgs.dtype");

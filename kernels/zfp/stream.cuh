@@ -35,7 +35,7 @@ struct Header : TileHeader<Grid> {
         if (values) return STATUS_UNSUPPORTED_FORMAT;
         if (dtype != DTYPE_F32 && dtype != DTYPE_F64 && dtype != DTYPE_I32 && dtype != DTYPE_I64) return STATUS_CORRUPT;
         if (!coding.read((u32)(((const u64*)src)[1] >> 32), dtype)) return STATUS_CORRUPT;
-        return grid.axes > AXES ? STATUS_UNSUPPORTED_FORMAT : 0;
+        return 0;
     }
 
     // Whether a tile may have such a body.

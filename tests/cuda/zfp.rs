@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use sleek::codec::zfp::h5z::Chunks;
 use sleek::{DType, Device, Mode, Params, route};
 
 use crate::bytes::compare;
@@ -13,8 +14,8 @@ use crate::vectors::{self, Random};
 
 const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
 
-/// Tiles of one to three axes, whole and cut off, with parts of blocks at every edge.
-const SHAPES: [&[u64]; 13] = [
+/// Tiles of one to four axes, whole and cut off, with parts of blocks at every edge.
+const SHAPES: [&[u64]; 18] = [
     &[4],
     &[130],
     &[9001],
@@ -28,6 +29,11 @@ const SHAPES: [&[u64]; 13] = [
     &[64, 3, 200],
     &[2, 9, 1, 13, 8],
     &[1, 1, 5, 1, 70],
+    &[4, 4, 4, 4],
+    &[9, 10, 7, 6],
+    &[5, 16, 8, 12],
+    &[40, 5, 4, 17],
+    &[6, 2, 5, 9, 7, 1],
 ];
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
@@ -84,9 +90,10 @@ fn tiles_whose_bound_does_not_hold_are_those_of_the_cpu() {
             })
             .collect();
         let bound = vectors::exact::power(scale + 6 - mantissa as i32 + random.below(18) as i32);
-        let lens: [&[u64]; 3] = [&[4226], &[2, 2113], &[2, 2113, 1]];
-        let bytes = vectors::to_bytes(dtype, &words, false);
-        compare(shim, &params(dtype, Mode::Abs, bound, lens[round % 3]), &bytes, 0, "near the last place");
+        let shapes: [&[u64]; 5] = [&[4226], &[2, 2113], &[2, 2113, 1], &[9, 21, 22], &[5, 8, 9, 9]];
+        let (shape, bytes) = (shapes[round % 5], vectors::to_bytes(dtype, &words, false));
+        let count = shape.iter().product::<u64>() as usize * dtype.size();
+        compare(shim, &params(dtype, Mode::Abs, bound, shape), &bytes[..count], 0, "near the last place");
     }
 }
 
@@ -100,7 +107,7 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
         let dtype = TYPES[round % 4];
         let modes = modes(dtype);
         let (mode, bound) = modes[round / 4 % modes.len()];
-        let shape: &[u64] = [&[5000][..], &[70, 90], &[17, 18, 19]][round % 3];
+        let shape: &[u64] = [&[5000][..], &[70, 90], &[17, 18, 19], &[9, 8, 10, 7]][round / 3 % 4];
         let params = params(dtype, mode, bound, shape);
         let mut stream = sleek::compress(&params, &array("walk", &params, 3)).unwrap();
         let bodies = stream.len() / 4;
@@ -129,4 +136,58 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
         assert!(back.read(bytes, 64).iter().all(|b| *b == 0xA5), "{params:?}: written beyond the end");
     }
     assert!(sound > 50, "{sound} streams that restore something");
+}
+
+/// Tiles with parameters of their own behind a header that says reversible, as `sleek repack` takes them over from chunks
+/// of H5Z-ZFP, at a fixed rate above all, where lanes go to each block.
+#[test]
+fn tiles_that_were_taken_over_come_back() {
+    let (shim, _turn) = Shim::get();
+    let shapes: [&[u64]; 5] = [&[9001], &[130, 67], &[40, 33, 35], &[9, 10, 7, 6], &[40, 5, 4, 17]];
+    let requests = [(Mode::Rate, 7.0), (Mode::Rate, 14.5), (Mode::Precision, 13.0), (Mode::Abs, 0.3)];
+    let mut own = 0;
+    for (n, (dtype, shape)) in TYPES.into_iter().flat_map(|t| shapes.into_iter().map(move |s| (t, s))).enumerate() {
+        for (k, (mode, bound)) in requests.into_iter().enumerate() {
+            // Where time matters, every request with every second shape.
+            if (mode == Mode::Abs && !dtype.is_float()) || (common::short() && (n + k) % 2 == 1) {
+                continue;
+            }
+            let params = params(dtype, mode, bound, shape);
+            let elements = array("walk", &params, n as u64);
+            let chunks = Chunks::new(&params, shape).unwrap();
+            let chunk = chunks.encode(&params, &elements).unwrap().unwrap();
+            let back = chunks.decode(&chunk).unwrap();
+            let known = chunks.take_over(&params.dims, &chunk, &back, 1).unwrap();
+            for stream in std::iter::once(known).chain(chunks.in_tiles(&params.dims, &chunk).unwrap()) {
+                assert_eq!(stream[12..16], [0; 4], "the header says reversible");
+                own += stream.len() % 8 / 4;
+                let (src, to) = (shim.upload(0, &stream, 0), shim.allocate(0, back.len()));
+                shim.set(1 + n as u32 % 4, n as u32 % 5);
+                let done = unsafe {
+                    route::decompress(Device::Auto, src.at(0), stream.len(), None, to.at(0), back.len(), null_mut())
+                };
+                assert_eq!(done.unwrap(), back.len(), "{params:?}");
+                assert!(to.read(0, back.len()) == back, "{params:?}: restored differently");
+            }
+        }
+    }
+    assert!(own > 10, "{own} streams in which an odd number of tiles has parameters of its own");
+}
+
+/// More tiles than twice the warps that the device holds: a warp takes several at once, and lanes read planes of each.
+#[test]
+fn warps_that_take_several_tiles_restore_them() {
+    let (shim, _turn) = Shim::get();
+    let cases: [(DType, Mode, f64, &[u64]); 4] = [
+        (DType::F32, Mode::Abs, 0.05, &[100, 66, 70]),
+        (DType::F32, Mode::Abs, 0.05, &[40, 33, 20, 12]),
+        (DType::F64, Mode::Lossless, 0.0, &[40, 33, 20, 12]),
+        (DType::F64, Mode::Precision, 13.0, &[400_000]),
+    ];
+    let count = if common::short() { 2 } else { 4 };
+    for (k, (dtype, mode, bound, shape)) in cases.into_iter().take(count).enumerate() {
+        let params = params(dtype, mode, bound, shape);
+        shim.set(1 + k as u32, k as u32);
+        compare(shim, &params, &array("walk", &params, k as u64), 0, "several tiles at once");
+    }
 }

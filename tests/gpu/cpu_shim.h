@@ -1,7 +1,9 @@
 // Runs a CUDA kernel source on the CPU: a fiber for each CUDA thread, an operating-system thread for each resident
-// block, so that blocks really do wait for each other. The order of the fibers can be shuffled by a seed. It shows no
-// weak-memory and no divergence bugs; compute-sanitizer on a GPU does (tests/gpu/check.sh).
+// block, so that blocks really do wait for each other. The order of the fibers can be shuffled by a seed. Lanes that
+// meet at different places of the source end the program, and shared memory begins as noise. It shows no weak-memory
+// bugs; compute-sanitizer on a GPU does (tests/gpu/check.sh).
 #pragma once
+#include <link.h>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -71,7 +73,7 @@ struct Fiber {
     std::vector<std::pair<uint4*, const uint4*>> copies;    // that nobody has waited for yet
 };
 struct Warp {
-    u32 arrived = 0, generation = 0;
+    u32 arrived = 0, generation = 0, place = 0;
     u64 slot[32];
 };
 struct Block {
@@ -139,38 +141,61 @@ inline void block_sync() {
         while (block->generation == g) to_main();
 }
 inline Warp& warp() { return block->warps[fiber->thread >> 5]; }
-inline void warp_sync() {
+// `place`: the line of the source.
+inline void warp_sync(u32 place) {
     Warp& w = warp();
     const u32 g = w.generation;
+    if (w.arrived == 0) w.place = place;
+    if (w.place != place) {
+        fprintf(stderr, "lanes of a warp meet at lines %u and %u\n", w.place, place);
+        abort();
+    }
     if (++w.arrived == 32) {
         w.arrived = 0;
         w.generation++;
     } else
         while (w.generation == g) to_main();
 }
-template <class T> inline T shuffle(T v, u32 from) {
+template <class T> inline T shuffle(T v, u32 from, u32 place) {
     Warp& w = warp();
     u64 bits = 0;
     memcpy(&bits, &v, sizeof v);
     w.slot[fiber->thread & 31] = bits;
-    warp_sync();
+    warp_sync(place);
     bits = w.slot[from & 31];
-    warp_sync();
+    warp_sync(place);
     memcpy(&v, &bits, sizeof v);
     return v;
 }
-template <class Op> inline u32 reduce(u32 v, Op op) {
+template <class Op> inline u32 reduce(u32 v, u32 place, Op op) {
     Warp& w = warp();
     w.slot[fiber->thread & 31] = v;
-    warp_sync();
+    warp_sync(place);
     u32 r = (u32)w.slot[0];
     for (int i = 1; i < 32; i++) r = op(r, (u32)w.slot[i]);
-    warp_sync();
+    warp_sync(place);
     return r;
 }
 
+// Fills what this thread has of the library's thread-local variables, the shared memory of a block among them.
+inline void fill_shared_memory() {
+    block = nullptr;    // from now on there are some
+    const void* own = &block;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* own) {
+            for (int i = 0; info->dlpi_tls_data && i < info->dlpi_phnum; i++) {
+                char* begin = (char*)info->dlpi_tls_data;
+                const size_t bytes = info->dlpi_phdr[i].p_memsz;
+                if (info->dlpi_phdr[i].p_type == PT_TLS && own >= begin && own < begin + bytes)
+                    memset(begin, 0xa7, bytes);
+            }
+            return 0;
+        },
+        (void*)own);
+}
 inline void run_block(u32 index, u32 grid, u32 threads, const std::function<void()>& body, u32 seed) {
     const size_t stack = 128 << 10;
+    fill_shared_memory();
     Block b;
     b.index = index;
     b.grid = grid;
@@ -241,38 +266,41 @@ inline int __syncthreads_or(int p) {
     shim::block_sync();
     return (int)shim::block->any_result;
 }
-inline void __syncwarp(u32 = ~0u) { shim::warp_sync(); }
+#define AT_LINE u32 place = __builtin_LINE()
+inline void __syncwarp(u32 = ~0u, AT_LINE) { shim::warp_sync(place); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-template <class T> T __shfl_sync(u32, T v, u32 from) { return shim::shuffle(v, from); }
-template <class T> T __shfl_down_sync(u32, T v, u32 d) {
+template <class T> T __shfl_sync(u32, T v, u32 from, AT_LINE) { return shim::shuffle(v, from, place); }
+template <class T> T __shfl_down_sync(u32, T v, u32 d, AT_LINE) {
     const u32 l = shim::fiber->thread & 31;
-    return shim::shuffle(v, l + d < 32 ? l + d : l);
+    return shim::shuffle(v, l + d < 32 ? l + d : l, place);
 }
-template <class T> T __shfl_up_sync(u32, T v, u32 d) {
+template <class T> T __shfl_up_sync(u32, T v, u32 d, AT_LINE) {
     const u32 l = shim::fiber->thread & 31;
-    return shim::shuffle(v, l >= d ? l - d : l);
+    return shim::shuffle(v, l >= d ? l - d : l, place);
 }
-inline u32 __reduce_or_sync(u32, u32 v) {
-    return shim::reduce(v, [](u32 a, u32 b) { return a | b; });
+inline u32 __reduce_or_sync(u32, u32 v, AT_LINE) {
+    return shim::reduce(v, place, [](u32 a, u32 b) { return a | b; });
 }
-inline u32 __reduce_add_sync(u32, u32 v) {
-    return shim::reduce(v, [](u32 a, u32 b) { return a + b; });
+inline u32 __reduce_add_sync(u32, u32 v, AT_LINE) {
+    return shim::reduce(v, place, [](u32 a, u32 b) { return a + b; });
 }
-inline u32 __reduce_min_sync(u32, u32 v) {
-    return shim::reduce(v, [](u32 a, u32 b) { return a < b ? a : b; });
+inline u32 __reduce_min_sync(u32, u32 v, AT_LINE) {
+    return shim::reduce(v, place, [](u32 a, u32 b) { return a < b ? a : b; });
 }
-inline u32 __reduce_max_sync(u32, u32 v) {
-    return shim::reduce(v, [](u32 a, u32 b) { return a > b ? a : b; });
+inline u32 __reduce_max_sync(u32, u32 v, AT_LINE) {
+    return shim::reduce(v, place, [](u32 a, u32 b) { return a > b ? a : b; });
 }
-inline i32 __reduce_min_sync(u32, i32 v) {
-    return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a < (i32)b ? a : b; });
+inline i32 __reduce_min_sync(u32, i32 v, AT_LINE) {
+    return (i32)shim::reduce((u32)v, place, [](u32 a, u32 b) { return (i32)a < (i32)b ? a : b; });
 }
-inline i32 __reduce_max_sync(u32, i32 v) {
-    return (i32)shim::reduce((u32)v, [](u32 a, u32 b) { return (i32)a > (i32)b ? a : b; });
+inline i32 __reduce_max_sync(u32, i32 v, AT_LINE) {
+    return (i32)shim::reduce((u32)v, place, [](u32 a, u32 b) { return (i32)a > (i32)b ? a : b; });
 }
-inline u32 __ballot_sync(u32 m, bool p) { return __reduce_or_sync(m, p ? 1u << (shim::fiber->thread & 31) : 0); }
-inline int __any_sync(u32 m, bool p) { return __ballot_sync(m, p) != 0; }
-inline int __all_sync(u32 m, bool p) { return __ballot_sync(m, p) == ~0u; }
+inline u32 __ballot_sync(u32 m, bool p, AT_LINE) {
+    return __reduce_or_sync(m, p ? 1u << (shim::fiber->thread & 31) : 0, place);
+}
+inline int __any_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) != 0; }
+inline int __all_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) == ~0u; }
 inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) {
     s &= 31;
     return s ? hi << s | lo >> (32 - s) : hi;
@@ -293,8 +321,8 @@ inline u32 sum_of_products(u32 a, u32 b, u32 sum) {
     for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xff) * (b >> i & 0xff);
     return sum;
 }
-inline u32 uniform(u32 x) {
-    if (shim::shuffle(x, 0) != x) {
+inline u32 uniform(u32 x, AT_LINE) {
+    if (shim::shuffle(x, 0, place) != x) {
         fprintf(stderr, "a promise is broken: %u is not the same on all lanes\n", x);
         abort();
     }

@@ -41,8 +41,8 @@ pub fn check(small: bool) -> usize {
     let mut r = Random(0xA54F_F53A_5F1D_36F1);
     for round in 0..if small { 40 } else { 600 } {
         let dtype = [DType::F32, DType::F64, DType::I32, DType::I64][round % 4];
-        let rank = 1 + r.next() as usize % 3;
-        let most = [200_000, 700, 90][rank - 1];
+        let rank = 1 + r.next() as usize % 4;
+        let most = [200_000, 700, 90, 30][rank - 1];
         let lens: Vec<u64> = (0..rank).map(|_| 1 + r.next() % most).collect();
         let count: u64 = lens.iter().product();
         let bytes = odd(dtype, count as usize * dtype.size(), &mut r);
@@ -77,16 +77,22 @@ fn of_eight_bits(field: &Field) -> Params {
     Params::new(field.dtype).with_bound(Mode::Abs, 2f64.powi(nearest))
 }
 
+/// The lengths of an array of which each repetition of a field is one along a fourth dimension, where it has three.
+fn lens_in_four(field: &Field, lens: &[u64]) -> Option<Vec<u64>> {
+    let own = field.dims.lens();
+    let whole = lens[0] / own[0];
+    (own.len() == 3 && own.iter().all(|len| *len >= 4) && whole >= 4).then(|| [&[whole], own].concat())
+}
+
 /// Fields of about so many MiB at fixed rates, at bounds, and losslessly; the means are those of the fields whose
-/// blocks have three axes.
+/// blocks have three axes, and of those that have four.
 pub fn bench(mib: usize, reps: usize) {
     println!("\n| {mib} MiB | request | bits of a value | compress × memcpy | decompress × memcpy | GB/s | GB/s |");
     println!("|---|---|---|---|---|---|---|");
-    let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
+    let mut means = std::collections::BTreeMap::<(usize, String), Vec<[f64; 3]>>::new();
     for field in fields::load().into_iter().filter(|field| field.dtype.size() >= 4 && field.dtype.is_float()) {
         let (lens, bytes) = repeated(&field, mib << 20);
         let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
-        let count = bytes.len() / field.dtype.size();
         let (workspace, outcome) = (Memory::new(route::WORKSPACE_BYTES), Memory::new(16));
         let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
         let plain = Params::new(field.dtype);
@@ -99,8 +105,10 @@ pub fn bench(mib: usize, reps: usize) {
             ("abs of 8 bits", of_eight_bits(&field)),
             ("lossless", plain),
         ];
-        for (name, p) in requests {
-            let p = params(p, &lens);
+        let shapes: Vec<_> = std::iter::once(lens.clone()).chain(lens_in_four(&field, &lens)).collect();
+        for (lens, (name, p)) in shapes.iter().flat_map(|lens| requests.iter().map(move |request| (lens, request))) {
+            let p = params(p.clone(), lens);
+            let count = lens.iter().product::<u64>() as usize;
             let layout = sleek::codec::layout(&p, count as u64).unwrap();
             if let Some(why) = sleek::codec::gpu::refuses(&p, &layout).unwrap() {
                 println!("| {} | {name} | {why} | | | | |", field.name);
@@ -119,25 +127,28 @@ pub fn bench(mib: usize, reps: usize) {
                 route::decompress_async(&p, dst.at(0), n, back.at(0), all, o, w, null_mut()).unwrap();
             });
             assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
-            let speed = |ms: f64| bytes.len() as f64 / ms / 1e6;
-            let row = [8.0 * n as f64 / count as f64, memcpy / c, memcpy / d];
+            let speed = |ms: f64| (count * field.dtype.size()) as f64 / ms / 1e6;
+            let copied = memcpy * (count * field.dtype.size()) as f64 / bytes.len() as f64;
+            let row = [8.0 * n as f64 / count as f64, copied / c, copied / d];
             println!(
-                "| {} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
+                "| {}{} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
                 field.name,
+                if lens.len() == 4 { ", 4-D" } else { "" },
                 row[0],
                 row[1],
                 row[2],
                 speed(c),
                 speed(d)
             );
-            if lens.iter().filter(|len| **len >= 4).count() == 3 {
-                means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+            let axes = lens.iter().filter(|len| **len >= 4).count();
+            if axes >= 3 {
+                means.entry((axes, format!("{} {name}", field.dtype.name()))).or_default().push(row);
             }
         }
     }
-    for (name, rows) in means {
+    for ((axes, name), rows) in means {
         let mean = |k: usize| (rows.iter().map(|row| row[k].ln()).sum::<f64>() / rows.len() as f64).exp();
         let (n, bits) = (rows.len(), mean(0));
-        println!("| **mean of {n} in 3-D** | {name} | {bits:.2} | {:.3} | {:.3} | | |", mean(1), mean(2));
+        println!("| **mean of {n} in {axes}-D** | {name} | {bits:.2} | {:.3} | {:.3} | | |", mean(1), mean(2));
     }
 }

@@ -44,13 +44,16 @@ def h5z(name):
                 kinds["accuracy"] = dict(accuracy=1e-2)
             for kind, how in kinds.items():
                 f.create_dataset(f"{dtype}-{kind}", data=data, chunks=(20, 50, 30), **hdf5plugin.Zfp(**how))
+            if dtype[0] == "f":
+                whole = data.ravel()[: 24 * 20 * 8 * 12].reshape(24, 20, 8, 12)
+                f.create_dataset(f"{dtype}-rate-4d", data=whole, chunks=(12, 20, 8, 12), **hdf5plugin.Zfp(rate=16))
 
 
 def same(old, new, bound):
     import hdf5plugin  # noqa: F401: the plugin reads the old file
 
     with h5py.File(old) as a, h5py.File(new) as b:
-        assert list(a) == list(b) and len(a) == 14
+        assert list(a) == list(b) and len(a) == 16
         for key in a:
             filters = [b[key].id.get_create_plist().get_filter(i)[0] for i in range(b[key].id.get_create_plist().get_nfilters())]
             floats = key[0] == "f"

@@ -51,18 +51,15 @@ fn refused(layout: &Layout) -> Option<String> {
         return Some(format!("codec zfp has no kernels for {missing} missing values"));
     }
     match Axes::new(layout) {
-        Ok(axes) if axes.count() == MAX_AXES => Some(format!("codec zfp has no kernels for blocks of 4^{MAX_AXES}")),
         Ok(_) => None,
         Err(e) => Some(e.message),
     }
 }
 
-/// Bytes that the bits of a warp's blocks take, at most: those of all bit planes, a test for each coefficient and each
-/// plane, and what stands before them.
-fn lane_bytes(dtype: DType, axes: usize) -> usize {
-    let (coefficients, planes) = (1 << (BLOCK_LOG2 as usize * axes), 8 * dtype.size());
-    let bits = planes * coefficients + coefficients + planes + 64;
-    32 * 4 * bits.div_ceil(32)
+/// Bytes where the lanes of a warp stage the elements of their blocks, and put what comes back of them; blocks of four
+/// axes are in shared memory.
+fn staged_bytes(dtype: DType, axes: usize) -> usize {
+    if axes == MAX_AXES { 0 } else { 2 * 32 * (dtype.size() << (BLOCK_LOG2 as usize * axes)) }
 }
 
 impl GpuCodec for Zfp {
@@ -92,8 +89,8 @@ impl GpuCodec for Zfp {
         let dims = layout.shape.dims.lens();
         let mut lens = [0; MAX_RANK];
         lens[..dims.len()].copy_from_slice(dims);
-        let lane_bytes = lane_bytes(params.dtype, plan.axes.count());
-        let room = lane_bytes + (params.dtype.size() << TILE_LOG2);
+        let staged_bytes = staged_bytes(params.dtype, plan.axes.count());
+        let room = staged_bytes + (params.dtype.size() << TILE_LOG2);
         // SAFETY: the contract of this function; the scratch memory is freed behind the kernels.
         unsafe {
             let blocks_of = |item: &Item| tiles_of(item).div_ceil(compress.warps().into());
@@ -108,7 +105,7 @@ impl GpuCodec for Zfp {
                 stated: header.bound,
                 scratch: scratch.start(),
                 room: room as u64,
-                lane_bytes: lane_bytes as u64,
+                staged_bytes: staged_bytes as u64,
                 warps,
                 rank: dims.len() as u32,
                 dtype: params.dtype as u32,

@@ -177,9 +177,9 @@ impl Chunks {
         by_type!(self.kind; take_over(self, dims, &words, elements, threads))
     }
 
-    /// Whether the place of each block is known without the ones before it, and kernels restore them.
+    /// Whether the place of each block is known without the ones before it.
     pub fn has_places(&self) -> bool {
-        matches!(self.coding(), Some(Coding::Rate(_))) && self.lens[MAX_AXES - 1] == 0
+        matches!(self.coding(), Some(Coding::Rate(_)))
     }
 
     /// The same as [`Chunks::take_over`] without knowing the elements, for what is to be restored at once; `None` where

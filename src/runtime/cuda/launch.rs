@@ -352,12 +352,12 @@ launch_structs! {
         sides_log2: [u8; MAX_RANK],
         /// What the header states as bound, rate or precision.
         stated: f64,
-        /// Where each warp has the bits of its lanes' blocks, and behind them a body: `warps` times `room` bytes.
+        /// Where the lanes of each warp stage elements, and behind them a body: `warps` times `room` bytes.
         scratch: *mut u8,
         /// Bytes of the place of both.
         room: u64,
-        /// Those of the blocks.
-        lane_bytes: u64,
+        /// Those of the elements.
+        staged_bytes: u64,
         /// How many there are; warps that have none do nothing.
         warps: u64,
         /// Dimensions.
