@@ -61,25 +61,26 @@ const KINDS: [&str; 13] = [
     "walk", "signed",
 ];
 
-/// The forms of a stream's packed tiles.
-fn forms(stream: &[u8]) -> Vec<u16> {
+/// The forms of a stream's packed tiles, and whether these have a table of their own.
+fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
     let container = reference::container(stream).unwrap();
     let (mut at, mut forms) = (container.bodies_at, Vec::new());
     for chunk in 0..container.chunks {
         let (kind, bytes) = container.entry(stream, chunk).unwrap();
         if kind == 0 {
-            forms.push(u16::from_le_bytes([stream[at as usize + 4], stream[at as usize + 5]]));
+            let tile = &stream[at as usize..];
+            forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 6 & 1 == 1));
         }
         at += bytes;
     }
     forms
 }
 
-fn form_name(form: u16) -> String {
+fn form_name((form, has_table): (u16, bool)) -> String {
     let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
     let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
-    let table = if form >> 10 & 1 == 1 { "table" } else { "" };
-    format!("{order} {prediction} {table} {}", if form >> 11 & 1 == 1 { "low" } else { "" }).trim_end().into()
+    let table = if has_table { "table" } else { "" };
+    format!("{order} {prediction} {table} {}", if form >> 10 & 1 == 1 { "low" } else { "" }).trim_end().into()
 }
 
 /// All types, kinds of data and lengths come back, and the page's decoder says the same. All forms are made use of.
