@@ -16,19 +16,19 @@ export CXXSTDLIB=static=stdc++ CARGO_PROFILE_RELEASE_DEBUG=0
 libstdcxx=$(dirname "$(${CXX:-c++} -print-file-name=libstdc++.a)")
 export RUSTFLAGS="${RUSTFLAGS:-} -L native=$libstdcxx"
 cargo +nightly fuzz build --sanitizer "${SANITIZER:-none}" --no-trace-compares
-(cd fuzz && cargo build --release --example plain)
+for profile in plain shipped; do (cd fuzz && cargo build --profile $profile --example plain); done
 
 mkdir -p "$out/bin" "$out/corpus/golden"
 cp tests/vectors/*.slk "$out/corpus/golden"
 cp fuzz/away.sh "$out/run.sh"
-take() { # PROGRAM
-	local program=$1 newest
+take() { # PROGRAM [NAME]
+	local program=$1 name=${2:-${1##*/}} newest
 	newest=$(objdump -T "$program" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 	[ "$(printf '%s\n' GLIBC_2.35 "$newest" | sort -V | tail -n 1)" = GLIBC_2.35 ] || { echo "$program needs $newest" >&2; exit 1; }
 	! ldd "$program" | grep libstdc++ || { echo "$program needs a C++ library" >&2; exit 1; }
-	strip -o "$out/bin/${program##*/}" "$program"
+	strip -o "$out/bin/$name" "$program"
 }
-take "$CARGO_TARGET_DIR/release/examples/plain"
+for profile in plain shipped; do take "$CARGO_TARGET_DIR/$profile/examples/plain" $profile; done
 for target in "${targets[@]}"; do
 	take "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release/$target"
 	rm -rf "$out/corpus/$target"

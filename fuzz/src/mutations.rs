@@ -17,9 +17,9 @@ pub fn files(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 /// An input with a few edits.
-pub fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut pick = || &seeds[random.below(seeds.len() as u64) as usize];
-    let (mut bytes, other) = (pick().clone(), pick());
+pub fn mutated(random: &mut Random, seeds: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    let mut pick = || seeds[random.below(seeds.len() as u64) as usize].as_ref();
+    let (mut bytes, other) = (pick().to_vec(), pick());
     for _ in 0..1 + random.below(4) {
         if !bytes.is_empty() {
             edit(random, &mut bytes, other);

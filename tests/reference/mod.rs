@@ -416,7 +416,9 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
         0 => {
             ensure(body.len() <= whole, || format!("a packed body of {} bytes, above {whole}", body.len()))?;
             let words = if header.codec == 1 { packed(header, body)? } else { ratio::packed(header, lens, body)? };
-            words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(size)).collect()
+            let mut bytes = Vec::with_capacity(words.len() * size);
+            words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()[..size]));
+            bytes
         }
         1 => {
             let right = header.ceil_unit(len);

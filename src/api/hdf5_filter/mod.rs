@@ -22,6 +22,8 @@ pub use crate::text;
 pub use cd_values::cd_values_of;
 pub(crate) use chunk::measured_without;
 #[doc(hidden)]
+pub use filter::filter as filter_of_caller; // for the fuzz targets
+#[doc(hidden)]
 pub use filter::stream_of_chunk; // for the command
 
 /// The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
