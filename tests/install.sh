@@ -72,12 +72,14 @@ if cmake -S "$work/project" -B "$work/newer" -DCMAKE_PREFIX_PATH="$work/moved" >
 grep -q "$version" "$log" || fail "the refusal does not name $version"
 mv "$work/moved" "$prefix"
 
-# A build without optimization has larger frames, which nothing is promised of.
+# A build without optimization has larger frames and more code, which nothing is promised of.
 if [ -z "${SLEEK_PREBUILT:-}" ]; then
     step "small stacks"
     quiet cc -O1 -Wall -Wextra -Werror -I"$prefix/include" tests/c/stack.c -L"$prefix/lib" -lsleek -lpthread -lm -o "$work/stack"
     LD_LIBRARY_PATH=$prefix/lib quiet "$work/stack"
     for level in scalar avx2; do LD_LIBRARY_PATH=$prefix/lib SLEEK_SIMD=$level quiet "$work/stack"; done
+    step "size"
+    bash packaging/size.sh "$prefix/lib/libsleek.so"
 fi
 
 step "names and symbols"

@@ -218,7 +218,7 @@ fn check<'a, E: Element, const S: usize, P: Simd<E::Word, S>>(
                 spare
             };
             parts.read::<S, P>(p, plan, readable, body.len())?;
-            parts.check_domain::<E>(plan)?;
+            parts.check_domain(plan)?;
             Ok(Content::Packed(readable))
         }
         Kind::Masked => fail!(Internal, "the runtime takes planes off before it asks a codec"),

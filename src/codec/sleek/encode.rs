@@ -97,8 +97,8 @@ struct Domain<W> {
 impl<W: Word> Domain<W> {
     /// Of words without so many low bits, which are all zero.
     #[inline(always)]
-    fn lossless<E: Element<Word = W>>(shift: u32) -> Self {
-        let exponent = shift == 0 && E::EXPONENT_BITS > 0;
+    fn lossless<E: Element<Word = W>>(plan: &Plan, shift: u32) -> Self {
+        let exponent = shift == 0 && E::EXPONENT_BITS > 0 && plan.dtype.is_float();
         let special = if exponent { Special::Exponent } else { Special::Delta2 };
         Domain { shift, special, reference: W::ZERO }
     }
@@ -144,7 +144,7 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
-                Some(words) => (words, Domain::lossless::<E>(0)),
+                Some(words) => (words, Domain::lossless::<E>(plan, 0)),
                 None => {
                     let words = view(words);
                     let domain = to_integers::<E, S>(plan, src, words, &mut queues.prefetch);
@@ -397,7 +397,7 @@ fn to_integers<E: Element, const S: usize>(
     if shift > 0 {
         words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
-    Domain::lossless::<E>(shift)
+    Domain::lossless::<E>(plan, shift)
 }
 
 /// The same as distances from the first one, with their extremes, where that pays and all are quantized and close

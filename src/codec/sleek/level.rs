@@ -20,19 +20,17 @@ use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
-/// Calls `$f::<Element, S, _>($args)` for the plan's element type.
+/// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits are
+/// to be kept, so that no code is made for them alone: it would be a tenth of the library.
 macro_rules! by_dtype {
     ($plan:expr $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
         use $f as f;
         match $plan.dtype {
-            DType::F32 => f::<F32, 128, _ $(, $past)?>($($arg),*),
-            DType::F64 => f::<F64, 64, _ $(, $past)?>($($arg),*),
+            DType::F32 | DType::I32 | DType::U32 => f::<F32, 128, _ $(, $past)?>($($arg),*),
+            DType::F64 | DType::I64 | DType::U64 => f::<F64, 64, _ $(, $past)?>($($arg),*),
             DType::F16 => f::<F16, 256, _ $(, $past)?>($($arg),*),
-            DType::BF16 => f::<BF16, 256, _ $(, $past)?>($($arg),*),
+            DType::BF16 | DType::I16 | DType::U16 => f::<BF16, 256, _ $(, $past)?>($($arg),*),
             DType::I8 | DType::U8 => f::<Int<u8>, 512, _ $(, $past)?>($($arg),*),
-            DType::I16 | DType::U16 => f::<Int<u16>, 256, _ $(, $past)?>($($arg),*),
-            DType::I32 | DType::U32 => f::<Int<u32>, 128, _ $(, $past)?>($($arg),*),
-            DType::I64 | DType::U64 => f::<Int<u64>, 64, _ $(, $past)?>($($arg),*),
         }
     }};
 }
@@ -144,8 +142,16 @@ pub fn decode<const PAST_CACHES: bool>(
         return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = isa;
-    by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
+    {
+        let _ = isa;
+        by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
+    }
+    // Where few processors are without a level of their own, one form of the scalar code is enough.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        const PAST: bool = false;
+        by_dtype!(plan, PAST; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
+    }
 }
 
 /// Header and descriptors of a packed chunk.

@@ -7,7 +7,6 @@ use crate::codec::sleek::format::{ChunkHeader, Special, SubMode, Subchunks};
 use crate::codec::sleek::simd::{Masks, Simd, count_of};
 use crate::container::constants::*;
 use crate::error::{Result, fail};
-use crate::primitives::quantize::Element;
 use crate::primitives::word::Word;
 
 /// A packed chunk taken apart: for each subchunk where its payload and its exceptions are.
@@ -196,13 +195,13 @@ impl<W: Word> Parts<W> {
     }
 
     /// Refuses combinations of mode, quantizer and shift that the format does not define.
-    pub fn check_domain<E: Element>(&self, plan: &Plan) -> Result<()> {
+    pub fn check_domain(&self, plan: &Plan) -> Result<()> {
         let quantized = plan.quantizer.is_some() && !self.header.exact;
         let by_exponent = self.header.special == Special::Exponent
             && SubMode::of(self.descriptors.into_iter().fold(0, u8::max)) == SubMode::Special;
         if self.header.exact && plan.quantizer.is_none()
             || quantized && self.header.shift != 0
-            || by_exponent && (quantized || self.header.shift != 0 || E::EXPONENT_BITS == 0)
+            || by_exponent && (quantized || self.header.shift != 0 || !plan.dtype.is_float())
         {
             return fail!(Corrupt, "chunk header {:?} does not go with the stream's header", self.header);
         }
