@@ -157,16 +157,20 @@ pub fn widths<W: Word, const S: usize>(codes: &[W; S], widths: &mut [u8; S]) {
 #[inline(always)]
 pub fn transpose<const S: usize>(widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
     for (k, row) in rows[..S / SAMPLE].iter_mut().enumerate() {
-        (0..SUBCHUNKS).for_each(|s| row[s] = widths[s][k]);
+        for (s, width) in row.iter_mut().enumerate() {
+            *width = widths[s][k];
+        }
     }
 }
 
-/// See `SimdLevel::wider`.
+/// See `SimdLevel::wider`. A loop, since the compiler leaves a closure as a function of its own here, without vectors.
 #[inline(always)]
 pub fn wider<const S: usize>(rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
     let mut counts = [0; SUBCHUNKS];
     for row in &rows[..S / SAMPLE] {
-        (0..SUBCHUNKS).for_each(|s| counts[s] += u8::from(row[s] > limits[s]));
+        for ((count, width), limit) in counts.iter_mut().zip(row).zip(limits) {
+            *count += u8::from(width > limit);
+        }
     }
     counts
 }
