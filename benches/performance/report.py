@@ -12,15 +12,18 @@ from filters import LOSSLESS
 
 OURS = "SLEEK adaptive"
 PAPER = "SLEEK fast"
+# Of the table by processor: profiles and bounds that `cargo bench --bench cpu` measures.
+PROCESSOR_COLUMNS = [("adaptive", 1e-3), ("fast", 1e-3), ("adaptive", LOSSLESS), ("fast", LOSSLESS)]
 
 
 def machine():
-    """The processor's name and the cores that this process may use."""
+    """The processor's name, with family and model, since virtual machines hide the rest, and the cores that this process may use."""
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as f:
-            name = next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
-    except (OSError, StopIteration):
+            said = dict([part.strip() for part in line.split(":", 1)] for line in f if ":" in line)
+        name = f"{said['model name']}, family {said['cpu family']} model {said['model']}"
+    except (OSError, KeyError):
         pass
     return name, len(os.sched_getaffinity(0))
 
@@ -226,6 +229,29 @@ class Report:
         head += [f"compress, {cores} cores × one", "decompress", "compress, instructions a value", "decompress"]
         return table(head, rows)
 
+    def processor(self):
+        """This run on one core, as a row for the table by processor."""
+        means = {}
+        for level in dict.fromkeys(r["level"] for r in self.result["cpu"]):
+            for profile, bound in PROCESSOR_COLUMNS:
+                for dtype in ("f32", "f64"):
+                    key = dict(level=level, profile=profile, bound=bound, dtype=dtype)
+                    of = [self.cpu_mean(f, **key) for f in ("compress_memcpy", "decompress_memcpy")]
+                    means[f"{level} {dtype} {profile} {bound_name(bound)}"] = " / ".join(map(number, of))
+        memcpy = self.cpu_mean("memcpy")
+        return dict(machine=self.result["machine"], when=self.result["when"], memcpy=memcpy, means=means)
+
+    def processors(self):
+        """What this run and those before it on other processors gave."""
+        rows = []
+        for p in self.result.get("processors", []):
+            columns = [f"{profile} {bound_name(bound)}" for profile, bound in PROCESSOR_COLUMNS]
+            for of in dict.fromkeys(name.rsplit(" ", 2)[0] for name in p["means"]):
+                cells = [p["means"].get(f"{of} {column}", "–") for column in columns]
+                rows.append([p["machine"], p["when"], number(p["memcpy"]), *of.split(" "), *cells])
+        head = ["processor", "when", "memcpy GB/s", "level", "type"]
+        return table(head + [f"{profile}, {bound_name(bound)}" for profile, bound in PROCESSOR_COLUMNS], rows)
+
     def large(self):
         """One core, arrays that no cache holds."""
         figures = ["memcpy", "compress_memcpy", "decompress_memcpy"]
@@ -310,6 +336,7 @@ class Report:
             "targets": self.targets(),
             "levels": self.levels(),
             "large": self.large(),
+            "processors": self.processors(),
             "hdf5 C": self.hdf5("C"),
             "hdf5 h5py": self.hdf5("h5py"),
             "by class": self.by_class(),
@@ -318,6 +345,14 @@ class Report:
         for name, part in parts.items():
             text = text.replace("{{" + name + "}}", part)
         return text
+
+
+def with_processor(result, before):
+    """`result` with the table by processor of an earlier one and its own row, which replaces that of the same machine."""
+    own = Report(result).processor()
+    earlier = before.get("processors") or ([Report(before).processor()] if before else [])
+    others = [p for p in earlier if p["machine"] != own["machine"]]
+    return {**result, "processors": [*others, own]}
 
 
 def write(result, out):

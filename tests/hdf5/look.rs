@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use sleek::{DType, Mode, Params};
 
-use crate::repack::{PYTHON, python, sleek, sleek_fails, sleek_ok};
+use crate::repack::{PYTHON, header, python, sleek, sleek_fails, sleek_ok};
 use crate::{Place, h5repack_argument, venv_python};
 
 fn json(place: &Place, arguments: &[&str]) -> Value {
@@ -204,4 +204,90 @@ fn diff_shows_datasets_by_their_attributes() {
     sleek_fails(&place, &["diff", "old.nc:/t", "new.nc:/line"], "/t: ");
     fs::write(place.path("classic.nc"), b"CDF\x05 and what follows").unwrap();
     sleek_fails(&place, &["diff", "classic.nc", "new.nc"], "nccopy -k nc4 classic.nc");
+}
+
+/// A netCDF file of a grid with missing values and packed integers as `old.nc`, and the same within 1e-3 as `new.nc`.
+fn climate(place: &Place) {
+    let script = "import netCDF4, numpy as np\n\
+        units = dict(time='days since 2000-01-01', lat='degrees_north', lon='degrees_east')\n\
+        with netCDF4.Dataset('old.nc', 'w') as f:\n\
+        \x20   for name, values in ('time', np.arange(3)), ('lat', np.linspace(-88, 88, 60)), ('lon', 4 * np.arange(90)):\n\
+        \x20       f.createDimension(name, None if name == 'time' else len(values))\n\
+        \x20       v = f.createVariable(name, 'f8', (name,)); v[:] = values; v.units = units[name]\n\
+        \x20   y, x = np.mgrid[0:60, 0:90]\n\
+        \x20   t = np.sin(x / 20 + np.arange(3)[:, None, None]) + y / 60\n\
+        \x20   for name, values in ('temp', np.ma.masked_less(t, -0.9)), ('salt', 3 * t):\n\
+        \x20       f.createVariable(name, 'f4', ('time', 'lat', 'lon'), fill_value=-9999)[:] = values\n\
+        \x20   p = f.createVariable('packed', 'i2', ('time', 'lat', 'lon')); p.scale_factor = 0.01; p[:] = t\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    sleek_ok(place, &["repack", "-q", "--abs", "1e-3", "old.nc", "new.nc"]);
+}
+
+/// One value of /temp moves away from the bound.
+fn break_one_value(place: &Place) {
+    let script = "import netCDF4\n\
+        with netCDF4.Dataset('new.nc', 'a') as f:\n\
+        \x20   f['temp'][1, 40, 3] += 0.01\n";
+    place.run(&venv_python("venv-python"), &["-c", script]);
+    assert_eq!(sleek(place, &["verify", "old.nc", "new.nc"]).status.code(), Some(1));
+}
+
+/// The verdicts of `sleek verify` are those of `h5diff`, and `ncdump` sees the same variables.
+#[test]
+fn h5diff_and_ncdump_agree_with_the_verdicts() {
+    let Some(place) = Place::with(&["h5diff", "ncdump", &venv_python("venv-python")]) else { return };
+    climate(&place);
+    // h5diff cannot compare some of netCDF's attributes and then ends with 1: what it says of the dataset counts.
+    let differing = |name: &str, delta: &[&str]| {
+        let out = place.attempt("h5diff", &[&["-c"], delta, &["old.nc", "new.nc", name]].concat());
+        assert!(out.status.code().is_some_and(|c| c < 2), "{}", String::from_utf8_lossy(&out.stderr));
+        let said = String::from_utf8(out.stdout).unwrap();
+        let mut lines = said.lines().skip_while(|line| !line.starts_with("dataset: ")).skip(1);
+        lines.next().map_or(0, |line| line.split(' ').next().unwrap().parse().unwrap_or_else(|_| panic!("{said}")))
+    };
+    let verified = json(&place, &["verify", "--json", "old.nc", "new.nc"]);
+    for found in verified["datasets"].as_array().unwrap() {
+        let name = found["name"].as_str().unwrap();
+        assert_eq!(found["changed"].as_u64().unwrap(), differing(name, &[]), "{name}");
+        assert_eq!(found["verdict"] == "identical", differing(name, &[]) == 0, "{name}");
+        // Compared as f32 for data of that type, so not at the largest error itself.
+        let most = found["max_error"].as_f64().unwrap();
+        assert_eq!(differing(name, &["-d", &(most * 1.001 + 1e-30).to_string()]), 0, "{name}: more than {most}");
+        assert!(most == 0.0 || differing(name, &["-d", &(most * 0.999).to_string()]) > 0, "{name}: less than {most}");
+    }
+    assert_eq!(header(&place, "old.nc"), header(&place, "new.nc"));
+    break_one_value(&place);
+    assert_eq!([differing("/temp", &["-d", "0.001"]), differing("/salt", &["-d", "0.001"])], [1, 0]);
+}
+
+/// `cdo diffn` counts the same values that differ and that miss, and finds the same largest errors.
+#[test]
+fn cdo_agrees_with_the_verdicts() {
+    let Some(place) = Place::with(&["cdo", &venv_python("venv-python")]) else { return };
+    climate(&place);
+    let within = |delta: &str| place.attempt("cdo", &[&format!("diffn,abslim={delta}"), "old.nc", "new.nc"]);
+    assert!(within("0.001").status.success());
+    let table = String::from_utf8(place.attempt("cdo", &["diffn", "old.nc", "new.nc"]).stdout).unwrap();
+    let verified = json(&place, &["verify", "--json", "old.nc", "new.nc"]);
+    for found in verified["datasets"].as_array().unwrap() {
+        let name = found["name"].as_str().unwrap().trim_start_matches('/');
+        // Number : date time level size missing different : sign zero error relative : name
+        let rows: Vec<Vec<&str>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
+        let rows: Vec<_> = rows.iter().filter(|row| row.len() == 15 && row[14] == name).collect();
+        assert_eq!(found["verdict"] == "identical", rows.is_empty(), "{name}: {table}");
+        if rows.is_empty() {
+            continue;
+        }
+        let sum = |column: usize| rows.iter().map(|row| row[column].parse::<u64>().unwrap()).sum::<u64>();
+        assert_eq!(found["missing_values"].as_u64().unwrap(), sum(6), "{name}: {table}");
+        assert_eq!(found["changed"].as_u64().unwrap(), sum(7), "{name}: {table}");
+        let most = rows.iter().map(|row| row[11].parse::<f64>().unwrap()).fold(0.0, f64::max);
+        // It prints five digits.
+        let ours = found["max_error"].as_f64().unwrap();
+        assert!((ours - most).abs() <= 1e-4 * ours, "{name}: {ours} by us, {table}");
+    }
+    break_one_value(&place);
+    let out = within("0.001");
+    let said = String::from_utf8(out.stdout).unwrap();
+    assert!(!out.status.success() && said.contains(": temp") && !said.contains(": salt"), "{said}");
 }
