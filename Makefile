@@ -98,7 +98,8 @@ ubsan: ## the C tests, and the kernels as the stand-in driver runs them, under U
 	SLEEK_TEST_CFLAGS="-fsanitize=undefined -fno-sanitize-recover=undefined" $(CARGO) test --all-features --test capi --test cuda
 
 tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nightly toolchain with rust-src, minutes
-	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --features test-codecs \
+		--target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
 
 miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \

@@ -6,7 +6,7 @@ mod vectors;
 use sleek::codec;
 use sleek::container::{Header, Index};
 use sleek::exec::ExecOptions;
-use sleek::{DType, Kind, Mode, Params, Profile};
+use sleek::{DType, Dims, Kind, Mode, Params, Profile};
 use vectors::Random;
 
 /// Data of every character in turn, so that chunks differ in kind and size.
@@ -64,6 +64,35 @@ fn neither_threads_nor_caches_change_a_byte() {
                 let mut again = vec![0xA5; sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap()];
                 let bytes = codec::compress_into(&params, &data, &mut again, options).unwrap();
                 assert!(again[..bytes] == one, "{options:?} encoding {size} bytes of {:?}", params.dtype);
+            }
+        }
+    }
+}
+
+/// Every codec of the registry with arrays of each rank that it makes use of, so that there are tiles to share.
+#[test]
+fn threads_change_no_byte_of_any_codec() {
+    for codec in sleek::codec::REGISTRY {
+        let (can, id, name) = (codec.capabilities(), codec.id(), codec.name());
+        let shapes: [&[u64]; 4] = [&[150_001], &[390, 385], &[52, 53, 54], &[19, 20, 20, 20]];
+        for (k, lens) in shapes.into_iter().filter(|lens| lens.len() <= can.rank.max(1)).enumerate() {
+            for (mode, bound) in [(Mode::Lossless, 0.0), (Mode::Abs, 1e-3), (Mode::Noa, 1e-4), (Mode::Rate, 11.0)] {
+                let dtype = [DType::F32, DType::F64][k % 2];
+                if !can.modes.contains(&mode) || !can.dtypes.contains(&dtype) {
+                    continue;
+                }
+                let mut params = Params { codec: id, ..Params::new(dtype).with_bound(mode, bound) };
+                params.dims = Dims::new(lens).unwrap();
+                let data = mixed(dtype, params.dims.count() as usize * dtype.size());
+                let with = |threads| sleek::compress(&Params { threads, ..params.clone() }, &data).unwrap();
+                let one = with(1);
+                let back = sleek::decompress(&one).unwrap();
+                for threads in 2..8 {
+                    assert!(with(threads) == one, "{threads} threads of {name} with {lens:?}, {mode:?}");
+                    let mut again = vec![0xA5; data.len()];
+                    codec::decompress_into(&one, &mut again, ExecOptions::threads(threads)).unwrap();
+                    assert!(again == back, "{threads} threads decoding {name} with {lens:?}, {mode:?}");
+                }
             }
         }
     }
