@@ -23,10 +23,19 @@ pub fn alike_at_all_levels(name: &str) {
     }
 }
 
+/// This binary, as the emulator runs it if there is one (tests/aarch64.sh).
+fn this_binary() -> Command {
+    let runner = std::env::var("SLEEK_TEST_RUNNER").unwrap_or_default();
+    let mut words: Vec<_> = runner.split_whitespace().map(std::ffi::OsString::from).collect();
+    words.push(std::env::current_exe().unwrap().into());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
 /// What tests of this binary say at a level, where they must succeed.
 fn output_at(level: Level, arguments: &[&str]) -> String {
-    let binary = std::env::current_exe().unwrap();
-    let output = Command::new(binary).args(arguments).env("SLEEK_SIMD", level.name()).output().unwrap();
+    let output = this_binary().args(arguments).env("SLEEK_SIMD", level.name()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "at level {}:\n{text}", level.name());
     assert!(!text.contains("running 0 tests"), "no test is called {arguments:?}");
