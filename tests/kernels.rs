@@ -257,6 +257,7 @@ fn headers_are_fresh() {
         ("TILE_ENCODE_WARP_BYTES", TILE_ENCODE_WARP_BYTES as u64),
         ("TILE_PLANE_BYTES", TILE_PLANE_BYTES as u64),
         ("TILE_BODY_SLACK", TILE_BODY_SLACK as u64),
+        ("MAX_TILE_PLANE_BYTES", MAX_TILE_PLANE_BYTES as u64),
         ("TILE_PLACE_BYTES", TILE_PLACE_BYTES as u64),
     ];
     let zfp = [

@@ -37,6 +37,7 @@ template <class T> struct Source {
     Tile t;
     u64 step[3];    // from one element to the next along the axes
     u32 big_endian, is_float, meaning, shift, drop;
+    u32 copied;    // whether it is a copy of the tile alone (gaps.cuh), which this warp has made
     Quantizer<T> quantizer;
     typename T::Word base;
     u8* words;     // where they are kept, at their places
@@ -44,7 +45,7 @@ template <class T> struct Source {
     u32 counts;    // and in it how often tokens occur (own_table.cuh)
 
     DEV u64 number_of(u32 x, u32 y, u32 z) const {
-        const u64 far = grid->z == MANY ? z_offset(*grid, grid->stride, t.chunk, z) : z * step[2];
+        const u64 far = grid->z == MANY && !copied ? z_offset(*grid, grid->stride, t.chunk, z) : z * step[2];
         return t.origin + x * step[0] + y * step[1] + far;
     }
     DEV typename T::Word element(u32 x, u32 y, u32 z) const {
@@ -297,17 +298,17 @@ DEV u32 warp_max_of(u32 v) { return __reduce_max_sync(FULL, v); }
 DEV u64 warp_max_of(u64 v) { return ~warp_min(~v); }
 
 // Calls `visit` for each group of a tile with its number, which of a lane's places have an element, and these. Those of
-// a batch are on their way together.
-template <class T, class Visit> DEV void for_all(const Source<T>& s, Visit visit) {
+// so many groups, by default of a batch, are on their way together.
+template <u32 TOGETHER = BATCH_GROUPS, class T, class Visit> DEV void for_all(const Source<T>& s, Visit visit) {
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
 #pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i += BATCH_GROUPS) {
-        typename T::Word e[BATCH_GROUPS][QUAD];
-        u32 has[BATCH_GROUPS];
+    for (u32 i = 0; uniform(i < groups); i += TOGETHER) {
+        typename T::Word e[TOGETHER][QUAD];
+        u32 has[TOGETHER];
 #pragma unroll
-        for (u32 k = 0; k < BATCH_GROUPS; k++) has[k] = s.elements_at(i + k, lane, e[k]);
+        for (u32 k = 0; k < TOGETHER; k++) has[k] = s.elements_at(i + k, lane, e[k]);
 #pragma unroll
-        for (u32 k = 0; k < BATCH_GROUPS; k++) visit(i + k, has[k], e[k]);
+        for (u32 k = 0; k < TOGETHER; k++) visit(i + k, has[k], e[k]);
     }
 }
 

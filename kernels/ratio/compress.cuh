@@ -17,13 +17,14 @@
 //   barrier 2   the array is known, and the tables
 #pragma once
 #include "encode_rows.cuh"
+#include "gaps.cuh"
 
 namespace ratio {
 
 // How arrays are cut, and what follows for a stream; by one thread.
 DEV void lay_out(Header& head, const TileCompressArgs& a, u64 count) {
     head.dtype = a.common.dtype;
-    head.values = 0;
+    head.values = a.common.values;
     head.big_endian = a.common.big_endian;
     head.step_w = 0;
     head.step_j = 0;
@@ -38,7 +39,7 @@ DEV void lay_out(Header& head, const TileCompressArgs& a, u64 count) {
         g.side[0] = (u8)(count < 2 ? 0 : min_of(top_bit(min_of(count, 1ull << 20) - 1) + 1, (u32)TILE_LOG2));
     }
     g.make();
-    const u32 extension = EXTENSION_BYTES + (g.rank > 1 ? 8 * g.rank : 0) + g.rank;
+    const u32 extension = EXTENSION_BYTES + 8 * ((g.rank > 1 ? g.rank : 0) + head.values) + g.rank;
     head.bytes = HEADER_BYTES + (extension + ALIGN - 1) / ALIGN * ALIGN;
     head.layout();
 }
@@ -86,9 +87,11 @@ DEV void begin_compress(const TileCompressArgs& args) {
         const Grid& g = head.grid;
         for (u32 i = 2; i < (head.bytes - HEADER_BYTES) / 8; i++) w[i] = 0;
         w[0] = (head.bytes - HEADER_BYTES) | (u64)(1 | 1 << 8 | g.rank << 24) << 32;
-        w[1] = 0;
-        for (u32 k = 0; g.rank > 1 && k < g.rank; k++) w[2 + k] = g.len[k];
-        u8* sides = (u8*)(w + 2 + (g.rank > 1 ? g.rank : 0));
+        w[1] = a.values;
+        w += 2;
+        for (u32 k = 0; g.rank > 1 && k < g.rank; k++) *w++ = g.len[k];
+        for (u32 k = 0; k < a.values; k++) *w++ = a.missing[k];
+        u8* sides = (u8*)w;
         for (u32 k = 0; k < g.rank; k++) sides[k] = g.side[k];
     }
     if (plan.chunks == 0)
@@ -103,6 +106,7 @@ template <class T> struct Job {
     Plan plan;
     Header head;
     Quantizer<T> quantizer;
+    Missing<T> missing;
 
     DEV u32* entries() const { return (u32*)(item.dst + head.entries_at); }
     DEV u64* record(u64 group) const { return (u64*)(item.dst + head.bytes + group * GROUP_BYTES); }
@@ -241,6 +245,7 @@ template <class T> struct Room {
     const Source<T>& s;
     Waiting* waiting;       // in shared memory; lane 0 writes
     u8 *low, *end, *top;    // a body is made below `top`
+    u8* floor;              // and above this
     u32 first, count;
     Mark known;
 
@@ -265,13 +270,15 @@ template <class T> struct Room {
     // Makes room for a body of so many bytes. Behind the room's beginning comes its end, where the oldest were.
     DEV void make(u32 bytes) {
         for (;;) {
+            floor = low;
             if (uniform(count == 0)) {
                 top = end;
                 return;
             }
-            const u8* oldest = end - waiting[first % MOST_WAITING].to;
+            u8* oldest = end - waiting[first % MOST_WAITING].to;
             const bool above = top >= oldest;
-            if (uniform(count < MOST_WAITING && (u64)(top - (above ? oldest : low)) >= bytes)) return;
+            if (above) floor = oldest;
+            if (uniform(count < MOST_WAITING && (u64)(top - floor) >= bytes)) return;
             if (uniform(!above && count < MOST_WAITING))
                 top = end;
             else
@@ -330,26 +337,58 @@ template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& a
 }
 
 // The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
-template <class T> DEV Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes) {
+// `collides`: whether an element would come back as a missing value, so that bits are kept; `plane`: how many bytes are
+// to come in front.
+template <class T>
+DEV Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes, u32 collides, u32 plane) {
     Survey<T> all;
-    if (T::EXPONENT && uniform(plan.step_w)) {
+    if (T::EXPONENT && uniform(plan.step_w && !collides)) {
         const Made made = body_of_bins(s, symbols, all, room, raw_bytes);
         if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
         // The second body is put in front of the first, if there is room for both.
-        const bool both = made.bytes != NO_BODY && (u64)(made.body - room.low) >= made.bytes + TILE_BODY_SLACK;
+        const bool both =
+            made.bytes != NO_BODY && (u64)(made.body - room.floor) >= made.bytes + plane + TILE_BODY_SLACK;
         u8* front = uniform(both) ? (u8*)((u64)made.body & ~15ull) - 16 : room.top;
         const Made other = body_of_bits(s, symbols, all.any, 0, true, front, min_of(raw_bytes, made.bytes));
         if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
         return uniform(both) ? made : body_of_bins(s, symbols, all, room, raw_bytes);
     }
-    mean(s, BITS, 0, plan.rounded ? plan.drop : 0);
+    mean(s, BITS, 0, plan.rounded && !collides ? plan.drop : 0);
     const u32 drop = s.drop;
     all = survey(s);
-    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, false, room.top, raw_bytes);
+    const bool exact = plan.step_w != 0;
+    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, exact, room.top, raw_bytes);
     if (made.bytes != NO_BODY || !uniform(drop && !all.exact)) return made;
     mean(s, BITS, 0, 0);
     all = survey(s);
-    return body_of_bits(s, symbols, all.any, 0, plan.step_w != 0, room.top, raw_bytes);
+    return body_of_bits(s, symbols, all.any, 0, exact, room.top, raw_bytes);
+}
+
+// Points a source at the array. By one thread.
+template <class T> DEV void read_array(Source<T>& s, const Job<T>& job) {
+    const Grid& g = job.head.grid;
+    s.src = job.item.src;
+    s.step[0] = g.stride[g.x];
+    s.step[1] = g.y < MAX_RANK ? g.stride[g.y] : 0;
+    s.step[2] = g.z < MAX_RANK ? g.stride[g.z] : 0;
+    s.big_endian = job.head.big_endian;
+    s.copied = 0;
+}
+
+// The body of a tile; NO_BODY are its bytes where it is to be raw.
+template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
+    Look found = {0, 0, 0};
+    u32 plane = 0;
+    if (T::EXPONENT && uniform(job.missing.count)) {
+        found = look_for(s, job.missing);
+        if (uniform(found.only)) return missing_tile<T>(job.missing.value[found.only - 1], room.top);
+        if (uniform(found.some)) plane = take_out(s, job.missing);
+    }
+    const Made made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
+    if (!uniform(plane)) return made;
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) read_array(s, job);
+    return put_plane(s, made, plane, raw_bytes);
 }
 
 #define ENCODE_WARPS 16
@@ -379,22 +418,18 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 lay_out(job.head, args, job.item.count);
                 job.quantizer.set(job.plan.step_w, job.plan.step_j);
                 job.quantizer.set_bound(job.plan.abs_bound);
+                job.missing.set(a, job.plan, job.quantizer);
             }
         }
         __syncthreads();
-        Room<T> room = {job, s, waiting[warp], args.bodies + own * args.room + args.words, end, end, 0, 0, {0, 0}};
+        Room<T> room = {job, s, waiting[warp], args.bodies + own * args.room + args.words, end, end, end, 0, 0, {0, 0}};
         for (;;) {
             const u64 chunk = __shfl_sync(FULL, count_if(lane == 0, &job.slot->control.ticket), 0);
             if (uniform(chunk >= job.plan.chunks || own >= args.warps)) break;
             if (lane == 0) {
-                const Grid& g = job.head.grid;
-                s.src = job.item.src;
+                read_array(s, job);
                 s.grid = &job.head.grid;
-                s.t = tile_of(g, chunk);
-                s.step[0] = g.stride[g.x];
-                s.step[1] = g.y < MAX_RANK ? g.stride[g.y] : 0;
-                s.step[2] = g.z < MAX_RANK ? g.stride[g.z] : 0;
-                s.big_endian = a.big_endian;
+                s.t = tile_of(job.head.grid, chunk);
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
                 s.words = args.bodies + own * args.room;
@@ -404,7 +439,7 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
             __syncwarp();
             const u32 raw_bytes = job.head.raw_bytes(s.t.count());
             room.make(raw_bytes + TILE_BODY_SLACK);
-            const Made made = shortest(s, symbols, job.plan, room, raw_bytes);
+            const Made made = body_of_tile(job, s, symbols, room, raw_bytes);
             room.enter(chunk, made, raw_bytes);
             __syncwarp();    // all are done with the source
         }

@@ -98,10 +98,11 @@ template <class T, class Words> struct Fresh {
     }
 };
 
-DEV u32 element_of(const u8* p, F32) { return load_once((const u32*)p); }
-DEV u64 element_of(const u8* p, F64) { return load_once((const u64*)p); }
-DEV u32 element_of(const u8* p, F16) { return load_once((const u16*)p); }
-DEV u32 element_of(const u8* p, BF16) { return load_once((const u16*)p); }
+// An element where it belongs; `copied`: of a tile that this warp has copied.
+DEV u32 element_of(const u8* p, bool copied, F32) { return copied ? *(const u32*)p : load_once((const u32*)p); }
+DEV u64 element_of(const u8* p, bool copied, F64) { return copied ? *(const u64*)p : load_once((const u64*)p); }
+DEV u32 element_of(const u8* p, bool copied, F16) { return copied ? *(const u16*)p : load_once((const u16*)p); }
+DEV u32 element_of(const u8* p, bool copied, BF16) { return copied ? *(const u16*)p : load_once((const u16*)p); }
 
 // The elements of a group as strides, on their way.
 template <class T> struct Strides {
@@ -110,11 +111,16 @@ template <class T> struct Strides {
 
     // From a tile that begins at `tile`; `at`: how far its strides are from where a group begins.
     template <bool LINE>
-    DEV void load(const u8* tile, const Rows128<LINE>& rows, const u32 (&at)[QUAD], u32 group, u32 lane) {
+    DEV void load(const u8* tile, bool copied, const Rows128<LINE>& rows, const u32 (&at)[QUAD], u32 group, u32 lane) {
         const u8* p = tile + rows.start(group) * (T::BITS / 8);
         there = uniform(rows.exists(group)) ? rows.strides(group, lane) : 0;
+        if (uniform(copied)) {
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) v[j] = there >> j & 1 ? element_of(p + at[j], T()) : 0;
+            for (u32 j = 0; j < QUAD; j++) v[j] = there >> j & 1 ? element_of(p + at[j], true, T()) : 0;
+            return;
+        }
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) v[j] = there >> j & 1 ? element_of(p + at[j], false, T()) : 0;
     }
     // Their bins, 0 where there is none.
     template <class Words> DEV void bins(Words& bins, Survey<T>& all, u32 (&w)[QUAD]) const {
@@ -158,8 +164,8 @@ DEV void subtract_rows(u32 (&v)[QUAD], const u32 (&before)[QUAD], u32 a, u32 lan
 // yet, since no neighbour has been subtracted from them. For a whole warp; no function of its own, as a call in the
 // encoder's loop would put what it keeps into memory.
 template <class T, bool LINE, class Words>
-DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins, u32 set, u32 others, const Quad& q,
-                          u32 lane, u32 (&d)[QUAD]) {
+DEV void face_differences(const u8* tile, bool copied, const Rows128<LINE>& rows, Words& bins, u32 set, u32 others,
+                          const Quad& q, u32 lane, u32 (&d)[QUAD]) {
     enum { SIZE = T::BITS / 8 };
     const bool one = set & 1, mine = q.has && on_face(set, q);
     const u64 up = rows.pitch * SIZE, back = (u64)rows.plane_pitch * SIZE;
@@ -169,8 +175,9 @@ DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins
     for (u32 j = 0; j < QUAD; j++) r[j] = d[j];
     if (uniform(one)) {
         const bool by_y = mine && others & 2 && q.y, by_z = mine && others & 4 && q.z;
-        const typename T::Word y = by_y ? element_of(p - up, T()) : 0, z = by_z ? element_of(p - back, T()) : 0,
-                               yz = by_y && by_z ? element_of(p - back - up, T()) : 0;
+        const typename T::Word y = by_y ? element_of(p - up, copied, T()) : 0,
+                               z = by_z ? element_of(p - back, copied, T()) : 0,
+                               yz = by_y && by_z ? element_of(p - back - up, copied, T()) : 0;
         const u32 of_y = bins.of(y), of_z = bins.of(z), of_yz = bins.of(yz);
         r[0] -= (by_y ? of_y : 0) + (by_z ? of_z : 0) - (by_y && by_z ? of_yz : 0);
         d[0] = mine ? r[0] : d[0];
@@ -181,7 +188,8 @@ DEV void face_differences(const u8* tile, const Rows128<LINE>& rows, Words& bins
     p -= others & 4 ? back : up;
     typename T::Word e[QUAD];
 #pragma unroll
-    for (u32 j = 0; j < QUAD; j++) e[j] = mine && has_other && q.has >> j & 1 ? element_of(p + j * SIZE, T()) : 0;
+    for (u32 j = 0; j < QUAD; j++)
+        e[j] = mine && has_other && q.has >> j & 1 ? element_of(p + j * SIZE, copied, T()) : 0;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) {
         const u32 bin = bins.of(e[j]);
@@ -218,6 +226,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
     for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * SIZE;
     plane += 4 * lane;
     const u8* const tile = s.src + s.t.origin * SIZE;
+    const bool copied = uniform(s.copied);
     const auto kept = [&](u32 group) { return plane + (group & (below - 1)) * (4 * GROUP); };
     Strides<T> elements;
     // The bins of the last plane, of which the one below is subtracted from.
@@ -225,7 +234,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
 #pragma unroll 1
     for (u32 k = 0; !LINE && uniform(k < below); k++) {
         u32 w[QUAD];
-        elements.load(tile, rows, at, groups - 1 - k, lane);
+        elements.load(tile, copied, rows, at, groups - 1 - k, lane);
         elements.bins(bins, all, w);
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) store_shared32(kept(groups - 1 - k) + 128 * j, w[j]);
@@ -234,7 +243,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
     const auto next_group = [&](u32 group, u32(&w)[QUAD]) {
         u32 other[QUAD] = {0, 0, 0, 0};
         if (uniform(group >= below)) elements.bins(bins, all, other);
-        if (uniform(group > below)) elements.load(tile, rows, at, group - 1 - below, lane);
+        if (uniform(group > below)) elements.load(tile, copied, rows, at, group - 1 - below, lane);
         if (LINE || !uniform(below)) {
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) w[j] = other[j];
@@ -252,7 +261,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
     clear_counts(s.counts);
     all.exact = 0;
     u32 now[QUAD], stage = 0;
-    elements.load(tile, rows, at, groups - 1 - below, lane);
+    elements.load(tile, copied, rows, at, groups - 1 - below, lane);
     next_group(groups - 1, now);
 #pragma unroll 1
     for (u32 i = groups; uniform(i-- > 0);) {
@@ -285,7 +294,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
         if (!LINE && uniform(set != 0 && set != allowed)) {
             const Quad q = rows.quad_of(i, lane, has);
             if (uniform(__any_sync(FULL, has && on_face(set, q))))
-                face_differences<T>(tile, rows, bins, set, allowed & ~set, q, lane, d);
+                face_differences<T>(tile, copied, rows, bins, set, allowed & ~set, q, lane, d);
         }
         const bool whole = uniform(rows.full) || __all_sync(FULL, has == 15);
         if (!uniform(whole)) {

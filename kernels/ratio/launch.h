@@ -15,6 +15,7 @@
 #define TILE_ENCODE_WARP_BYTES 10080u
 #define TILE_PLANE_BYTES 4096u
 #define TILE_BODY_SLACK 2048u
+#define MAX_TILE_PLANE_BYTES 9264u
 #define TILE_PLACE_BYTES 131072u
 
 // How arrays are cut into tiles.
@@ -45,7 +46,7 @@ struct TileCompressArgs {
     u8* bodies;
     // Bytes of the place of both.
     u64 room;
-    // And of that of the words.
+    // And of that of the words; where there are missing values, a copy of the tile and a plane are behind them.
     u64 words;
     // How many there are; warps that have none do nothing.
     u64 warps;

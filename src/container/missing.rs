@@ -119,12 +119,13 @@ impl Missing {
 pub type Mask = Vec<u64>;
 
 /// Elements of a block of a plane, where chunks have up to `capacity` elements.
-pub fn block_elements(capacity: usize) -> usize {
-    (capacity / PLANE_BLOCKS).max(64)
+pub const fn block_elements(capacity: usize) -> usize {
+    let block = capacity / PLANE_BLOCKS;
+    if block > 64 { block } else { 64 }
 }
 
 /// The most bytes of a plane.
-pub fn max_plane_bytes(capacity: usize, values: usize) -> usize {
+pub const fn max_plane_bytes(capacity: usize, values: usize) -> usize {
     let block = block_elements(capacity);
     let blocks = capacity.div_ceil(block);
     (PLANE_HEADER_BYTES + values * (8 + blocks * (block / 64 + block / 8))).next_multiple_of(ALIGN)

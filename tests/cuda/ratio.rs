@@ -184,27 +184,111 @@ fn damaged_tiles_are_refused_as_on_the_cpu() {
     }
 }
 
-/// Streams with missing values, which the CPU compresses.
-#[test]
-fn missing_values_of_tiles_come_back() {
-    let (shim, _turn) = Shim::get();
-    let mut r = Random(3);
-    for (dtype, shape) in [(DType::F32, &[20u64, 90, 35][..]), (DType::F64, &[131, 130]), (DType::F16, &[40000])] {
-        let count: u64 = shape.iter().product();
-        for kind in ["smooth", "constant"] {
-            let mut bytes = data(kind, dtype, count as usize, &mut r);
-            let size = dtype.size();
-            let nan = data("specials", dtype, 4000, &mut Random(9));
-            let value = nan.chunks(size).find(|c| c[size - 1] & 0x7f >= 0x7c).unwrap().to_vec();
-            for k in 0..count as usize {
-                if k / 700 % 3 == 1 || r.next().is_multiple_of(90) {
-                    bytes[k * size..(k + 1) * size].copy_from_slice(&value);
-                }
-            }
-            let bits = value.iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b));
-            let p = tiled(&Params::new(dtype).with_bound(Mode::Abs, 0.01), shape);
-            let p = Params { missing: MissingValues::of(&[MissingValue::Bits(bits)]).unwrap(), ..p };
-            compare(shim, &p, &bytes, 0, &format!("{dtype:?} {kind}"));
+/// Missing values of tests: as numbers, NaN with a payload, infinity, zeros, and one as large as any.
+fn named(dtype: DType, which: usize) -> Vec<u64> {
+    let bits = |x: f64| MissingValue::Number(x).bits(dtype).unwrap();
+    match which % 5 {
+        0 => vec![bits(-999.0)],
+        1 => vec![bits(f64::NAN) | 5],
+        2 => vec![bits(0.0), bits(7.25)],
+        3 => vec![bits(f64::INFINITY), bits(f64::NAN), bits(f64::NAN) | 3],
+        _ => vec![bits(30.0), bits(1e20), bits(f64::NAN) | 1, bits(-5.0)],
+    }
+}
+
+/// Puts missing values into `bytes`, one in so many, alone or in runs; all are one where `one_in` is 1.
+fn put_missing(bytes: &mut [u8], size: usize, values: &[u64], one_in: usize, run: usize, r: &mut Random) {
+    let (mut left, mut value) = (0, values[0]);
+    for element in bytes.chunks_exact_mut(size).filter(|_| one_in > 0) {
+        if left == 0 && one_in > 1 && r.next().is_multiple_of((one_in * run) as u64) {
+            (left, value) = (run, values[r.next() as usize % values.len()]);
+        }
+        if left > 0 || one_in == 1 {
+            element.copy_from_slice(&value.to_le_bytes()[..size]);
+            left = left.saturating_sub(1);
         }
     }
+}
+
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+const GAPS: [(usize, usize); 9] =
+    [(100, 1), (2, 1), (0, 1), (2, 300), (1000, 1), (30, 9), (1, 1), (3, 5000), (1_000_000, 1)];
+
+#[test]
+fn missing_values_of_tiles_give_the_bytes_of_the_cpu() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(3);
+    let modes =
+        [(Mode::Abs, 0.01), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Abs, 3.0), (Mode::Abs, 0.0), (Mode::Noa, 0.3)];
+    let kinds = ["smooth", "noise", "constant", "widths", "spikes", "specials", "bits", "steps"];
+    let rounds = if common::short() { 27 } else { 270 };
+    let mut met = [0; 4];
+    for (d, dtype) in FLOATS.into_iter().enumerate() {
+        for round in 0..rounds {
+            let at = round + d * 7;
+            let (one_in, run) = GAPS[round % GAPS.len()];
+            let (mode, bound) = modes[(at + round / GAPS.len()) % modes.len()];
+            let (shape, kind) = (SHAPES[(5 * at + 1) % SHAPES.len()], kinds[(at + round / 3) % kinds.len()]);
+            let values = named(dtype, at / 2);
+            let p = tiled(&Params::new(dtype).with_bound(mode, bound), shape);
+            let mut bytes = data(kind, dtype, p.dims.count() as usize, &mut r);
+            put_missing(&mut bytes, dtype.size(), &values, one_in, run, &mut r);
+            let big_endian = at % 4 == 3;
+            if big_endian {
+                swap(&mut bytes, dtype.size());
+            }
+            let named: Vec<MissingValue> = values.iter().map(|bits| MissingValue::Bits(*bits)).collect();
+            let range = if mode == Mode::Noa && round % 2 == 1 { Some(250.0) } else { None };
+            let p = Params { missing: MissingValues::of(&named).unwrap(), big_endian, range, ..p };
+            shim.set([2, 1, 3][round % 3], round as u32 % 5);
+            let offset = if at % 5 == 2 { dtype.size() } else { 0 };
+            compare(shim, &p, &bytes, offset, &format!("{kind} {shape:?} {values:x?} one in {one_in} by {run}"));
+            let chunks = sleek::inspect(&sleek::compress(&p, &bytes).unwrap()).unwrap().chunks;
+            met.iter_mut().zip(chunks).for_each(|(met, n)| *met += n);
+        }
+    }
+    assert!(met.iter().all(|n| *n > 10), "packed, raw, constant and masked tiles: {met:?}");
+}
+
+/// Numbers around a missing value, closer to it than the bound: some would come back as it is, in tiles that have it and
+/// in such that do not.
+#[test]
+fn tiles_whose_elements_would_come_back_as_a_missing_value() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(99);
+    let modes = [(Mode::Abs, 0.05), (Mode::Noa, 1e-3), (Mode::Rel, 1e-2), (Mode::Noa, 0.2)];
+    let (mut round, mut apart) = (0, 0);
+    for dtype in FLOATS {
+        for mark in [-9999.0, 0.0, 1.0, 0.1] {
+            for scale in [1e-3, 1.0, 30.0] {
+                round += 1;
+                if common::short() && round % 2 == 0 {
+                    continue;
+                }
+                let (mode, bound) = modes[(round + round / 4) % 4];
+                let shape = [&[300u64, 70][..], &[18000], &[20, 33, 35], &[3, 5, 7, 40], &[9000, 2]][round % 5];
+                let p = tiled(&Params::new(dtype).with_bound(mode, bound), shape);
+                let count = p.dims.count();
+                let number = |r: &mut Random, i: u64| match i % 11 {
+                    // Tiles at the end have none that is missing.
+                    3 if i < count / 2 => mark,
+                    4 => mark + scale * (r.unit() - 0.5),
+                    _ => 500.0 + scale * (r.unit() - 0.5),
+                };
+                let mut bytes: Vec<u8> = (0..count).flat_map(|i| element(dtype, number(&mut r, i))).collect();
+                let big_endian = round % 5 == 1;
+                if big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                let values = [MissingValue::Number(mark), MissingValue::Number(77.0)];
+                let plain = Params { big_endian, ..p };
+                let p = Params { missing: MissingValues::of(&values).unwrap(), ..plain.clone() };
+                let back = |p: &Params| sleek::decompress(&sleek::compress(p, &bytes).unwrap()).unwrap();
+                apart += u32::from(back(&p) != back(&plain));
+                shim.set(1 + round as u32 % 3, round as u32 % 5);
+                compare(shim, &p, &bytes, 0, &format!("{dtype:?} around {mark} by {scale}"));
+            }
+        }
+    }
+    assert!(apart > 8, "{apart} arrays come back otherwise than without a missing value");
 }

@@ -719,9 +719,10 @@ fn main() {
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
         Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11)),
         Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11)),
+        Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }

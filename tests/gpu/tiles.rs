@@ -17,7 +17,8 @@ pub fn bounded(field: &Field, bound: f64) -> Params {
     }
 }
 
-/// Every field at every bound; arrays of odd bits and shapes; damaged streams; a batch in a graph.
+/// Every field at every bound, with its fill values named too; arrays of odd bits and shapes, without and with missing
+/// values; damaged streams; a batch in a graph.
 pub fn check(small: bool) -> usize {
     let mut n = 0;
     for field in fields::load() {
@@ -28,8 +29,13 @@ pub fn check(small: bool) -> usize {
         }
         let bytes = &field.bytes[..(lens[0] * slab) as usize];
         for bound in [1e-1, 1e-3, 1e-6, 0.0] {
-            compare(&profile(bounded(&field, bound), &lens), bytes, 0, &field.name);
+            let p = profile(bounded(&field, bound), &lens);
+            compare(&p, bytes, 0, &field.name);
             n += 1;
+            if field.fill.is_some() {
+                compare(&Params { missing: MissingValues::number(field.fill), ..p }, bytes, 0, &field.name);
+                n += 1;
+            }
         }
     }
     let mut r = Random(0xD1B5_4A32_D192_ED03);
@@ -39,7 +45,7 @@ pub fn check(small: bool) -> usize {
         let most = [200_000, 700, 90, 30][rank - 1];
         let lens: Vec<u64> = (0..rank).map(|_| 1 + r.next() % most).collect();
         let count: u64 = lens.iter().product();
-        let bytes = odd(dtype, count as usize * dtype.size(), &mut r);
+        let mut bytes = odd(dtype, count as usize * dtype.size(), &mut r);
         let mut p = Params::new(dtype);
         if dtype.is_float() {
             p = match round / 12 % 5 {
@@ -51,12 +57,48 @@ pub fn check(small: bool) -> usize {
             };
         }
         p.big_endian = round % 7 == 3;
-        compare(&profile(p, &lens), &bytes, if round % 4 == 1 { dtype.size() } else { 0 }, "odd tiles");
+        let p = profile(p, &lens);
+        let offset = if round % 4 == 1 { dtype.size() } else { 0 };
+        compare(&p, &bytes, offset, "odd tiles");
         n += 1;
+        if dtype.is_float() {
+            let p = Params { missing: with_missing(&p, &mut bytes, &mut r), ..p };
+            compare(&p, &bytes, offset, "odd tiles with missing values");
+            n += 1;
+        }
     }
     damaged(&mut r, if small { 20 } else { 300 });
     batch(&mut r, if small { 10 } else { 200 });
     n
+}
+
+/// Takes up to four of an array's own elements, whose neighbours may come back as they are, for missing values, and puts
+/// these at all rates, alone and in runs, into the array.
+fn with_missing(p: &Params, bytes: &mut [u8], r: &mut Random) -> MissingValues {
+    let size = p.dtype.size();
+    let n = (bytes.len() / size) as u64;
+    let values: Vec<Vec<u8>> = (0..1 + r.next() % 4)
+        .map(|_| {
+            let at = (r.next() % n) as usize * size;
+            bytes[at..at + size].to_vec()
+        })
+        .collect();
+    let (one_in, run) = ([0, 1, 2, 50, 5000][r.next() as usize % 5], [1, 1, 20, 3000][r.next() as usize % 4]);
+    let (mut left, mut value) = (0, &values[0]);
+    for element in bytes.chunks_exact_mut(size).filter(|_| one_in > 0) {
+        if left == 0 && r.next().is_multiple_of(one_in * run) {
+            (left, value) = (run, &values[r.next() as usize % values.len()]);
+        }
+        if left > 0 {
+            element.copy_from_slice(value);
+            left -= 1;
+        }
+    }
+    let bits = |value: &Vec<u8>| {
+        let of = |bits: u64, byte: &u8| bits << 8 | u64::from(*byte);
+        MissingValue::Bits(if p.big_endian { value.iter().fold(0, of) } else { value.iter().rev().fold(0, of) })
+    };
+    MissingValues::of(&values.iter().map(bits).collect::<Vec<_>>()).unwrap()
 }
 
 /// Damaged streams are refused where the CPU refuses them and never written beyond the end.
@@ -101,36 +143,12 @@ pub fn bench(sizes: &[usize], reps: usize) {
             let (lens, bytes) = repeated(&field, mib << 20);
             let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
             let count = bytes.len() / field.dtype.size();
-            let workspace = Memory::new(route::WORKSPACE_BYTES);
-            let outcome = Memory::new(16);
             let memcpy =
                 time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
             for bound in [1e-1, 1e-3, 1e-6] {
                 let p = profile(bounded(&field, bound), &lens);
-                let room = sleek::compress_bound(&p, count).unwrap();
-                let dst = Memory::new(room);
-                let c = time(reps, || unsafe {
-                    let (o, w) = (outcome.at(0), workspace.at(0));
-                    route::compress_async(&p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
-                });
-                let (n, status) = result(&outcome);
-                assert_eq!(status, 0, "{} {p:?}", field.name);
-                let d = time(reps, || unsafe {
-                    let (all, o, w) = ((0, count as u64), outcome.at(0), workspace.at(0));
-                    route::decompress_async(&p, dst.at(0), n, back.at(0), all, o, w, null_mut()).unwrap();
-                });
-                assert_eq!(result(&outcome).1, 0, "{} {p:?}", field.name);
-                let row = [bytes.len() as f64 / n as f64, memcpy / c, memcpy / d];
                 let name = if bound == 0.0 { "lossless".into() } else { format!("{bound:e}") };
-                println!(
-                    "| {} | {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |",
-                    field.name,
-                    row[0],
-                    row[1],
-                    row[2],
-                    1e3 * c,
-                    1e3 * d
-                );
+                let row = row(&p, (&src, &back), (count, reps), memcpy, &format!("{} | {name}", field.name));
                 means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
             }
         }
@@ -138,6 +156,61 @@ pub fn bench(sizes: &[usize], reps: usize) {
             let mean = |k: usize| (rows.iter().map(|row| row[k].ln()).sum::<f64>() / rows.len() as f64).exp();
             println!("| **mean {name}** | | {:.2} | {:.3} | {:.3} | | |", mean(0), mean(1), mean(2));
         }
+    }
+}
+
+/// Times both ways and prints a row; ratio, and speeds beside that of a copy.
+fn row(
+    p: &Params,
+    (src, back): (&Memory, &Memory),
+    (count, reps): (usize, usize),
+    memcpy: f64,
+    name: &str,
+) -> [f64; 3] {
+    let (workspace, outcome) = (Memory::new(route::WORKSPACE_BYTES), Memory::new(16));
+    let room = sleek::compress_bound(p, count).unwrap();
+    let dst = Memory::new(room);
+    let (o, w) = (outcome.at(0), workspace.at(0));
+    let c = time(reps, || unsafe {
+        route::compress_async(p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
+    });
+    let (n, status) = result(&outcome);
+    assert_eq!(status, 0, "{name} {p:?}");
+    let d = time(reps, || unsafe {
+        route::decompress_async(p, dst.at(0), n, back.at(0), (0, count as u64), o, w, null_mut()).unwrap();
+    });
+    assert_eq!(result(&outcome).1, 0, "{name} {p:?}");
+    let row = [(count * p.dtype.size()) as f64 / n as f64, memcpy / c, memcpy / d];
+    println!("| {name} | {:.2} | {:.3} | {:.3} | {:.0} | {:.0} |", row[0], row[1], row[2], 1e3 * c, 1e3 * d);
+    row
+}
+
+/// One field without a missing value, with one that is named but not there, with one in a hundred elements and every
+/// second one, and with half of all rows, as land lies in the sea.
+pub fn gaps(mib: usize, reps: usize) {
+    println!("\n| {mib} MiB | ratio | compress × memcpy | decompress × memcpy | µs | µs |\n|---|---|---|---|---|---|");
+    let Some(field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
+    let (lens, bytes) = repeated(&field, mib << 20);
+    let (value, bits) = (MissingValue::Number(-9999.0), (-9999f32).to_le_bytes());
+    let (count, mut r) = (bytes.len() / 4, Random(11));
+    for (name, run, one_in) in [
+        ("no missing value", 1, 0),
+        ("one named, none there", 1, u64::MAX),
+        ("one in 100 missing", 1, 100),
+        ("one in 2 missing", 1, 2),
+        ("half of runs of 200 missing", 200, 2),
+    ] {
+        let mut bytes = bytes.clone();
+        for run in bytes.chunks_mut(4 * run) {
+            if one_in > 0 && r.next().is_multiple_of(one_in) {
+                run.chunks_exact_mut(4).for_each(|element| element.copy_from_slice(&bits));
+            }
+        }
+        let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
+        let memcpy = time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
+        let missing = MissingValues::of(&[value][..usize::from(one_in > 0)]).unwrap();
+        let p = Params { missing, ..profile(bounded(&field, 1e-3), &lens) };
+        row(&p, (&src, &back), (count, reps), memcpy, name);
     }
 }
 

@@ -5,7 +5,7 @@ use super::format::{CODEC_RATIO, Grid, TILE_LOG2};
 use super::plan::Plan;
 use crate::bound;
 use crate::codec::gpu::{GpuCodec, Part};
-use crate::container::missing::MAX_MISSING;
+use crate::container::missing::{MAX_MISSING, max_plane_bytes};
 use crate::container::{Geometry, Header, Layout, MAX_RANK};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
@@ -15,6 +15,8 @@ use crate::runtime::cuda::arrays::Arrays;
 use crate::runtime::cuda::driver::Session;
 use crate::runtime::cuda::launch::*;
 use crate::runtime::cuda::module::{Kernel, Loaded, Warps, need};
+
+const _: () = assert!(max_plane_bytes(1 << TILE_LOG2, MAX_MISSING) <= MAX_TILE_PLANE_BYTES);
 
 /// Places for the words of tiles that are not restored in registers.
 const PLACES: u64 = 1024;
@@ -64,12 +66,9 @@ impl GpuCodec for Ratio {
         encoder(session, params.dtype).map(|_| ())
     }
 
-    fn refuses(&self, params: &Params, layout: &Layout) -> Option<String> {
-        if params.mode == Mode::Lossless {
-            return Some(NO_FORMS.into());
-        }
-        let missing = layout.shape.missing.len();
-        (missing > 0).then(|| format!("codec ratio has no kernels that compress with {missing} missing values"))
+    /// Missing values are no matter.
+    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
+        (params.mode == Mode::Lossless).then(|| NO_FORMS.into())
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
@@ -105,7 +104,9 @@ impl GpuCodec for Ratio {
             })?;
             let blocks = compress.blocks(batch.work_slots);
             let warps = u64::from(blocks) * u64::from(compress.warps());
-            let words = params.dtype.size().max(4) << TILE_LOG2;
+            let missing = layout.shape.missing.bits();
+            let copy = if missing.is_empty() { 0 } else { (params.dtype.size() << TILE_LOG2) + MAX_TILE_PLANE_BYTES };
+            let words = (params.dtype.size().max(4) << TILE_LOG2) + copy;
             let waiting = layout.chunk_bytes() / 2 + (16 << 10);
             let room = (words + layout.chunk_bytes() + waiting + 2 * TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;
@@ -113,14 +114,14 @@ impl GpuCodec for Ratio {
                 batch,
                 bound: params.bound,
                 range: params.range.unwrap_or(0.0),
-                missing: [0; MAX_MISSING],
+                missing: std::array::from_fn(|k| missing.get(k).copied().unwrap_or(0)),
                 extension: [0; EXTENSION_WORDS],
                 dtype: params.dtype as u32,
                 mode: params.mode as u32,
                 fast: 0,
                 big_endian: params.big_endian.into(),
                 has_range: params.range.is_some().into(),
-                values: 0,
+                values: missing.len() as u32,
                 rounded: (drop > 0).into(),
                 drop,
                 extension_bytes: 0,

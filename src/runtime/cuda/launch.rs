@@ -315,7 +315,7 @@ launch_structs! {
         bodies: *mut u8,
         /// Bytes of the place of both.
         room: u64,
-        /// And of that of the words.
+        /// And of that of the words; where there are missing values, a copy of the tile and a plane are behind them.
         words: u64,
         /// How many there are; warps that have none do nothing.
         warps: u64,
@@ -418,6 +418,8 @@ pub const TILE_COUNT_BYTES: usize = 4960;
 pub const TILE_PLANE_BYTES: usize = 4096;
 /// More room than its elements take for a body that is being made, of which the end is not known.
 pub const TILE_BODY_SLACK: usize = 2048;
+/// The most bytes of the plane of a tile that has missing values.
+pub const MAX_TILE_PLANE_BYTES: usize = 9264;
 /// Bytes of a place for a tile's words.
 pub const TILE_PLACE_BYTES: usize = 8 << 14;
 
