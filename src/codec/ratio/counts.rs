@@ -16,7 +16,7 @@ const _: () = assert!((FIRSTS[TABLES] as usize) <= PLACES);
 /// The counts of a tile, and the table that follows from them.
 pub struct TokenCounts {
     /// Of each class and token, once for each of the values of a lane: the same place is not added to twice in a row.
-    each: Box<[[u16; PLACES]; QUAD]>,
+    each: Box<[u16; QUAD * PLACES]>,
     sums: Box<[u32; PLACES]>,
     /// A bit for each class that a group has.
     used: u32,
@@ -38,7 +38,7 @@ impl TokenCounts {
         // No table takes more.
         reserve(&mut bytes, 2 * SYMBOLS + 2)?;
         Ok(TokenCounts {
-            each: boxed([0; PLACES])?,
+            each: boxed(0)?,
             sums: boxed(0)?,
             used: 0,
             all: boxed(0)?,
@@ -54,7 +54,7 @@ impl TokenCounts {
     pub fn clear(&mut self) {
         for class in classes(self.used) {
             let places = usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]);
-            self.each.iter_mut().for_each(|each| each[places.clone()].fill(0));
+            self.each.chunks_exact_mut(PLACES).for_each(|each| each[places.clone()].fill(0));
         }
         self.used = 0;
     }
@@ -64,7 +64,9 @@ impl TokenCounts {
     pub fn add(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES]) {
         self.used |= 1 << class;
         let first = usize::from(FIRSTS[class]);
-        let [a, b, c, d] = &mut *self.each;
+        let (a, rest) = self.each.split_at_mut(PLACES);
+        let (b, rest) = rest.split_at_mut(PLACES);
+        let (c, d) = rest.split_at_mut(PLACES);
         for quad in tokens {
             a[(first + usize::from(quad[0])) % PLACES] += 1;
             b[(first + usize::from(quad[1])) % PLACES] += 1;
@@ -79,7 +81,7 @@ impl TokenCounts {
         let first = usize::from(FIRSTS[class]);
         for (place, token) in tokens.as_flattened().iter().enumerate() {
             let is_there = present[place / RUN] >> (place % RUN) & 1;
-            self.each[place % QUAD][(first + usize::from(*token)) % PLACES] += is_there as u16;
+            self.each[place % QUAD * PLACES + (first + usize::from(*token)) % PLACES] += is_there as u16;
         }
     }
 
@@ -92,7 +94,7 @@ impl TokenCounts {
         }
         for class in classes(used) {
             for place in usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]) {
-                self.sums[place] = self.each.iter().map(|each| u32::from(each[place])).sum();
+                self.sums[place] = self.each.chunks_exact(PLACES).map(|each| u32::from(each[place])).sum();
             }
         }
         self.fit(used);
@@ -191,11 +193,11 @@ mod tests {
         counts.add(9, &even);
         assert!(!counts.choose());
         counts.clear();
-        assert!(counts.each.as_flattened().iter().all(|count| *count == 0));
+        assert!(counts.each.iter().all(|count| *count == 0));
         // What is not there does not count.
         let present = [0x0f0f_0f0f; 4];
         counts.add_some(4, &even, &present);
-        let seen: u16 = counts.each.as_flattened().iter().sum();
+        let seen: u16 = counts.each.iter().sum();
         assert_eq!(seen, 64);
     }
 

@@ -8,6 +8,8 @@ use super::Simd;
 use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
 use crate::codec::ratio::own_table::SYMBOLS;
 use crate::codec::ratio::tables::{self, FREQUENCIES, TABLES};
+use crate::error::Result;
+use crate::host::memory::boxed;
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
 
 /// Places of tables of tokens: more than there are tokens, so that any byte is one.
@@ -20,21 +22,21 @@ const READ_SLACK: usize = LANES;
 /// For each token what encodes it in a table: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024,
 /// bits 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the right, the
 /// new state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up for.
-#[derive(Clone)]
-pub struct Encoding {
-    reciprocals: [u32; BYTES],
-    rest: [u32; BYTES],
+#[derive(Clone, Copy)]
+pub struct Encoding<'a> {
+    reciprocals: &'a [u32; BYTES],
+    rest: &'a [u32; BYTES],
 }
 
-/// Those of the tables that are always there.
-pub static ENCODING: [Encoding; TABLES] = {
-    let mut all = [const { Encoding::EMPTY }; TABLES];
+/// The reciprocals and the rest of the tables that are always there.
+static ENCODING: [([u32; BYTES], [u32; BYTES]); TABLES] = {
+    let mut all = [([0; BYTES], [0; BYTES]); TABLES];
     let mut t = 0;
     while t < TABLES {
         let (mut s, mut start) = (0, 0);
         while s < FREQUENCIES[t].len() {
             let frequency = FREQUENCIES[t][s] as u32;
-            (all[t].reciprocals[s], all[t].rest[s]) = encoding(start, frequency);
+            (all[t].0[s], all[t].1[s]) = encoding(start, frequency);
             start += frequency;
             s += 1;
         }
@@ -52,22 +54,40 @@ const fn encoding(start: u32, frequency: u32) -> (u32, u32) {
     ((1u64 << (32 + shift)).div_ceil(frequency as u64) as u32, lack | start << 10 | shift << 21)
 }
 
-impl Encoding {
-    /// One of no use yet.
-    pub const EMPTY: Encoding = Encoding { reciprocals: [0; BYTES], rest: [0; BYTES] };
+impl Encoding<'static> {
+    /// That of a class's table.
+    pub fn of(class: usize) -> Encoding<'static> {
+        Encoding { reciprocals: &ENCODING[class].0, rest: &ENCODING[class].1 }
+    }
+}
 
-    /// Becomes that of a table; tokens without slots are left as they are.
-    pub fn fill(&mut self, frequencies: &[u16; SYMBOLS]) {
+/// What encodes the tokens of a tile's own table.
+pub struct OwnEncoding {
+    reciprocals: Box<[u32; BYTES]>,
+    rest: Box<[u32; BYTES]>,
+}
+
+impl OwnEncoding {
+    /// One of no use yet.
+    pub fn new() -> Result<OwnEncoding> {
+        Ok(OwnEncoding { reciprocals: boxed(0)?, rest: boxed(0)? })
+    }
+
+    /// That of a table; tokens without slots are left as they were.
+    pub fn fill(&mut self, frequencies: &[u16; SYMBOLS]) -> Encoding<'_> {
         let mut start = 0;
         for (s, f) in frequencies.iter().enumerate().filter(|(_, f)| **f > 0) {
             (self.reciprocals[s], self.rest[s]) = encoding(start, u32::from(*f));
             start += u32::from(*f);
         }
+        Encoding { reciprocals: &self.reciprocals, rest: &self.rest }
     }
 }
 
 /// A group taken apart: for each lane four tokens and how many raw bits each has, as bytes, and these bits of the four.
+/// Vectors of it lie in one line of the cache each.
 #[derive(Clone)]
+#[repr(align(64))]
 pub struct Group {
     /// Of each lane four bytes.
     pub tokens: [u32; LANES],
@@ -162,7 +182,7 @@ impl Group {
     pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
         &self,
         p: P,
-        table: &Encoding,
+        table: Encoding,
         has: &[u32; QUAD],
         lanes: &mut [u32; LANES],
         words: &mut Words,
@@ -189,7 +209,7 @@ impl Group {
     fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const ALL_DIRECT: bool>(
         &self,
         p: P,
-        table: &Encoding,
+        table: Encoding,
         has: &[u32; QUAD],
         tokens: &[P::V; M],
         x: &mut [P::V; M],

@@ -5,7 +5,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use super::group::{ENCODING, Encoding, Group, Source, States, Tail};
+use super::group::{Encoding, Group, OwnEncoding, Source, States, Tail};
 use crate::codec::ratio::counts::TokenCounts;
 use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
 use crate::codec::ratio::encode::{State, encode_classes};
@@ -50,7 +50,7 @@ pub struct ShortBuffers {
     places: Vec<u32>,
     present: Box<[u32; GROUPS * GROUP / RUN]>,
     groups: Vec<Group>,
-    own: Box<[Encoding; 1]>,
+    own: OwnEncoding,
     /// The words of the last tile, at the end.
     pub stream: Vec<u16>,
 }
@@ -64,7 +64,7 @@ impl ShortBuffers {
             places: filled(grid.groups() * GROUP + MARGIN, 0)?,
             present: boxed(0)?,
             groups: filled(grid.groups(), Group::ZERO)?,
-            own: boxed(Encoding::EMPTY)?,
+            own: OwnEncoding::new()?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
             stream: filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
         })
@@ -107,12 +107,12 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
     let mut words = Words::new(stream);
     let (state, has_table) = if is_whole {
         take::<P, M, true>(p, places, &[], groups, counts);
-        let own = own_table(counts, &mut own[0]);
+        let own = own_table(counts, own);
         (encode::<P, M, true>(p, groups, &[], own, &mut words), own.is_some())
     } else {
         grid.present(lens, &mut present[..]);
         take::<P, M, false>(p, places, &present[..], groups, counts);
-        let own = own_table(counts, &mut own[0]);
+        let own = own_table(counts, own);
         (encode::<P, M, false>(p, groups, &present[..], own, &mut words), own.is_some())
     };
     let at = words.at;
@@ -399,14 +399,14 @@ fn take<P: Simd<M>, const M: usize, const WHOLE: bool>(
 }
 
 /// A tile's own table, for encoding: the classes that groups get.
-type Own<'a> = Option<(&'a [u8; TABLES], &'a Encoding)>;
+type Own<'a> = Option<(&'a [u8; TABLES], Encoding<'a>)>;
 
 /// The table that follows from counts, if there is one.
-fn own_table<'a>(counts: &'a mut TokenCounts, encoding: &'a mut Encoding) -> Own<'a> {
+fn own_table<'a>(counts: &'a mut TokenCounts, own: &'a mut OwnEncoding) -> Own<'a> {
     if !counts.choose() {
         return None;
     }
-    encoding.fill(counts.frequencies());
+    let encoding = own.fill(counts.frequencies());
     Some((&counts.classes, encoding))
 }
 
@@ -429,8 +429,8 @@ fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
         }
         let (class, table) = match own {
             Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
-            Some((classes, _)) => (classes[group.class].into(), &ENCODING[usize::from(classes[group.class])]),
-            None => (group.class, &ENCODING[group.class]),
+            Some((classes, _)) => (classes[group.class].into(), Encoding::of(classes[group.class].into())),
+            None => (group.class, Encoding::of(group.class)),
         };
         classes[g] = class as u8;
         if class > 0 {
