@@ -1,9 +1,11 @@
 """Arrays on a GPU, of every kind that Python has, on the stand-in driver."""
 
+import ctypes
 import re
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -368,6 +370,80 @@ def test_datasets_of_bfloat16(tmp_path):
     assert 0 < np.abs(values - restored).max() <= 8
 
 
+class Plain(Torch):
+    """What both libraries' own classes have; DLPack is what is to be done without."""
+
+    def __dlpack__(self, **_):
+        raise AssertionError("DLPack was asked")
+
+
+def as_pytorch(monkeypatch, stream=0):
+    """A module and a class that look like PyTorch's, and work on a stream."""
+    module = SimpleNamespace(strided="strided", _C=SimpleNamespace(_cuda_getCurrentRawStream=lambda device: stream))
+    monkeypatch.setitem(sys.modules, "torch", module)
+
+    class Tensor(Plain):
+        layout, requires_grad = "strided", False
+        device = SimpleNamespace(index=0)
+        dtype = property(lambda self: f"torch.{self.numpy_type.name}", lambda self, dtype: setattr(self, "numpy_type", dtype))
+
+        def host(self):
+            size = int(np.prod(self.shape)) * self.numpy_type.itemsize
+            raw = (ctypes.c_uint8 * size).from_address(self.memory.address + self.at)
+            return np.frombuffer(raw, self.numpy_type).reshape(self.shape)
+
+        def is_neg(self):
+            return False
+
+        def is_contiguous(self):
+            return self.strides is None
+
+        def data_ptr(self):
+            return self.memory.address + self.at
+
+    Tensor.__module__ = "torch"
+    return Tensor
+
+
+def as_cupy(monkeypatch, stream=0):
+    current = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=stream))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=current))
+
+    class ndarray(Plain):
+        flags = property(lambda self: SimpleNamespace(c_contiguous=self.strides is None))
+        data = property(lambda self: SimpleNamespace(ptr=self.memory.address + self.at))
+
+    ndarray.__module__ = "cupy"
+    return ndarray
+
+
+@pytest.mark.parametrize("library", [as_pytorch, as_cupy])
+def test_plain_arrays_are_known_without_dlpack(library, monkeypatch):
+    kind, a = library(monkeypatch), field()
+    expected = sleek.compress(a, noa=1e-3)
+    source = kind(a)
+    room = room_for(kind, source, noa=1e-3)
+    stream = sleek.compress(source, "noa=1e-3", out=room)
+    assert stream.host().tobytes() == expected and driver.shim_last_stream() == 1
+    back = kind.empty(a.shape, "f4")
+    sleek.decompress(stream, out=back)
+    assert back.host().tobytes() == sleek.decompress(expected).tobytes()
+    gone = kind(a)
+    gone.memory.free()
+    gone.memory.address = stream.memory.address + (1 << 40)
+    with pytest.raises(ValueError, match="which the CUDA driver does not know"):
+        sleek.compress(gone, noa=1e-3)
+    gone.memory.address = 0
+    # Whatever is not plain is for DLPack: gaps, a stream of the library's own, another stream for the call.
+    with pytest.raises(AssertionError, match="DLPack was asked"):
+        sleek.compress(kind(a, strides=(4, 240)), noa=1e-3)
+    with pytest.raises(AssertionError, match="DLPack was asked"):
+        sleek.compress(source, noa=1e-3, cuda_stream=FIRST)
+    other = library(monkeypatch, FIRST)
+    with pytest.raises(AssertionError, match="DLPack was asked"):
+        sleek.compress(other(a), noa=1e-3)
+
+
 def test_the_page(tmp_path, monkeypatch, capsys):
     """docs/python-gpu.md as it is printed, but for a CuPy on the stand-in."""
     pytest.importorskip("h5py")
@@ -387,7 +463,6 @@ def test_zarr_buffers_of_gpus():
     """What zarr's prototype for GPUs hands to a codec, without CuPy: chunks and streams on the device."""
     pytest.importorskip("zarr", minversion="3")
     import asyncio
-    from types import SimpleNamespace
 
     from sleek.zarr import Sleek
     from zarr.dtype import Float32

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,17 +62,13 @@ def params(
     threads: int = 0,
 ) -> Params:
     """The request, in words or by arguments, as parameters for elements of `kind`. Bounds are for the library to check."""
-    p = Params()
-    check(lib.sleek_params_init(ctypes.byref(p)))
-    p.dtype, p.big_endian = kind
-    p.threads = threads
     if request is not None:
         if not isinstance(request, str):
             raise TypeError(f"the request is {request!r}; a text such as 'abs=1e-3' is needed, or an argument such as abs=1e-3")
         if lossless or profile != PROFILES[0] or any(v is not None for v in (abs, noa, rel, range, fill)):
             raise TypeError(f"the request {request!r} goes with no further arguments: write them into it, as in 'noa=1e-4,range=50'")
-        check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
-        return p
+        return Params.from_buffer_copy(_parsed(kind, request, threads))
+    p = _blank(kind, threads)
     given = [(mode, bound) for mode, bound in (("abs", abs), ("noa", noa), ("rel", rel)) if bound is not None]
     if len(given) + bool(lossless) != 1:
         raise TypeError("exactly one of abs=E, noa=E, rel=E and lossless=True is needed, or a text such as 'abs=1e-3'")
@@ -87,6 +84,22 @@ def params(
     p.range = 0.0 if range is None else range
     p.has_fill_value, p.fill_value = (0, 0.0) if fill is None else (1, fill)
     return p
+
+
+def _blank(kind: tuple[int, int], threads: int) -> Params:
+    p = Params()
+    check(lib.sleek_params_init(ctypes.byref(p)))
+    p.dtype, p.big_endian = kind
+    p.threads = threads
+    return p
+
+
+@lru_cache(maxsize=64)
+def _parsed(kind: tuple[int, int], request: str, threads: int) -> bytes:
+    """The parameters that a text asks for; programs ask for few."""
+    p = _blank(kind, threads)
+    check(lib.sleek_params_parse(ctypes.byref(p), request.encode()))
+    return bytes(p)
 
 
 def in_words(request: str | None, rate: float | None, precision: int | None) -> str | None:

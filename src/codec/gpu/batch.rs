@@ -33,12 +33,19 @@ pub unsafe fn compress_async(
 ) -> Result<()> {
     params.check()?;
     let Some(first) = items.first() else { return Ok(()) };
-    let mut largest = codec::layout(params, first.count)?;
-    let gpu = by_gpu_alone(compressor(params, &largest)?)?;
+    let mut layout = codec::layout(params, first.count)?;
+    let gpu = by_gpu_alone(compressor(params, &layout)?)?;
+    let mut largest = layout;
     for (i, item) in items.iter().enumerate() {
-        let layout = codec::layout(params, item.count)?;
-        if let Some(why) = gpu.refuses(params, &layout) {
-            return fail!(Device, "array {i}: {why}; a synchronous call goes by the CPU");
+        // A layout takes longer than a small array does on the GPU, and most batches have arrays of one size.
+        if i == 0 || item.count != layout.count {
+            layout = codec::layout(params, item.count)?;
+            if let Some(why) = gpu.refuses(params, &layout) {
+                return fail!(Device, "array {i}: {why}; a synchronous call goes by the CPU");
+            }
+            if layout.count > largest.count {
+                largest = layout;
+            }
         }
         if item.bytes < layout.bodies_at() as u64 {
             return fail!(
@@ -49,9 +56,6 @@ pub unsafe fn compress_async(
             );
         }
         aligned("dst", i, item.dst)?;
-        if layout.count > largest.count {
-            largest = layout;
-        }
     }
     let ordinal =
         common_ordinal(&[(first.dst, ALIGN, "dst"), (workspace, ALIGN, "workspace"), (outcomes, 8, "results")])?;
@@ -76,9 +80,12 @@ pub unsafe fn decompress_async(
 ) -> Result<()> {
     let gpu = named_side(params)?;
     let Some(first) = items.first() else { return Ok(()) };
+    let mut possible = None;
     for (i, item) in items.iter().enumerate() {
         aligned("src", i, item.src.cast_mut())?;
-        Layout::new(params.dtype, item.count)?;
+        if possible != Some(item.count) {
+            possible = Some(Layout::new(params.dtype, item.count)?.count);
+        }
     }
     let ordinal = common_ordinal(&[
         (first.src.cast_mut(), ALIGN, "src"),
