@@ -8,6 +8,7 @@ use reference::builder::seal;
 use sleek::codec::REGISTRY;
 use sleek::container::MAX_RANK;
 use sleek::{DType, Dims, Kind, MissingValue, MissingValues, Mode, Params};
+use vectors::levels::program;
 use vectors::requests::{SHAPES, array, dims, plain_requests, requests, takes};
 use vectors::{Random, exact};
 
@@ -363,7 +364,7 @@ fn a_codec_that_nobody_knows_is_refused_by_number() {
 fn the_command_takes_every_codec() {
     let dir = tempfile::tempdir().unwrap();
     let command = |args: &[&str]| {
-        let out = std::process::Command::new(env!("CARGO_BIN_EXE_sleek")).args(args).current_dir(dir.path()).output();
+        let out = program(env!("CARGO_BIN_EXE_sleek")).args(args).current_dir(dir.path()).output();
         let out = out.unwrap();
         let said = [out.stdout, out.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (out.status.success(), said.concat())

@@ -9,8 +9,8 @@ use serde_json::Value;
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::Command;
 use vectors::exact;
+use vectors::levels::program;
 
 /// What the streams together must make use of.
 const FEATURES: [&str; 40] = [
@@ -181,7 +181,7 @@ fn command(args: &[&str], input: &[u8], packed: &[u8]) -> Option<Vec<u8>> {
     let path = |name| dir.path().join(name);
     std::fs::write(path("in"), input).unwrap();
     std::fs::write(path("packed"), packed).unwrap();
-    let run = Command::new(env!("CARGO_BIN_EXE_sleek")).args(args).current_dir(dir.path()).output().unwrap();
+    let run = program(env!("CARGO_BIN_EXE_sleek")).args(args).current_dir(dir.path()).output().unwrap();
     run.status.success().then(|| std::fs::read(path("out")).unwrap_or_default())
 }
 

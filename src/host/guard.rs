@@ -126,7 +126,7 @@ fn message_of(payload: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::CStr;
+    use std::ffi::{CStr, OsStr};
     use std::process::Command;
 
     fn text() -> String {
@@ -174,8 +174,12 @@ mod tests {
 
     #[test]
     fn panics_inside_the_library_print_nothing() {
+        // As the emulator runs it if there is one (tests/aarch64.sh).
+        let runner = std::env::var("SLEEK_TEST_RUNNER").unwrap_or_default();
         let exe = std::env::current_exe().unwrap();
-        let run = Command::new(exe).args(["--exact", "host::guard::tests::panics", "--nocapture"]).output().unwrap();
+        let mut words = runner.split_whitespace().map(OsStr::new).chain([exe.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap());
+        let run = command.args(words).args(["--exact", "host::guard::tests::panics", "--nocapture"]).output().unwrap();
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert!(run.status.success(), "{stderr}");
         assert!(stderr.contains("loud: not inside the library"), "{stderr}");

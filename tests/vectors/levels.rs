@@ -1,6 +1,7 @@
 //! Other SIMD levels: a process settles on one when it first codes a chunk, so each takes a process of its own.
 
 use sleek::exec::{Isa, Level};
+use std::ffi::OsString;
 use std::process::Command;
 
 /// Runs the tests of this binary whose names contain one of `names` at every level of this processor below the best.
@@ -23,11 +24,11 @@ pub fn alike_at_all_levels(name: &str) {
     }
 }
 
-/// This binary, as the emulator runs it if there is one (tests/aarch64.sh).
-fn this_binary() -> Command {
+/// A program built with the tests, as the emulator runs it if there is one (tests/aarch64.sh).
+pub fn program(path: impl Into<OsString>) -> Command {
     let runner = std::env::var("SLEEK_TEST_RUNNER").unwrap_or_default();
-    let mut words: Vec<_> = runner.split_whitespace().map(std::ffi::OsString::from).collect();
-    words.push(std::env::current_exe().unwrap().into());
+    let mut words: Vec<_> = runner.split_whitespace().map(OsString::from).collect();
+    words.push(path.into());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command
@@ -35,7 +36,8 @@ fn this_binary() -> Command {
 
 /// What tests of this binary say at a level, where they must succeed.
 fn output_at(level: Level, arguments: &[&str]) -> String {
-    let output = this_binary().args(arguments).env("SLEEK_SIMD", level.name()).output().unwrap();
+    let output =
+        program(std::env::current_exe().unwrap()).args(arguments).env("SLEEK_SIMD", level.name()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "at level {}:\n{text}", level.name());
     assert!(!text.contains("running 0 tests"), "no test is called {arguments:?}");
