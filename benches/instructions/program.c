@@ -13,7 +13,9 @@ int main(int count, char **arguments) {
     if (!file || fread(array, 1, bytes, file) != bytes || sleek_params_init(&params) || sleek_params_parse(&params, arguments[1])) return 1;
     params.dtype = atoi(arguments[2]), params.threads = 1;
     for (int k = 7; k < count; k++) dims[k - 7] = strtoul(arguments[k], NULL, 10);
+#ifndef NO_DIMS /* which older versions have not */
     if (count > 7) params.dims = dims, params.rank = count - 7;
+#endif
     capacity = sleek_compress_bound(&params, values), stream = malloc(capacity);
     for (int i = atoi(arguments[5]); i > 0; i--)
         if (sleek_compress(&params, array, values, stream, capacity, &length, NULL)) return 2;

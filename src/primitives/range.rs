@@ -65,7 +65,7 @@ fn portable_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -
     }
 }
 
-/// The scan of elements in one byte order or the other, with one fill value or more, each a loop of its own.
+/// The scan of elements in one byte order or the other, with no, one or more fill values, each a loop of its own.
 #[inline(always)]
 fn ordered<const N: usize, W: Word, F: Float>(
     bytes: &[u8],
@@ -80,7 +80,9 @@ fn ordered<const N: usize, W: Word, F: Float>(
     match (big_endian, fills.len()) {
         (true, 0 | 1) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [fill(0)]),
         (true, _) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [0, 1, 2, 3].map(fill)),
-        (false, 0 | 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
+        // What most arrays are has a loop without a comparison too many.
+        (false, 0) => scan::<N, F>(bytes, low, |b| float(W::load(b)), []),
+        (false, 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
         (false, _) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [0, 1, 2, 3].map(fill)),
     }
 }
