@@ -13,8 +13,8 @@ use crate::primitives::rans::{LANES, Symbol};
 const PLACES: usize = 2048;
 const _: () = assert!((FIRSTS[TABLES] as usize) <= PLACES);
 
-/// The counts of a class's tokens, once for each value of two neighbouring lanes: a place that was added to a moment ago
-/// is slow to be added to again.
+/// The counts of a class's tokens, once for each value of two neighbouring lanes: a place that was added to a moment
+/// ago is slow to be added to again.
 pub type OfClass = [[u16; SYMBOLS]; COPIES];
 const COPIES: usize = 2 * QUAD;
 /// Those of all classes, one behind the other.

@@ -66,8 +66,8 @@ impl<W: Word> Buffers<W> {
     }
 }
 
-/// Decodes a body into `out`, the bytes of its tile. If it is known which one comes `next` its differences may be decoded
-/// meanwhile, which takes less time than one after the other; errors in it are those of its own call.
+/// Decodes a body into `out`, the bytes of its tile. If it is known which one comes `next` its differences may be
+/// decoded meanwhile, which takes less time than one after the other; errors in it are those of its own call.
 pub fn tile<E: Element>(
     p: impl Level,
     plan: &Plan,

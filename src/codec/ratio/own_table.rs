@@ -113,7 +113,8 @@ impl Table {
     pub fn fit(&mut self, counts: &Counts) {
         let frequencies = &mut self.frequencies;
         let total = counts.iter().sum::<u32>().max(1);
-        // No tile has more than 2^14 elements, so n / total is the upper part of n · reciprocal for n up to 1025 · total.
+        // No tile has more than 2^14 elements, so that n / total is the upper part of n · reciprocal for n up to
+        // 1025 · total.
         let reciprocal = (1 << RECIPROCAL_BITS) / u64::from(total) + 1;
         for (f, count) in frequencies.iter_mut().zip(counts) {
             let part = (u64::from((*count << TABLE_BITS) + total / 2) * reciprocal) >> RECIPROCAL_BITS;

@@ -475,8 +475,8 @@ pub struct Turn<'a, V, const M: usize> {
 }
 
 /// Decodes the differences of a group each of N tiles: while the states of one wait for their slots those of the others
-/// work. `None` if words have ended before; otherwise whether no token is above `last`, for which there is no room in 32
-/// bits, or in the words.
+/// work. `None` if words have ended before; otherwise whether no token is above `last`, for which there is no room in
+/// 32 bits, or in the words.
 #[inline(always)]
 pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
     p: P,

@@ -323,8 +323,8 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn unpack_bytes(self, bytes: Self::V, to: &mut [u32]);
     /// How many bytes are equal to this one.
     fn occurrences(self, bytes: Self::V, byte: u8) -> u32;
-    /// Adds to the counts of 64 tokens, from 64 · `range` on, those of a group, four bytes for each lane; `false` if they
-    /// are better counted one by one.
+    /// Adds to the counts of 64 tokens, from 64 · `range` on, those of a group, four bytes for each lane; `false` if
+    /// they are better counted one by one.
     #[inline(always)]
     fn count_range(self, _tokens: &[u32; LANES], _range: u32, _counts: &mut [u16; 64]) -> bool {
         false
