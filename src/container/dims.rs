@@ -195,6 +195,43 @@ impl Region {
     }
 }
 
+/// Rows of a box that begin equally far from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strip {
+    /// The first one.
+    pub first: Row,
+    /// How many there are, one behind the other in the box.
+    pub rows: u64,
+    /// From the beginning of one to that of the next, in elements of the array.
+    pub stride: u64,
+}
+
+impl Region {
+    /// The numbers of its first element in an array of `dims` and of the one behind its last; it has elements.
+    pub fn reach(&self, dims: &Dims) -> (u64, u64) {
+        let number = |at: &dyn Fn(usize) -> u64| (0..self.rank).fold(0, |n, k| n * dims.lens[k] + at(k));
+        (number(&|k| self.start[k]), number(&|k| self.start[k] + self.lens[k] - 1) + 1)
+    }
+
+    /// Shows all rows of the box in an array of `dims`, in their order, those along one axis at once.
+    pub fn strips(&self, dims: &Dims, mut show: impl FnMut(Strip)) {
+        let mut rows = self.rows(dims, 0);
+        let (count, stride) = match rows.row_axis.checked_sub(1) {
+            Some(k) => (self.lens[k], dims.lens[rows.row_axis] * rows.stride),
+            None => (1, 0),
+        };
+        while !rows.done {
+            let first = Row { at: rows.place_at, in_box: rows.number * rows.len, len: rows.len };
+            show(Strip { first, rows: count, stride });
+            rows.number += count;
+            if let Some(k) = rows.row_axis.checked_sub(1) {
+                rows.place[k] = count - 1;
+            }
+            rows.carry();
+        }
+    }
+}
+
 /// The rows of a box.
 pub struct Rows {
     region: Region,
@@ -290,6 +327,31 @@ impl Iterator for Rows {
 mod tests {
     use super::*;
     use crate::error::Kind;
+
+    #[test]
+    fn strips_are_all_rows() {
+        let dims = Dims::new(&[3, 4, 5, 6]).unwrap();
+        let boxes: [([u64; 4], [u64; 4]); 6] = [
+            ([0; 4], [3, 4, 5, 6]),
+            ([1, 0, 0, 0], [2, 4, 5, 6]),
+            ([0, 1, 2, 3], [3, 2, 2, 3]),
+            ([2, 3, 0, 0], [1, 1, 5, 6]),
+            ([1, 1, 1, 0], [2, 3, 4, 6]),
+            ([0, 0, 4, 5], [1, 1, 1, 1]),
+        ];
+        for (start, lens) in boxes {
+            let region = Region::new(&dims, &start, &lens).unwrap();
+            let mut rows = Vec::new();
+            region.strips(&dims, |Strip { first, rows: count, stride }| {
+                let Row { at, in_box, len } = first;
+                rows.extend((0..count).map(|r| Row { at: at + r * stride, in_box: in_box + r * len, len }));
+            });
+            let expected: Vec<Row> = region.rows(&dims, 0).collect();
+            assert_eq!(rows, expected, "{start:?} {lens:?}");
+            let last = expected[expected.len() - 1];
+            assert_eq!(region.reach(&dims), (expected[0].at, last.at + last.len));
+        }
+    }
 
     #[test]
     fn dimensions_that_cannot_be_are_refused_by_name() {

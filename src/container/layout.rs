@@ -249,6 +249,16 @@ impl Layout {
         Region::new(&dims, &start[..rank], &lens[..rank]).expect("a tile lies in its array")
     }
 
+    /// The number of the first element of tile `c`, if all of it follow each other in the array.
+    pub fn run_of(&self, c: usize) -> Option<u64> {
+        let tile = self.tile(c);
+        let (lens, dims) = (tile.lens(), self.shape.dims.lens());
+        // Behind the first dimension along which the tile has more than one element it has all there is.
+        let behind = lens.iter().position(|len| *len > 1).map_or(lens.len(), |k| k + 1);
+        (lens[behind..] == dims[behind..])
+            .then(|| dims.iter().zip(tile.start()).fold(0, |at, (len, start)| at * len + start))
+    }
+
     /// Whether anything of chunk `c` is `wanted`.
     pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
         match wanted {
@@ -292,7 +302,18 @@ impl Layout {
             }
             (Geometry::Tile { .. }, Wanted::Range { first, count }) => {
                 let wanted = (*first, *count);
-                let rows = self.tile(c).rows(dims, *first).take_while(|row| row.at < wanted.0 + wanted.1);
+                let tile = self.tile(c);
+                let (begin, end) = tile.reach(dims);
+                if begin >= *first && end <= *first + *count {
+                    tile.strips(dims, |strip| {
+                        let Row { at, in_box, len } = strip.first;
+                        for row in 0..strip.rows {
+                            show(in_box + row * len, at + row * strip.stride - first, len);
+                        }
+                    });
+                    return any;
+                }
+                let rows = tile.rows(dims, *first).take_while(|row| row.at < wanted.0 + wanted.1);
                 for (in_chunk, in_wanted, len) in rows.filter_map(|row| common(row, wanted)) {
                     show(in_chunk, in_wanted, len);
                 }

@@ -14,6 +14,39 @@ pub fn filled<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     Ok(v)
 }
 
+/// Numbers that begin where a cache line does: a vector that lies on two lines takes twice as long to read or write.
+pub struct Aligned<T> {
+    all: Vec<T>,
+    start: usize,
+}
+
+impl<T: Clone> Aligned<T> {
+    /// `n` times `value`.
+    pub fn filled(n: usize, value: T) -> Result<Aligned<T>> {
+        let more = 64 / size_of::<T>();
+        let mut all = filled(n + more, value)?;
+        let start = all.as_ptr().align_offset(64).min(more);
+        all.truncate(start + n);
+        Ok(Aligned { all, start })
+    }
+}
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.all[self.start..]
+    }
+}
+
+impl<T> std::ops::DerefMut for Aligned<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.all[self.start..]
+    }
+}
+
 /// N times `value`, which the stack never holds.
 pub fn boxed<T: Clone, const N: usize>(value: T) -> Result<Box<[T; N]>> {
     match filled(N, value)?.into_boxed_slice().try_into() {

@@ -63,6 +63,17 @@ pub trait ChunkCodec: Sync {
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
+    /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified too:
+    /// some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
+    fn decode_before(
+        &self,
+        decoder: &mut Self::Decoder,
+        (c, kind, body): (usize, Kind, Body),
+        _next: Option<(usize, Kind, Body)>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.decode(decoder, c, kind, body, &[], out, false)
+    }
 }
 
 /// The data of a chunk.
@@ -366,7 +377,8 @@ impl Restoration<'_> {
         }
         let size = self.layout.dtype.size();
         let part = Wanted::Range { first: (wanted.start / size) as u64, count: (wanted.len() / size) as u64 };
-        decoder.decode_pieces(c, kind, body, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
+        decoder
+            .decode_pieces((c, kind, body), None, &part, |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
     }
 }
 

@@ -2,29 +2,39 @@
 //! The counts are all that is decided by, so that whoever takes groups apart in another order, or on a GPU, decides
 //! alike.
 
-use super::format::{GROUP, QUAD, RUN};
+use super::format::{GROUP, QUAD};
 use super::own_table::{BIT, Costs, Counts, OWN, SYMBOLS, TOKEN_COSTS, Table};
-use super::tables::{FIRSTS, TABLES, WIDEST};
+use super::tables::{FIRSTS, FREQUENCIES, TABLES, WIDEST};
 use crate::error::Result;
 use crate::host::memory::{boxed, reserve};
 use crate::primitives::rans::{LANES, Symbol};
 
-/// Places for the tokens of all classes one behind the other: a power of two.
+/// Places for the tokens of all classes one behind the other.
 const PLACES: usize = 2048;
 const _: () = assert!((FIRSTS[TABLES] as usize) <= PLACES);
 
+/// The counts of a class's tokens, once for each value of two neighbouring lanes: a place that was added to a moment
+/// ago is slow to be added to again.
+pub type OfClass = [[u16; SYMBOLS]; COPIES];
+const COPIES: usize = 2 * QUAD;
+/// Those of all classes, one behind the other.
+type AllClasses = [u16; TABLES * COPIES * SYMBOLS];
+
+#[inline(always)]
+fn of_class(all: &mut AllClasses, class: usize) -> &mut OfClass {
+    all.as_chunks_mut().0[class * COPIES..].first_chunk_mut().expect("the counts of all classes")
+}
+
 /// The counts of a tile, and the table that follows from them.
 pub struct TokenCounts {
-    /// Of each class and token, once for each of the values of a lane: the same place is not added to twice in a row.
-    each: Box<[u16; QUAD * PLACES]>,
+    each: Box<AllClasses>,
     sums: Box<[u32; PLACES]>,
     /// A bit for each class that a group has.
     used: u32,
     all: Box<Counts>,
     table: Box<[Table; 1]>,
     costs: Box<Costs>,
-    /// The table, for encoding.
-    pub symbols: Box<[Symbol; SYMBOLS]>,
+    symbols: Box<[Symbol; SYMBOLS]>,
     /// The table, as it stands in a body.
     pub bytes: Vec<u8>,
     /// The class that groups of each class get.
@@ -51,51 +61,57 @@ impl TokenCounts {
     }
 
     /// Forgets the tile before.
+    #[inline(always)]
     pub fn clear(&mut self) {
         for class in classes(self.used) {
-            let places = usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]);
-            self.each.chunks_exact_mut(PLACES).for_each(|each| each[places.clone()].fill(0));
+            of_class(&mut self.each, class).iter_mut().for_each(|each| each[..FREQUENCIES[class].len()].fill(0));
         }
         self.used = 0;
     }
 
-    /// Counts the tokens of a group.
+    /// The counts of a class that a group has, to be added to.
     #[inline(always)]
-    pub fn add(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES]) {
+    pub fn of(&mut self, class: usize) -> &mut OfClass {
         self.used |= 1 << class;
-        let first = usize::from(FIRSTS[class]);
-        let (a, rest) = self.each.split_at_mut(PLACES);
-        let (b, rest) = rest.split_at_mut(PLACES);
-        let (c, d) = rest.split_at_mut(PLACES);
-        for quad in tokens {
-            a[(first + usize::from(quad[0])) % PLACES] += 1;
-            b[(first + usize::from(quad[1])) % PLACES] += 1;
-            c[(first + usize::from(quad[2])) % PLACES] += 1;
-            d[(first + usize::from(quad[3])) % PLACES] += 1;
-        }
+        of_class(&mut self.each, class)
     }
 
-    /// Counts those of its tokens that are there: a bit for each place of a run.
-    pub fn add_some(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES], present: &[u32]) {
-        self.used |= 1 << class;
-        let first = usize::from(FIRSTS[class]);
-        for (place, token) in tokens.as_flattened().iter().enumerate() {
-            let is_there = present[place / RUN] >> (place % RUN) & 1;
-            self.each[place % QUAD * PLACES + (first + usize::from(*token)) % PLACES] += is_there as u16;
+    /// Counts the tokens of a group, of which so many stand for nothing: those are 0.
+    #[inline(always)]
+    pub fn add(&mut self, class: usize, tokens: &[[u8; QUAD]; LANES], absent: u32) {
+        let counts = self.of(class);
+        for tokens in tokens.as_flattened().as_chunks::<COPIES>().0 {
+            for (counts, token) in counts.iter_mut().zip(tokens) {
+                let count = &mut counts[usize::from(*token)];
+                *count = count.wrapping_add(1);
+            }
         }
+        self.forget(class, absent);
+    }
+
+    /// Takes as many tokens 0 back. One of the four counts may pass below 0, their sum does not.
+    #[inline(always)]
+    pub fn forget(&mut self, class: usize, absent: u32) {
+        let zeros = &mut of_class(&mut self.each, class)[0][0];
+        *zeros = zeros.wrapping_sub(absent as u16);
     }
 
     /// Finds the tile's own table, and which classes it is for; `false` if it is better without one.
-    #[inline(never)]
+    #[inline(always)]
     pub fn choose(&mut self) -> bool {
         let used = self.used;
         if used == 0 {
             return false;
         }
         for class in classes(used) {
-            for place in usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1]) {
-                self.sums[place] = self.each.chunks_exact(PLACES).map(|each| u32::from(each[place])).sum();
+            let len = FREQUENCIES[class].len();
+            let [first, rest @ ..] = of_class(&mut self.each, class);
+            for each in rest {
+                first[..len].iter_mut().zip(&each[..len]).for_each(|(sum, count)| *sum = sum.wrapping_add(*count));
+                each[..len].fill(0);
             }
+            let sums = &mut self.sums[usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1])];
+            sums.iter_mut().zip(first).for_each(|(sum, count)| *sum = (*count).into());
         }
         self.fit(used);
         let gains = |class: &usize| self.cost(*class, &self.costs[..]) < self.cost(*class, instead(*class));
@@ -122,8 +138,13 @@ impl TokenCounts {
         }
         self.bytes.clear();
         self.table[0].write(&mut self.bytes);
-        self.table[0].symbols(&mut self.symbols);
         true
+    }
+
+    /// The symbols of the table, and the class that groups of each class get.
+    pub fn for_encoding(&mut self) -> (&[Symbol; SYMBOLS], &[u8; TABLES]) {
+        self.table[0].symbols(&mut self.symbols);
+        (&self.symbols, &self.classes)
     }
 
     /// The frequencies of the table.
@@ -132,6 +153,7 @@ impl TokenCounts {
     }
 
     /// The table that fits the tokens of these classes.
+    #[inline(always)]
     fn fit(&mut self, chosen: u32) {
         self.all.fill(0);
         for class in classes(chosen) {
@@ -143,6 +165,7 @@ impl TokenCounts {
     }
 
     /// What the tokens of all classes that are used and the table cost, if it is for those that are chosen.
+    #[inline(always)]
     fn total(&self, used: u32, chosen: u32) -> u64 {
         let costs = |class: usize| if chosen >> class & 1 == 1 { &self.costs[..] } else { instead(class) };
         let tokens: u64 = classes(used).map(|class| self.cost(class, costs(class))).sum();
@@ -150,6 +173,7 @@ impl TokenCounts {
     }
 
     /// As many groups as the tokens would fill.
+    #[inline(always)]
     fn groups(&self, used: u32) -> u64 {
         let tokens = |class| self.sums[usize::from(FIRSTS[class])..usize::from(FIRSTS[class + 1])].iter().sum::<u32>();
         u64::from(classes(used).map(tokens).sum::<u32>()) / GROUP as u64
@@ -183,22 +207,23 @@ mod tests {
         assert!(!counts.choose());
         // Only even tokens below 16: half of the slots of any table that is always there are of no use.
         let even: [[u8; QUAD]; LANES] = std::array::from_fn(|i| std::array::from_fn(|j| (i * 6 + j * 10) as u8 & 14));
-        (0..40).for_each(|_| counts.add(9, &even));
+        (0..40).for_each(|_| counts.add(9, &even, 0));
         assert!(counts.choose());
         assert_eq!(usize::from(counts.classes[9]), OWN);
         let frequencies = counts.frequencies();
         assert!(frequencies.iter().enumerate().all(|(s, f)| (*f > 0) == (s < 16 && s % 2 == 0)), "{frequencies:?}");
         counts.clear();
         // One group is not worth a table.
-        counts.add(9, &even);
+        counts.add(9, &even, 0);
         assert!(!counts.choose());
         counts.clear();
         assert!(counts.each.iter().all(|count| *count == 0));
-        // What is not there does not count.
-        let present = [0x0f0f_0f0f; 4];
-        counts.add_some(4, &even, &present);
-        let seen: u16 = counts.each.iter().sum();
-        assert_eq!(seen, 64);
+        // What is not there does not count, even where no first value is 0.
+        let few: [[u8; QUAD]; LANES] = std::array::from_fn(|i| if i < 16 { [1, 2, 3, 0] } else { [1, 0, 0, 0] });
+        counts.add(4, &few, 64);
+        counts.choose();
+        let first = usize::from(FIRSTS[4]);
+        assert_eq!(counts.sums[first..first + 5], [0, 32, 16, 16, 0]);
     }
 
     /// A group of class 15 that a table is not for takes the other one that has all tokens.
@@ -206,8 +231,8 @@ mod tests {
     fn the_class_that_gives_way_is_replaced() {
         let mut counts = TokenCounts::new().unwrap();
         let (few, far): ([[u8; QUAD]; LANES], [[u8; QUAD]; LANES]) = ([[3, 7, 3, 7]; LANES], [[0, 0, 0, 179]; LANES]);
-        (0..100).for_each(|_| counts.add(9, &few));
-        counts.add(OWN, &far);
+        (0..100).for_each(|_| counts.add(9, &few, 0));
+        counts.add(OWN, &far, 0);
         assert!(counts.choose());
         assert_eq!(usize::from(counts.classes[9]), OWN);
         assert!([OWN, WIDEST[1]].contains(&counts.classes[OWN].into()));

@@ -7,7 +7,7 @@ use super::lossless::{Form, Prediction, take, take16};
 use super::own_table::OWN;
 use super::plan::Plan;
 use super::simd::Level;
-use super::simd::short::{DecodeBuffers, Packed, STEP};
+use super::simd::short::{Coded, Codes, Packed, STEP, Sums};
 use super::tables::{CODES, SLOTS_OF, TABLES, TOKENS};
 use crate::container::Kind;
 use crate::error::{Result, fail};
@@ -23,8 +23,32 @@ pub struct Buffers<W> {
     codes: Vec<W>,
     words: Vec<W>,
     present: Vec<u32>,
-    short: DecodeBuffers<W>,
-    lossless: lossless::Buffers,
+    /// Of the tile that is wanted, and of the next one.
+    short: [Codes; 2],
+    sums: Sums<W>,
+    lossless: [lossless::Buffers; 2],
+    next: Option<Next<W>>,
+}
+
+/// A tile whose differences have been decoded with those of the one before.
+#[derive(Clone, Copy)]
+struct Next<W> {
+    number: usize,
+    set: u8,
+    base: W,
+}
+
+/// A body, and the tile that it is of.
+#[derive(Clone, Copy)]
+pub struct Tile<'a> {
+    /// Its number in the stream.
+    pub number: usize,
+    /// Its lengths.
+    pub lens: [usize; AXES],
+    /// The kind of the body.
+    pub kind: Kind,
+    /// The body.
+    pub body: &'a [u8],
 }
 
 impl<W: Word> Buffers<W> {
@@ -34,26 +58,36 @@ impl<W: Word> Buffers<W> {
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
             words: filled(grid.capacity(), W::ZERO)?,
             present: filled(GROUPS * GROUP / RUN, 0)?,
-            short: DecodeBuffers::new(grid)?,
-            lossless: lossless::Buffers::new()?,
+            short: [Codes::new()?, Codes::new()?],
+            sums: Sums::new(grid)?,
+            lossless: [lossless::Buffers::new()?, lossless::Buffers::new()?],
+            next: None,
         })
     }
 }
 
-/// Decodes a body into `out`, the bytes of a tile with these lengths.
+/// Decodes a body into `out`, the bytes of its tile. If it is known which one comes `next` its differences may be
+/// decoded meanwhile, which takes less time than one after the other; errors in it are those of its own call.
 pub fn tile<E: Element>(
     p: impl Level,
     plan: &Plan,
-    lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
-    kind: Kind,
-    body: &[u8],
+    tile: Tile,
+    next: Option<Tile>,
     out: &mut [u8],
 ) -> Result<()> {
+    let Tile { number, lens, kind, body } = tile;
+    if let (Some(tile), Some(q)) = (buffers.next.take(), &plan.quantizer)
+        && tile.number == number
+    {
+        let places = &buffers.short[1].places;
+        bins::<E, _>(p, plan, q, (tile.set, tile.base), lens, places, &mut buffers.sums, out);
+        return Ok(());
+    }
     let size = size_of::<E::Word>();
     let words = &mut buffers.words[..out.len() / size];
     match kind {
-        Kind::Packed => return packed::<E, _>(p, plan, lens, buffers, body, out),
+        Kind::Packed => return packed::<E, _>(p, plan, tile, next, buffers, out),
         Kind::Raw => {
             zero(&body[out.len()..])?;
             words.iter_mut().zip(body.chunks_exact(size)).for_each(|(w, bytes)| *w = E::Word::load(bytes));
@@ -117,39 +151,77 @@ fn store_last<W: Word>(elements: [W; STEP], count: usize, out: &mut [u8]) {
     elements[..count].iter().zip(out.chunks_exact_mut(size_of::<W>())).for_each(|(w, bytes)| w.store(bytes));
 }
 
+/// Writes the elements of the bins that differences lead to.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // What a tile has at hand.
+fn bins<E: Element, P: Level>(
+    p: P,
+    plan: &Plan,
+    q: &Quantizer,
+    (set, base): (u8, E::Word),
+    lens: [usize; AXES],
+    places: &[u32],
+    sums: &mut Sums<E::Word>,
+    out: &mut [u8],
+) {
+    p.restore(set, lens, plan.grid.sides, places, sums, |at, words, count| {
+        // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
+        let q = *q;
+        store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(&q, w.add(base)));
+    });
+}
+
 fn packed<E: Element, P: Level>(
     p: P,
     plan: &Plan,
-    lens: [usize; AXES],
+    Tile { lens, body, .. }: Tile,
+    next: Option<Tile>,
     buffers: &mut Buffers<E::Word>,
-    body: &[u8],
     out: &mut [u8],
 ) -> Result<()> {
     let n = out.len() / size_of::<E::Word>();
-    let prefix = Prefix::read::<E>(plan, body, n, &mut buffers.lossless)?;
-    let base = prefix.base;
-    let codes = Packed {
-        set: prefix.head.set,
-        switch: prefix.head.switch,
-        lanes: prefix.lanes,
-        own: prefix.own.map(|own| own.slots),
-        bytes: prefix.words,
-    };
-    let is_done = match &prefix.meaning {
-        Meaning::Bins(q) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
-            // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
-            let q = **q;
-            store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(&q, w.add(base)));
-        }),
-        Meaning::Bits(side) => match side.plain_shift() {
-            Some(shift) => p.decode_short(&plan.grid, lens, &codes, &mut buffers.short, |at, words, count| {
-                store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
-            }),
-            None => Ok(false),
-        },
-    }?;
-    if is_done {
+    let last = token((u64::MAX >> (64 - E::Word::BITS)) & u64::from(u32::MAX)).0;
+    let [own, own_of_next] = &mut buffers.lossless;
+    // Of a single tile nobody needs room for the next one.
+    buffers.short[0].make_room(&plan.grid)?;
+    if next.is_some() {
+        buffers.short[1].make_room(&plan.grid)?;
+    }
+    let prefix = Prefix::read::<E>(plan, body, n, own)?;
+    let (base, set) = (prefix.base, prefix.head.set);
+    let codes = prefix.packed();
+    let coded = Coded { lens, packed: &codes, last };
+    if let (Meaning::Bins(q), Some(next)) = (&prefix.meaning, next.filter(|next| next.kind == Kind::Packed))
+        && let Ok(second) = Prefix::read::<E>(plan, next.body, next.lens.iter().product(), own_of_next)
+        && let Meaning::Bins(_) = second.meaning
+        && p.decode_two(
+            &plan.grid,
+            [coded, Coded { lens: next.lens, packed: &second.packed(), last }],
+            &mut buffers.short,
+        )
+    {
+        buffers.next = Some(Next { number: next.number, set: second.head.set, base: second.base });
+        bins::<E, _>(p, plan, q, (set, base), lens, &buffers.short[0].places, &mut buffers.sums, out);
         return Ok(());
+    }
+    let (short, sums) = (&mut buffers.short[0], &mut buffers.sums);
+    match &prefix.meaning {
+        Meaning::Bins(q) => {
+            if p.decode_short(&plan.grid, coded, short)? {
+                bins::<E, _>(p, plan, q, (set, base), lens, &short.places, sums, out);
+                return Ok(());
+            }
+        }
+        Meaning::Bits(side) => {
+            if let Some(shift) = side.plain_shift()
+                && p.decode_short(&plan.grid, coded, short)?
+            {
+                p.restore(set, lens, plan.grid.sides, &short.places, sums, |at, words, count| {
+                    store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
+                });
+                return Ok(());
+            }
+        }
     }
     let words = &mut buffers.words[..n];
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
@@ -245,6 +317,9 @@ impl<'a, W: Word> Prefix<'a, W> {
     }
 }
 
+/// Bytes of up to seven digits of each state, and those that are read with the last of them.
+const STATE_ROOM: usize = LANES * 7 / 2 + 4;
+
 /// The final states of the encoder.
 fn read_states(head: &Head, rest: &mut &[u8]) -> Result<[u32; LANES]> {
     let mask = if head.low < head.high {
@@ -257,25 +332,36 @@ fn read_states(head: &Head, rest: &mut &[u8]) -> Result<[u32; LANES]> {
     let more = head.high - head.low;
     let count = mask.count_ones() * more;
     let high = take(rest, (count * DIGIT).div_ceil(16) as usize * 2)?;
-    let digit = |bytes: &[u8], at: u32| u32::from(bytes[at as usize / 2]) >> (DIGIT * (at % 2)) & 15;
-    let number = |bytes: &[u8], at: u32, n: u32| (0..n).fold(0, |x, k| x | digit(bytes, at + k) << (DIGIT * k));
-    if (count..high.len() as u32 * 2).any(|at| digit(high, at) != 0) {
+    let (mut of_low, mut of_high) = ([0; STATE_ROOM], [0; STATE_ROOM]);
+    of_low[..low.len()].copy_from_slice(low);
+    of_high[..high.len()].copy_from_slice(high);
+    let number = |bytes: &[u8; STATE_ROOM], at: u32, n: u32| {
+        let b = at as usize / 2;
+        let bits = u32::from_le_bytes([bytes[b], bytes[b + 1], bytes[b + 2], bytes[b + 3]]);
+        bits >> (DIGIT * (at % 2)) & ((1 << (DIGIT * n)) - 1)
+    };
+    let digits = high.len() as u32 * 2;
+    if (count..digits).any(|at| number(&of_high, at, 1) != 0) {
         return fail!(Corrupt, "digits behind the last state are not zero");
     }
     let mut at = 0;
     let mut lanes = [0; LANES];
     for (lane, state) in lanes.iter_mut().enumerate() {
-        *state = number(low, lane as u32 * head.low, head.low);
-        if mask >> lane & 1 == 1 {
-            *state |= number(high, at, more) << (DIGIT * head.low);
-            at += more;
-        }
-        *state = (*state).max(1);
+        let longer = mask >> lane & 1;
+        let above = number(&of_high, at, longer * more);
+        *state = (number(&of_low, lane as u32 * head.low, head.low) | above << (DIGIT * head.low)).max(1);
+        at += longer * more;
     }
     Ok(lanes)
 }
 
 impl<W: Word> Prefix<'_, W> {
+    /// What it says of codes.
+    fn packed(&self) -> Packed<'_> {
+        let own = self.own.map(|own| own.slots);
+        Packed { switch: self.head.switch, lanes: self.lanes, own, bytes: self.words }
+    }
+
     /// Decodes all codes into their places; what has no element is left as it is.
     fn codes<const WHOLE: bool>(&self, present: &[u32], places: &mut [W]) -> Result<()> {
         let groups = places.len() / GROUP;
@@ -328,6 +414,12 @@ pub fn lower(lanes: &mut [u32; LANES]) -> Result<()> {
 #[inline(always)]
 pub fn present_in(present: &[u32], g: usize) -> [u32; BATCH_GROUPS] {
     std::array::from_fn(|r| present[place(g, r) / RUN])
+}
+
+/// How many of its places have no element.
+#[inline(always)]
+pub fn absent(present: &[u32], g: usize) -> u32 {
+    present_in(present, g).iter().map(|run| run.count_zeros()).sum()
 }
 
 /// The class of each group.

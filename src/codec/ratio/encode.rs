@@ -1,7 +1,7 @@
 //! One tile to its body.
 
 use super::counts::TokenCounts;
-use super::decode::present_in;
+use super::decode::absent;
 use super::format::*;
 use super::lossless::Form;
 use super::lossless::encode::{self as lossless, Of, Own};
@@ -9,7 +9,7 @@ use super::own_table::{BIT, OWN};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
-use super::simd::short::ShortBuffers;
+use super::simd::short::{ShortBuffers, ShortTile};
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
@@ -76,6 +76,15 @@ enum Meaning {
     Bits(u32),
 }
 
+/// What elements have in common.
+#[derive(Clone, Copy)]
+pub struct Bits<W> {
+    /// All bits that any of them has.
+    pub any: W,
+    /// The largest magnitude of their bits.
+    pub largest: W,
+}
+
 /// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
 pub fn tile<E: Element>(
     p: impl Level,
@@ -86,17 +95,21 @@ pub fn tile<E: Element>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let size = size_of::<E::Word>();
-    let (any, largest) = p.load(plan.big_endian, data, &mut buffers.elements);
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
+    let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
     let within_bound = match &plan.quantizer {
-        _ if plan.takes_forms => lossless_tile::<E>(p, plan, lens, data.len() / size, buffers, out),
-        Some(q) => quantized::<E>(p, plan, q, lens, data.len() / size, buffers, out),
-        None => by_bits::<E>(p, plan, plan.keep_bits, lens, data.len() / size, buffers, out),
+        _ if plan.takes_forms => lossless_tile::<E>(p, plan, lens, buffers, data, out),
+        Some(q) => {
+            let of_bins = quantized::<E>(p, plan, q, lens, buffers, data, out);
+            seen = of_bins.1;
+            of_bins.0
+        }
+        None => by_bits::<E>(p, plan, plan.keep_bits, lens, buffers, data, out),
     };
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
-    if !plan.is_lossless() && (body.is_none() || may_be_smaller(plan, any, largest)) {
+    if !plan.is_lossless() && (body.is_none() || may_be_smaller(plan, &seen)) {
         let mut other = std::mem::take(&mut buffers.other);
-        let exact = by_bits::<E>(p, plan, None, lens, data.len() / size, buffers, &mut other);
+        let exact = by_bits::<E>(p, plan, None, lens, buffers, data, &mut other);
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
         if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
             out[..bytes].copy_from_slice(&other[..bytes]);
@@ -112,11 +125,11 @@ pub fn tile<E: Element>(
 
 /// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of
 /// a power of two, are as far apart as bins.
-fn may_be_smaller<W: Word>(plan: &Plan, any: W, largest: W) -> bool {
+fn may_be_smaller<W: Word>(plan: &Plan, seen: &Bits<W>) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
-    let spacing = ((largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
-    let zeros = any.trailing_zeros().min(mantissa) as i32;
+    let spacing = ((seen.largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
+    let zeros = seen.any.trailing_zeros().min(mantissa) as i32;
     spacing + zeros > i32::from(q.step.j)
 }
 
@@ -126,17 +139,27 @@ fn quantized<E: Element>(
     plan: &Plan,
     q: &Quantizer,
     lens: [usize; AXES],
-    n: usize,
     buffers: &mut Buffers<E::Word>,
+    data: &[u8],
     out: &mut [u8],
-) -> Option<(Kind, usize)> {
-    let words = &mut buffers.words[..n];
-    words.copy_from_slice(&buffers.elements[..n]);
-    p.quantize::<E>(q, words);
-    if collides(plan, words) {
-        return None;
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    let n = data.len() / size_of::<E::Word>();
+    if let Some(bins) = p.shorten_bins::<E>(plan, q, data, &mut buffers.short) {
+        if bins.collides {
+            return (None, bins.seen);
+        }
+        if bins.are_short
+            && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
+        {
+            return (Some(short::<E>(plan, Meaning::Bins, bins.base, &tile, buffers, out)), bins.seen);
+        }
     }
-    Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out))
+    let words = &mut buffers.words[..n];
+    let (any, largest) = p.load(plan.big_endian, data, words);
+    p.quantize::<E>(q, words);
+    let body =
+        if collides(plan, words) { None } else { Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out)) };
+    (body, Bits { any, largest })
 }
 
 /// Encodes by elements' bits, rounded to so many mantissa bits; `None` where an element would come back as a missing
@@ -146,12 +169,13 @@ fn by_bits<E: Element>(
     plan: &Plan,
     keep_bits: Option<u32>,
     lens: [usize; AXES],
-    n: usize,
     buffers: &mut Buffers<E::Word>,
+    data: &[u8],
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
+    let n = data.len() / size_of::<E::Word>();
     let words = &mut buffers.words[..n];
-    words.copy_from_slice(&buffers.elements[..n]);
+    p.load(plan.big_endian, data, words);
     if let Some(keep) = keep_bits {
         round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
         if collides(plan, words) {
@@ -171,14 +195,17 @@ fn lossless_tile<E: Element>(
     p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
-    n: usize,
     buffers: &mut Buffers<E::Word>,
+    data: &[u8],
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let elements = &buffers.elements[..n];
+    let n = data.len() / size_of::<E::Word>();
+    let elements = &mut buffers.elements[..n];
+    p.load(plan.big_endian, data, elements);
     if elements.iter().all(|w| *w == elements[0]) {
-        return by_bits::<E>(p, plan, None, lens, n, buffers, out);
+        return by_bits::<E>(p, plan, None, lens, buffers, data, out);
     }
+    let elements = &buffers.elements[..n];
     let choice = lossless::choose::<E>(plan, lens, elements, &mut buffers.lossless);
     if choice.cost > BIT * n as u64 * u64::from(E::Word::BITS) {
         return None;
@@ -204,7 +231,34 @@ pub fn ordered<E: Element>(w: E::Word) -> E::Word {
     if E::EXPONENT_BITS == 0 { w } else { w ^ (w.sar(E::Word::BITS - 1) & !E::Word::SIGN) }
 }
 
-/// Packs the first `n` words.
+impl Meaning {
+    fn form(self) -> Option<Form> {
+        match self {
+            Meaning::Bins => None,
+            Meaning::Bits(shift) => Some(Form::plain(shift)),
+        }
+    }
+}
+
+/// Writes a tile of short words.
+fn short<E: Element>(
+    plan: &Plan,
+    meaning: Meaning,
+    base: E::Word,
+    tile: &ShortTile,
+    buffers: &Buffers<E::Word>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let mut prefix = Prefix::new(base, meaning.form(), tile.set, plan.quantizer.is_some());
+    prefix.head.has_table = tile.has_table;
+    let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
+    match &tile.coded {
+        Some((state, at)) => (Kind::Packed, prefix.write(side, state, &buffers.short.stream[*at..], out)),
+        None => flat::<E>(plan, meaning, base, &mut prefix, out),
+    }
+}
+
+/// Packs the first `n` words; bins are not short ones, where a level knows these.
 fn pack<E: Element>(
     p: impl Level,
     plan: &Plan,
@@ -217,23 +271,16 @@ fn pack<E: Element>(
     let words = &mut buffers.words[..n];
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
-    let form = match meaning {
-        Meaning::Bins => None,
-        Meaning::Bits(shift) => Some(Form::plain(shift)),
-    };
-    if let Some(tile) = p.encode_short(&plan.grid, lens, words, &mut buffers.counts, &mut buffers.short) {
-        let mut prefix = Prefix::new(base, form, tile.set, plan.quantizer.is_some());
-        prefix.head.has_table = tile.has_table;
-        let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
-        return match tile.coded {
-            Some((state, at)) => (Kind::Packed, prefix.write(side, &state, &buffers.short.stream[at..], out)),
-            None => flat::<E>(plan, meaning, base, &mut prefix, out),
-        };
+    if let Meaning::Bits(_) = meaning
+        && p.shorten(words, &mut buffers.short)
+        && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
+    {
+        return short::<E>(plan, meaning, base, &tile, buffers, out);
     }
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
     let cost = |words: &[E::Word]| predict::sampled_cost(&plan.grid, lens, words);
     let set = predict::choose(plan.grid.set(), lens, words, trial, differences, cost);
-    let mut prefix = Prefix::new(base, form, set, plan.quantizer.is_some());
+    let mut prefix = Prefix::new(base, meaning.form(), set, plan.quantizer.is_some());
     if differences.iter().all(|d| *d == E::Word::ZERO) {
         return flat::<E>(plan, meaning, base, &mut prefix, out);
     }
@@ -345,7 +392,7 @@ impl Prefix {
 
     /// Writes the body, `side` behind the base; returns its bytes. What does not fit into `out` is not written.
     fn write(&mut self, side: &[u8], state: &State, words: &[u16], out: &mut [u8]) -> usize {
-        let mut states = [0; 4 + LANES * 4];
+        let mut states = [0; STATE_ROOM];
         let states = state.pack(&mut self.head, &mut states);
         let begin = self.len + side.len();
         let at = begin + states.len();
@@ -373,7 +420,7 @@ pub struct State {
 
 impl State {
     /// Writes the final states in two widths, the shortest way; the head tells which.
-    fn pack<'a>(&self, head: &mut Head, place: &'a mut [u8; 4 + LANES * 4]) -> &'a [u8] {
+    fn pack<'a>(&self, head: &mut Head, place: &'a mut [u8; STATE_ROOM]) -> &'a [u8] {
         let widths = self.lanes.map(|x| if x == 1 { 0 } else { (32 - x.leading_zeros()).div_ceil(DIGIT) });
         let high = widths.into_iter().fold(0, u32::max);
         let longer = |low: u32| widths.iter().filter(|w| **w > low).count() as u32;
@@ -383,7 +430,7 @@ impl State {
         };
         let low = (0..=high).min_by_key(|low| bytes(*low)).unwrap_or(high);
         (head.switch, head.low, head.high) = (self.switch, low, high);
-        let mut digits = Digits { place, at: 0 };
+        let mut digits = Digits { place, at: 0, next: 0, bits: 0 };
         if low < high {
             let mask = (0..LANES).fold(0u32, |mask, l| mask | u32::from(widths[l] > low) << l);
             digits.put(mask, 8);
@@ -391,21 +438,33 @@ impl State {
         self.lanes.iter().for_each(|x| digits.put(if *x == 1 { 0 } else { *x }, low));
         let of_longer = (0..LANES).filter(|l| widths[*l] > low);
         of_longer.for_each(|l| digits.put(self.lanes[l] >> (DIGIT * low), high - low));
+        digits.put(0, 8);
         &place[..bytes(low) as usize]
     }
 }
 
+/// Room for final states, and what is written behind them.
+const STATE_ROOM: usize = 4 + LANES * 4 + 4;
+
 /// Digits one behind the other, the lowest one first.
 struct Digits<'a> {
     place: &'a mut [u8],
+    /// Where the next ones go.
     at: usize,
+    next: u64,
+    bits: u32,
 }
 
 impl Digits<'_> {
+    /// Puts the lowest `count` ≤ 8 digits; the last ones are there when 8 more have been put.
     fn put(&mut self, number: u32, count: u32) {
-        for k in 0..count {
-            self.place[self.at / 2] |= ((number >> (DIGIT * k) & 15) << (DIGIT * (self.at as u32 % 2))) as u8;
-            self.at += 1;
+        self.next |= (u64::from(number) & ((1 << (DIGIT * count)) - 1)) << self.bits;
+        self.bits += DIGIT * count;
+        if self.bits >= 32 {
+            self.place[self.at..self.at + 4].copy_from_slice(&(self.next as u32).to_le_bytes());
+            self.at += 4;
+            self.next >>= 32;
+            self.bits -= 32;
         }
     }
 }
@@ -416,6 +475,12 @@ struct Coder<'a, W, const WHOLE: bool> {
     present: &'a [u32],
     /// The table of class `OWN`, where it is not the one that is always there.
     own: Option<Own<'a>>,
+}
+
+/// Never inlined: see `TokenCounts::choose`, which levels compile for themselves.
+#[inline(never)]
+fn choose(counts: &mut TokenCounts) -> bool {
+    counts.choose()
 }
 
 /// A group taken apart: by lane and value the token, raw bits, and how many there are.
@@ -438,10 +503,9 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
             Tables::Given(own) => own,
             Tables::Counted(counts) => {
                 self.count(group, counts);
-                counts
-                    .choose()
-                    .then_some(&*counts)
-                    .map(|counts| Own { symbols: &counts.symbols, of: Of::Classes(&counts.classes) })
+                choose(counts)
+                    .then(|| counts.for_encoding())
+                    .map(|(symbols, classes)| Own { symbols, of: Of::Classes(classes) })
             }
         };
         (self.encode(group, words), self.own.is_some())
@@ -452,10 +516,8 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
         counts.clear();
         for g in 0..self.codes.len() / GROUP {
             self.take(g, group);
-            match group.class {
-                0 => (),
-                class if WHOLE => counts.add(class, &group.tokens),
-                class => counts.add_some(class, &group.tokens, &present_in(self.present, g)),
+            if group.class > 0 {
+                counts.add(group.class, &group.tokens, if WHOLE { 0 } else { absent(self.present, g) });
             }
         }
     }
@@ -576,6 +638,12 @@ impl State {
                 return;
             }
         }
+    }
+
+    /// Whether states are still those that take no words.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        self.switch == NEVER
     }
 
     /// Whether a step may stay as it was encoded. If it needs larger states and they are not yet, they are as large as

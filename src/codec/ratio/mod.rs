@@ -222,9 +222,24 @@ impl<E: Element> ChunkCodec for Tiles<'_, E> {
         out: &mut [u8],
         _: bool,
     ) -> Result<()> {
-        let lens = self.plan.grid.lens(self.plan.layout.tile(c).lens());
-        by_level!(self.isa, p => {
-            decode::tile::<E>(p, self.plan, lens, &mut decoder.buffers[0], kind, body.bytes(), out)
-        })
+        self.decode_before(decoder, (c, kind, body), None, out)
+    }
+
+    fn decode_before(
+        &self,
+        decoder: &mut Decoder<E>,
+        chunk: (usize, Kind, Body),
+        next: Option<(usize, Kind, Body)>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let (tile, next) = (self.tile(chunk), next.map(|next| self.tile(next)));
+        by_level!(self.isa, p => decode::tile::<E>(p, self.plan, &mut decoder.buffers[0], tile, next, out))
+    }
+}
+
+impl<E: Element> Tiles<'_, E> {
+    fn tile<'a>(&self, (number, kind, body): (usize, Kind, Body<'a>)) -> decode::Tile<'a> {
+        let lens = self.plan.grid.lens(self.plan.layout.tile(number).lens());
+        decode::Tile { number, lens, kind, body: body.bytes() }
     }
 }

@@ -14,6 +14,8 @@ pub const SYMBOLS: usize = 256;
 /// Costs are in these parts of a bit.
 pub const BIT: u64 = 256;
 const SLOTS: usize = 1 << TABLE_BITS;
+/// 2 · 14 bits of counts, and a little more than the 10 of a table.
+const RECIPROCAL_BITS: u32 = 40;
 
 /// How often each symbol occurs.
 pub type Counts = [u32; SYMBOLS];
@@ -107,16 +109,17 @@ impl Table {
     pub const EMPTY: Table = Table { frequencies: [0; SYMBOLS] };
 
     /// Becomes the one that fits symbols which occur so often, at least one.
+    #[inline(always)]
     pub fn fit(&mut self, counts: &Counts) {
         let frequencies = &mut self.frequencies;
         let total = counts.iter().sum::<u32>().max(1);
-        frequencies.fill(0);
+        // No tile has more than 2^14 elements, so that n / total is the upper part of n · reciprocal for n up to
+        // 1025 · total.
+        let reciprocal = (1 << RECIPROCAL_BITS) / u64::from(total) + 1;
         for (f, count) in frequencies.iter_mut().zip(counts) {
-            if *count > 0 {
-                // No tile has more than 2^14 elements.
-                let part = ((*count << TABLE_BITS) + total / 2) / total;
-                *f = part.clamp(1, SLOTS as u32 - 1) as u16;
-            }
+            let part = (u64::from((*count << TABLE_BITS) + total / 2) * reciprocal) >> RECIPROCAL_BITS;
+            let part = part.clamp(1, SLOTS as u64 - 1) as u16;
+            *f = if *count > 0 { part } else { 0 };
         }
         let mut sum: usize = frequencies.iter().map(|f| usize::from(*f)).sum();
         while sum != SLOTS {
@@ -145,6 +148,7 @@ impl Table {
     }
 
     /// What symbols cost.
+    #[inline(always)]
     pub fn costs(&self, costs: &mut Costs) {
         costs.iter_mut().zip(self.frequencies).for_each(|(cost, f)| *cost = COST_OF[usize::from(f)]);
     }
@@ -194,18 +198,16 @@ impl Table {
     }
 
     /// Bytes that `write` adds.
+    #[inline(always)]
     pub fn bytes(&self) -> usize {
         let last = self.frequencies.iter().rposition(|f| *f > 0).unwrap_or(0);
         let (mut bytes, mut before) = (0, 1);
         for f in &self.frequencies[..=last] {
-            bytes += match f {
-                0 if before == 0 => 0,
-                1..128 => 1,
-                _ => 2,
-            };
+            // One byte; another one for a great one; two for the first of several zeros.
+            bytes += u16::from(*f > 0) + u16::from(*f >= 128) + 2 * u16::from(*f == 0 && before > 0);
             before = *f;
         }
-        bytes + bytes % 2
+        usize::from(bytes + bytes % 2)
     }
 
     /// Reads what `write` wrote, with symbols below `limit`.

@@ -41,7 +41,8 @@ pub fn choose<W: Word>(
 #[inline(always)]
 pub fn is_sampled(g: usize, groups: usize) -> bool {
     let every = (groups / SAMPLED_GROUPS).max(1);
-    (g ^ (g / every)) & (every - 1) == 0
+    // A power of two, as tiles have groups.
+    (g ^ (g >> every.ilog2())) & (every - 1) == 0
 }
 
 /// The sum of the logarithms of sums of magnitudes, of the groups that are looked at.

@@ -41,10 +41,13 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
         let len = self.layout.chunk_raw_bytes(c);
         let data = match &mut self.tile {
             None => Data::new(src, c, c * self.layout.chunk_bytes(), len, ahead),
-            Some(tile) => {
-                gather(self.layout, c, src, &mut tile[..len]);
-                Data::new(tile, c, 0, len, &[])
-            }
+            Some(tile) => match self.layout.run_of(c) {
+                Some(at) => Data::new(src, c, at as usize * self.layout.dtype.size(), len, &[]),
+                None => {
+                    gather(self.layout, c, src, &mut tile[..len]);
+                    Data::new(tile, c, 0, len, &[])
+                }
+            },
         };
         match &mut self.masker {
             Some(masker) if masker.finds(data.bytes()) => {
@@ -58,10 +61,15 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
 /// Copies the elements of tile `c` from their places in the array.
 fn gather(layout: &Layout, c: usize, src: &[u8], tile: &mut [u8]) {
     let size = layout.dtype.size();
-    for row in layout.tile(c).rows(&layout.shape.dims, 0) {
-        let (from, to, len) = (row.at as usize * size, row.in_box as usize * size, row.len as usize * size);
-        stream::copy_row(&src[from..from + len], &mut tile[to..to + len]);
-    }
+    layout.tile(c).strips(&layout.shape.dims, |strip| {
+        let (at, len) = (strip.first.at as usize * size, strip.first.len as usize * size);
+        let to = strip.first.in_box as usize * size;
+        let rows = tile[to..to + strip.rows as usize * len].chunks_exact_mut(len);
+        for (row, to) in rows.enumerate() {
+            let from = at + row * strip.stride as usize * size;
+            stream::copy_row(&src[from..from + len], to);
+        }
+    });
 }
 
 /// Bytes before the elements that a codec is given, as if they were those of the chunk before: some look behind.
@@ -237,19 +245,34 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         Ok(())
     }
 
-    /// Decodes chunk `c` and shows what is `wanted` of it: pieces of `dst`, and what belongs there.
+    /// Decodes a chunk of this number, kind and body into `out`, before the one that comes `next`.
+    pub fn decode_before(
+        &mut self,
+        chunk: (usize, Kind, Body),
+        next: Option<(usize, Kind, Body)>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let (c, kind, body) = chunk;
+        match kind {
+            Kind::Masked => self.masked(c, body, &[], out),
+            _ => self.codec.decode_before(&mut self.decoder, chunk, next.filter(|next| next.1 != Kind::Masked), out),
+        }
+    }
+
+    /// Decodes a chunk as `decode_before` does, and shows what is `wanted` of it: pieces of `dst`, and what belongs
+    /// there.
     #[inline(never)]
     pub fn decode_pieces(
         &mut self,
-        c: usize,
-        kind: Kind,
-        body: Body,
+        chunk: (usize, Kind, Body),
+        next: Option<(usize, Kind, Body)>,
         wanted: &Wanted,
         mut put: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         let mut apart = self.take_apart()?;
+        let c = chunk.0;
         let len = self.layout.chunk_raw_bytes(c);
-        self.decode(c, kind, body, &[], &mut apart[..len], false)?;
+        self.decode_before(chunk, next, &mut apart[..len])?;
         let size = self.layout.dtype.size();
         self.layout.pieces(c, wanted, |piece| {
             let at = piece.in_chunk as usize * size;

@@ -1,12 +1,13 @@
 //! Decompression of what does not lie together: tiles, and boxes. Each chunk that is touched is decoded apart, and its
 //! elements go where they belong.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chunk::ChunkDecoder;
 use super::{ChunkCodec, DECOMPRESSED_PER_THREAD, Shared, tasks, verify};
-use crate::container::{Header, Index, Wanted};
+use crate::container::{Header, Index, Layout, Wanted};
 use crate::error::Result;
 use crate::exec::ExecOptions;
 use crate::host::pool;
@@ -56,12 +57,29 @@ fn group<C: ChunkCodec>(
         return Ok(());
     }
     verify(index, g)?;
-    for (c, body) in index.bodies(g).filter(|(c, _)| is_touched(*c)) {
-        decoder.decode_pieces(c, index.kind(c), body, wanted, |at, bytes| {
+    let mut chunks =
+        index.bodies(g).filter(|(c, _)| is_touched(*c)).map(|(c, body)| (c, index.kind(c), body)).peekable();
+    while let Some(chunk) = chunks.next() {
+        let next = chunks.peek().copied();
+        if let Some(bytes) = place(layout, chunk.0, wanted) {
             // SAFETY: each wanted element is in one chunk, and each group is one thread's; `dst` outlives the pool's
             // scope.
+            decoder.decode_before(chunk, next, unsafe { dst.part(bytes) })?;
+            continue;
+        }
+        decoder.decode_pieces(chunk, next, wanted, |at, bytes| {
+            // SAFETY: as above.
             stream::copy_row(bytes, unsafe { dst.part(at..at + bytes.len()) });
         })?;
     }
     Ok(())
+}
+
+/// The bytes of chunk `c` among those that are `wanted`, if all are and they follow each other.
+fn place(layout: &Layout, c: usize, wanted: &Wanted) -> Option<Range<usize>> {
+    let Wanted::Range { first, count } = wanted else { return None };
+    let bytes = layout.chunk_raw_bytes(c);
+    let size = layout.dtype.size();
+    let at = layout.run_of(c)?.checked_sub(*first)?;
+    (at + (bytes / size) as u64 <= *count).then(|| at as usize * size..at as usize * size + bytes)
 }

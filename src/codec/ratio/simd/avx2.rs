@@ -134,6 +134,12 @@ impl Simd<REGISTERS> for Avx2 {
             _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
         }}
         fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
+        fn occurrences(bytes: __m256i, byte: u8) -> u32 {
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))).count_ones()
+        }
+        fn shifted_in(before: __m256i, v: __m256i) -> __m256i {
+            _mm256_alignr_epi8::<12>(v, _mm256_permute2x128_si256::<0x21>(before, v))
+        }
         fn sums_of_halves(bytes: __m256i) -> __m256i {{
             let halves = _mm256_avg_epu8(bytes, _mm256_setzero_si256());
             _mm256_madd_epi16(_mm256_maddubs_epi16(halves, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
@@ -268,6 +274,21 @@ impl Simd<REGISTERS> for Avx2 {
                 let longer = _mm256_or_si256(_mm256_slli_epi32::<16>(states[k]), taken);
                 states[k] = self.select(masks[k], longer, states[k]);
             }
+        }
+    }
+
+    const FEW: u32 = 16;
+
+    #[inline(always)]
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: __m256i) -> __m256i {
+        const { assert!(L >= 16) };
+        // SAFETY: the processor has the level, as the token says; 16 entries are there.
+        unsafe {
+            let low = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(table.as_ptr().cast()), index);
+            let high = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(table.as_ptr().add(8).cast()), index);
+            // Bit 3 of the index as the sign.
+            let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index));
+            _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), is_high))
         }
     }
 

@@ -15,6 +15,38 @@ const TURNED: [u32; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]
 /// Of two registers with eight quads the first numbers, then the second ones; 2 more: the third and fourth ones.
 const FIRST_AND_SECOND: [u32; 16] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
 
+/// For byte 8·i + l the byte 8·l + i.
+const BYTES_TURNED: [u8; 64] = {
+    let mut turned = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        turned[at] = (at % 8 * 8 + at / 8) as u8;
+        at += 1;
+    }
+    turned
+};
+
+/// How many bits each number of four bits has, by how much each of them counts as a power of two.
+const BITS_OF: [[u8; 16]; 5] = {
+    let mut all = [[0; 16]; 5];
+    let mut at = 0;
+    while at < 5 * 16 {
+        all[at / 16][at % 16] = ((at as u32 % 16).count_ones() << (at / 16)) as u8;
+        at += 1;
+    }
+    all
+};
+
+/// Bits of sums, and those that are carried, of three vectors of bits.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn add_bits(a: __m512i, b: __m512i, c: __m512i) -> (__m512i, __m512i) {
+    // SAFETY: as the caller promises.
+    unsafe { (_mm512_ternarylogic_epi64::<0x96>(a, b, c), _mm512_ternarylogic_epi64::<0xE8>(a, b, c)) }
+}
+
 /// Constants as a vector.
 ///
 /// # Safety
@@ -64,6 +96,10 @@ impl Simd<REGISTERS> for Avx512 {
         fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
         fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
         fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
+        fn occurrences(bytes: __m512i, byte: u8) -> u32 {
+            _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
+        }
+        fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
         fn sums_of_halves(bytes: __m512i) -> __m512i {{
             let halves = _mm512_avg_epu8(bytes, _mm512_setzero_si512());
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), halves, _mm512_set1_epi8(1))
@@ -231,6 +267,73 @@ impl Simd<REGISTERS> for Avx512 {
             let high = _mm512_permutex2var_epi32(c, index, d);
             _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high)
         }
+    }
+
+    const FEW: u32 = 32;
+
+    #[inline(always)]
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: __m512i) -> __m512i {
+        const { assert!(L >= 32) };
+        // SAFETY: the processor has the level, as the token says; 32 entries are there.
+        unsafe {
+            let at = table.as_ptr();
+            let (a, b) = (_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(16).cast()));
+            _mm512_permutex2var_epi32(a, index, b)
+        }
+    }
+
+    // Each token becomes a bit of a word of 64. Of 16 vectors of these words the bits are added up as binary numbers
+    // whose digits are vectors, and what the eight words of a digit have for each bit is counted.
+    #[inline(always)]
+    fn count_range(self, tokens: &[u32; 32], range: u32, counts: &mut [u16; 64]) -> bool {
+        // SAFETY: the processor has the level, as the token says; 128 bytes of tokens, and 64 counts.
+        unsafe {
+            let (zero, one) = (_mm512_setzero_si512(), _mm512_set1_epi64(1));
+            // Shifts of less than 0 or more than 63 bits leave nothing.
+            let first = _mm512_set1_epi64(64 * i64::from(range));
+            let mut digits = [zero; 5];
+            let mut carried = [zero; 4];
+            for pair in 0..8 {
+                let at = tokens.as_ptr().add(4 * pair);
+                let a = _mm512_cvtepu8_epi64(_mm_loadl_epi64(at.cast()));
+                let b = _mm512_cvtepu8_epi64(_mm_loadl_epi64(at.add(2).cast()));
+                let a = _mm512_sllv_epi64(one, _mm512_sub_epi64(a, first));
+                let b = _mm512_sllv_epi64(one, _mm512_sub_epi64(b, first));
+                let mut more;
+                (digits[0], more) = add_bits(digits[0], a, b);
+                // Two carries of a digit go into the next one.
+                let mut digit = 1;
+                while pair >> (digit - 1) & 1 == 1 {
+                    (digits[digit], more) = add_bits(digits[digit], carried[digit - 1], more);
+                    digit += 1;
+                }
+                if digit == 4 {
+                    digits[4] = more;
+                } else {
+                    carried[digit - 1] = more;
+                }
+            }
+            let turned = _mm512_loadu_si512(BYTES_TURNED.as_ptr().cast());
+            let columns = _mm512_set1_epi64(0x8040_2010_0804_0201u64 as i64);
+            let low = _mm512_set1_epi8(15);
+            let mut sums = zero;
+            for digit in 0..5 {
+                let words = _mm512_permutexvar_epi8(turned, digits[digit]);
+                let bits = _mm512_gf2p8affine_epi64_epi8::<0>(columns, words);
+                let table = _mm512_broadcast_i32x4(_mm_loadu_si128(BITS_OF[digit].as_ptr().cast()));
+                let high = _mm512_and_si512(_mm512_srli_epi16::<4>(bits), low);
+                sums = _mm512_add_epi8(sums, _mm512_shuffle_epi8(table, _mm512_and_si512(bits, low)));
+                sums = _mm512_add_epi8(sums, _mm512_shuffle_epi8(table, high));
+            }
+            let (at, behind) = (counts.as_mut_ptr(), counts.as_mut_ptr().add(32));
+            let first = _mm512_cvtepu8_epi16(_mm512_castsi512_si256(sums));
+            let second = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(sums));
+            let first = _mm512_add_epi16(first, _mm512_loadu_si512(at.cast()));
+            let second = _mm512_add_epi16(second, _mm512_loadu_si512(behind.cast()));
+            _mm512_storeu_si512(at.cast(), first);
+            _mm512_storeu_si512(behind.cast(), second);
+        }
+        true
     }
 
     // The carry waits for one addition a register, not for the register's own sums.

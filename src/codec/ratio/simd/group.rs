@@ -5,7 +5,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use crate::codec::ratio::format::{DIRECT, GROUP, QUAD};
+use crate::codec::ratio::counts::TokenCounts;
+use crate::codec::ratio::format::{BATCH_GROUPS, DIRECT, GROUP, QUAD, RUN};
 use crate::codec::ratio::own_table::SYMBOLS;
 use crate::codec::ratio::tables::{self, FREQUENCIES, TABLES};
 use crate::error::Result;
@@ -16,6 +17,8 @@ use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
 const BYTES: usize = 256;
 /// The most words that a group takes: one for each symbol, and for each of up to three rounds of raw bits.
 const MOST_WORDS: usize = 4 * GROUP;
+/// Comparisons of tokens that take as long as counting them one by one.
+const FEW: u32 = 60;
 /// What may be read behind the last word that counts.
 const READ_SLACK: usize = LANES;
 
@@ -41,6 +44,17 @@ static ENCODING: [([u32; BYTES], [u32; BYTES]); TABLES] = {
             s += 1;
         }
         t += 1;
+    }
+    all
+};
+
+/// For each frequency its reciprocal, and the rest of a token whose slots are the first ones.
+static BY_FREQUENCY: [(u32, u32); 1 << TABLE_BITS] = {
+    let mut all = [(0, 0); 1 << TABLE_BITS];
+    let mut frequency = 1;
+    while frequency < all.len() {
+        all[frequency] = encoding(0, frequency as u32);
+        frequency += 1;
     }
     all
 };
@@ -73,11 +87,13 @@ impl OwnEncoding {
         Ok(OwnEncoding { reciprocals: boxed(0)?, rest: boxed(0)? })
     }
 
-    /// That of a table; tokens without slots are left as they were.
+    /// That of a table; what tokens without slots get means nothing.
+    #[inline(always)]
     pub fn fill(&mut self, frequencies: &[u16; SYMBOLS]) -> Encoding<'_> {
         let mut start = 0;
-        for (s, f) in frequencies.iter().enumerate().filter(|(_, f)| **f > 0) {
-            (self.reciprocals[s], self.rest[s]) = encoding(start, u32::from(*f));
+        for (s, f) in frequencies.iter().enumerate() {
+            let (reciprocal, rest) = BY_FREQUENCY[usize::from(*f) % (1 << TABLE_BITS)];
+            (self.reciprocals[s], self.rest[s]) = (reciprocal, rest + (start << 10));
             start += u32::from(*f);
         }
         Encoding { reciprocals: &self.reciprocals, rest: &self.rest }
@@ -95,6 +111,8 @@ pub struct Group {
     bits: [[u32; LANES]; QUAD],
     /// 0 if all codes are 0.
     pub class: usize,
+    /// The greatest code.
+    most: u32,
     /// The most raw bits of a value, and of a lane.
     longest: (u32, u32),
 }
@@ -102,25 +120,22 @@ pub struct Group {
 impl Group {
     /// One in which all codes are 0.
     pub const ZERO: Group =
-        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, longest: (0, 0) };
+        Group { tokens: [0; LANES], lens: [0; LANES], bits: [[0; LANES]; QUAD], class: 0, most: 0, longest: (0, 0) };
 
     /// Takes codes apart.
     #[inline(always)]
     pub fn take<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP]) {
         let n = LANES / M;
-        let mut any = p.load(codes);
-        for part in codes.chunks_exact(n).skip(1) {
-            any = p.or(any, p.load(part));
-        }
-        if p.bits(p.less(p.splat(0), any)) == 0 {
-            self.class = 0;
-            return;
-        }
         let mut most = p.load(codes);
         for part in codes.chunks_exact(n).skip(1) {
             most = p.max(most, p.load(part));
         }
+        if p.bits(p.less(p.splat(0), most)) == 0 {
+            self.class = 0;
+            return;
+        }
         let most = p.largest(most);
+        self.most = most;
         let mut sums = [p.splat(0); M];
         if most < DIRECT {
             for k in 0..M {
@@ -177,74 +192,57 @@ impl Group {
         self.longest = (p.largest(longest), p.largest(longest_lane));
     }
 
-    /// Encodes it by a table; `has` are the lanes that have a value j. What is decoded last comes first.
+    /// Counts its tokens, of which so many stand for nothing: those are 0.
+    #[inline(always)]
+    pub fn count<P: Simd<M>, const M: usize>(&self, p: P, counts: &mut TokenCounts, absent: u32) {
+        // Of few different tokens each is counted by comparing all with it.
+        if self.most * M as u32 > FEW {
+            let (ranges, _) = counts.of(self.class)[0].as_chunks_mut();
+            if p.count_range(&self.tokens, 0, &mut ranges[0]) {
+                if self.most >= DIRECT {
+                    p.count_range(&self.tokens, 1, &mut ranges[1]);
+                }
+                return counts.forget(self.class, absent);
+            }
+            return counts.add(self.class, &self.tokens.map(u32::to_le_bytes), absent);
+        }
+        let n = LANES / M;
+        let each = &mut counts.of(self.class)[0];
+        let mut zeros = GROUP as u32 - absent;
+        for token in 1..=self.most {
+            let mut count = 0;
+            for k in 0..M {
+                count += p.occurrences(p.load(&self.tokens[k * n..]), token as u8);
+            }
+            each[token as usize] += count as u16;
+            zeros -= count;
+        }
+        each[0] = each[0].wrapping_add(zeros as u16);
+    }
+
+    /// Encodes it by a table; a bit of `has` tells for each value of a lane whether it is there. What is decoded last
+    /// comes first.
     #[inline(always)]
     pub fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
         &self,
         p: P,
         table: Encoding,
-        has: &[u32; QUAD],
-        lanes: &mut [u32; LANES],
-        words: &mut Words,
-    ) {
-        let n = LANES / M;
-        let mut x = [p.splat(0); M];
-        let mut tokens = x;
-        for k in 0..M {
-            x[k] = p.load(&lanes[k * n..]);
-            tokens[k] = p.load(&self.tokens[k * n..]);
-        }
-        if self.longest.0 > 0 {
-            self.encode_raw(p, &mut x, words);
-            self.encode_tokens::<P, M, WHOLE, false>(p, table, has, &tokens, &mut x, words);
-        } else {
-            self.encode_tokens::<P, M, WHOLE, true>(p, table, has, &tokens, &mut x, words);
-        }
-        for k in 0..M {
-            p.store(x[k], &mut lanes[k * n..]);
-        }
-    }
-
-    #[inline(always)]
-    fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const ALL_DIRECT: bool>(
-        &self,
-        p: P,
-        table: Encoding,
-        has: &[u32; QUAD],
-        tokens: &[P::V; M],
+        has: &[P::V; M],
         x: &mut [P::V; M],
         words: &mut Words,
     ) {
         let n = LANES / M;
-        let Encoding { reciprocals, rest } = table;
-        let low = p.splat((1 << TABLE_BITS) - 1);
-        for j in (0..QUAD as u32).rev() {
-            let (mut reciprocal, mut other, mut full) = (*x, *x, [p.mask(0); M]);
-            for k in 0..M {
-                let token = p.right_by(tokens[k], p.splat(8 * j));
-                if ALL_DIRECT {
-                    let token = p.and(token, p.splat(DIRECT - 1));
-                    reciprocal[k] = p.look_up_direct(reciprocals, token);
-                    other[k] = p.look_up_direct(rest, token);
-                } else {
-                    reciprocal[k] = p.look_up(reciprocals, token);
-                    other[k] = p.look_up(rest, token);
-                }
-                // frequency · 2^18 − 1
-                let lack = p.and(other[k], low);
-                let most = p.sub(p.splat((1 << STATE_BITS) - 1), p.left::<{ STATE_BITS - TABLE_BITS }>(lack));
-                full[k] = p.less(most, x[k]);
-                if !WHOLE {
-                    full[k] = p.both(full[k], p.mask(has[j as usize] >> (k * n)));
-                }
-            }
-            p.put(x, full, words.buffer, &mut words.at);
-            for k in 0..M {
-                let q = p.right_by(p.mul_high(x[k], reciprocal[k]), p.right::<21>(other[k]));
-                let more = p.and(p.right::<10>(other[k]), p.splat(2047));
-                let next = p.add(p.add(x[k], more), p.mul(q, p.and(other[k], low)));
-                x[k] = if WHOLE { next } else { p.select(p.mask(has[j as usize] >> (k * n)), next, x[k]) };
-            }
+        let mut tokens = *x;
+        for k in 0..M {
+            tokens[k] = p.load(&self.tokens[k * n..]);
+        }
+        if self.longest.0 > 0 {
+            self.encode_raw(p, x, words);
+            encode_tokens::<P, M, WHOLE, ANY>(p, table, has, &tokens, x, words);
+        } else if self.most >= P::FEW {
+            encode_tokens::<P, M, WHOLE, { DIRECT as u8 }>(p, table, has, &tokens, x, words);
+        } else {
+            encode_tokens::<P, M, WHOLE, FEWER>(p, table, has, &tokens, x, words);
         }
     }
 
@@ -281,6 +279,88 @@ impl Group {
     }
 }
 
+/// Where the bits of a lane's four values stand among those of a run.
+static IN_RUN: [u32; LANES] = {
+    let mut shifts = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        shifts[lane] = (QUAD * (lane % (RUN / QUAD))) as u32;
+        lane += 1;
+    }
+    shifts
+};
+
+/// For each lane a bit for each of its values, from a bit for each place of the four runs of a group.
+#[inline(always)]
+pub fn quads_of<P: Simd<M>, const M: usize>(p: P, runs: &[u32; BATCH_GROUPS]) -> [P::V; M] {
+    let n = LANES / M;
+    let mut quads = [p.splat(0); M];
+    for k in 0..M {
+        let first = k * BATCH_GROUPS / M;
+        let mut bits = p.splat(runs[first]);
+        if M < BATCH_GROUPS {
+            bits = p.select(p.mask(0xFF), bits, p.splat(runs[first + 1]));
+        }
+        quads[k] = p.right_by(bits, p.load(&IN_RUN[k * n..]));
+    }
+    quads
+}
+
+/// The lanes that have value j.
+#[inline(always)]
+fn has_value<P: Simd<M>, const M: usize>(p: P, quads: P::V, j: u32) -> P::Mask {
+    p.less(p.splat(0), p.and(quads, p.splat(1 << j)))
+}
+
+/// Tokens that `encode_tokens` looks up: any; below `DIRECT`; below `Simd::FEW`.
+const ANY: u8 = 0;
+const FEWER: u8 = 1;
+
+/// Encodes the tokens of a group.
+#[inline(always)]
+fn encode_tokens<P: Simd<M>, const M: usize, const WHOLE: bool, const TOKENS: u8>(
+    p: P,
+    table: Encoding,
+    has: &[P::V; M],
+    tokens: &[P::V; M],
+    x: &mut [P::V; M],
+    words: &mut Words,
+) {
+    let Encoding { reciprocals, rest } = table;
+    let low = p.splat((1 << TABLE_BITS) - 1);
+    for j in (0..QUAD as u32).rev() {
+        let (mut reciprocal, mut other, mut full) = (*x, *x, [p.mask(0); M]);
+        for k in 0..M {
+            let token = p.right_by(tokens[k], p.splat(8 * j));
+            (reciprocal[k], other[k]) = match TOKENS {
+                ANY => (p.look_up(reciprocals, token), p.look_up(rest, token)),
+                FEWER => {
+                    let token = p.and(token, p.splat(P::FEW - 1));
+                    (p.look_up_few(reciprocals, token), p.look_up_few(rest, token))
+                }
+                _ => {
+                    let token = p.and(token, p.splat(DIRECT - 1));
+                    (p.look_up_direct(reciprocals, token), p.look_up_direct(rest, token))
+                }
+            };
+            // frequency · 2^18 − 1
+            let lack = p.and(other[k], low);
+            let most = p.sub(p.splat((1 << STATE_BITS) - 1), p.left::<{ STATE_BITS - TABLE_BITS }>(lack));
+            full[k] = p.less(most, x[k]);
+            if !WHOLE {
+                full[k] = p.both(full[k], has_value(p, has[k], j));
+            }
+        }
+        p.put(x, full, words.buffer, &mut words.at);
+        for k in 0..M {
+            let q = p.right_by(p.mul_high(x[k], reciprocal[k]), p.right::<21>(other[k]));
+            let more = p.and(p.right::<10>(other[k]), p.splat(2047));
+            let next = p.add(p.add(x[k], more), p.mul(q, p.and(other[k], low)));
+            x[k] = if WHOLE { next } else { p.select(has_value(p, has[k], j), next, x[k]) };
+        }
+    }
+}
+
 /// Encodes as many raw bits on each lane.
 #[inline(always)]
 fn put_raw<P: Simd<M>, const M: usize>(p: P, x: &mut [P::V; M], bits: &[P::V; M], len: &[P::V; M], words: &mut Words) {
@@ -293,6 +373,16 @@ fn put_raw<P: Simd<M>, const M: usize>(p: P, x: &mut [P::V; M], bits: &[P::V; M]
     for k in 0..M {
         x[k] = p.or(p.left_by(x[k], len[k]), bits[k]);
     }
+}
+
+/// The numbers of all lanes.
+#[inline(always)]
+pub fn lanes_of<P: Simd<M>, const M: usize>(p: P, x: &[P::V; M]) -> [u32; LANES] {
+    let mut lanes = [0; LANES];
+    for k in 0..M {
+        p.store(x[k], &mut lanes[k * (LANES / M)..]);
+    }
+    lanes
 }
 
 /// The last words of a tile, and zeros behind them.
@@ -334,92 +424,127 @@ impl<'a> Source<'a> {
     }
 }
 
-/// States at work.
-pub struct States<P: Simd<M>, const M: usize> {
+/// States at work, and the words that they take.
+pub struct States<'a, P: Simd<M>, const M: usize> {
     p: P,
     x: [P::V; M],
     threshold: P::V,
+    /// The words.
+    pub source: Source<'a>,
 }
 
-impl<P: Simd<M>, const M: usize> States<P, M> {
+impl<'a, P: Simd<M>, const M: usize> States<'a, P, M> {
     /// These, which take words below the threshold.
     #[inline(always)]
-    pub fn new(p: P, lanes: &[u32; LANES], threshold: u32) -> Self {
-        let mut states = States { p, x: [p.splat(0); M], threshold: p.splat(threshold) };
-        for k in 0..M {
-            states.x[k] = p.load(&lanes[k * (LANES / M)..]);
-        }
+    pub fn new(p: P, lanes: &[u32; LANES], threshold: u32, source: Source<'a>) -> Self {
+        let mut states = States { p, x: [p.splat(0); M], threshold: p.splat(threshold), source };
+        states.set(lanes);
         states
+    }
+
+    #[inline(always)]
+    fn set(&mut self, lanes: &[u32; LANES]) {
+        for k in 0..M {
+            self.x[k] = self.p.load(&lanes[k * (LANES / M)..]);
+        }
+    }
+
+    /// From here on they are these, and take no words.
+    #[inline(always)]
+    pub fn change(&mut self, lanes: &[u32; LANES]) {
+        self.set(lanes);
+        self.threshold = self.p.splat(0);
     }
 
     /// The states.
     #[inline(always)]
     pub fn lanes(&self) -> [u32; LANES] {
-        let mut lanes = [0; LANES];
-        for k in 0..M {
-            self.p.store(self.x[k], &mut lanes[k * (LANES / M)..]);
-        }
-        lanes
+        lanes_of(self.p, &self.x)
     }
+}
 
-    /// Decodes the differences of a group by the slots of its table. `None` if the words have ended before;
-    /// otherwise whether no token is above `last`, for which there is no room in 32 bits, or in the words.
-    #[inline(always)]
-    pub fn group<const WHOLE: bool>(
-        &mut self,
-        slots: &[u32; 1 << TABLE_BITS],
-        has: &[u32; QUAD],
-        last: u32,
-        source: &mut Source,
-        out: &mut [u32; GROUP],
-    ) -> Option<bool> {
-        let (p, n) = (self.p, LANES / M);
-        let (words, first) = source.window()?;
-        let mut at = first;
-        let low = p.splat((1 << TABLE_BITS) - 1);
-        let (mut x, mut tokens) = (self.x, [p.splat(0); M]);
-        for j in 0..QUAD as u32 {
-            let mut takes = [p.mask(0); M];
+/// What a group is decoded by: the slots of its table, a bit for each value of a lane that is there, and where its
+/// differences go.
+pub struct Turn<'a, V, const M: usize> {
+    /// The slots.
+    pub slots: &'a [u32; 1 << TABLE_BITS],
+    /// The values; of no use where all are there.
+    pub has: [V; M],
+    /// The differences.
+    pub out: &'a mut [u32; GROUP],
+}
+
+/// Decodes the differences of a group each of N tiles: while the states of one wait for their slots those of the others
+/// work. `None` if words have ended before; otherwise whether no token is above `last`, for which there is no room in
+/// 32 bits, or in the words.
+#[inline(always)]
+pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
+    p: P,
+    states: &mut [&mut States<P, M>; N],
+    turns: &mut [Turn<P::V, M>; N],
+    last: u32,
+) -> Option<bool> {
+    let n = LANES / M;
+    let low = p.splat((1 << TABLE_BITS) - 1);
+    let (mut x, mut tokens, mut thresholds) = ([[low; M]; N], [[p.splat(0); M]; N], [low; N]);
+    let (mut windows, mut at): ([&[[u8; 2]]; N], _) = ([&[]; N], [0; N]);
+    for t in 0..N {
+        (x[t], thresholds[t]) = (states[t].x, states[t].threshold);
+    }
+    for (t, states) in states.iter_mut().enumerate() {
+        (windows[t], at[t]) = states.source.window()?;
+    }
+    let first = at;
+    for j in 0..QUAD as u32 {
+        let mut takes = [[p.mask(0); M]; N];
+        for t in 0..N {
             for k in 0..M {
-                let entry = p.look_up(slots, x[k]);
+                let entry = p.look_up(turns[t].slots, x[t][k]);
                 let frequency = p.and(p.right::<TABLE_BITS>(entry), low);
-                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[k])), p.and(entry, low));
-                takes[k] = p.less(next, self.threshold);
+                let next = p.add(p.mul(frequency, p.right::<TABLE_BITS>(x[t][k])), p.and(entry, low));
+                takes[t][k] = p.less(next, thresholds[t]);
                 let mut symbol = p.right::<{ 2 * TABLE_BITS }>(entry);
                 if WHOLE {
-                    x[k] = next;
+                    x[t][k] = next;
                 } else {
-                    let has = p.mask(has[j as usize] >> (k * n));
-                    x[k] = p.select(has, next, x[k]);
-                    takes[k] = p.both(takes[k], has);
+                    let has = has_value(p, turns[t].has[k], j);
+                    x[t][k] = p.select(has, next, x[t][k]);
+                    takes[t][k] = p.both(takes[t][k], has);
                     symbol = p.select(has, symbol, p.splat(0));
                 }
-                tokens[k] = p.or(tokens[k], p.left_by(symbol, p.splat(8 * j)));
+                tokens[t][k] = p.or(tokens[t][k], p.left_by(symbol, p.splat(8 * j)));
             }
-            p.refill(&mut x, takes, words, &mut at);
         }
-        let mut any = tokens[0];
-        for other in &tokens[1..] {
+        for t in 0..N {
+            p.refill(&mut x[t], takes[t], windows[t], &mut at[t]);
+        }
+    }
+    let mut fits = true;
+    for t in 0..N {
+        let mut any = tokens[t][0];
+        for other in &tokens[t][1..] {
             any = p.or(any, *other);
         }
-        let mut fits = true;
         let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
+        let out = &mut *turns[t].out;
         if p.bits(p.less(p.splat(0), is_long)) == 0 {
             let (ones, sixty_threes) = (p.splat(0x0101_0101), p.splat(0x3F3F_3F3F));
             for k in 0..M {
                 // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
-                let sign = p.and(tokens[k], ones);
+                let sign = p.and(tokens[t][k], ones);
                 let turn = p.sub(p.left::<8>(sign), sign);
-                let half = p.and(p.right::<1>(tokens[k]), sixty_threes);
+                let half = p.and(p.right::<1>(tokens[t][k]), sixty_threes);
                 p.unpack_bytes(p.xor(half, turn), &mut out[k * n * QUAD..(k + 1) * n * QUAD]);
             }
         } else {
-            fits = raw(p, self.threshold, &mut x, &tokens, last, words, &mut at, out);
+            fits &= raw(p, thresholds[t], &mut x[t], &tokens[t], last, windows[t], &mut at[t], out);
         }
-        self.x = x;
-        source.at += at - first;
-        Some(fits)
     }
+    for t in 0..N {
+        states[t].x = x[t];
+        states[t].source.at += at[t] - first[t];
+    }
+    Some(fits)
 }
 
 /// Takes as many raw bits from each state.

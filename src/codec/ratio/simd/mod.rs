@@ -14,6 +14,7 @@ mod tests;
 
 use super::counts::TokenCounts;
 use super::format::Grid;
+use super::plan::Plan;
 #[cfg(target_arch = "aarch64")]
 use crate::codec::sleek::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
@@ -21,8 +22,9 @@ use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::error::Result;
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
+use crate::primitives::rans::LANES;
 use crate::primitives::word::Word;
-use short::{DecodeBuffers, Packed, STEP, ShortBuffers, ShortTile};
+use short::{Coded, Codes, STEP, ShortBins, ShortBuffers, ShortTile, Sums};
 
 /// What a level does in its own way. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {
@@ -38,29 +40,55 @@ pub trait Level: Arithmetic + Copy {
         quantize_all::<E>(q, words);
     }
 
-    /// Encodes words that are short; `None` if they are not, or the level does so no faster than the portable code.
-    fn encode_short<W: Word>(
+    /// The bins of elements as short numbers, see `short::shorten_bins`; `None` if the level has no use for them.
+    fn shorten_bins<E: Element>(
+        self,
+        _: &Plan,
+        _: &Quantizer,
+        _: &[u8],
+        _: &mut ShortBuffers,
+    ) -> Option<ShortBins<E::Word>> {
+        None
+    }
+
+    /// Words as short numbers; whether they are, and the level has a use for them.
+    fn shorten<W: Word>(self, _: &[W], _: &mut ShortBuffers) -> bool {
+        false
+    }
+
+    /// Encodes so many short numbers of a tile with these lengths, see `short::encode_tile`; `None` if the level does so no faster than the portable code.
+    fn encode_short(
         self,
         _: &Grid,
         _: [usize; AXES],
-        _: &[W],
+        _: usize,
         _: &mut TokenCounts,
         _: &mut ShortBuffers,
     ) -> Option<ShortTile> {
         None
     }
 
-    /// Decodes a packed tile and shows its words: see `short::restore`. `false` if differences are too long for that,
-    /// or the level does so no faster than the portable code.
-    fn decode_short<W: Word>(
-        self,
-        _: &Grid,
-        _: [usize; AXES],
-        _: &Packed,
-        _: &mut DecodeBuffers<W>,
-        _: impl FnMut(usize, &[W; STEP], usize),
-    ) -> Result<bool> {
+    /// Decodes a packed tile to its differences; `false` if some are too long for 32 bits, or the level does so no
+    /// faster than the portable code.
+    fn decode_short(self, _: &Grid, _: Coded, _: &mut Codes) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Decodes two at once, which takes less time than one after the other; `false` if both have to be decoded alone.
+    fn decode_two(self, _: &Grid, _: [Coded; 2], _: &mut [Codes; 2]) -> bool {
+        false
+    }
+
+    /// Shows the words of differences along axes: see `short::restore`.
+    fn restore<W: Word>(
+        self,
+        _set: u8,
+        _lens: [usize; AXES],
+        _sides: [usize; AXES],
+        _places: &[u32],
+        _sums: &mut Sums<W>,
+        _show: impl FnMut(usize, &[W; STEP], usize),
+    ) {
     }
 }
 
@@ -116,50 +144,98 @@ macro_rules! level {
                 unsafe { run::<E>(q, words) }
             }
 
-            fn encode_short<W: Word>(
+            fn shorten_bins<E: Element>(
+                self,
+                plan: &Plan,
+                q: &Quantizer,
+                data: &[u8],
+                buffers: &mut ShortBuffers,
+            ) -> Option<ShortBins<E::Word>> {
+                #[target_feature(enable = $features)]
+                fn run<E: Element>(
+                    plan: &Plan,
+                    q: &Quantizer,
+                    data: &[u8],
+                    buffers: &mut ShortBuffers,
+                ) -> ShortBins<E::Word> {
+                    short::shorten_bins::<E>(plan, q, data, buffers)
+                }
+                // SAFETY: as above.
+                Some(unsafe { run::<E>(plan, q, data, buffers) })
+            }
+
+            fn shorten<W: Word>(self, words: &[W], buffers: &mut ShortBuffers) -> bool {
+                #[target_feature(enable = $features)]
+                fn run<W: Word>(words: &[W], buffers: &mut ShortBuffers) -> bool {
+                    short::shorten(words, buffers)
+                }
+                // SAFETY: as above.
+                unsafe { run(words, buffers) }
+            }
+
+            fn encode_short(
                 self,
                 grid: &Grid,
                 lens: [usize; AXES],
-                words: &[W],
+                n: usize,
                 counts: &mut TokenCounts,
                 buffers: &mut ShortBuffers,
             ) -> Option<ShortTile> {
                 #[target_feature(enable = $features)]
-                fn run<W: Word>(
+                fn run(
                     p: $token,
                     grid: &Grid,
                     lens: [usize; AXES],
-                    words: &[W],
+                    n: usize,
                     counts: &mut TokenCounts,
                     buffers: &mut ShortBuffers,
-                ) -> Option<ShortTile> {
-                    short::encode_tile::<W, _, { $registers }>(p, grid, lens, words, counts, buffers)
+                ) -> ShortTile {
+                    short::encode_tile::<_, { $registers }>(p, grid, lens, n, counts, buffers)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, grid, lens, words, counts, buffers) }
+                Some(unsafe { run(self, grid, lens, n, counts, buffers) })
             }
 
-            fn decode_short<W: Word>(
+            fn decode_short(self, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
+                #[target_feature(enable = $features)]
+                fn run(p: $token, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
+                    short::decode_tile::<_, { $registers }>(p, grid, tile, codes)
+                }
+                // SAFETY: as above.
+                unsafe { run(self, grid, tile, codes) }
+            }
+
+            fn decode_two(self, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+                #[target_feature(enable = $features)]
+                fn run(p: $token, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+                    short::decode_tiles::<_, { $registers }>(p, grid, tiles, codes)
+                }
+                // SAFETY: as above.
+                unsafe { run(self, grid, tiles, codes) }
+            }
+
+            fn restore<W: Word>(
                 self,
-                grid: &Grid,
+                set: u8,
                 lens: [usize; AXES],
-                packed: &Packed,
-                buffers: &mut DecodeBuffers<W>,
+                sides: [usize; AXES],
+                places: &[u32],
+                sums: &mut Sums<W>,
                 show: impl FnMut(usize, &[W; STEP], usize),
-            ) -> Result<bool> {
+            ) {
                 #[target_feature(enable = $features)]
                 fn run<W: Word>(
                     p: $token,
-                    grid: &Grid,
-                    lens: [usize; AXES],
-                    packed: &Packed,
-                    buffers: &mut DecodeBuffers<W>,
+                    set: u8,
+                    (lens, sides): ([usize; AXES], [usize; AXES]),
+                    places: &[u32],
+                    sums: &mut Sums<W>,
                     show: impl FnMut(usize, &[W; STEP], usize),
-                ) -> Result<bool> {
-                    short::decode_tile::<W, _, { $registers }>(p, grid, lens, packed, buffers, show)
+                ) {
+                    short::restore::<W, _, { $registers }>(p, set, lens, sides, places, sums, show)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, grid, lens, packed, buffers, show) }
+                unsafe { run(self, set, (lens, sides), places, sums, show) }
             }
         }
     };
@@ -232,6 +308,10 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn select(self, mask: Self::Mask, a: Self::V, b: Self::V) -> Self::V;
     /// The entries of a table at these places modulo L, a power of two.
     fn look_up<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V;
+    /// Tokens below this are looked up by `look_up_few`.
+    const FEW: u32;
+    /// `look_up` where all indices are below `FEW`.
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V;
     /// The sum of all numbers.
     fn total(self, v: Self::V) -> u32;
     /// The largest one.
@@ -241,6 +321,16 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn pack_bytes(self, from: &[u32]) -> Self::V;
     /// Signed bytes as four times as many numbers.
     fn unpack_bytes(self, bytes: Self::V, to: &mut [u32]);
+    /// How many bytes are equal to this one.
+    fn occurrences(self, bytes: Self::V, byte: u8) -> u32;
+    /// Adds to the counts of 64 tokens, from 64 · `range` on, those of a group, four bytes for each lane; `false` if
+    /// they are better counted one by one.
+    #[inline(always)]
+    fn count_range(self, _tokens: &[u32; LANES], _range: u32, _counts: &mut [u16; 64]) -> bool {
+        false
+    }
+    /// The numbers with the ones before them: the last of those before comes first.
+    fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
     /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
     fn sums_of_halves(self, bytes: Self::V) -> Self::V;
     /// Four times as many numbers: of each four neighbours the first ones, the second ones and so on.

@@ -101,6 +101,10 @@ impl Simd<REGISTERS> for Neon {
         fn select(mask: uint32x4_t, a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vbslq_u32(mask, a, b) }
         fn total(v: uint32x4_t) -> u32 { vaddvq_u32(v) }
         fn largest(v: uint32x4_t) -> u32 { vmaxvq_u32(v) }
+        fn occurrences(bytes: uint32x4_t, byte: u8) -> u32 {
+            vaddvq_u8(vshrq_n_u8::<7>(vceqq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(byte)))).into()
+        }
+        fn shifted_in(before: uint32x4_t, v: uint32x4_t) -> uint32x4_t { vextq_u32::<3>(before, v) }
         fn sums_of_halves(bytes: uint32x4_t) -> uint32x4_t {{
             let halves = vrhaddq_u8(vreinterpretq_u8_u32(bytes), vdupq_n_u8(0));
             vpaddlq_u16(vpaddlq_u8(halves))
@@ -235,6 +239,13 @@ impl Simd<REGISTERS> for Neon {
                 }
             }
         }
+    }
+
+    const FEW: u32 = 16;
+
+    #[inline(always)]
+    fn look_up_few<const L: usize>(self, table: &[u32; L], index: uint32x4_t) -> uint32x4_t {
+        self.look_up(table, index)
     }
 
     #[inline(always)]

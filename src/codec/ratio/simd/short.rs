@@ -5,17 +5,19 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use super::group::{Encoding, Group, OwnEncoding, Source, States, Tail};
+use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
 use crate::codec::ratio::counts::TokenCounts;
-use crate::codec::ratio::decode::{check_end, lower, present_in, read_classes};
-use crate::codec::ratio::encode::{State, encode_classes};
+use crate::codec::ratio::decode::{absent, check_end, lower, present_in, read_classes};
+use crate::codec::ratio::encode::{Bits, State, encode_classes};
 use crate::codec::ratio::format::*;
 use crate::codec::ratio::own_table::OWN;
+use crate::codec::ratio::plan::Plan;
 use crate::codec::ratio::predict::{is_sampled, logarithm};
 use crate::codec::ratio::tables::{SLOTS_OF, TABLES};
 use crate::error::{Result, fail};
-use crate::host::memory::{boxed, filled};
+use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
+use crate::primitives::quantize::{self, Element, Quantizer};
 use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
 use crate::primitives::word::Word;
 
@@ -33,26 +35,115 @@ const fn short_bits<W: Word>() -> u32 {
 
 /// The words as short numbers behind a margin; whether they are.
 #[inline(always)]
-pub fn shorten<W: Word>(words: &[W], short: &mut [u32]) -> bool {
+pub fn shorten<W: Word>(words: &[W], buffers: &mut ShortBuffers) -> bool {
     let bits = short_bits::<W>();
     let limit = W::ONE << bits;
     let mut any = W::ZERO;
-    for (short, w) in short[MARGIN..].iter_mut().zip(words) {
+    for (short, w) in buffers.short[MARGIN..].iter_mut().zip(words) {
         *short = w.extend() as u32;
         any = any | (w.add(limit) >> (bits + 1));
     }
     any == W::ZERO
 }
 
+/// What the elements of a tile are as bins.
+pub struct ShortBins<W> {
+    /// The elements.
+    pub seen: Bits<W>,
+    /// The bin of the first one.
+    pub base: W,
+    /// The others, less this one, are short.
+    pub are_short: bool,
+    /// One is a bin that no element may become.
+    pub collides: bool,
+}
+
+/// Elements that are quantized at once.
+const BLOCK: usize = 64;
+
+/// The bins of elements, less the first one, as short numbers behind a margin, if they are.
+#[inline(always)]
+pub fn shorten_bins<E: Element>(
+    plan: &Plan,
+    q: &Quantizer,
+    data: &[u8],
+    buffers: &mut ShortBuffers,
+) -> ShortBins<E::Word> {
+    // Asked before the loop: within it whatever is loaded is turned around with a mask.
+    if plan.big_endian {
+        shorten_bins_of::<E, true>(plan, q, data, &mut buffers.short)
+    } else {
+        shorten_bins_of::<E, false>(plan, q, data, &mut buffers.short)
+    }
+}
+
+#[inline(always)]
+fn shorten_bins_of<E: Element, const BIG_ENDIAN: bool>(
+    plan: &Plan,
+    q: &Quantizer,
+    data: &[u8],
+    short: &mut [u32],
+) -> ShortBins<E::Word> {
+    let (zero, size) = (E::Word::ZERO, size_of::<E::Word>());
+    let bits = short_bits::<E::Word>();
+    let limit = E::Word::ONE << bits;
+    let (mut any, mut largest, mut beyond) = (zero, zero, zero);
+    let (mut base, mut collides) = (zero, false);
+    for (k, bytes) in data.chunks(BLOCK * size).enumerate() {
+        let mut words = [zero; BLOCK];
+        let count = bytes.len() / size;
+        if count == BLOCK {
+            for i in 0..BLOCK {
+                words[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+        } else {
+            for i in 0..count {
+                words[i] = E::Word::load(&bytes[i * size..(i + 1) * size]);
+            }
+            let last = words[count - 1];
+            words[count..].fill(last);
+        }
+        if BIG_ENDIAN {
+            for w in &mut words {
+                *w = w.swap();
+            }
+        }
+        for w in &words {
+            any = any | *w;
+            largest = largest.max(*w & !E::Word::SIGN);
+        }
+        quantize::encode::<E, BLOCK>(q, &mut words);
+        if k == 0 {
+            base = words[0];
+        }
+        for bin in plan.collisions() {
+            collides |= words.iter().fold(false, |any, w| any | (w.to_u64() == *bin));
+        }
+        let mut numbers = [0; BLOCK];
+        for (number, w) in numbers.iter_mut().zip(&words) {
+            let w = w.sub(base);
+            *number = w.extend() as u32;
+            beyond = beyond | (w.add(limit) >> (bits + 1));
+        }
+        let to = &mut short[MARGIN + k * BLOCK..];
+        let room = to.len().min(BLOCK);
+        match to.first_chunk_mut() {
+            Some(to) => *to = numbers,
+            None => to.copy_from_slice(&numbers[..room]),
+        }
+    }
+    ShortBins { seen: Bits { any, largest }, base, are_short: beyond == zero, collides }
+}
+
 /// What an encoder keeps for short tiles.
 pub struct ShortBuffers {
-    short: Vec<u32>,
-    places: Vec<u32>,
+    short: Aligned<u32>,
+    places: Aligned<u32>,
     present: Box<[u32; GROUPS * GROUP / RUN]>,
     groups: Vec<Group>,
     own: OwnEncoding,
     /// The words of the last tile, at the end.
-    pub stream: Vec<u16>,
+    pub stream: Aligned<u16>,
 }
 
 impl ShortBuffers {
@@ -60,13 +151,13 @@ impl ShortBuffers {
     pub fn new(grid: &Grid) -> Result<ShortBuffers> {
         let n = grid.capacity();
         Ok(ShortBuffers {
-            short: filled(MARGIN + n + MARGIN, 0)?,
-            places: filled(grid.groups() * GROUP + MARGIN, 0)?,
+            short: Aligned::filled(MARGIN + n + MARGIN, 0)?,
+            places: Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?,
             present: boxed(0)?,
             groups: filled(grid.groups(), Group::ZERO)?,
             own: OwnEncoding::new()?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
-            stream: filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
+            stream: Aligned::filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
         })
     }
 }
@@ -83,25 +174,22 @@ pub struct ShortTile {
 
 /// See `Level::encode_short`.
 #[inline(always)]
-pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
+pub fn encode_tile<P: Simd<M>, const M: usize>(
     p: P,
     grid: &Grid,
     lens: [usize; AXES],
-    words: &[W],
+    n: usize,
     counts: &mut TokenCounts,
     buffers: &mut ShortBuffers,
-) -> Option<ShortTile> {
+) -> ShortTile {
     let ShortBuffers { short, places, present, groups, own, stream } = buffers;
-    if !shorten(words, short) {
-        return None;
-    }
     let set = choose(p, grid, lens, short);
-    let is_whole = words.len() == grid.capacity() && words.len().is_multiple_of(BATCH);
+    let is_whole = n == grid.capacity() && n.is_multiple_of(BATCH);
     if !is_whole {
         places.fill(0);
     }
     if !codes(p, (grid.set(), set), lens, grid.sides, short, places) {
-        return Some(ShortTile { set, coded: None, has_table: false });
+        return ShortTile { set, coded: None, has_table: false };
     }
     let places = places[..grid.groups() * GROUP].as_chunks().0;
     let mut words = Words::new(stream);
@@ -116,29 +204,34 @@ pub fn encode_tile<W: Word, P: Simd<M>, const M: usize>(
         (encode::<P, M, false>(p, groups, &present[..], own, &mut words), own.is_some())
     };
     let at = words.at;
-    Some(ShortTile { set, coded: Some((state, at)), has_table })
+    ShortTile { set, coded: Some((state, at)), has_table }
 }
 
-/// What a decoder keeps for short tiles.
-pub struct DecodeBuffers<W> {
-    places: Vec<u32>,
+/// What a decoder keeps of the codes of a short tile.
+pub struct Codes {
+    /// The differences in their places.
+    pub places: Aligned<u32>,
     present: Box<[u32; GROUPS * GROUP / RUN]>,
     tail: Box<Tail>,
-    sums: Sums<W>,
 }
 
-impl<W: Word> DecodeBuffers<W> {
-    /// For the tiles of a grid.
-    pub fn new(grid: &Grid) -> Result<DecodeBuffers<W>> {
-        let places = filled(grid.groups() * GROUP + MARGIN, 0)?;
-        Ok(DecodeBuffers { places, present: boxed(0)?, tail: boxed([0; 2])?, sums: Sums::new(grid)? })
+impl Codes {
+    /// For the tiles of a grid, once there is room.
+    pub fn new() -> Result<Codes> {
+        Ok(Codes { places: Aligned::filled(0, 0)?, present: boxed(0)?, tail: boxed([0; 2])? })
+    }
+
+    /// Makes room for the tiles of a grid.
+    pub fn make_room(&mut self, grid: &Grid) -> Result<()> {
+        if self.places.is_empty() {
+            self.places = Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?;
+        }
+        Ok(())
     }
 }
 
 /// What a packed tile says of its codes.
 pub struct Packed<'a> {
-    /// The axes along which differences were taken.
-    pub set: u8,
     /// See `Head`.
     pub switch: usize,
     /// The states that the encoder ended with.
@@ -149,29 +242,44 @@ pub struct Packed<'a> {
     pub bytes: &'a [u8],
 }
 
+/// A tile of a grid that is to be decoded.
+#[derive(Clone, Copy)]
+pub struct Coded<'a> {
+    /// Its lengths.
+    pub lens: [usize; AXES],
+    /// What it says.
+    pub packed: &'a Packed<'a>,
+    /// The greatest token that there is room for.
+    pub last: u32,
+}
+
+fn is_whole(grid: &Grid, lens: [usize; AXES]) -> bool {
+    let count: usize = lens.iter().product();
+    count == grid.capacity() && count.is_multiple_of(BATCH)
+}
+
 /// See `Level::decode_short`.
 #[inline(always)]
-pub fn decode_tile<W: Word, P: Simd<M>, const M: usize>(
-    p: P,
-    grid: &Grid,
-    lens: [usize; AXES],
-    packed: &Packed,
-    buffers: &mut DecodeBuffers<W>,
-    show: impl FnMut(usize, &[W; STEP], usize),
-) -> Result<bool> {
-    let DecodeBuffers { places, present, tail, sums } = buffers;
-    let count: usize = lens.iter().product();
-    let groups = &mut places[..grid.groups() * GROUP];
-    let is_short = if count == grid.capacity() && count.is_multiple_of(BATCH) {
-        decode::<P, M, W, true>(p, packed, &[], tail, groups)?
-    } else {
-        grid.present(lens, &mut present[..]);
-        decode::<P, M, W, false>(p, packed, &present[..], tail, groups)?
-    };
-    if is_short {
-        restore(p, packed.set, lens, grid.sides, places, sums, show);
+pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
+    if is_whole(grid, tile.lens) {
+        return decode::<P, M, true>(p, grid.groups(), tile, codes);
     }
-    Ok(is_short)
+    grid.present(tile.lens, &mut codes.present[..]);
+    decode::<P, M, false>(p, grid.groups(), tile, codes)
+}
+
+/// See `Level::decode_two`.
+#[inline(always)]
+pub fn decode_tiles<P: Simd<M>, const M: usize>(p: P, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+    let decoded = if is_whole(grid, tiles[0].lens) && is_whole(grid, tiles[1].lens) {
+        decode_two::<P, M, true>(p, grid.groups(), tiles, codes)
+    } else {
+        for t in 0..2 {
+            grid.present(tiles[t].lens, &mut codes[t].present[..]);
+        }
+        decode_two::<P, M, false>(p, grid.groups(), tiles, codes)
+    };
+    matches!(decoded, Ok(true))
 }
 
 /// A row of a tile, and those before it along y, z and both; each begins behind a margin.
@@ -228,34 +336,31 @@ pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(
     lens: [usize; AXES],
     short: &[u32],
 ) -> [u64; SETS] {
-    let (n, groups) = (LANES / M, grid.groups());
-    let zero = p.splat(0);
-    let (mut sums, mut costs, mut group) = ([zero; SETS], [0; SETS], 0);
-    for z in 0..lens[2] {
-        for y in 0..lens[1] {
-            let place = (z * grid.sides[1] + y) * grid.sides[0];
+    let (n, groups, zero) = (LANES / M, grid.groups(), p.splat(0));
+    let (x_side, y_side) = (grid.sides[0], grid.sides[1]);
+    let mut costs = [0; SETS];
+    for g in (0..groups).filter(|g| is_sampled(*g, groups)) {
+        // The rows that have places of the group, or the part of a row.
+        let (from, rows) = (g * GROUP % x_side, (GROUP / x_side).max(1));
+        let first = g * GROUP / x_side;
+        let mut sums = [zero; SETS];
+        for row in first..first + rows {
+            let (y, z) = (row % y_side, row / y_side);
+            if y >= lens[1] || z >= lens[2] {
+                continue;
+            }
             let rows = Rows::of(short, lens, SETS as u8 - 1, y, z);
-            for from in (0..lens[0]).step_by(GROUP) {
-                let of = (place + from) / GROUP;
-                if !is_sampled(of, groups) {
-                    continue;
-                }
-                if of != group {
-                    add_up(p, &sums, &mut costs);
-                    (sums, group) = ([zero; SETS], of);
-                }
-                for x in (from..lens[0].min(from + GROUP)).step_by(n) {
-                    let d = differences::<P, M, SETS>(p, &rows, [x, y, z]);
-                    let count = lens[0] - x;
-                    let is_there = p.mask(if count < n { low_bits(count) } else { u32::MAX });
-                    for s in 0..SETS {
-                        sums[s] = p.add(sums[s], p.select(is_there, p.magnitude(d[s]), zero));
-                    }
+            for x in (from..lens[0].min(from + GROUP)).step_by(n) {
+                let d = differences::<P, M, SETS>(p, &rows, [x, y, z]);
+                let count = lens[0] - x;
+                let is_there = p.mask(if count < n { low_bits(count) } else { u32::MAX });
+                for s in 0..SETS {
+                    sums[s] = p.add(sums[s], p.select(is_there, p.magnitude(d[s]), zero));
                 }
             }
         }
+        add_up(p, &sums, &mut costs);
     }
-    add_up(p, &sums, &mut costs);
     costs
 }
 
@@ -344,18 +449,19 @@ pub fn codes<P: Simd<M>, const M: usize>(
 ) -> bool {
     let n = LANES / M;
     let (zero, mut any) = (p.splat(0), p.splat(0));
-    let not_first = p.mask(!1);
     for z in 0..lens[2] {
         for y in 0..lens[1] {
             let on_face = set != 0 && (set & 2 == 0 || y == 0) && (set & 4 == 0 || z == 0);
             let along = if on_face && set & 1 == 0 { allowed } else { set };
             let rows = Rows::of(short, lens, along, y, z);
             let place = (z * sides[1] + y) * sides[0];
+            let mut before = zero;
             for x in (0..lens[0]).step_by(n) {
                 let mut d = across(p, &rows, MARGIN + x);
                 if along & 1 != 0 {
-                    let left = across(p, &rows, MARGIN + x - 1);
-                    d = p.sub(d, if x == 0 { p.select(not_first, left, zero) } else { left });
+                    let own = d;
+                    d = p.sub(own, p.shifted_in(before, own));
+                    before = own;
                 }
                 let code = p.xor(p.left::<1>(d), p.sub(zero, p.right::<31>(d)));
                 let count = lens[0] - x;
@@ -388,12 +494,7 @@ fn take<P: Simd<M>, const M: usize, const WHOLE: bool>(
     for (g, (codes, group)) in places.iter().zip(groups).enumerate() {
         group.take(p, codes);
         if group.class > 0 {
-            let tokens = group.tokens.map(u32::to_le_bytes);
-            if WHOLE {
-                counts.add(group.class, &tokens);
-            } else {
-                counts.add_some(group.class, &tokens, &present_in(present, g));
-            }
+            group.count(p, counts, if WHOLE { 0 } else { absent(present, g) });
         }
     }
 }
@@ -420,12 +521,14 @@ fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
     words: &mut Words,
 ) -> State {
     let mut state = State::new();
+    let mut x = [p.splat(1); M];
     let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
     for (g, group) in groups.iter().enumerate().rev() {
-        let mut has = [u32::MAX; QUAD];
+        let mut has = [p.splat(0); M];
         if !WHOLE {
-            has = lanes_with(p, present, g);
-            any[g] = has != [0; QUAD];
+            let runs = present_in(present, g);
+            has = quads_of(p, &runs);
+            any[g] = runs != [0; BATCH_GROUPS];
         }
         let (class, table) = match own {
             Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
@@ -433,87 +536,154 @@ fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
             None => (group.class, Encoding::of(group.class)),
         };
         classes[g] = class as u8;
-        if class > 0 {
-            let before = (state.lanes, words.at);
-            loop {
-                group.encode::<P, M, WHOLE>(p, table, &has, &mut state.lanes, words);
-                if state.holds(before, words, g + 1) {
-                    break;
+        if class == 0 {
+            continue;
+        }
+        let before = (x, words.at);
+        group.encode::<P, M, WHOLE>(p, table, &has, &mut x, words);
+        if state.is_small() {
+            let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
+            state.lanes = lanes[1];
+            if !state.holds((lanes[0], before.1), words, g + 1) {
+                for k in 0..M {
+                    x[k] = p.load(&state.lanes[k * (LANES / M)..]);
                 }
+                group.encode::<P, M, WHOLE>(p, table, &has, &mut x, words);
             }
         }
     }
+    state.lanes = lanes_of(p, &x);
     encode_classes(&mut state, &mut classes[..groups.len()], &any, words);
     state
 }
 
-/// For each of the four values the lanes that have it in group `g`.
-#[inline(always)]
-fn lanes_with<P: Simd<M>, const M: usize>(p: P, present: &[u32], g: usize) -> [u32; QUAD] {
-    let runs = present_in(present, g);
-    let mut has = [0; QUAD];
-    for r in 0..BATCH_GROUPS {
-        for j in 0..QUAD {
-            has[j] |= p.every_fourth(runs[r] >> j) << (8 * r);
-        }
+/// A tile on its way.
+struct Course<'a, P: Simd<M>, const M: usize> {
+    p: P,
+    states: States<'a, P, M>,
+    classes: [u8; GROUPS],
+    packed: &'a Packed<'a>,
+    present: &'a [u32],
+    words: &'a [[u8; 2]],
+}
+
+impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
+    /// Reads the classes of the groups.
+    #[inline(always)]
+    fn begin<const WHOLE: bool>(
+        p: P,
+        groups: usize,
+        packed: &'a Packed<'a>,
+        present: &'a [u32],
+        tail: &'a mut Tail,
+    ) -> Course<'a, P, M> {
+        let mut lanes = packed.lanes;
+        let threshold = if packed.switch == NEVER { 0 } else { LOW };
+        let mut source = rans::Source::new(packed.bytes, threshold);
+        let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
+        let words = packed.bytes.as_chunks().0;
+        let states = States::new(p, &lanes, threshold, Source::new(words, source.at, tail));
+        Course { p, states, classes, packed, present, words }
     }
-    has
+
+    /// What comes before group `g`.
+    #[inline(always)]
+    fn reach(&mut self, g: usize) -> Result<()> {
+        if g == self.packed.switch {
+            let mut lanes = self.states.lanes();
+            lower(&mut lanes)?;
+            self.states.change(&lanes);
+        }
+        Ok(())
+    }
+
+    /// What group `g` is decoded by; its differences if all are 0.
+    #[inline(always)]
+    fn turn<'b, const WHOLE: bool>(&self, g: usize, out: &'b mut [u32; GROUP]) -> Option<Turn<'b, P::V, M>>
+    where
+        'a: 'b,
+    {
+        let class = usize::from(self.classes[g]);
+        if class == 0 {
+            out.fill(0);
+            return None;
+        }
+        let slots = self.packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
+        let has = if WHOLE { [self.p.splat(0); M] } else { quads_of(self.p, &present_in(self.present, g)) };
+        Some(Turn { slots, has, out })
+    }
+
+    /// Checks how it ended.
+    #[inline(always)]
+    fn end(mut self, groups: usize) -> Result<()> {
+        self.reach(groups)?;
+        check_end(&self.states.lanes(), self.words.get(self.states.source.at..))
+    }
 }
 
 /// Decodes the differences of all groups into their places; `false` if one is too long. Verdicts are those of `decode`.
 #[inline(always)]
-pub fn decode<P: Simd<M>, const M: usize, W: Word, const WHOLE: bool>(
+fn decode<P: Simd<M>, const M: usize, const WHOLE: bool>(
     p: P,
-    packed: &Packed,
-    present: &[u32],
-    tail: &mut Tail,
-    places: &mut [u32],
+    groups: usize,
+    tile: Coded,
+    codes: &mut Codes,
 ) -> Result<bool> {
-    let (switch, bytes, mut lanes) = (packed.switch, packed.bytes, packed.lanes);
-    let last = token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0;
-    let (groups, _) = places.as_chunks_mut::<GROUP>();
-    let mut threshold = if switch == NEVER { 0 } else { LOW };
-    let mut source = rans::Source::new(bytes, threshold);
-    let classes = read_classes::<WHOLE>(present, groups.len(), &mut lanes, &mut source);
-    let words = bytes.as_chunks().0;
-    let mut source = Source::new(words, source.at, tail);
-    let mut states = States::new(p, &lanes, threshold);
-    for (g, out) in groups.iter_mut().enumerate() {
-        if g == switch {
-            lanes = states.lanes();
-            lower(&mut lanes)?;
-            threshold = 0;
-            states = States::new(p, &lanes, threshold);
-        }
-        if classes[g] == 0 {
-            out.fill(0);
-            continue;
-        }
-        let has = if WHOLE { [u32::MAX; QUAD] } else { lanes_with(p, present, g) };
-        let class = usize::from(classes[g]);
-        let slots = packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
-        match states.group::<WHOLE>(slots, &has, last, &mut source, out) {
+    let mut course = Course::begin::<WHOLE>(p, groups, tile.packed, &codes.present[..], &mut codes.tail);
+    for (g, out) in codes.places.as_chunks_mut().0[..groups].iter_mut().enumerate() {
+        course.reach(g)?;
+        let Some(turn) = course.turn::<WHOLE>(g, out) else { continue };
+        match group::decode::<P, M, 1, WHOLE>(p, &mut [&mut course.states], &mut [turn], tile.last) {
             Some(true) => (),
             Some(false) => return Ok(false),
             None => return fail!(Corrupt, "a tile's words end early"),
         }
     }
-    lanes = states.lanes();
-    if switch == groups.len() {
-        lower(&mut lanes)?;
+    course.end(groups)?;
+    Ok(true)
+}
+
+/// The same of two tiles at once; both have to be decoded alone if anything is wrong with either.
+#[inline(always)]
+fn decode_two<P: Simd<M>, const M: usize, const WHOLE: bool>(
+    p: P,
+    groups: usize,
+    tiles: [Coded; 2],
+    codes: &mut [Codes; 2],
+) -> Result<bool> {
+    let last = tiles[0].last.min(tiles[1].last);
+    let [one, other] = codes;
+    let mut a = Course::begin::<WHOLE>(p, groups, tiles[0].packed, &one.present[..], &mut one.tail);
+    let mut b = Course::begin::<WHOLE>(p, groups, tiles[1].packed, &other.present[..], &mut other.tail);
+    let places = one.places.as_chunks_mut().0[..groups].iter_mut().zip(&mut other.places.as_chunks_mut().0[..groups]);
+    for (g, (out, other_out)) in places.enumerate() {
+        a.reach(g)?;
+        b.reach(g)?;
+        let fits = match (a.turn::<WHOLE>(g, out), b.turn::<WHOLE>(g, other_out)) {
+            (Some(turn), Some(other)) => {
+                group::decode::<P, M, 2, WHOLE>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
+            }
+            (Some(turn), None) => group::decode::<P, M, 1, WHOLE>(p, &mut [&mut a.states], &mut [turn], last),
+            (None, Some(turn)) => group::decode::<P, M, 1, WHOLE>(p, &mut [&mut b.states], &mut [turn], last),
+            (None, None) => Some(true),
+        };
+        if fits != Some(true) {
+            return Ok(false);
+        }
     }
-    check_end(&lanes, words.get(source.at..))?;
+    a.end(groups)?;
+    b.end(groups)?;
     Ok(true)
 }
 
 /// Buffers of sums.
 pub struct Sums<W> {
     /// Of the row before.
-    row: Vec<W>,
+    row: Aligned<W>,
     /// Of the plane before.
-    plane: Vec<W>,
+    plane: Aligned<W>,
     /// Of the face.
-    face: Vec<W>,
+    face: Aligned<W>,
 }
 
 impl<W: Word> Sums<W> {
@@ -522,9 +692,9 @@ impl<W: Word> Sums<W> {
         let [x, y, z] = grid.sides;
         let plane = if z > 1 { x.next_multiple_of(STEP) * y } else { 0 };
         Ok(Sums {
-            row: filled(x + MARGIN, W::ZERO)?,
-            plane: filled(plane, W::ZERO)?,
-            face: filled(grid.capacity() + MARGIN, W::ZERO)?,
+            row: Aligned::filled(x + MARGIN, W::ZERO)?,
+            plane: Aligned::filled(plane, W::ZERO)?,
+            face: Aligned::filled(grid.capacity() + MARGIN, W::ZERO)?,
         })
     }
 }

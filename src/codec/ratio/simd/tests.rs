@@ -67,8 +67,43 @@ const SHAPES: [&[u64]; 12] = [
     &[3, 3, 2000],
 ];
 
+/// A tile of the same array, and its elements.
+type Before = ([usize; AXES], Kind, Vec<u8>, Vec<u8>);
+
+/// A tile with another before or behind it comes out as it does alone, and so does the other one.
+fn pair<E: Element, P: Level>(
+    p: P,
+    plan: &Plan,
+    buffers: &mut decode::Buffers<E::Word>,
+    tile: decode::Tile,
+    alone: (bool, &[u8]),
+    before: &Before,
+) {
+    let other = decode::Tile { number: 1000, lens: before.0, kind: before.1, body: &before.2 };
+    let mut check = |tile: decode::Tile, next, (is_good, bytes): (bool, &[u8])| {
+        let mut out = vec![0x33; bytes.len()];
+        let done = decode::tile::<E>(p, plan, buffers, tile, next, &mut out);
+        assert_eq!(done.is_ok(), is_good, "{} {:?}: {done:?}", tile.number, tile.lens);
+        assert!(!is_good || out == bytes, "{} {:?}", tile.number, tile.lens);
+    };
+    let of_other = (true, &before.3[..]);
+    check(other, Some(tile), of_other);
+    check(tile, Some(other), alone);
+    check(other, None, of_other);
+    // Something else than what was announced.
+    check(tile, Some(other), alone);
+    check(tile, None, alone);
+}
+
 /// What a level makes of a tile, which must be what the portable code makes of it; and of damaged bodies.
-fn compare<E: Element, P: Level>(p: P, plan: &Plan, lens: [usize; AXES], data: &[u8], random: &mut Random) {
+fn compare<E: Element, P: Level>(
+    p: P,
+    plan: &Plan,
+    lens: [usize; AXES],
+    data: &[u8],
+    before: &mut Option<Before>,
+    random: &mut Random,
+) {
     let room = 2 * data.len() + 4096;
     let (mut ours, mut portable) = (vec![0; room], vec![0; room]);
     let a = encode::tile::<E>(p, plan, lens, &mut encode::Buffers::new(plan).unwrap(), data, &mut ours);
@@ -79,16 +114,26 @@ fn compare<E: Element, P: Level>(p: P, plan: &Plan, lens: [usize; AXES], data: &
     let mut buffers = decode::Buffers::new(&plan.grid).unwrap();
     let mut other = decode::Buffers::new(&plan.grid).unwrap();
     let mut body = ours[..len].to_vec();
+    let before = before.get_or_insert_with(|| {
+        let mut elements = vec![0; data.len()];
+        let tile = decode::Tile { number: 0, lens, kind, body: &body };
+        decode::tile::<E>(Scalar, plan, &mut other, tile, None, &mut elements).unwrap();
+        (lens, kind, body.clone(), elements)
+    });
     for damage in 0..if kind == Kind::Packed { 12 } else { 1 } {
         if damage > 0 {
             let at = random.below(if damage % 2 == 0 { len.min(12) } else { len } as u64) as usize;
             body[at] ^= 1 << random.below(8);
         }
         let (mut a, mut b) = (vec![0x55; data.len()], vec![0x55; data.len()]);
-        let of_level = decode::tile::<E>(p, plan, lens, &mut buffers, kind, &body, &mut a);
-        let of_portable = decode::tile::<E>(Scalar, plan, lens, &mut other, kind, &body, &mut b);
+        let tile = decode::Tile { number: damage, lens, kind, body: &body };
+        let of_level = decode::tile::<E>(p, plan, &mut buffers, tile, None, &mut a);
+        let of_portable = decode::tile::<E>(Scalar, plan, &mut other, tile, None, &mut b);
         assert_eq!(of_level.is_ok(), of_portable.is_ok(), "{lens:?} {damage}: {of_level:?} {of_portable:?}");
         assert!(of_level.is_err() || a == b, "{lens:?} {damage}");
+        if damage % 4 == 0 {
+            pair::<E, P>(p, plan, &mut buffers, tile, (of_level.is_ok(), &a), before);
+        }
         if damage > 0 && random.below(2) == 0 {
             body.copy_from_slice(&ours[..len]);
         }
@@ -115,11 +160,12 @@ fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
                     data.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
                 }
                 let (plan, _) = Plan::for_encoding(&params, &layout, &data).unwrap();
+                let mut before = None;
                 // Some tiles of the array, each with the elements that lie at its start.
                 for c in (0..layout.chunks).step_by(1 + layout.chunks / 3) {
                     let lens = plan.grid.lens(layout.tile(c).lens());
                     let len = lens.iter().product::<usize>() * dtype.size();
-                    compare::<E, P>(p, &plan, lens, &data[data.len() - len..], &mut random);
+                    compare::<E, P>(p, &plan, lens, &data[data.len() - len..], &mut before, &mut random);
                 }
             }
         }
