@@ -4,15 +4,11 @@
 //   ring, sums   as decode.cuh and sums.cuh say
 //   stages       two of 512 bytes of each warp, which take turns, so that lanes wait for each other once a group
 #pragma once
-#include "decode.cuh"
 #include "rows.cuh"
 #include "sums.cuh"
+#include "target.cuh"
 
 namespace ratio {
-
-template <class T> struct Stream;
-template <class T> struct Own;
-DEV u32 table_at(u32 ring);
 
 DEV void put_aligned(u8* at, u32 v, F32) { *(u32*)at = v; }
 DEV void put_aligned(u8* at, u64 v, F64) { *(u64*)at = v; }
@@ -48,16 +44,18 @@ DEV void sum_rows(u32 (&v)[QUAD], u32 (&carried)[QUAD], u32 a, u32 lane) {
     }
 }
 
-// Decodes a packed body. It has registers of its own. For a whole warp; slots, ring and stages are addresses in shared
-// memory.
-template <class T, bool LINE>
+// Decodes a packed body. It has registers of its own. FORM: the tile's form is not plain, and what stands before the
+// states is read; differences are along axes, without low bits if words have 64. For a whole warp; slots, ring and
+// stages are addresses in shared memory.
+template <class T, bool LINE, bool FORM>
 SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
                            u32 stages) {
     typedef typename T::Word Word;
     enum { SIZE = T::BITS / 8 };
     const Grid& g = s.head.grid;
     const u32 lane = threadIdx.x & 31, groups = g.groups();
-    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane);
+    const Prefix<T> p =
+        read_prefix<T>(s.head, body, bytes, table_at(ring), lane, FORM ? uniform(own.side.states_at) : 0);
     if (!uniform(p.good)) return BAD;
     Coder c;
     c.x = p.state;
@@ -82,6 +80,10 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
     Met met = {0, 0};
     bool good = true;
     u32 stage = 0;
+    const TileForm form = TileForm::of(FORM ? uniform(own.side.form) : 0);
+    LowBits low;
+    if (FORM && uniform(form.low)) low.begin(own.side, body, bytes);
+    const double power = FORM ? power_of(own.side.digits) : 1;
 #pragma unroll 1
     for (u32 i = 0; uniform(i < groups); i++) {
         if (uniform(i == change)) good &= c.change();
@@ -97,6 +99,14 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
                 decode_group<T, Narrow, false>(c, table, has, lane, d, met);
             if (T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
+        if constexpr (FORM && T::BITS <= 32)
+            if (uniform(form.low)) {
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) d[j] = Narrow::code(d[j]);
+                low.complete(d, has);
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) d[j] = Narrow::residual(wrap<T>(d[j]));
+            }
         const bool begins_plane = rows.begins_plane(i);
         if (!LINE && uniform(set != 0 && set != all)) add.add_on_face(d, set, rows.quad_of(i, lane, has), i, lane);
         if (!LINE && uniform(set & 4))
@@ -111,15 +121,19 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
         Word v[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) v[j] = (Word)((i64)(i32)d[j] + (typename T::Signed)base);
-        restore<T>(quantizer, bins, is_float, shift, v);
-        u8* const to = out + rows.start(i) * SIZE;
         const u32 there = rows.strides(i, lane);
+        if (FORM)
+            good &= from_words<T>(form, own.side, body, power, is_float, there, v);
+        else
+            restore<T>(quantizer, bins, is_float, shift, v);
+        u8* const to = out + rows.start(i) * SIZE;
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++)
             if (there >> j & 1) put_aligned(to + at[j], v[j], T());
     }
     if (uniform(change == groups)) good &= c.change();
-    if (!uniform(good) || !uniform(ended_well(c, body + bytes))) return BAD;
+    if (FORM && uniform(form.low)) good &= low.taken == own.side.numbers;
+    if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return BAD;
     const u64 sum = T::BITS == 64 ? warp_sum((u64)met.sum) : 0;
     return uniform(__any_sync(FULL, met.far) || sum >> 31) ? AGAIN : GOOD;
 }

@@ -57,8 +57,8 @@ fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2)
 }
 
-/// Kernels know the plain form of tiles alone, and the encoder takes others where every bit is kept.
-const NO_FORMS: &str = "codec ratio has no kernels for mode lossless";
+/// Kernels that compress know the plain form of tiles alone, and others are taken where every bit is kept.
+const NO_FORMS: &str = "codec ratio has no kernels that compress in mode lossless";
 
 impl GpuCodec for Ratio {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
@@ -72,9 +72,6 @@ impl GpuCodec for Ratio {
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
-        if header.mode == Mode::Lossless {
-            return Some(NO_FORMS.into());
-        }
         Grid::new(&header.layout).and(Plan::for_decoding(header)).err().map(|e| e.message)
     }
 

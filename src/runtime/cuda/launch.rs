@@ -406,7 +406,7 @@ pub const TILE_SUM_BYTES: usize = 4096;
 /// Of two groups, which take turns.
 pub const TILE_STAGE_BYTES: usize = 1024;
 /// Of what it knows of its tile.
-pub const TILE_OWN_BYTES: usize = 176;
+pub const TILE_OWN_BYTES: usize = 144;
 /// Bytes of what the kernel that compresses tiles knows of symbols; a block shares them.
 pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512 + 2480;
 /// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, two groups on their way, and how
