@@ -246,7 +246,7 @@ DEV void decode_group(Coder& c, u32 table, u32 has, u32 lane, typename Form::Wor
     for (u32 j = 0; j < QUAD; j++) {
         Word code = Form::above(e[j] >> 16 & 63, n[j]) | bits[j];
         if (T::BITS < 32) code &= ((Word)1 << (T::BITS & 31)) - 1;
-        if (T::BITS == 64 && sizeof(Word) == 4 && n[j]) {
+        if (T::BITS > 8 * sizeof(Word) && n[j]) {
             met.sum += (u32)code;
             met.far |= (u32)code >> 22;
         }

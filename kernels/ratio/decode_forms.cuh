@@ -122,6 +122,8 @@ struct LowBits {
         last = there ? there - 1 : 0;
         skipped = 8 * (side.low_at & 3);
     }
+    // Whether all of a tile's codes have numbers, so that it is known where those of a group begin.
+    DEV bool all_have(bool full) const { return uniform(full && bare > 255); }
     DEV u32 word(u32 i) const { return words[min_of(i, last)]; }
     DEV void number(u32 k, u32& v) const {
         const u32 bit = skipped + k * bits;
@@ -154,8 +156,10 @@ struct LowBits {
     }
 };
 
-// Four numbers of up to 31 bits that follow each other, asked for before the codes that they complete are known.
-struct FourNumbers {
+// Four numbers that follow each other, asked for before the codes that they complete are known.
+template <class Word> struct FourNumbers;
+// Up to 31 bits each.
+template <> struct FourNumbers<u32> {
     u32 w[5];
 
     DEV void ask(const LowBits& low, u32 first) {
@@ -186,6 +190,23 @@ struct FourNumbers {
 #pragma unroll
             for (u32 k = 0; k < 4; k++) w[k] = __funnelshift_r(w[k], w[k + 1], low.bits);
             w[4] >>= low.bits;
+        }
+    }
+};
+
+// Up to 63 bits: the first word brings the others' lines along.
+template <> struct FourNumbers<u64> {
+    u32 first_word;
+
+    DEV void ask(const LowBits& low, u32 first) { first_word = low.word((low.skipped + first * low.bits) / 32); }
+    DEV void complete(const LowBits& low, u32 first, u64 (&code)[QUAD]) {
+        const u64 mask = ((u64)1 << low.bits) - 1;
+        u32 bit = low.skipped + first * low.bits;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++, bit += low.bits) {
+            const u32 i = bit / 32, a = j ? low.word(i) : first_word, b = low.word(i + 1), c = low.word(i + 2);
+            const u64 v = __funnelshift_r(a, b, bit & 31) | (u64)__funnelshift_r(b, c, bit & 31) << 32;
+            code[j] = code[j] << low.bits | (v & mask);
         }
     }
 };

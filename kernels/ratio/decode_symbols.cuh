@@ -95,7 +95,7 @@ SELDOM bool packed_symbols(const Stream<T>& s, const Own<T>& own, const u8* body
     LowBits low;
     if (uniform(form.low)) low.begin(own.side, body, bytes);
     // Where the numbers of a group begin is known before its codes are.
-    const bool known = uniform(T::BITS <= 32 && form.low && quads.full && low.bare > 255);
+    const bool known = form.low && low.all_have(quads.full);
     const u32 change = uniform(p.change), is_float = uniform(s.head.is_float), big_endian = uniform(s.head.big_endian);
     const double power = power_of(own.side.digits);
     u8* const out = own.to.dst + own.to.origin * (T::BITS / 8);
@@ -107,18 +107,20 @@ SELDOM bool packed_symbols(const Stream<T>& s, const Own<T>& own, const u8* body
         Quad q;
         if (!by_quads) q = quad_of(g, own.t, i, lane);
         const u32 has = by_quads ? quads.has(i) : q.has;
-        FourNumbers numbers;
+        FourNumbers<Word> numbers;
         if (known) numbers.ask(low, i * GROUP + lane * QUAD);
         u32 code[QUAD] = {0, 0, 0, 0};
         if (uniform(cls)) {
             const bool direct = cls == TABLES - 1;
             decode_symbols(c, table_of(slots, table_at(ring), true, cls), direct, has, lane, code);
         }
-        if (known) numbers.complete(low, i * GROUP + lane * QUAD, code);
         Word v[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) v[j] = code[j];
-        if (!known && uniform(form.low)) low.complete(v, has);
+        if (known)
+            numbers.complete(low, i * GROUP + lane * QUAD, v);
+        else if (uniform(form.low))
+            low.complete(v, has);
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) v[j] += p.base;
         good &= from_words<T>(form, own.side, body, power, is_float, has, v);

@@ -62,7 +62,7 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
         }
     }
     const u32 classes = read_classes(c, groups, some, lane);
-    Sums add(g, ring + TILE_RING_BYTES, lane);
+    Sums<u32, u32> add(g, ring + TILE_RING_BYTES, lane);
     LowBits low;
     if (uniform(form.low)) low.begin(own.side, body, bytes);
     Met met = {0, 0};
@@ -146,12 +146,10 @@ SELDOM Verdict packed_in_pieces(const Stream<T>& s, const Own<T>& own, const u8*
     return packed<T, Narrow, true>(s, own, body, bytes, slots, ring, nullptr);
 }
 
-// The same in a place of memory, which is this warp's until it is done.
-template <class T>
-SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
-    const u32 lane = threadIdx.x & 31;
-    u32 mine = (u32)(own.t.chunk % s.place_count);
-    if (lane == 0)
+// A place of memory that is this warp's until it is done; which one. For a whole warp.
+template <class T> SELDOM u32 take_place(const Stream<T>& s, u64 chunk) {
+    u32 mine = (u32)(chunk % s.place_count);
+    if ((threadIdx.x & 31) == 0)
         while (!take_word(&s.busy[mine])) {
             mine = (mine + 1) % s.place_count;
             YIELD();
@@ -159,11 +157,24 @@ SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8*
         }
     mine = __shfl_sync(FULL, mine, 0);
     __syncwarp();
-    typedef typename AllBits<T::BITS>::Form Form;
-    typename Form::Word* place = (typename Form::Word*)(s.places + (u64)mine * TILE_PLACE_BYTES);
-    const Verdict verdict = packed<T, Form, false>(s, own, body, bytes, slots, ring, place);
+    return mine;
+}
+template <class T> DEV void give_place(const Stream<T>& s, u32 mine) {
     __syncwarp();
-    if (lane == 0) give_word(&s.busy[mine]);
+    if ((threadIdx.x & 31) == 0) give_word(&s.busy[mine]);
+}
+template <class T> DEV void* place_at(const Stream<T>& s, u32 mine) {
+    return s.places + (u64)mine * TILE_PLACE_BYTES;
+}
+
+// The same there.
+template <class T>
+SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    typedef typename AllBits<T::BITS>::Form Form;
+    const u32 mine = take_place(s, own.t.chunk);
+    const Verdict verdict =
+        packed<T, Form, false>(s, own, body, bytes, slots, ring, (typename Form::Word*)place_at(s, mine));
+    give_place(s, mine);
     return verdict;
 }
 
@@ -264,31 +275,40 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
     return __all_sync(FULL, good);
 }
 
-// Whether a tile's body is decoded by rows.
-template <class T> DEV bool is_by_rows(const Stream<T>& s, const Own<T>& own) {
+// Whether a tile's body is decoded by rows; its sums are carried on in shared memory, or in a place.
+template <class T> DEV bool is_by_rows(const Stream<T>& s, const Own<T>& own, bool in_place) {
     const Grid& g = s.head.grid;
-    return own.to.whole && sums_fit(g) && rows_fit(g, own.to.step) && !s.head.big_endian &&
+    return own.to.whole && (in_place || sums_fit(g)) && rows_fit(g, own.to.step) && !s.head.big_endian &&
            ((u64)own.to.dst & (T::BITS / 8 - 1)) == 0;
 }
 
-// Decodes a packed body of which the form is not plain. For a whole warp.
+// Decodes a packed body by rows; those whose words have 64 bits carry their sums on in a place.
+template <class T>
+DEV Verdict rows_with_form(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    typedef typename AllBits<T::BITS>::Form Form;
+    const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES, mine = T::BITS == 64 ? take_place(s, own.t.chunk) : 0;
+    void* const place = place_at(s, mine);
+    const Verdict verdict = uniform(s.head.grid.a > GROUP_LOG2)
+                                ? packed_rows<T, Form, true, true>(s, own, body, bytes, slots, ring, stages, place)
+                                : packed_rows<T, Form, false, true>(s, own, body, bytes, slots, ring, stages, place);
+    if (T::BITS == 64) give_place(s, mine);
+    return verdict;
+}
+
+// Decodes a packed body of any form. For a whole warp.
 template <class T>
 SELDOM bool packed_with_form(const Stream<T>& s, Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
     enum { SIZE = T::BITS / 8 };
-    const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES, lane = threadIdx.x & 31;
+    const u32 lane = threadIdx.x & 31;
     if (!uniform(own.to.some)) return true;
     if (!uniform(read_side<T>(s.head, own.t.count(), body, bytes, table_at(ring), own.side))) return false;
     const TileForm form = TileForm::of(uniform(own.side.form));
     if (uniform(form.prediction == BY_SYMBOLS)) {
         if (!uniform(packed_symbols<T>(s, own, body, bytes, slots, ring))) return false;
+    } else if (uniform(form.prediction == BY_AXES && is_by_rows(s, own, T::BITS == 64))) {
+        if (rows_with_form(s, own, body, bytes, slots, ring) != GOOD) return false;
     } else {
-        Verdict verdict = AGAIN;
-        if (uniform(form.prediction == BY_AXES && (T::BITS <= 32 || !form.low) && is_by_rows(s, own)))
-            verdict = uniform(s.head.grid.a > GROUP_LOG2)
-                          ? packed_rows<T, true, true>(s, own, body, bytes, slots, ring, stages)
-                          : packed_rows<T, false, true>(s, own, body, bytes, slots, ring, stages);
-        if (uniform(verdict == AGAIN)) verdict = packed_in_memory<T>(s, own, body, bytes, slots, ring);
-        if (verdict != GOOD) return false;
+        if (packed_in_memory<T>(s, own, body, bytes, slots, ring) != GOOD) return false;
     }
     // Elements that are no decimals go over what was restored.
     __syncwarp();
@@ -312,19 +332,21 @@ DEV bool restore_tile(const Stream<T>& s, Own<T>& own, const u8* body, u32 bytes
         if (kind != KIND_PACKED && (kind != KIND_CONSTANT || bytes - plane != element)) return false;
     }
     bool good;
+    // Words of 64 bits seldom have residuals of 32 where every bit is kept.
     const bool has_form = kind == KIND_PACKED && bytes - plane > HEAD_BYTES &&
-                          (!s.head.step_w || body[plane] >> 3 & 1) && read16(body + plane + HEAD_BYTES) >> 6;
+                          (!s.head.step_w || body[plane] >> 3 & 1) &&
+                          (T::BITS == 64 || read16(body + plane + HEAD_BYTES) >> 6);
     if (uniform(has_form)) {
         good = packed_with_form<T>(s, own, body + plane, bytes - plane, slots, ring);
     } else if (uniform(kind == KIND_PACKED)) {
         Verdict verdict = AGAIN;
         const Grid& g = s.head.grid;
-        const bool by_rows = is_by_rows(s, own);
+        const bool by_rows = is_by_rows(s, own, false);
         const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES;
         if (uniform(by_rows && g.a > GROUP_LOG2))
-            verdict = packed_rows<T, true, false>(s, own, body + plane, bytes - plane, slots, ring, stages);
+            verdict = packed_rows<T, Narrow, true, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(by_rows))
-            verdict = packed_rows<T, false, false>(s, own, body + plane, bytes - plane, slots, ring, stages);
+            verdict = packed_rows<T, Narrow, false, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(sums_fit(g) && own.to.some))
             verdict = packed_in_pieces<T>(s, own, body + plane, bytes - plane, slots, ring);
         if (uniform(verdict == AGAIN))

@@ -69,4 +69,14 @@ DEV void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
         : "+r"(sum)
         : "r"(distance), "r"(clamp));
 }
+DEV void add_from_below_clamped(u64& sum, u32 distance, u32 clamp) {
+    u32 low = (u32)sum, high = (u32)(sum >> 32);
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r, s;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %2, %3, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, %3, 0xffffffff;\n\t"
+        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}"
+        : "+r"(low), "+r"(high)
+        : "r"(distance), "r"(clamp));
+    sum = low | (u64)high << 32;
+}
 #endif

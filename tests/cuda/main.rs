@@ -9,7 +9,10 @@ mod capi;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../vectors/forms.rs"]
+mod forms;
 mod inputs;
+mod lossless;
 mod missing;
 mod ratio;
 #[path = "../reference/mod.rs"]

@@ -333,8 +333,8 @@ template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % LANES >= distance) sum += below;
 }
-inline void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
-    const u32 below = __shfl_up_sync(~0u, sum, distance);
+template <class T> void add_from_below_clamped(T& sum, u32 distance, u32 clamp) {
+    const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % (32 - (clamp >> 8)) >= distance) sum += below;
 }
 template <class Word, class Window> void add_next(Word& sum, Window& window, u32 wanted, Word low, Word factor, u32 h) {
