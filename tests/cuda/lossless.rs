@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
 
-use sleek::{DType, Device, MissingValue, MissingValues, Params, route};
+use sleek::route::batch::{self, Item};
+use sleek::{DType, Device, MissingValue, MissingValues, Params, Profile, route};
 
 use crate::common;
 use crate::forms::{KINDS, form_name, forms, params, words};
 use crate::reference;
 use crate::reference::builder::seal;
-use crate::shim::Shim;
+use crate::shim::{Memory, Shim};
 use crate::vectors::{self, Random};
 
 /// Restores a stream by kernels alone: what they give, or that they refuse it. Nothing is written beyond the array.
@@ -112,6 +113,44 @@ fn part(shim: &'static Shim, stream: &[u8], lens: &[u64], size: usize, data: &[u
     assert_eq!(done.unwrap(), expected.len());
     assert!(boxed.read(0, expected.len()) == expected, "{lens:?} {start:?} {part:?}");
     assert!(back.read(n * size, 64).iter().chain(&boxed.read(expected.len(), 64)).all(|b| *b == 0xA5), "{lens:?}");
+}
+
+/// Some tensors in one launch, and a part of one, without the host waiting for anything.
+#[test]
+fn lossless_batches_are_restored() {
+    let (shim, _turn) = Shim::get();
+    for (dtype, kind) in [(DType::BF16, "weights"), (DType::F32, "smooth"), (DType::F64, "repeats")] {
+        let counts = [3000usize, 0, 17, 1 << 14, 20_000];
+        let arrays = counts.map(|n| vectors::to_bytes(dtype, &words(kind, dtype, n), false));
+        let p = Params { profile: Profile::Ratio, ..Params::new(dtype) };
+        let streams: Vec<Vec<u8>> = arrays.iter().map(|bytes| sleek::compress(&p, bytes).unwrap()).collect();
+        let src: Vec<Memory> = streams.iter().map(|stream| shim.upload(0, stream, 0)).collect();
+        let back: Vec<Memory> = arrays.iter().map(|bytes| shim.allocate(0, bytes.len() + 64)).collect();
+        let items: Vec<Item> = (0..arrays.len())
+            .map(|i| Item::new(src[i].at(0), back[i].at(0), counts[i] as u64, streams[i].len() as u64))
+            .collect();
+        let n = arrays.len();
+        let (results, workspace) = (shim.allocate(0, 16 * n), shim.allocate(0, batch::workspace_bytes(n)));
+        let (to, w) = (results.at(0), workspace.at(0));
+        route::prepare(&p, 0, null_mut()).unwrap();
+        let waits = shim.number("shim_waits");
+        unsafe { batch::decompress_async(&p, &items, to, w, null_mut()).unwrap() };
+        for (i, bytes) in arrays.iter().enumerate() {
+            assert_eq!(results.read(16 * i + 8, 4), [0; 4], "{dtype:?} {i}");
+            assert!(back[i].read(0, bytes.len()) == *bytes, "{dtype:?} {i}");
+            assert!(back[i].read(bytes.len(), 64).iter().all(|b| *b == 0xA5), "{dtype:?} {i}");
+        }
+        let last = &arrays[4];
+        let bytes = 9000 * dtype.size();
+        let part = shim.allocate(0, bytes);
+        let all = streams[4].len();
+        unsafe {
+            route::decompress_async(&p, src[4].at(0), all, part.at(0), (10_000, 9000), to, w, null_mut()).unwrap();
+        }
+        assert_eq!(results.read(8, 4), [0; 4]);
+        assert!(part.read(0, bytes) == last[10_000 * dtype.size()..][..bytes], "{dtype:?}");
+        assert_eq!(shim.number("shim_waits"), waits);
+    }
 }
 
 /// Golden streams of all forms, and of tensors.
