@@ -124,7 +124,7 @@ struct LowBits {
     }
     // Whether all of a tile's codes have numbers, so that it is known where those of a group begin.
     DEV bool all_have(bool full) const { return uniform(full && bare > 255); }
-    DEV u32 word(u32 i) const { return words[min_of(i, last)]; }
+    DEV u32 word(u32 i) const { return load_once(words + min_of(i, last)); }
     DEV void number(u32 k, u32& v) const {
         const u32 bit = skipped + k * bits;
         v = __funnelshift_r(word(bit / 32), word(bit / 32 + 1), bit & 31) & low_ones(bits);
@@ -156,57 +156,68 @@ struct LowBits {
     }
 };
 
-// Four numbers that follow each other, asked for before the codes that they complete are known.
+// Up to four numbers of a lane that follow each other, asked for before they are needed.
 template <class Word> struct FourNumbers;
 // Up to 31 bits each.
 template <> struct FourNumbers<u32> {
     u32 w[5];
 
     DEV void ask(const LowBits& low, u32 first) {
-        const u32 bit = low.skipped + first * low.bits, i = bit / 32;
+        const u32 i = (low.skipped + first * low.bits) / 32;
         w[0] = low.word(i);
         w[1] = low.word(i + 1);
-        w[2] = w[3] = w[4] = 0;
-        if (uniform(low.bits > 8)) w[2] = low.word(i + 2);
-        if (uniform(low.bits > 16)) {
-            w[3] = low.word(i + 3);
-            w[4] = low.word(i + 4);
+        if (uniform(low.bits > 8)) {
+            w[2] = low.word(i + 2);
+            if (uniform(low.bits > 16)) {
+                w[3] = low.word(i + 3);
+                w[4] = low.word(i + 4);
+            }
         }
     }
-    DEV void complete(const LowBits& low, u32 first, u32 (&code)[QUAD]) {
+    // Completes those codes that take a number; ALL: each does.
+    template <bool ALL> DEV void complete(const LowBits& low, u32 first, u32 takes, u32 (&code)[QUAD]) const {
         const u32 skip = low.skipped + first * low.bits & 31, mask = low_ones(low.bits);
-        if (uniform(low.bits <= 8)) {
-            u32 all = __funnelshift_r(w[0], w[1], skip);
+        if (uniform(low.bits <= 16)) {
+            u64 all = __funnelshift_r(w[0], w[1], skip);
+            if (uniform(low.bits > 8)) all |= (u64)__funnelshift_r(w[1], w[2], skip) << 32;
 #pragma unroll
-            for (u32 j = 0; j < QUAD; j++, all >>= low.bits) code[j] = code[j] << low.bits | (all & mask);
+            for (u32 j = 0; j < QUAD; j++) {
+                const u32 is_one = ALL || takes >> j & 1;
+                code[j] = code[j] << low.bits | (is_one ? (u32)all & mask : 0);
+                all >>= is_one ? low.bits : 0;
+            }
             return;
         }
+        u32 q[4];
 #pragma unroll
-        for (u32 k = 0; k < 4; k++) w[k] = __funnelshift_r(w[k], w[k + 1], skip);
-        w[4] >>= skip;
+        for (u32 k = 0; k < 4; k++) q[k] = __funnelshift_r(w[k], w[k + 1], skip);
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
-            code[j] = code[j] << low.bits | (w[0] & mask);
+            const u32 is_one = ALL || takes >> j & 1, by = is_one ? low.bits : 0;
+            code[j] = code[j] << low.bits | (is_one ? q[0] & mask : 0);
 #pragma unroll
-            for (u32 k = 0; k < 4; k++) w[k] = __funnelshift_r(w[k], w[k + 1], low.bits);
-            w[4] >>= low.bits;
+            for (u32 k = 0; k + j + 1 < 4; k++) q[k] = __funnelshift_r(q[k], q[k + 1], by);
         }
     }
 };
-
 // Up to 63 bits: the first word brings the others' lines along.
 template <> struct FourNumbers<u64> {
     u32 first_word;
 
     DEV void ask(const LowBits& low, u32 first) { first_word = low.word((low.skipped + first * low.bits) / 32); }
-    DEV void complete(const LowBits& low, u32 first, u64 (&code)[QUAD]) {
+    template <bool ALL> DEV void complete(const LowBits& low, u32 first, u32 takes, u64 (&code)[QUAD]) const {
         const u64 mask = ((u64)1 << low.bits) - 1;
         u32 bit = low.skipped + first * low.bits;
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++, bit += low.bits) {
-            const u32 i = bit / 32, a = j ? low.word(i) : first_word, b = low.word(i + 1), c = low.word(i + 2);
-            const u64 v = __funnelshift_r(a, b, bit & 31) | (u64)__funnelshift_r(b, c, bit & 31) << 32;
-            code[j] = code[j] << low.bits | (v & mask);
+        for (u32 j = 0; j < QUAD; j++) {
+            const u32 is_one = ALL || takes >> j & 1, i = bit / 32;
+            u64 v = 0;
+            if (is_one) {
+                const u32 a = j ? low.word(i) : first_word, b = low.word(i + 1), c = low.word(i + 2);
+                v = (__funnelshift_r(a, b, bit & 31) | (u64)__funnelshift_r(b, c, bit & 31) << 32) & mask;
+                bit += low.bits;
+            }
+            code[j] = code[j] << low.bits | v;
         }
     }
 };
@@ -219,9 +230,20 @@ template <class T> DEV typename T::Word element_in_body(const u8* p) {
     return v;
 }
 
+template <class T> struct Four {
+    typename T::Word v[QUAD];
+};
+// A division takes many registers.
+template <class T> SELDOM Four<T> four_decimals(Four<T> words, u32 digits) {
+    const double power = power_of(digits);
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) words.v[j] = decimal_of(words.v[j], power);
+    return words;
+}
+
 // Words of a lane to elements' bits, of any order; false where one that is there has none. For a whole warp.
 template <class T>
-DEV bool from_words(const TileForm& form, const Side& side, const u8* body, double power, u32 is_float, u32 has,
+DEV bool from_words(const TileForm& form, const Side& side, const u8* body, u32 is_float, u32 has,
                     typename T::Word (&v)[QUAD]) {
     bool good = true;
     if (uniform(form.order == NUMBERS)) {
@@ -239,8 +261,9 @@ DEV bool from_words(const TileForm& form, const Side& side, const u8* body, doub
             v[j] = element_in_body<T>(list + (listed ? (u32)w : 0) * (T::BITS / 8));
         }
     } else if constexpr (T::EXPONENT && T::BITS >= 32) {
+        const Four<T> all = four_decimals<T>({{v[0], v[1], v[2], v[3]}}, side.digits);
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) v[j] = decimal_of(v[j], power);
+        for (u32 j = 0; j < QUAD; j++) v[j] = all.v[j];
     }
     return good;
 }

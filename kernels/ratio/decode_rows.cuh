@@ -94,7 +94,6 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
     bool good = true;
     u32 stage = 0;
     const TileForm form = TileForm::of(HAS_FORM ? uniform(own.side.form) : 0);
-    const double power = HAS_FORM ? power_of(own.side.digits) : 1;
     LowBits low;
     bool known = false;
     if (HAS_FORM && uniform(form.low)) {
@@ -123,7 +122,7 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
 #pragma unroll
                 for (u32 j = 0; j < QUAD; j++) d[j] = Form::code(d[j]);
                 if (known)
-                    numbers.complete(low, i * GROUP + lane * QUAD, d);
+                    numbers.template complete<true>(low, i * GROUP + lane * QUAD, 15, d);
                 else
                     low.complete(d, has);
 #pragma unroll
@@ -147,7 +146,7 @@ SELDOM Verdict packed_rows(const Stream<T>& s, const Own<T>& own, const u8* body
             v[j] = IS_WIDE ? (Word)d[j] + base : (Word)((i64)(i32)d[j] + (typename T::Signed)base);
         const u32 there = rows.strides(i, lane);
         if (HAS_FORM)
-            good &= from_words<T>(form, own.side, body, power, is_float, there, v);
+            good &= from_words<T>(form, own.side, body, is_float, there, v);
         else
             restore<T>(quantizer, bins, is_float, shift, v);
         u8* const to = out + rows.start(i) * SIZE;

@@ -31,8 +31,9 @@ DEV u32 number_in_tile(const Grid& g, const Tile& t, Quad q, u32 place, u32 j) {
     return (q.z * t.ly + q.y) * t.lx + q.x;
 }
 
-// Decodes a packed body. STREAMING: in registers, else into `place`, and of any form but those of symbols; slots, ring
-// and sums are addresses in shared memory. For a whole warp.
+// Decodes a packed body of any form but those of symbols. STREAMING: in registers, and not those of lags, nor of words
+// of 64 bits, but for the plain one; else into `place`. Slots, ring and sums are addresses in shared memory. For a whole
+// warp.
 template <class T, class Form, bool STREAMING>
 DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
                    typename Form::Word* place) {
@@ -40,7 +41,7 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
     const Grid& g = s.head.grid;
     const Tile& t = own.t;
     const Target& to = own.to;
-    const u32 lane = threadIdx.x & 31, states_at = STREAMING ? 0 : uniform(own.side.states_at);
+    const u32 lane = threadIdx.x & 31, states_at = uniform(own.side.states_at);
     const TileForm form = TileForm::of(states_at ? uniform(own.side.form) : 0);
     const bool by_lags = form.prediction == BY_LAGS;
     const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane, states_at);
@@ -50,18 +51,7 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
     c.x = p.state;
     c.threshold = p.change == NEVER ? 0 : LOW;
     c.begin(p.words, s.src + s.head.stream_bytes, ring, lane);
-    u32 some = 15;
-    const bool full = t.count() == g.capacity() && g.capacity() % BATCH == 0;
-    if (!uniform(full)) {
-        // Lane l learns of groups 4·l … 4·l + 3 from all lanes.
-        some = 0;
-#pragma unroll 1
-        for (u32 i = 0; uniform(i < groups); i++) {
-            const bool any = __any_sync(FULL, quad_of(g, t, i, lane).has);
-            if (i / BATCH_GROUPS == lane) some |= any << i % BATCH_GROUPS;
-        }
-    }
-    const u32 classes = read_classes(c, groups, some, lane);
+    const u32 classes = read_classes(c, groups, groups_that_exist(g, t, lane), lane);
     Sums<u32, u32> add(g, ring + TILE_RING_BYTES, lane);
     LowBits low;
     if (uniform(form.low)) low.begin(own.side, body, bytes);
@@ -82,22 +72,24 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
                 decode_group<T, Form, false>(c, table, q.has, lane, d, met);
             if (STREAMING && T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
+        if (uniform(form.low)) {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = Form::code(d[j]);
+            low.complete(d, q.has);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = Form::residual(T::BITS < 32 ? d[j] & low_ones(T::BITS) : d[j]);
+        }
         if constexpr (STREAMING) {
             add.add(d, p.set, q, i, lane);
             Word v[QUAD];
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) v[j] = (Word)((i64)(i32)d[j] + (typename T::Signed)p.base);
-            restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
+            if (uniform(states_at))
+                good &= from_words<T>(form, own.side, body, s.head.is_float, q.has, v);
+            else
+                restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
             put_quad<T>(s, to, t, q, i, lane, v);
         } else {
-            if (uniform(form.low)) {
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++) d[j] = Form::code(d[j]);
-                low.complete(d, q.has);
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++)
-                    d[j] = Form::residual(T::BITS < 32 ? d[j] & low_ones(T::BITS) : d[j]);
-            }
             const u32 first = i * GROUP + lane * QUAD;
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) {
@@ -107,18 +99,17 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
         }
     }
     if (uniform(p.change == groups)) good &= c.change();
-    if (!uniform(good) || !uniform(ended_well(c, body + bytes))) return BAD;
+    if (uniform(form.low)) good &= low.taken == own.side.numbers;
+    if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return BAD;
     if constexpr (STREAMING) {
         const u64 sum = T::BITS == 64 ? warp_sum((u64)met.sum) : 0;
         return uniform(__any_sync(FULL, met.far) || sum >> 31) ? AGAIN : GOOD;
     } else {
-        if (uniform(form.low) && low.taken != own.side.numbers) return BAD;
         __syncwarp();
         if (uniform(by_lags))
             undo_lags(body, own.side.lags_at, t.count(), place);
         else
             add_all(g, place, p.set, lane);
-        const double power = states_at ? power_of(own.side.digits) : 1;
 #pragma unroll 1
         for (u32 i = 0; uniform(i < groups); i++) {
             const Quad q = quad_of(g, t, i, lane);
@@ -130,7 +121,7 @@ DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 by
                 v[j] = (Word)(kept ? place[by_lags ? number_in_tile(g, t, q, at - j, j) : at] : 0) + p.base;
             }
             if (uniform(states_at))
-                good &= from_words<T>(form, own.side, body, power, s.head.is_float, q.has, v);
+                good &= from_words<T>(form, own.side, body, s.head.is_float, q.has, v);
             else
                 restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
             put_quad<T>(s, to, t, q, i, lane, v);
@@ -304,9 +295,16 @@ SELDOM bool packed_with_form(const Stream<T>& s, Own<T>& own, const u8* body, u3
     if (!uniform(read_side<T>(s.head, own.t.count(), body, bytes, table_at(ring), own.side))) return false;
     const TileForm form = TileForm::of(uniform(own.side.form));
     if (uniform(form.prediction == BY_SYMBOLS)) {
-        if (!uniform(packed_symbols<T>(s, own, body, bytes, slots, ring))) return false;
+        Verdict verdict = AGAIN;
+        if (uniform(form.order < DECIMALS && Quads::fit<T>(s.head.grid, own.t, own.to)))
+            verdict = packed_quads<T>(s, own, body, bytes, ring);
+        if (uniform(verdict == AGAIN))
+            verdict = packed_symbols<T>(s, own, body, bytes, slots, ring) ? GOOD : BAD;
+        if (!uniform(verdict == GOOD)) return false;
     } else if (uniform(form.prediction == BY_AXES && is_by_rows(s, own, T::BITS == 64))) {
         if (rows_with_form(s, own, body, bytes, slots, ring) != GOOD) return false;
+    } else if (uniform(form.prediction == BY_AXES && T::BITS <= 32 && sums_fit(s.head.grid))) {
+        if (packed_in_pieces<T>(s, own, body, bytes, slots, ring) != GOOD) return false;
     } else {
         if (packed_in_memory<T>(s, own, body, bytes, slots, ring) != GOOD) return false;
     }

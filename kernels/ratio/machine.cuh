@@ -2,10 +2,19 @@
 #pragma once
 #include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared
-// memory.
+// From global to shared memory, the first `bytes` of 16, as far as they are whole words, behind which zeros come to stand;
+// `to` as an address in shared memory. Nothing behind them is read.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    if (bytes >= 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+        return;
+    }
+#pragma unroll
+    for (u32 k = 0; k < 16; k += 4)
+        if (k + 4 <= bytes)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + k), "l"(from + k) : "memory");
+        else
+            asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + k), "r"(0) : "memory");
 }
 // What was asked for since the last time becomes one lot; waits for all lots but the last.
 DEV void close_lot() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -5,7 +5,7 @@
 
 // The most threads of a block; the host starts as many warps as share memory of a multiprocessor, and as there are
 // tiles.
-#define DECODE_TILE_THREADS 768
+#define DECODE_TILE_THREADS 512
 #define ENCODE_TILE_THREADS (32 * ENCODE_WARPS)
 #define BEGIN_TILES_THREADS 256
 #define LIST_TILES_THREADS 96

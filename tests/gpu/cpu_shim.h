@@ -402,7 +402,7 @@ inline u8* shared_at(u32 at, u32 bytes) {
 }
 inline void copy_async(u32 to, const u8* from, u32 bytes) {
     uint4 q = make_uint4(0, 0, 0, 0);
-    memcpy(&q, from, bytes);
+    memcpy(&q, from, bytes < 16 ? bytes & ~3u : 16);
     memcpy(shared_at(to, 16), &q, 16);
 }
 inline void close_lot() {}
