@@ -113,6 +113,10 @@ struct LowBits {
     u32 bits, bare;
     u32 taken;    // numbers
 
+    DEV LowBits() {
+        words = nullptr;
+        last = skipped = bits = bare = taken = 0;
+    }
     DEV void begin(const Side& side, const u8* body, u32 bytes) {
         bits = uniform(side.bits);
         bare = uniform(side.bare);
@@ -156,12 +160,17 @@ struct LowBits {
     }
 };
 
-// Up to four numbers of a lane that follow each other, asked for before they are needed.
+// Up to four numbers of a lane that follow each other, asked for before they are needed. Words that nobody asks for are
+// 0, else ptxas would keep them from one group to the next.
 template <class Word> struct FourNumbers;
 // Up to 31 bits each.
 template <> struct FourNumbers<u32> {
     u32 w[5];
 
+    DEV FourNumbers() {
+#pragma unroll
+        for (u32 k = 0; k < 5; k++) w[k] = 0;
+    }
     DEV void ask(const LowBits& low, u32 first) {
         const u32 i = (low.skipped + first * low.bits) / 32;
         w[0] = low.word(i);
@@ -204,6 +213,7 @@ template <> struct FourNumbers<u32> {
 template <> struct FourNumbers<u64> {
     u32 first_word;
 
+    DEV FourNumbers() { first_word = 0; }
     DEV void ask(const LowBits& low, u32 first) { first_word = low.word((low.skipped + first * low.bits) / 32); }
     template <bool ALL> DEV void complete(const LowBits& low, u32 first, u32 takes, u64 (&code)[QUAD]) const {
         const u64 mask = ((u64)1 << low.bits) - 1;
