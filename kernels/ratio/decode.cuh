@@ -135,7 +135,7 @@ struct Coder {
     }
     // What the table at this place in shared memory says.
     template <bool WHOLE> DEV u32 symbol(u32 table, bool has) {
-        return pass<WHOLE>(load_shared32(table + (x << 2 & ((4u << TABLE_BITS) - 4))), has);
+        return pass<WHOLE>(load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1))), has);
     }
     // A difference of classes: table 0 is no more than its frequencies.
     DEV u32 difference(bool has) {

@@ -7,9 +7,9 @@ namespace ratio {
 
 // Where it stands: bytes from the body's first on. In the shared memory of a warp.
 struct Side {
-    u32 form;                         // its number; 0 where it is plain
-    u32 digits, odd;                  // decimals: and how many elements are none
-    u32 list_at, list;                // the places of these, and their bits; or ranks, and how many
+    u32 form;             // its number; 0 where it is plain
+    u32 digits, odd;      // decimals: and how many elements are none
+    u32 list_at, list;    // the places of these, and their bits; or ranks, and how many
     u32 lags_at;
     u32 low_at, bits, bare, numbers;    // low bits: of a number; codes without, above 255 if all have; how many numbers
     u32 states_at;
@@ -44,8 +44,7 @@ DEV bool read_lags(const u8* body, u32 bytes, u32 n, u32& at) {
 }
 
 // Reads and checks all of it; `table`: where the slots of the tile's own table are to be. For a whole warp.
-template <class T>
-SELDOM bool read_side(const Header& head, u32 n, const u8* body, u32 bytes, u32 table, Side& told) {
+template <class T> SELDOM bool read_side(const Header& head, u32 n, const u8* body, u32 bytes, u32 table, Side& told) {
     enum { SIZE = T::BITS / 8 };
     const u32 lane = threadIdx.x & 31, bits = *(const u32*)body, few = bits >> 4 & 3;
     const bool has_table = bits >> 6 & 1;

@@ -8,29 +8,32 @@ namespace ratio {
 // Where the quads of a whole tile lie, where a lane's four places are neighbours in a row and each group lies in one
 // plane; elements are counted from the tile's first one.
 struct Quads {
-    u32 a, b;
-    u32 pitch, plane_pitch;    // from one row or plane to the next
-    u64 at;                    // of this lane's quad, from the group's first element
+    u64 at;                            // of this lane's quad of the next group, in bytes
+    u64 step, row_step, plane_step;    // to the next group; more behind the last one of a row, of a plane
+    u32 row_mask, plane_mask;          // of the numbers of groups: none of these bits in those behind them
 
     // Whether quads of a tile lie so, all of which is there and wanted, and are stored as one.
     template <class T> DEV static bool fit(const Grid& g, const Tile& t, const Target& to) {
         enum { SIZE = T::BITS / 8, TOGETHER = QUAD * SIZE < 16 ? QUAD * SIZE : 16 };
-        const u64 together = (u64)to.dst | to.origin * SIZE | (g.b ? to.step[1] * SIZE : 0) | (g.c ? to.step[2] * SIZE : 0);
+        const u64 together =
+            (u64)to.dst | to.origin * SIZE | (g.b ? to.step[1] * SIZE : 0) | (g.c ? to.step[2] * SIZE : 0);
         return to.together && g.z != MANY && (g.c == 0 || g.a + g.b >= GROUP_LOG2) && t.count() == g.capacity() &&
-               g.capacity() % BATCH == 0 && (to.step[1] | to.step[2]) >> 32 == 0 && together % TOGETHER == 0;
+               g.capacity() % BATCH == 0 && together % TOGETHER == 0;
     }
-    DEV Quads(const Grid& g, const Target& to, u32 lane) {
-        a = uniform(g.a);
-        b = uniform(g.b);
-        pitch = uniform((u32)to.step[1]);
-        plane_pitch = uniform((u32)to.step[2]);
-        at = (QUAD * lane & low_ones(a)) + (u64)(QUAD * lane >> a) * pitch;
+    DEV Quads(const Grid& g, const Target& to, u32 size, u32 lane) {
+        const bool is_part = g.a > GROUP_LOG2;    // of a row
+        at = ((QUAD * lane & low_ones(g.a)) + (QUAD * lane >> g.a) * to.step[1]) * size;
+        step = (is_part ? (u64)GROUP : to.step[1] << (GROUP_LOG2 - g.a)) * size;
+        row_step = is_part ? (to.step[1] - (1u << g.a)) * size : 0;
+        plane_step = g.c ? (to.step[2] - (to.step[1] << g.b)) * size : 0;
+        row_mask = uniform(is_part ? low_ones(g.a - GROUP_LOG2) : ~0u);
+        plane_mask = uniform(g.c ? low_ones(g.a + g.b - GROUP_LOG2) : ~0u);
     }
-    DEV u64 of(u32 group) const {
-        const bool is_part = a > GROUP_LOG2;    // of a row
-        const u32 x = is_part ? (group & low_ones(a - GROUP_LOG2)) * GROUP : 0,
-                  rows = is_part ? group >> (a - GROUP_LOG2) : group << (GROUP_LOG2 - a);
-        return x + (u64)(rows & low_ones(b)) * pitch + (u64)(rows >> b) * plane_pitch + at;
+    // Moves on, behind a group.
+    DEV void pass(u32 group) {
+        at += step;
+        if (((group + 1) & row_mask) == 0) at += row_step;
+        if (((group + 1) & plane_mask) == 0) at += plane_step;
     }
 };
 
@@ -53,8 +56,11 @@ SELDOM Verdict packed_quads(const Stream<T>& s, const Own<T>& own, const u8* bod
     LowBits low;
     if (uniform(form.low)) low.begin(own.side, body, bytes);
     const bool known = form.low && low.all_have(true);
-    const u32 change = uniform(p.change), is_float = uniform(s.head.is_float), table = table_at(ring);
-    const Quads quads(s.head.grid, own.to, lane);
+    const u32 change = uniform(p.change), is_float = uniform(s.head.is_float), table = table_at(ring),
+              big_endian = uniform(s.head.big_endian);
+    // Mostly no group has codes that are all 0.
+    const bool always = uniform(__all_sync(FULL, classes == 0xffff || BATCH_GROUPS * lane >= groups));
+    Quads quads(s.head.grid, own.to, T::BITS / 8, lane);
     u8* const out = own.to.dst + own.to.origin * (T::BITS / 8);
     const Word base = p.base;
     bool good = true;
@@ -64,7 +70,7 @@ SELDOM Verdict packed_quads(const Stream<T>& s, const Own<T>& own, const u8* bod
         FourNumbers<Word> numbers;
         if (known) numbers.ask(low, i * GROUP + lane * QUAD);
         Word v[QUAD] = {0, 0, 0, 0};
-        if (uniform(__shfl_sync(FULL, classes, i / BATCH_GROUPS) >> (4 * (i % BATCH_GROUPS)) & 15)) {
+        if (always || uniform(__shfl_sync(FULL, classes, i / BATCH_GROUPS) >> (4 * (i % BATCH_GROUPS)) & 15)) {
             c.top_up(lane);
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) v[j] = c.symbol<true>(table, true) >> 10 & 0xfff;
@@ -85,11 +91,12 @@ SELDOM Verdict packed_quads(const Stream<T>& s, const Own<T>& own, const u8* bod
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) v[j] = turned<T>(v[j] << form.shift);
         }
-        if (s.head.big_endian) {
+        if (big_endian) {
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) v[j] = swapped<T>(v[j]);
         }
-        put_four(out + quads.of(i) * (T::BITS / 8), v, T());
+        put_four(out + quads.at, v, T());
+        quads.pass(i);
     }
     if (uniform(change == groups)) good &= c.change();
     if (uniform(form.low) && !known) good &= low.taken == own.side.numbers;

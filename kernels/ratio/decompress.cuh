@@ -32,8 +32,8 @@ DEV u32 number_in_tile(const Grid& g, const Tile& t, Quad q, u32 place, u32 j) {
 }
 
 // Decodes a packed body of any form but those of symbols. STREAMING: in registers, and not those of lags, nor of words
-// of 64 bits, but for the plain one; else into `place`. Slots, ring and sums are addresses in shared memory. For a whole
-// warp.
+// of 64 bits, but for the plain one; else into `place`. Slots, ring and sums are addresses in shared memory. For a
+// whole warp.
 template <class T, class Form, bool STREAMING>
 DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
                    typename Form::Word* place) {
@@ -154,9 +154,7 @@ template <class T> DEV void give_place(const Stream<T>& s, u32 mine) {
     __syncwarp();
     if ((threadIdx.x & 31) == 0) give_word(&s.busy[mine]);
 }
-template <class T> DEV void* place_at(const Stream<T>& s, u32 mine) {
-    return s.places + (u64)mine * TILE_PLACE_BYTES;
-}
+template <class T> DEV void* place_at(const Stream<T>& s, u32 mine) { return s.places + (u64)mine * TILE_PLACE_BYTES; }
 
 // The same there.
 template <class T>
@@ -298,8 +296,7 @@ SELDOM bool packed_with_form(const Stream<T>& s, Own<T>& own, const u8* body, u3
         Verdict verdict = AGAIN;
         if (uniform(form.order < DECIMALS && Quads::fit<T>(s.head.grid, own.t, own.to)))
             verdict = packed_quads<T>(s, own, body, bytes, ring);
-        if (uniform(verdict == AGAIN))
-            verdict = packed_symbols<T>(s, own, body, bytes, slots, ring) ? GOOD : BAD;
+        if (uniform(verdict == AGAIN)) verdict = packed_symbols<T>(s, own, body, bytes, slots, ring) ? GOOD : BAD;
         if (!uniform(verdict == GOOD)) return false;
     } else if (uniform(form.prediction == BY_AXES && is_by_rows(s, own, T::BITS == 64))) {
         if (rows_with_form(s, own, body, bytes, slots, ring) != GOOD) return false;
@@ -342,9 +339,11 @@ DEV bool restore_tile(const Stream<T>& s, Own<T>& own, const u8* body, u32 bytes
         const bool by_rows = is_by_rows(s, own, false);
         const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES;
         if (uniform(by_rows && g.a > GROUP_LOG2))
-            verdict = packed_rows<T, Narrow, true, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
+            verdict =
+                packed_rows<T, Narrow, true, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(by_rows))
-            verdict = packed_rows<T, Narrow, false, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
+            verdict =
+                packed_rows<T, Narrow, false, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(sums_fit(g) && own.to.some))
             verdict = packed_in_pieces<T>(s, own, body + plane, bytes - plane, slots, ring);
         if (uniform(verdict == AGAIN))

@@ -2,8 +2,8 @@
 #pragma once
 #include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// From global to shared memory, the first `bytes` of 16, as far as they are whole words, behind which zeros come to stand;
-// `to` as an address in shared memory. Nothing behind them is read.
+// From global to shared memory, the first `bytes` of 16, as far as they are whole words, behind which zeros come to
+// stand; `to` as an address in shared memory. Nothing behind them is read.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {
     if (bytes >= 16) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
@@ -33,6 +33,12 @@ DEV u32 load_shared32(u32 at) {
     u32 v;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
     return v;
+}
+// The address of word i from `at` on, as one instruction.
+DEV u32 at_word(u32 at, u32 i) {
+    u32 r;
+    asm("mad.lo.u32 %0, %1, 4, %2;" : "=r"(r) : "r"(i), "r"(at));
+    return r;
 }
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
 DEV void count_shared(u32 at) { asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at)); }

@@ -427,6 +427,7 @@ inline uint4 load_shared128(u32 at) {
     memcpy(&v, shared_at(at, 16), 16);
     return v;
 }
+inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
 inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
 inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
 inline void count_shared(u32 at) { store_shared32(at, load_shared32(at) + 1); }
