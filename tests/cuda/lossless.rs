@@ -50,7 +50,7 @@ fn every_form_is_restored() {
     let mut round = 0usize;
     for dtype in DType::ALL {
         for kind in KINDS.into_iter().filter(|kind| dtype.is_float() || *kind != "decimals") {
-            for _ in 0..if common::short() { 2 } else { 5 } {
+            for _ in 0..if common::short() { 2 } else { 3 } {
                 round += 1;
                 let lens = SHAPES[(round + round / 13) % SHAPES.len()];
                 let p = Params { big_endian: round % 4 == 3, ..params(dtype, lens) };
@@ -197,7 +197,7 @@ fn hostile_forms_get_the_verdict_of_the_cpu() {
             stream[head + 4..head + 6].copy_from_slice(&form.to_le_bytes());
             stream
         });
-        let rounds = if common::short() { 60 } else { 600 };
+        let rounds = if common::short() { 60 } else { 150 };
         let damaged = (0..rounds).map(|k| {
             let mut stream = sound.clone();
             let room = ((stream.len() - head) as u64).min([6, 40, 300, u64::MAX][k % 4]);
