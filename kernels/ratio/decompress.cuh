@@ -17,7 +17,8 @@
 //   barrier 3   all warps have left the array; then: thread 0 hands in what the block did
 //
 // A tile whose sums need more than 32 bits, or more memory than a warp shares, is decoded anew into a place of memory
-// that the warp takes for so long (scratch).
+// that the warp takes for so long (scratch), as is one that is predicted by lags. A tile with a form (decode_forms.cuh)
+// goes by symbols, by rows, in pieces or in memory, as packed_with_form says.
 #pragma once
 #include "decode_rows.cuh"
 #include "decode_symbols.cuh"
