@@ -41,6 +41,7 @@ DEV u32 at_word(u32 at, u32 i) {
     return r;
 }
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
+DEV void store_shared16(u32 at, u32 v) { asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"((u16)v)); }
 DEV void count_shared(u32 at) { asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at)); }
 DEV uint2 load_shared64(u32 at) {
     uint2 v;

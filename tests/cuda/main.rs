@@ -9,6 +9,7 @@ mod capi;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
+mod encode_forms;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;

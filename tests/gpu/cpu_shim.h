@@ -301,6 +301,15 @@ inline u32 __ballot_sync(u32 m, bool p, AT_LINE) {
 }
 inline int __any_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) != 0; }
 inline int __all_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) == ~0u; }
+inline u32 __match_any_sync(u32, u32 v, AT_LINE) {
+    shim::Warp& w = shim::warp();
+    w.slot[shim::fiber->thread & 31] = v;
+    shim::warp_sync(place);
+    u32 same = 0;
+    for (u32 i = 0; i < 32; i++) same |= (u32)(w.slot[i] == v) << i;
+    shim::warp_sync(place);
+    return same;
+}
 inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) {
     s &= 31;
     return s ? hi << s | lo >> (32 - s) : hi;
@@ -430,6 +439,10 @@ inline uint4 load_shared128(u32 at) {
 inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
 inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
 inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+inline void store_shared16(u32 at, u32 v) {
+    const u16 low = (u16)v;
+    memcpy(shared_at(at, 2), &low, 2);
+}
 inline void count_shared(u32 at) { store_shared32(at, load_shared32(at) + 1); }
 template <class Word> Word load_once(const Word* p) { return *p; }
 inline void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {

@@ -418,6 +418,10 @@ pub const TILE_COUNT_BYTES: usize = 4960;
 pub const TILE_PLANE_BYTES: usize = 4096;
 /// More room than its elements take for a body that is being made, of which the end is not known.
 pub const TILE_BODY_SLACK: usize = 2048;
+/// Of what symbols cost by their frequency, which a block shares that compresses tiles bit for bit.
+pub const TILE_COST_BYTES: usize = 2 << 10;
+/// Of what forms of a tile list: lags, distinct elements, and those that are no decimals; and of tokens.
+pub const TILE_LISTED_BYTES: usize = 40 << 10;
 /// The most bytes of the plane of a tile that has missing values.
 pub const MAX_TILE_PLANE_BYTES: usize = 9264;
 /// Bytes of a place for a tile's words.
