@@ -27,11 +27,13 @@ STAND_IN = HERE.parent / "tests" / "gpu"
 NVRTC = "12.0.76"
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
 PTXAS = "12.9.86"
-# Members that are packed into one block. Devices of 8.6 and 8.9 run what is compiled for 8.0.
+# Members of a module that are packed into one block. Devices of 8.6 and 8.9 run what is compiled for 8.0.
 TOGETHER = [[0], [80], [90]]
 # Instructions are words of 16 bytes; PTX is text.
 CODE = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20, "lc": 0, "lp": 4, "pb": 4}
 TEXT = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20}
+# Of several modules: those of the same part for other element types are nearly the same text.
+TEXTS = TEXT | {"dict_size": 1 << 22}
 
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.M)
 # A comment, a string, a name or number, a run of operators, another sign, the end of a line.
@@ -140,20 +142,29 @@ def members(library, ptxas, row):
     return made
 
 
-def pack(modules, seen):
+def grouped(modules, parts):
+    """What is packed together, as pairs of name and architecture: of a module, and of modules of one part that are nothing but PTX, which the
+    driver takes seconds to compile, whatever else is unpacked with it."""
+    groups = {}
+    for name, made in modules.items():
+        for together in TOGETHER:
+            key = parts[name] if set(made) == {0} else (name, together[0])
+            groups.setdefault(key, []).extend((name, arch) for arch in together if arch in made)
+    return [group for group in groups.values() if group]
+
+
+def pack(modules, parts, seen):
     """The archive of modules, name → architecture → bytes."""
     blocks, directory, bodies = [], b"", b""
-    for name, made in modules.items():
-        for group in [[arch for arch in group if arch in made] for group in TOGETHER]:
-            if not group:
-                continue
-            whole = b"".join(made[arch] for arch in group)
-            packed = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0] else TEXT])
-            at = 0
-            for arch in group:
-                directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, len(made[arch]))
-                at += len(made[arch])
-            blocks.append((packed, len(whole)))
+    for group in grouped(modules, parts):
+        whole = b"".join(modules[name][arch] for name, arch in group)
+        how = CODE if group[0][1] else TEXT if len(group) == 1 else TEXTS
+        packed, at = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[how]), 0
+        for name, arch in group:
+            size = len(modules[name][arch])
+            directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, size)
+            at += size
+        blocks.append((packed, len(whole)))
     count = sum(map(len, modules.values()))
     head = b"SLKM" + struct.pack("<IQII", 1, seen, len(blocks), count)
     at = len(head) + 20 * len(blocks) + len(directory)
@@ -195,7 +206,7 @@ if __name__ == "__main__":
             modules[row["name"]] = members(library, ptxas, row)
         # The members count: another liblzma may pack them in other bytes.
         if not check:
-            target.write_bytes(pack(modules, seen))
+            target.write_bytes(pack(modules, {row["name"]: row["part"] for row in rows}, seen))
         elif unpack(target.read_bytes()) != (seen, modules):
             sys.exit(f"{folder}/kernels.bin is not what the sources give")
         print(f"{folder}/kernels.bin: {target.stat().st_size} bytes")

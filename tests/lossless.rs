@@ -1,87 +1,17 @@
 //! Forms of lossless tiles of codec ratio: each is chosen where it should be, comes back bit for bit, and is read alike
 //! by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
 
+#[path = "vectors/forms.rs"]
+mod forms;
 mod reference;
 mod vectors;
 
+use forms::{KINDS, bell, form_name, forms, params, words};
 use reference::builder::seal;
-use sleek::{DType, Dims, Mode, Params, Profile};
+use sleek::{DType, Params, Profile};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use vectors::Random;
-
-fn params(dtype: DType, lens: &[u64]) -> Params {
-    let dims = Dims::new(lens).unwrap();
-    Params { profile: Profile::Ratio, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }
-}
-
-/// Numbers that nobody else has, from −1 to 1, most near 0.
-fn bell(random: &mut Random) -> f64 {
-    (0..6).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 19) - 1.0).sum::<f64>() / 6.0
-}
-
-/// Elements that a form is made for.
-fn words(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
-    let random = &mut Random(n as u64 + 7);
-    let nearest = |x: f64| if dtype.is_float() { dtype.nearest(x) } else { (x * 100.0) as i64 as u64 };
-    let top = 8 * dtype.size() as u32;
-    let noise = |random: &mut Random| random.next() >> (64 - top);
-    match kind {
-        "decimals" => {
-            let odd = [dtype.nearest(f64::NAN), dtype.nearest(-0.0), dtype.nearest(0.123_456_789)];
-            (0..n)
-                .map(|i| match i % 97 {
-                    96 => odd[i / 97 % 3],
-                    _ => dtype.nearest(f64::from(random.below(900_000) as u32) / 1e3),
-                })
-                .collect()
-        }
-        "repeats" => {
-            let row: Vec<u64> = (0..331).map(|_| noise(random)).collect();
-            (0..n).map(|i| row[i % 331] ^ random.below(4)).collect()
-        }
-        "weights" => (0..n).map(|_| nearest(bell(random))).collect(),
-        "pruned" => (0..n).map(|_| if random.below(3) > 0 { 0 } else { nearest(bell(random)) }).collect(),
-        "few" => (0..n).map(|_| nearest(f64::from(1 + random.below(4).pow(2) as u32))).collect(),
-        "smooth" => (0..n).map(|i| nearest((i as f64 * 0.01).sin() + bell(random) * 1e-4)).collect(),
-        "table" => {
-            // Rows and columns, which no row predicts alone.
-            let columns: Vec<f64> = (0..17).map(|_| 9.0 * bell(random)).collect();
-            let rows: Vec<f64> = (0..n / 17 + 1).map(|_| 9.0 * bell(random)).collect();
-            (0..n).map(|i| nearest(90.0 + rows[i / 17] + columns[i % 17] + bell(random) * 1e-2)).collect()
-        }
-        "levels" => (0..n).map(|_| nearest(5.3 * (bell(random) * 50.0).round())).collect(),
-        "flat" => (0..n).map(|i| nearest(f64::from((i / 300) as u32))).collect(),
-        _ => vectors::words(kind, dtype, n as u64, n),
-    }
-}
-
-const KINDS: [&str; 13] = [
-    "decimals", "repeats", "weights", "pruned", "few", "levels", "smooth", "table", "flat", "noise", "specials",
-    "walk", "signed",
-];
-
-/// The forms of a stream's packed tiles, and whether these have a table of their own.
-fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
-    let container = reference::container(stream).unwrap();
-    let (mut at, mut forms) = (container.bodies_at, Vec::new());
-    for chunk in 0..container.chunks {
-        let (kind, bytes) = container.entry(stream, chunk).unwrap();
-        if kind == 0 {
-            let tile = &stream[at as usize..];
-            forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 6 & 1 == 1));
-        }
-        at += bytes;
-    }
-    forms
-}
-
-fn form_name((form, has_table): (u16, bool)) -> String {
-    let order = ["numbers", "magnitudes", "decimals", "ranks"][usize::from(form >> 6 & 3)];
-    let prediction = ["axes", "symbols", "lags"][usize::from(form >> 8 & 3)];
-    let table = if has_table { "table" } else { "" };
-    format!("{order} {prediction} {table} {}", if form >> 10 & 1 == 1 { "low" } else { "" }).trim_end().into()
-}
 
 /// All types, kinds of data and lengths come back, and the page's decoder says the same. All forms are made use of.
 #[test]

@@ -288,6 +288,22 @@ DEV u32 logarithm(u64 sum) {
     return octave << 8 | (behind & 255);
 }
 
+// Says what words are, and takes the first as their base. For a whole warp.
+template <class T> DEV void mean(Source<T>& s, u32 meaning, u32 shift, u32 drop) {
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) {
+        s.meaning = meaning;
+        s.shift = shift;
+        s.drop = drop;
+        s.base = 0;
+        s.base = s.word(s.element(0, 0, 0));
+    }
+    __syncwarp();
+}
+template <class T> DEV u32 zeros_below(typename T::Word any) {
+    return any ? top_bit(any & ((typename T::Word)0 - any)) : 0;
+}
+
 // What is known of a tile's elements.
 template <class T> struct Survey {
     typename T::Word any, most;    // the OR of all; the largest magnitude

@@ -10,14 +10,15 @@
 //   job       what is known of the array                 thread 0 at the start of an array; all read it
 //   source    of each warp: its tile, and what words are   lane 0 writes it, the warp reads
 //   waiting   of each warp: bodies that are made           lane 0 writes, the warp reads
-//   shared    of each warp: what encode_rows.cuh and       each warp its own
-//             own_table.cuh say
+//   shared    of each warp: what encode_rows.cuh,          each warp its own
+//             own_table.cuh and lossless_costs.cuh say
 //
 //   barrier 1   everyone is done with the array before
 //   barrier 2   the array is known, and the tables
 #pragma once
 #include "encode_rows.cuh"
 #include "gaps.cuh"
+#include "lossless_encode.cuh"
 
 namespace ratio {
 
@@ -146,22 +147,6 @@ DEV u64 put_body(const u8* body, u32* to, u32 words) {
         sum += (u64)word * key_of(i);
     }
     return sum;
-}
-
-// Says what words are, and takes the first as their base. For a whole warp.
-template <class T> DEV void mean(Source<T>& s, u32 meaning, u32 shift, u32 drop) {
-    __syncwarp();
-    if ((threadIdx.x & 31) == 0) {
-        s.meaning = meaning;
-        s.shift = shift;
-        s.drop = drop;
-        s.base = 0;
-        s.base = s.word(s.element(0, 0, 0));
-    }
-    __syncwarp();
-}
-template <class T> DEV u32 zeros_below(typename T::Word any) {
-    return any ? top_bit(any & ((typename T::Word)0 - any)) : 0;
 }
 
 // Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of a
@@ -375,8 +360,9 @@ template <class T> DEV void read_array(Source<T>& s, const Job<T>& job) {
     s.copied = 0;
 }
 
-// The body of a tile; NO_BODY are its bytes where it is to be raw.
-template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
+// The body of a tile; NO_BODY are its bytes where it is to be raw. LOSSLESS: it may take any form.
+template <class T, bool LOSSLESS>
+DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
     Look found = {0, 0, 0};
     u32 plane = 0;
     if (T::EXPONENT && uniform(job.missing.count)) {
@@ -384,7 +370,11 @@ template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 sy
         if (uniform(found.only)) return missing_tile<T>(job.missing.value[found.only - 1], room.top);
         if (uniform(found.some)) plane = take_out(s, job.missing);
     }
-    const Made made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
+    Made made;
+    if constexpr (LOSSLESS)
+        made = lossless_body(s, symbols, room.top, raw_bytes);
+    else
+        made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
     if (!uniform(plane)) return made;
     __syncwarp();
     if ((threadIdx.x & 31) == 0) read_array(s, job);
@@ -393,7 +383,7 @@ template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 sy
 
 #define ENCODE_WARPS 16
 
-template <class T> DEV void compress(const TileCompressArgs& args) {
+template <class T, bool LOSSLESS> DEV void compress(const TileCompressArgs& args) {
     SHARED Job<T> job;
     SHARED Source<T> sources[ENCODE_WARPS];
     SHARED Waiting waiting[ENCODE_WARPS][MOST_WAITING];
@@ -401,7 +391,8 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
     const CompressArgs& a = args.common;
     const Batch& batch = a.batch;
     make_symbols(*(Symbols*)shared);
-    const u32 symbols = shared_address(shared);
+    const u32 symbols = shared_address(shared), of_block = TILE_SYMBOL_BYTES + (LOSSLESS ? TILE_COST_BYTES : 0);
+    if (LOSSLESS) make_costs(symbols);
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const u64 own = (u64)blockIdx.x * (blockDim.x / 32) + warp;
     u8* end = args.bodies + (own + 1) * args.room - 16;
@@ -432,14 +423,14 @@ template <class T> DEV void compress(const TileCompressArgs& args) {
                 s.t = tile_of(job.head.grid, chunk);
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
-                s.words = args.bodies + own * args.room;
-                s.plane = symbols + TILE_SYMBOL_BYTES + warp * TILE_ENCODE_WARP_BYTES;
+                s.words = args.bodies + own * args.room + (LOSSLESS ? lossless_bytes<T>() : 0);
+                s.plane = symbols + of_block + warp * TILE_ENCODE_WARP_BYTES;
                 s.counts = s.plane + TILE_PLANE_BYTES + TILE_STAGE_BYTES;
             }
             __syncwarp();
             const u32 raw_bytes = job.head.raw_bytes(s.t.count());
             room.make(raw_bytes + TILE_BODY_SLACK);
-            const Made made = body_of_tile(job, s, symbols, room, raw_bytes);
+            const Made made = body_of_tile<T, LOSSLESS>(job, s, symbols, room, raw_bytes);
             room.enter(chunk, made, raw_bytes);
             __syncwarp();    // all are done with the source
         }

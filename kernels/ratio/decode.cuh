@@ -6,6 +6,7 @@
 //
 // Byte p of the body, counted from the multiple of 16 at or before it, is at p modulo the ring's length.
 #pragma once
+#include "forms.cuh"
 #include "stream.cuh"
 #include "tables.h"
 
@@ -17,6 +18,14 @@ DEV u32 entry_of(u32 symbol, u32 frequency) {
     const u32 raw = symbol < DIRECT ? 0 : 5 + (symbol - DIRECT) / 2;
     const u32 residual = raw ? 2 + (symbol & 1) : (symbol >> 1) ^ (0 - (symbol & 1));
     return frequency << 22 | (residual & 63) << 16 | raw << 10;
+}
+// The same of a table whose symbols are codes: bits 10–21 the symbol.
+DEV u32 direct_entry_of(u32 symbol, u32 frequency) { return frequency << 22 | symbol << 10; }
+// The symbol that the slots of a table of tokens are of.
+DEV u32 token_of(u32 entry) {
+    const u32 raw = entry >> 10 & 63, top = entry >> 16 & 63;
+    const i32 residual = (i32)(entry << 10) >> 26;
+    return raw ? DIRECT + 2 * (raw - 5) + (top & 1) : (u32)(residual << 1 ^ residual >> 31);
 }
 // The decoder's tables, of the classes from 1 on. By a whole block; a barrier has to follow.
 DEV void make_tables(u32* slots) {
@@ -46,19 +55,20 @@ DEV void make_tables(u32* slots) {
     }
 }
 // Reads a tile's own table, of which `at` tells where it begins and then where it ends, into slots in shared memory;
-// whether it is one. For a whole warp.
-SELDOM bool read_own(const u8*& at, const u8* end, u32 slots) {
+// whether it is one. `direct`: its symbols are codes. For a whole warp.
+SELDOM bool read_own(const u8*& at, const u8* end, u32 slots, bool direct) {
     const u32 lane = threadIdx.x & 31;
     const u8* p = at;
     const u8* const from = p;
+    const u32 symbols = direct ? (u32)MOST_SYMBOLS : (u32)TOKENS;
     u32 sum = 0, symbol = 0;
 #pragma unroll 1
     while (uniform(sum < 1u << TABLE_BITS)) {
         const u32 first = p < end ? p[0] : 0, bytes = first == 0 || first >= 128 ? 2 : 1;
         if (end - p < (i64)bytes) return false;
         const u32 second = bytes > 1 ? p[1] : 0, frequency = first < 128 ? first : (first & 127) << 8 | second;
-        if (symbol >= TOKENS || frequency >= 1u << TABLE_BITS || sum + frequency > 1u << TABLE_BITS) return false;
-        const u32 entry = entry_of(symbol, frequency);
+        if (symbol >= symbols || frequency >= 1u << TABLE_BITS || sum + frequency > 1u << TABLE_BITS) return false;
+        const u32 entry = direct ? direct_entry_of(symbol, frequency) : entry_of(symbol, frequency);
         for (u32 k = lane; k < frequency; k += 32) store_shared32(slots + 4 * (sum + k), entry | k);
         sum += frequency;
         symbol += frequency ? 1 : 1 + second;
@@ -125,7 +135,7 @@ struct Coder {
     }
     // What the table at this place in shared memory says.
     template <bool WHOLE> DEV u32 symbol(u32 table, bool has) {
-        return pass<WHOLE>(load_shared32(table + (x << 2 & ((4u << TABLE_BITS) - 4))), has);
+        return pass<WHOLE>(load_shared32(at_word(table, x & ((1u << TABLE_BITS) - 1))), has);
     }
     // A difference of classes: table 0 is no more than its frequencies.
     DEV u32 difference(bool has) {
@@ -160,16 +170,27 @@ struct Coder {
     }
 };
 
-// What words of a tile are decoded into: residuals modulo 2^32, or all of their 64 bits.
+// What words of a tile are decoded into: residuals modulo 2^32, or all of their 64 bits. Codes are their zigzag.
 struct Narrow {
     typedef u32 Word;
     enum { MOST_RAW = 30 };
     DEV static u32 residual(u32 code) { return (code >> 1) ^ (0 - (code & 1)); }
+    DEV static u32 code(u32 residual) { return residual << 1 ^ (u32)((i32)residual >> 31); }
+    DEV static u32 above(u32 top, u32 n) { return __funnelshift_lc(0, top, n); }
 };
 struct Wide {
     typedef u64 Word;
     enum { MOST_RAW = 62 };
     DEV static u64 residual(u64 code) { return (code >> 1) ^ (0 - (code & 1)); }
+    DEV static u64 code(u64 residual) { return residual << 1 ^ (u64)((i64)residual >> 63); }
+    DEV static u64 above(u32 top, u32 n) { return (u64)top << n; }
+};
+// That which has all bits of a type's words.
+template <u32 BITS> struct AllBits {
+    typedef Narrow Form;
+};
+template <> struct AllBits<64> {
+    typedef Wide Form;
 };
 
 // What was met on the way of a tile's codes.
@@ -220,17 +241,31 @@ DEV void decode_group(Coder& c, u32 table, u32 has, u32 lane, typename Form::Wor
             }
         }
     }
-    if (most > Form::MOST_RAW) met.far = 1;
+    if (T::BITS > 8 * sizeof(Word) && most > Form::MOST_RAW) met.far = 1;
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) {
-        Word code = (Word)(e[j] >> 16 & 63) << (n[j] & (8 * sizeof(Word) - 1)) | bits[j];
+        Word code = Form::above(e[j] >> 16 & 63, n[j]) | bits[j];
         if (T::BITS < 32) code &= ((Word)1 << (T::BITS & 31)) - 1;
-        if (T::BITS == 64 && sizeof(Word) == 4 && n[j]) {
+        if (T::BITS > 8 * sizeof(Word) && n[j]) {
             met.sum += (u32)code;
             met.far |= (u32)code >> 22;
         }
         d[j] = n[j] ? Form::residual(code) : d[j];
     }
+}
+
+// The codes of a group of a class above 0, where they are symbols; `direct`: of a table that says these, not tokens.
+DEV void decode_symbols(Coder& c, u32 table, bool direct, u32 has, u32 lane, u32 (&code)[QUAD]) {
+    c.top_up(lane);
+    if (uniform(__all_sync(FULL, has == 15))) {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) code[j] = c.symbol<true>(table, true);
+    } else {
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) code[j] = c.symbol<false>(table, has >> j & 1);
+    }
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) code[j] = uniform(direct) ? code[j] >> 10 & 0xfff : token_of(code[j]);
 }
 
 // What stands before the words of a packed body, the same on all lanes but for the state.
@@ -244,8 +279,10 @@ template <class T> struct Prefix {
 DEV u32 read16(const u8* p) { return *(const u16*)p; }
 
 // Reads and checks it. For a whole warp.
-// `own`: where the slots of its own table are to be.
-template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own, u32 lane) {
+// `own`: where the slots of its own table are to be. `states_at`: of a tile whose form is not plain, where the states
+// are (decode_forms.cuh): what stands between base and states is read then; else 0.
+template <class T>
+DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own, u32 lane, u32 states_at = 0) {
     Prefix<T> p;
     const u8* end = body + bytes;
     const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4, low = bits >> 15 & 7,
@@ -267,7 +304,7 @@ template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body,
         return p;
     }
     if (has_shift) {
-        p.shift = read16(at);
+        p.shift = states_at ? 0 : read16(at);
         at += 2;
     }
     if (p.shift >= T::BITS) p.good = false;
@@ -281,7 +318,10 @@ template <class T> DEV Prefix<T> read_prefix(const Header& head, const u8* body,
     const u32 width = BASE_BITS + 16 * base_words;
     if (width < 64) base = (u64)((i64)(base << (64 - width)) >> (64 - width));
     p.base = (typename T::Word)base;
-    if (uniform(p.own && p.good)) p.good = read_own(at, end, own);
+    if (states_at)
+        at = body + states_at;
+    else if (uniform(p.own && p.good))
+        p.good = read_own(at, end, own, false);
     if (!p.good) return p;
     u32 mask = 0;
     if (low < high) {

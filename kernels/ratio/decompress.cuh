@@ -17,251 +17,45 @@
 //   barrier 3   all warps have left the array; then: thread 0 hands in what the block did
 //
 // A tile whose sums need more than 32 bits, or more memory than a warp shares, is decoded anew into a place of memory
-// that the warp takes for so long (scratch).
+// that the warp takes for so long (scratch), as is one that is predicted by lags. A tile with a form (decode_forms.cuh)
+// goes by symbols, by rows, in pieces or in memory, as packed_with_form says.
 #pragma once
-#include "../common/plan.cuh"
 #include "decode_rows.cuh"
+#include "decode_symbols.cuh"
 
 namespace ratio {
 
-// Where the slots of a tile's own table are, in the shared memory of its warp, which begins with the ring.
-DEV u32 table_at(u32 ring) { return ring + TILE_WARP_BYTES - TILE_TABLE_BYTES; }
-
-// Where elements of an array go: a run of them, or those in a box.
-struct Wanted {
-    u8* dst;
-    u64 first, count;             // of a run
-    const u64 *start, *length;    // of a box, for each dimension; null for a run
-    u64 stride[MAX_RANK];         // from one element of the box to the next in what is restored
-    u32 boxed;
-};
-
-// What all threads of a block know of the stream that they work on.
-template <class T> struct Stream {
-    const u8* src;
-    Control* control;
-    Outcome* outcome;
-    u64 first, work_slots;    // of all arrays' work slots, those of this one
-    Header head;
-    Quantizer<T> quantizer;
-    Wanted wanted;
-    u32* busy;    // of each place in the scratch memory whether someone has it
-    u8* places;
-    u32 place_count;
-    u32 status;
-
-    DEV void open(const TileDecompressArgs& args, u32 i) {
-        const DecompressArgs& a = args.common;
-        const Item item = item_of(a.batch, i);
-        src = item.src;
-        control = &a.batch.slots[i].control;
-        outcome = a.batch.outcomes + i;
-        first = item.first;
-        work_slots = (i + 1 < a.batch.count ? a.batch.items[i + 1].first : a.batch.work_slots) - first;
-        busy = (u32*)args.scratch;
-        place_count = args.places;
-        places = args.scratch + (place_count * 4 + 15) / 16 * 16;
-        status = head.read(src, item.bytes);
-        if (!status && head.dtype != a.dtype) status = STATUS_INVALID_ARGUMENT;
-        if (status) return;
-        wanted.dst = item.dst;
-        wanted.boxed = args.boxed;
-        wanted.start = args.start;
-        wanted.length = args.lens;
-        wanted.first = a.first;
-        wanted.count = item.count;
-        if (args.boxed) {
-            u64 step = 1;
-            for (u32 k = head.grid.rank; k-- > 0;) {
-                wanted.stride[k] = step;
-                step *= args.lens[k];
-                if (args.start[k] > head.grid.len[k] || args.lens[k] > head.grid.len[k] - args.start[k])
-                    status = STATUS_OUT_OF_RANGE;
-            }
-        } else {
-            if (a.first > head.grid.count || item.count > head.grid.count - a.first) status = STATUS_OUT_OF_RANGE;
-            if (a.batch.items && item.count != head.grid.count) status = STATUS_OUT_OF_RANGE;
-        }
-        if (!status) quantizer.set(head.step_w, head.step_j);
-    }
-};
-
-// Where the elements of a tile go.
-struct Target {
-    u8* dst;
-    u64 origin;         // the number of its first element in what is restored
-    u64 step[3];        // from one element to the next along the axes
-    u32 whole, some;    // whether all of it is wanted, or anything
-    u32 together;       // whether all is, and lanes have places in a row of neighbours
-
-    DEV Target() {}
-    template <class T> DEV Target(const Stream<T>& s, const Tile& t) {
-        const Grid& g = s.head.grid;
-        const Wanted& w = s.wanted;
-        dst = w.dst;
-        const u64* stride = w.boxed ? w.stride : g.stride;
-        step[0] = stride[g.x];
-        step[1] = g.y < MAX_RANK ? stride[g.y] : 0;
-        step[2] = g.z < MAX_RANK ? stride[g.z] : 0;
-        if (!w.boxed) {
-            const u64 last =
-                t.origin + (t.lx - 1) * step[0] + (t.ly - 1) * step[1] + z_offset(g, stride, t.chunk, t.lz - 1);
-            origin = t.origin - w.first;
-            whole = t.origin >= w.first && last - w.first < w.count;
-            some = t.origin < w.first + w.count && last >= w.first;
-            together = whole && g.a >= 2 && step[0] == 1;
-            return;
-        }
-        whole = some = 1;
-        origin = 0;
-        u64 rest = t.chunk;
-#pragma unroll 1
-        for (u32 k = g.rank; k-- > 0;) {
-            const u64 at = take_place(rest, g.tiles(k)) << g.side[k], end = min_of(at + (1ull << g.side[k]), g.len[k]);
-            const u64 from = w.start[k], to = from + w.length[k];
-            origin += (at - from) * stride[k];
-            whole &= at >= from && end <= to;
-            some &= at < to && end > from;
-        }
-        together = whole && g.a >= 2 && step[0] == 1;
-    }
-};
-
-// Where an element goes, if it is wanted at all.
-template <class T> DEV u64 number_of(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z) {
-    const Grid& g = s.head.grid;
-    const Wanted& w = s.wanted;
-    return to.origin + x * to.step[0] + y * to.step[1] +
-           (g.z == MANY ? z_offset_of_many(g, w.boxed ? w.stride : g.stride, t.chunk, z) : z * to.step[2]);
-}
-template <class T> SELDOM bool find(const Stream<T>& s, const Target& to, const Tile& t, u32 x, u32 y, u32 z, u64& at) {
-    const Grid& g = s.head.grid;
-    const Wanted& w = s.wanted;
-    at = number_of(s, to, t, x, y, z);
-    if (to.whole) return true;
-    if (!w.boxed) return at < w.count;
-    u64 rest = t.chunk;
-#pragma unroll 1
-    for (u32 k = g.rank; k-- > 0;) {
-        u64 c = take_place(rest, g.tiles(k)) << g.side[k];
-        if (k == g.x)
-            c += x;
-        else if (k == g.y)
-            c += y;
-        else if (g.is_z(k)) {
-            const u32 len = (u32)min_of(1ull << g.side[k], g.len[k] - c);
-            c += z % len;
-            z /= len;
-        }
-        if (c - w.start[k] >= w.length[k]) return false;
-    }
-    return true;
+// The number of a lane's value j among the elements of a tile; `place`: that of the first.
+DEV u32 number_in_tile(const Grid& g, const Tile& t, Quad q, u32 place, u32 j) {
+    q.x += j;
+    if (g.a < 2) q = place_of(g, t, place + j);
+    return (q.z * t.ly + q.y) * t.lx + q.x;
 }
 
-template <class T> DEV void put(u8* at, typename T::Word v) {
-    enum { SIZE = T::BITS / 8 };
-    if (((u64)at & (SIZE - 1)) == 0) {
-        if (SIZE == 8) *(u64*)at = v;
-        if (SIZE == 4) *(u32*)at = (u32)v;
-        if (SIZE == 2) *(u16*)at = (u16)v;
-        if (SIZE == 1) *at = (u8)v;
-        return;
-    }
-#pragma unroll 1
-    for (u32 i = 0; i < SIZE; i++) at[i] = (u8)(v >> (8 * i));
-}
-DEV void put_four(u8* at, const u32 (&v)[QUAD], F32) {
-    store_streaming((uint4*)at, make_uint4(v[0], v[1], v[2], v[3]));
-}
-DEV void put_four(u8* at, const u64 (&v)[QUAD], F64) {
-    store_streaming((uint4*)at, make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32)));
-    store_streaming((uint4*)at + 1, make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32)));
-}
-DEV void put_four_halves(u8* at, const u32 (&v)[QUAD]) {
-    *(uint2*)at = make_uint2(__byte_perm(v[0], v[1], 0x5410), __byte_perm(v[2], v[3], 0x5410));
-}
-DEV void put_four(u8* at, const u32 (&v)[QUAD], F16) { put_four_halves(at, v); }
-DEV void put_four(u8* at, const u32 (&v)[QUAD], BF16) { put_four_halves(at, v); }
-DEV void put_four(u8* at, const u32 (&v)[QUAD], B8) {
-    *(u32*)at = (v[0] & 0xff) | (v[1] & 0xff) << 8 | (v[2] & 0xff) << 16 | v[3] << 24;
-}
-
-// Stores the elements of a lane's places, wherever they go.
-template <class T>
-SELDOM void put_each(const Stream<T>& s, const Target& to, const Tile& t, Quad q, u32 place, typename T::Word v0,
-                     typename T::Word v1, typename T::Word v2, typename T::Word v3) {
-    const Grid& g = s.head.grid;
-    const typename T::Word v[QUAD] = {v0, v1, v2, v3};
-    const bool in_row = g.a >= 2;
-    u64 at = 0;
-    if (in_row && to.whole) at = number_of(s, to, t, q.x, q.y, q.z);
-#pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        if (!(q.has >> j & 1)) continue;
-        if (in_row && to.whole) {
-            put<T>(to.dst + (at + j * to.step[0]) * (T::BITS / 8), v[j]);
-            continue;
-        }
-        Quad one = q;
-        one.x += j;
-        if (!in_row) one = place_of(g, t, place + j);
-        u64 found;
-        if (find(s, to, t, one.x, one.y, one.z, found)) put<T>(to.dst + found * (T::BITS / 8), v[j]);
-    }
-}
-// The same, together where that can be done.
-template <class T>
-DEV void put_quad(const Stream<T>& s, const Target& to, const Tile& t, const Quad& q, u32 group, u32 lane,
-                  typename T::Word (&v)[QUAD]) {
-    enum { SIZE = T::BITS / 8, TOGETHER = QUAD * SIZE < 16 ? QUAD * SIZE : 16 };
-    if (s.head.big_endian) {
-#pragma unroll
-        for (u32 j = 0; j < QUAD; j++) v[j] = swapped<T>(v[j]);
-    }
-    if (q.has == 15 && to.together) {
-        u8* p = to.dst + number_of(s, to, t, q.x, q.y, q.z) * SIZE;
-        if (((u64)p & (TOGETHER - 1)) == 0) {
-            put_four(p, v, T());
-            return;
-        }
-    }
-    if (q.has) put_each<T>(s, to, t, q, group * GROUP + lane * QUAD, v[0], v[1], v[2], v[3]);
-}
-
-// What a warp keeps of its tile, in shared memory, since registers are short.
-template <class T> struct Own {
-    Tile t;
-    Target to;
-};
-
-// Decodes a packed body. STREAMING: in registers, else into `place`; slots, ring and sums are addresses in shared
-// memory. For a whole warp.
+// Decodes a packed body of any form but those of symbols. STREAMING: in registers, and not those of lags, nor of words
+// of 64 bits, but for the plain one; else into `place`. Slots, ring and sums are addresses in shared memory. For a
+// whole warp.
 template <class T, class Form, bool STREAMING>
-DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8* body, u32 bytes, u32 slots, u32 ring,
+DEV Verdict packed(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring,
                    typename Form::Word* place) {
     typedef typename T::Word Word;
     const Grid& g = s.head.grid;
-    const u32 lane = threadIdx.x & 31;
-    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane);
+    const Tile& t = own.t;
+    const Target& to = own.to;
+    const u32 lane = threadIdx.x & 31, states_at = uniform(own.side.states_at);
+    const TileForm form = TileForm::of(states_at ? uniform(own.side.form) : 0);
+    const bool by_lags = form.prediction == BY_LAGS;
+    const Prefix<T> p = read_prefix<T>(s.head, body, bytes, table_at(ring), lane, states_at);
     if (!uniform(p.good)) return BAD;
     const u32 groups = g.groups();
     Coder c;
     c.x = p.state;
     c.threshold = p.change == NEVER ? 0 : LOW;
     c.begin(p.words, s.src + s.head.stream_bytes, ring, lane);
-    u32 some = 15;
-    const bool full = t.count() == g.capacity() && g.capacity() % BATCH == 0;
-    if (!uniform(full)) {
-        // Lane l learns of groups 4·l … 4·l + 3 from all lanes.
-        some = 0;
-#pragma unroll 1
-        for (u32 i = 0; uniform(i < groups); i++) {
-            const bool any = __any_sync(FULL, quad_of(g, t, i, lane).has);
-            if (i / BATCH_GROUPS == lane) some |= any << i % BATCH_GROUPS;
-        }
-    }
-    const u32 classes = read_classes(c, groups, some, lane);
-    Sums add(g, ring + TILE_RING_BYTES, lane);
+    const u32 classes = read_classes(c, groups, groups_that_exist(g, t, lane), lane);
+    Sums<u32, u32> add(g, ring + TILE_RING_BYTES, lane);
+    LowBits low;
+    if (uniform(form.low)) low.begin(own.side, body, bytes);
     Met met = {0, 0};
     bool good = true;
     const bool bins = s.head.step_w && !p.exact, has_own = uniform(p.own);
@@ -279,27 +73,44 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
                 decode_group<T, Form, false>(c, table, q.has, lane, d, met);
             if (STREAMING && T::BITS == 64 && uniform(__any_sync(FULL, met.far))) return AGAIN;
         }
+        if (uniform(form.low)) {
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = Form::code(d[j]);
+            low.complete(d, q.has);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) d[j] = Form::residual(T::BITS < 32 ? d[j] & low_ones(T::BITS) : d[j]);
+        }
         if constexpr (STREAMING) {
             add.add(d, p.set, q, i, lane);
             Word v[QUAD];
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) v[j] = (Word)((i64)(i32)d[j] + (typename T::Signed)p.base);
-            restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
+            if (uniform(states_at))
+                good &= from_words<T>(form, own.side, body, s.head.is_float, q.has, v);
+            else
+                restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
             put_quad<T>(s, to, t, q, i, lane, v);
         } else {
+            const u32 first = i * GROUP + lane * QUAD;
 #pragma unroll
-            for (u32 j = 0; j < QUAD; j++)
-                if (i * GROUP + lane * QUAD + j < g.capacity()) place[i * GROUP + lane * QUAD + j] = d[j];
+            for (u32 j = 0; j < QUAD; j++) {
+                const bool kept = by_lags ? q.has >> j & 1 : first + j < g.capacity();
+                if (kept) place[by_lags ? number_in_tile(g, t, q, first, j) : first + j] = d[j];
+            }
         }
     }
     if (uniform(p.change == groups)) good &= c.change();
-    if (!uniform(good) || !uniform(ended_well(c, body + bytes))) return BAD;
+    if (uniform(form.low)) good &= low.taken == own.side.numbers;
+    if (!uniform(__all_sync(FULL, good)) || !uniform(ended_well(c, body + bytes))) return BAD;
     if constexpr (STREAMING) {
         const u64 sum = T::BITS == 64 ? warp_sum((u64)met.sum) : 0;
         return uniform(__any_sync(FULL, met.far) || sum >> 31) ? AGAIN : GOOD;
     } else {
         __syncwarp();
-        add_all(g, place, p.set, lane);
+        if (uniform(by_lags))
+            undo_lags(body, own.side.lags_at, t.count(), place);
+        else
+            add_all(g, place, p.set, lane);
 #pragma unroll 1
         for (u32 i = 0; uniform(i < groups); i++) {
             const Quad q = quad_of(g, t, i, lane);
@@ -307,28 +118,30 @@ DEV Verdict packed(const Stream<T>& s, const Tile& t, const Target& to, const u8
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) {
                 const u32 at = i * GROUP + lane * QUAD + j;
-                v[j] = (Word)(at < g.capacity() ? place[at] : 0) + p.base;
+                const bool kept = by_lags ? q.has >> j & 1 : at < g.capacity();
+                v[j] = (Word)(kept ? place[by_lags ? number_in_tile(g, t, q, at - j, j) : at] : 0) + p.base;
             }
-            restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
+            if (uniform(states_at))
+                good &= from_words<T>(form, own.side, body, s.head.is_float, q.has, v);
+            else
+                restore<T>(s.quantizer, bins, s.head.is_float, p.shift, v);
             put_quad<T>(s, to, t, q, i, lane, v);
         }
         __syncwarp();
-        return GOOD;
+        return uniform(__all_sync(FULL, good)) ? GOOD : BAD;
     }
 }
 
 // The same in registers.
 template <class T>
 SELDOM Verdict packed_in_pieces(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
-    return packed<T, Narrow, true>(s, own.t, own.to, body, bytes, slots, ring, nullptr);
+    return packed<T, Narrow, true>(s, own, body, bytes, slots, ring, nullptr);
 }
 
-// The same in a place of memory, which is this warp's until it is done.
-template <class T>
-SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
-    const u32 lane = threadIdx.x & 31;
-    u32 mine = (u32)(own.t.chunk % s.place_count);
-    if (lane == 0)
+// A place of memory that is this warp's until it is done; which one. For a whole warp.
+template <class T> SELDOM u32 take_place(const Stream<T>& s, u64 chunk) {
+    u32 mine = (u32)(chunk % s.place_count);
+    if ((threadIdx.x & 31) == 0)
         while (!take_word(&s.busy[mine])) {
             mine = (mine + 1) % s.place_count;
             YIELD();
@@ -336,17 +149,23 @@ SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8*
         }
     mine = __shfl_sync(FULL, mine, 0);
     __syncwarp();
-    u64* place = (u64*)(s.places + (u64)mine * TILE_PLACE_BYTES);
-    const Verdict verdict = packed<T, Wide, false>(s, own.t, own.to, body, bytes, slots, ring, place);
-    __syncwarp();
-    if (lane == 0) give_word(&s.busy[mine]);
-    return verdict;
+    return mine;
 }
+template <class T> DEV void give_place(const Stream<T>& s, u32 mine) {
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) give_word(&s.busy[mine]);
+}
+template <class T> DEV void* place_at(const Stream<T>& s, u32 mine) { return s.places + (u64)mine * TILE_PLACE_BYTES; }
 
-// An element that lies at a multiple of 4, or of its own size.
-template <class T> DEV typename T::Word element_at(const u8* p) {
-    if (T::BITS == 64) return *(const u32*)p | (typename T::Word)(*(const u32*)(p + 4)) << (T::BITS / 2);
-    return T::BITS == 32 ? *(const u32*)p : T::BITS == 16 ? *(const u16*)p : *p;
+// The same there.
+template <class T>
+SELDOM Verdict packed_in_memory(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    typedef typename AllBits<T::BITS>::Form Form;
+    const u32 mine = take_place(s, own.t.chunk);
+    const Verdict verdict =
+        packed<T, Form, false>(s, own, body, bytes, slots, ring, (typename Form::Word*)place_at(s, mine));
+    give_place(s, mine);
+    return verdict;
 }
 
 // A raw body, or a constant one. For a whole warp.
@@ -363,10 +182,7 @@ template <class T> SELDOM bool stored(const Stream<T>& s, const Own<T>& own, con
         typename T::Word v[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
-            Quad one = q;
-            one.x += j;
-            if (g.a < 2) one = place_of(g, t, i * GROUP + lane * QUAD + j);
-            const u32 n = kind == KIND_RAW ? (one.z * t.ly + one.y) * t.lx + one.x : 0;
+            const u32 n = kind == KIND_RAW ? number_in_tile(g, t, q, i * GROUP + lane * QUAD, j) : 0;
             v[j] = q.has >> j & 1 ? element_at<T>(body + n * SIZE) : 0;
         }
         put_quad<T>(s, own.to, t, q, i, lane, v);
@@ -448,9 +264,61 @@ template <class T> SELDOM bool put_missing(const Stream<T>& s, const Own<T>& own
         }
     return __all_sync(FULL, good);
 }
+
+// Whether a tile's body is decoded by rows; its sums are carried on in shared memory, or in a place.
+template <class T> DEV bool is_by_rows(const Stream<T>& s, const Own<T>& own, bool in_place) {
+    const Grid& g = s.head.grid;
+    return own.to.whole && (in_place || sums_fit(g)) && rows_fit(g, own.to.step) && !s.head.big_endian &&
+           ((u64)own.to.dst & (T::BITS / 8 - 1)) == 0;
+}
+
+// Decodes a packed body by rows; those whose words have 64 bits carry their sums on in a place.
+template <class T>
+DEV Verdict rows_with_form(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    typedef typename AllBits<T::BITS>::Form Form;
+    const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES, mine = T::BITS == 64 ? take_place(s, own.t.chunk) : 0;
+    void* const place = place_at(s, mine);
+    const Verdict verdict = uniform(s.head.grid.a > GROUP_LOG2)
+                                ? packed_rows<T, Form, true, true>(s, own, body, bytes, slots, ring, stages, place)
+                                : packed_rows<T, Form, false, true>(s, own, body, bytes, slots, ring, stages, place);
+    if (T::BITS == 64) give_place(s, mine);
+    return verdict;
+}
+
+// Decodes a packed body of any form. For a whole warp.
+template <class T>
+SELDOM bool packed_with_form(const Stream<T>& s, Own<T>& own, const u8* body, u32 bytes, u32 slots, u32 ring) {
+    enum { SIZE = T::BITS / 8 };
+    const u32 lane = threadIdx.x & 31;
+    if (!uniform(own.to.some)) return true;
+    if (!uniform(read_side<T>(s.head, own.t.count(), body, bytes, table_at(ring), own.side))) return false;
+    const TileForm form = TileForm::of(uniform(own.side.form));
+    if (uniform(form.prediction == BY_SYMBOLS)) {
+        Verdict verdict = AGAIN;
+        if (uniform(form.order < DECIMALS && Quads::fit<T>(s.head.grid, own.t, own.to)))
+            verdict = packed_quads<T>(s, own, body, bytes, ring);
+        if (uniform(verdict == AGAIN)) verdict = packed_symbols<T>(s, own, body, bytes, slots, ring) ? GOOD : BAD;
+        if (!uniform(verdict == GOOD)) return false;
+    } else if (uniform(form.prediction == BY_AXES && is_by_rows(s, own, T::BITS == 64))) {
+        if (rows_with_form(s, own, body, bytes, slots, ring) != GOOD) return false;
+    } else if (uniform(form.prediction == BY_AXES && T::BITS <= 32 && sums_fit(s.head.grid))) {
+        if (packed_in_pieces<T>(s, own, body, bytes, slots, ring) != GOOD) return false;
+    } else {
+        if (packed_in_memory<T>(s, own, body, bytes, slots, ring) != GOOD) return false;
+    }
+    // Elements that are no decimals go over what was restored.
+    __syncwarp();
+    const u8* const places = body + own.side.list_at;
+#pragma unroll 1
+    for (u32 i = lane; i < own.side.odd; i += 32)
+        put_value(s, own, read16(places + 2 * i), 1, element_in_body<T>(places + 2 * own.side.odd + i * SIZE));
+    __syncwarp();
+    return true;
+}
+
 // Restores a tile from its body; false if that is not valid. For a whole warp.
 template <class T>
-DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, const u8* body, u32 bytes, u32 kind, u32 slots, u32 ring) {
+DEV bool restore_tile(const Stream<T>& s, Own<T>& own, const u8* body, u32 bytes, u32 kind, u32 slots, u32 ring) {
     u32 plane = 0;
     if (T::EXPONENT && uniform(kind == KIND_MASKED)) {
         const u32 head = *(const u32*)body, which = head & 15, element = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT;
@@ -460,16 +328,23 @@ DEV bool restore_tile(const Stream<T>& s, const Own<T>& own, const u8* body, u32
         if (kind != KIND_PACKED && (kind != KIND_CONSTANT || bytes - plane != element)) return false;
     }
     bool good;
-    if (uniform(kind == KIND_PACKED)) {
+    // Words of 64 bits seldom have residuals of 32 where every bit is kept.
+    const bool has_form = kind == KIND_PACKED && bytes - plane > HEAD_BYTES &&
+                          (!s.head.step_w || body[plane] >> 3 & 1) &&
+                          (T::BITS == 64 || read16(body + plane + HEAD_BYTES) >> 6);
+    if (uniform(has_form)) {
+        good = packed_with_form<T>(s, own, body + plane, bytes - plane, slots, ring);
+    } else if (uniform(kind == KIND_PACKED)) {
         Verdict verdict = AGAIN;
         const Grid& g = s.head.grid;
-        const bool by_rows = own.to.whole && sums_fit(g) && rows_fit(g, own.to.step) && !s.head.big_endian &&
-                             ((u64)own.to.dst & (T::BITS / 8 - 1)) == 0;
+        const bool by_rows = is_by_rows(s, own, false);
         const u32 stages = ring + TILE_RING_BYTES + TILE_SUM_BYTES;
         if (uniform(by_rows && g.a > GROUP_LOG2))
-            verdict = packed_rows<T, true>(s, own, body + plane, bytes - plane, slots, ring, stages);
+            verdict =
+                packed_rows<T, Narrow, true, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(by_rows))
-            verdict = packed_rows<T, false>(s, own, body + plane, bytes - plane, slots, ring, stages);
+            verdict =
+                packed_rows<T, Narrow, false, false>(s, own, body + plane, bytes - plane, slots, ring, stages, nullptr);
         else if (uniform(sums_fit(g) && own.to.some))
             verdict = packed_in_pieces<T>(s, own, body + plane, bytes - plane, slots, ring);
         if (uniform(verdict == AGAIN))
@@ -522,6 +397,7 @@ DEV void decompress_one(const Stream<T>& s, Own<T>& own, u32 slots, u32 ring, u6
         if (lane == 0) {
             own.t = tile_of(s.head.grid, chunk);
             own.to = Target(s, own.t);
+            own.side.states_at = own.side.form = 0;
         }
         __syncwarp();
         good &= restore_tile<T>(s, own, at, body.bytes, body.kind, slots, ring);

@@ -101,25 +101,26 @@ template <bool WHOLE, class Word> DEV u32 classify(u32 symbols, u32 counts, cons
     return cls;
 }
 
-// A group of differences, not all 0, to symbols of a table and raw bits.
-template <bool WHOLE, class Word> DEV void encode_group(Writer& w, u32 table, const Word (&d)[QUAD], u32 has) {
-    Word most = 0, code[QUAD];
+// The token of a code, and how many raw bits it has.
+template <class Word> DEV u32 token_of(Word code, u32& raw) {
+    const u32 top = width_of_code(code);
+    const bool far = code >= DIRECT;
+    raw = far ? top - 1 : 0;
+    return far ? DIRECT + (top - 6) * 2 + (u32)(code >> (top - 1) & 1) : (u32)code;
+}
+
+// A group of codes, not all 0, to symbols of a table and raw bits; `direct`: codes are symbols.
+template <bool WHOLE, class Word>
+DEV void encode_codes_of_group(Writer& w, u32 table, const Word (&code)[QUAD], Word most, u32 has, bool direct) {
     u32 token[QUAD];
 #pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        code[j] = d[j] << 1 ^ (Word)0 - (d[j] >> (8 * sizeof(Word) - 1));
-        most = code[j] > most ? code[j] : most;
-        token[j] = (u32)code[j];
-    }
-    if (!uniform(__all_sync(FULL, most < DIRECT))) {
+    for (u32 j = 0; j < QUAD; j++) token[j] = (u32)code[j];
+    if (!uniform(direct || __all_sync(FULL, most < DIRECT))) {
         u32 raw[QUAD], together = 0, longest = 0;
         Word bits[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
-            const u32 top = width_of_code(code[j]);
-            const bool far = code[j] >= DIRECT;
-            raw[j] = far ? top - 1 : 0;
-            if (far) token[j] = DIRECT + (top - 6) * 2 + (u32)(code[j] >> (top - 1) & 1);
+            token[j] = token_of(code[j], raw[j]);
             bits[j] = code[j] & (((Word)1 << raw[j]) - 1);
             together += raw[j];
             longest = raw[j] > longest ? raw[j] : longest;
@@ -146,6 +147,17 @@ template <bool WHOLE, class Word> DEV void encode_group(Writer& w, u32 table, co
     for (u32 j = QUAD; j-- > 0;) w.symbol(symbol_at(table + 8 * token[j], WHOLE || has >> j & 1));
 }
 
+// A group of differences, not all 0.
+template <bool WHOLE, class Word> DEV void encode_group(Writer& w, u32 table, const Word (&d)[QUAD], u32 has) {
+    Word most = 0, code[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        code[j] = d[j] << 1 ^ (Word)0 - (d[j] >> (8 * sizeof(Word) - 1));
+        most = code[j] > most ? code[j] : most;
+    }
+    encode_codes_of_group<WHOLE>(w, table, code, most, has, false);
+}
+
 // How a tile was encoded.
 struct Made {
     u32 kind, bytes, set;    // set: the axes along which differences were taken
@@ -165,9 +177,18 @@ DEV u32 bytes_of_states(u32 width, u32 low, u32 high) {
     return (low < high ? 4 : 0) + 16 * low + (longer * DIGIT * (high - low) + 15) / 16 * 2;
 }
 
+// What stands between base and states of a tile that has no form but its shift: its own table, if it has `bytes`.
+struct OwnSide {
+    u32 counts, bytes;
+
+    template <class T> DEV u32 form(const Source<T>& s) const { return s.shift; }
+    DEV bool has_table() const { return bytes > 0; }
+    DEV void write(u8* to) const { write_own(counts, to); }
+};
+
 // Writes final states and what stands before them in front of the words; returns the whole body. For a whole warp.
-template <class T>
-DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact, u32 table_bytes) {
+template <class T, class Side>
+DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact, const Side& side) {
     const u32 lane = threadIdx.x & 31, width = w.x == 1 ? 0 : (top_bit(w.x) + DIGIT) / DIGIT,
               high = __reduce_max_sync(FULL, width);
     u32 low = 0, fewest = bytes_of_states(width, 0, high);
@@ -183,21 +204,21 @@ DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool e
     const u32 bits = folded ? top_bit(folded) + 2 : 1, needed = bits > BASE_BITS ? (bits - BASE_BITS + 15) / 16 : 0,
               base_words = needed < 3 ? needed : 4;
     const bool has_shift = s.meaning == BITS;
-    const u32 before = HEAD_BYTES + 2 * has_shift + 2 * base_words, bytes = before + table_bytes + fewest + 2 * w.used;
+    const u32 before = HEAD_BYTES + 2 * has_shift + 2 * base_words, bytes = before + side.bytes + fewest + 2 * w.used;
     u8* body = w.end - bytes;
     u16* at = (u16*)body;
-    const u32 head = set | (u32)exact << 3 | min_of(base_words, 3u) << 4 | (u32)(table_bytes > 0) << 6 | change << 7 |
+    const u32 head = set | (u32)exact << 3 | min_of(base_words, 3u) << 4 | (u32)side.has_table() << 6 | change << 7 |
                      low << 15 | high << 18 | ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
     const u32 mask = __ballot_sync(FULL, width > low), more = high - low;
     if (lane < before / 2) {
         u32 word = lane == 0 ? head & 0xffff : head >> 16;
         if (lane >= 2)
-            word = has_shift && lane == 2 ? s.shift : (u32)((base >> BASE_BITS) >> (16 * (lane - 2 - has_shift)));
+            word = has_shift && lane == 2 ? side.form(s) : (u32)((base >> BASE_BITS) >> (16 * (lane - 2 - has_shift)));
         at[lane] = (u16)word;
     }
     at += before / 2;
-    if (uniform(table_bytes)) write_own(s.counts, (u8*)at);
-    at += table_bytes / 2;
+    if (uniform(side.bytes)) side.write((u8*)at);
+    at += side.bytes / 2;
     if (low < high) {
         if (lane < 2) at[lane] = (u16)(mask >> (16 * lane));
         at += 2;
@@ -241,11 +262,10 @@ struct Groups {
     u32 set, classes, some, used;
 };
 
-// Encodes the classes and puts what comes first in front. `table_bytes`: of the tile's own table, 0 where there is
-// none. For a whole warp.
-template <class T>
-SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, const Groups& all, u32 change, bool exact,
-                     u32 table_bytes, u32 limit) {
+// Encodes the classes and puts what comes first in front. For a whole warp.
+template <class T, class Side>
+SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, const Groups& all, u32 change, bool exact, Side side,
+                     u32 limit) {
     const u32 lane = threadIdx.x & 31, classes = all.classes, some = all.some;
     // Differences of classes. A group without elements has the class of the one before it.
     u32 own[BATCH_GROUPS], of = 0;
@@ -271,7 +291,7 @@ SELDOM Made end_tile(const Source<T>& s, u32 symbols, Writer w, const Groups& al
         w.used = words;
         change = 0;
     }
-    const Made made = finish(s, w, all.set, change, exact, table_bytes);
+    const Made made = finish(s, w, all.set, change, exact, side);
     return uniform(made.bytes < limit) ? made : Made{KIND_RAW, NO_BODY, all.set, nullptr};
 }
 
@@ -281,7 +301,8 @@ SELDOM Made flat_tile(const Source<T>& s, u32 symbols, const Groups& all, Writer
     const u32 lane = threadIdx.x & 31;
     u8* const end = w.end;
     const Made none = {KIND_RAW, NO_BODY, all.set, nullptr};
-    Made made = finish(s, w, all.set, NEVER, exact, 0);    // for the length of what stands before the states
+    const OwnSide side = {s.counts, 0};
+    Made made = finish(s, w, all.set, NEVER, exact, side);    // for the length of what stands before the states
     const u32 size = (T::BITS / 8 + UNIT - 1) / UNIT * UNIT, base = *(const u16*)made.body >> 4 & 3;
     const u32 before = HEAD_BYTES + 2 * (s.meaning == BITS) + 2 * (base < 3 ? base : 4);
     if (size <= (before + UNIT - 1) / UNIT * UNIT) {
@@ -294,7 +315,7 @@ SELDOM Made flat_tile(const Source<T>& s, u32 symbols, const Groups& all, Writer
         __syncwarp();
         return uniform(size < limit) ? made : none;
     }
-    return end_tile(s, symbols, w, all, NEVER, exact, 0, limit);
+    return end_tile(s, symbols, w, all, NEVER, exact, side, limit);
 }
 
 // Differences that are kept at their places, and whose tokens are counted, to a body that ends at `end` and has fewer
@@ -346,7 +367,7 @@ SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact
     all.classes = 0;
 #pragma unroll
     for (u32 k = 0; k < BATCH_GROUPS; k++) all.classes |= own.class_of(classes >> (4 * k) & 15) << (4 * k);
-    return end_tile(s, symbols, w, all, change, exact, own.bytes, limit);
+    return end_tile(s, symbols, w, all, change, exact, OwnSide{s.counts, own.bytes}, limit);
 }
 
 // A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than

@@ -159,6 +159,20 @@ DEV Quad quad_of(const Grid& g, const Tile& t, u32 group, u32 lane) {
     return q;
 }
 
+// Which of the groups 4·lane … 4·lane + 3 have an element, a bit each; lanes learn of their own from all. For a whole
+// warp.
+DEV u32 groups_that_exist(const Grid& g, const Tile& t, u32 lane) {
+    const u32 groups = g.groups();
+    if (uniform(t.count() == g.capacity() && g.capacity() % BATCH == 0)) return 15;
+    u32 some = 0;
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i++) {
+        const bool any = __any_sync(FULL, quad_of(g, t, i, lane).has);
+        if (i / BATCH_GROUPS == lane) some |= (u32)any << i % BATCH_GROUPS;
+    }
+    return some;
+}
+
 // Whether a group is one of those that the choice of a set of axes looks at (src/codec/ratio/predict.rs).
 DEV bool is_sampled(u32 group, u32 groups) {
     const u32 every = groups > SAMPLED_GROUPS ? groups / SAMPLED_GROUPS : 1;

@@ -2,10 +2,19 @@
 #pragma once
 #include "../common/machine.cuh"
 #ifndef SLEEK_CPU
-// From global to shared memory, the first `bytes` of 16, behind which zeros come to stand; `to` as an address in shared
-// memory.
+// From global to shared memory, the first `bytes` of 16, as far as they are whole words, behind which zeros come to
+// stand; `to` as an address in shared memory. Nothing behind them is read.
 DEV void copy_async(u32 to, const u8* from, u32 bytes) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    if (bytes >= 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+        return;
+    }
+#pragma unroll
+    for (u32 k = 0; k < 16; k += 4)
+        if (k + 4 <= bytes)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + k), "l"(from + k) : "memory");
+        else
+            asm volatile("st.shared.u32 [%0], %1;" ::"r"(to + k), "r"(0) : "memory");
 }
 // What was asked for since the last time becomes one lot; waits for all lots but the last.
 DEV void close_lot() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -25,7 +34,14 @@ DEV u32 load_shared32(u32 at) {
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at));
     return v;
 }
+// The address of word i from `at` on, as one instruction.
+DEV u32 at_word(u32 at, u32 i) {
+    u32 r;
+    asm("mad.lo.u32 %0, %1, 4, %2;" : "=r"(r) : "r"(i), "r"(at));
+    return r;
+}
 DEV void store_shared32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(v)); }
+DEV void store_shared16(u32 at, u32 v) { asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"((u16)v)); }
 DEV void count_shared(u32 at) { asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at)); }
 DEV uint2 load_shared64(u32 at) {
     uint2 v;
@@ -68,5 +84,15 @@ DEV void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
         "@p add.u32 %0, %0, r;\n\t}"
         : "+r"(sum)
         : "r"(distance), "r"(clamp));
+}
+DEV void add_from_below_clamped(u64& sum, u32 distance, u32 clamp) {
+    u32 low = (u32)sum, high = (u32)(sum >> 32);
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t.reg .b32 r, s;\n\t"
+        "shfl.sync.up.b32 r|p, %0, %2, %3, 0xffffffff;\n\tshfl.sync.up.b32 s|p, %1, %2, %3, 0xffffffff;\n\t"
+        "@p add.cc.u32 %0, %0, r;\n\t@p addc.u32 %1, %1, s;\n\t}"
+        : "+r"(low), "+r"(high)
+        : "r"(distance), "r"(clamp));
+    sum = low | (u64)high << 32;
 }
 #endif

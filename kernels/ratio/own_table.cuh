@@ -63,24 +63,15 @@ template <class Weight> DEV u32 sum_of(u32 counts, u32 cls, u32 lane, Weight wei
     return __reduce_add_sync(FULL, sum);
 }
 
-// The frequencies that fit the tokens of some classes.
-DEV void fit(u32 counts, u32 chosen, u32 lane, u32 (&f)[PARTS]) {
-    u32 n[PARTS], all = 0, sum = 0;
+// The frequencies that fit symbols which occur so often.
+template <u32 N> DEV void fit_to(const u32 (&n)[N], u32 lane, u32 (&f)[N]) {
+    u32 all = 0, sum = 0;
 #pragma unroll
-    for (u32 k = 0; k < PARTS; k++) n[k] = 0;
-#pragma unroll 1
-    for (u32 left = chosen; uniform(left); left &= left - 1) {
-        const u32 cls = top_bit(left & (0 - left));
-#pragma unroll
-        for (u32 k = 0; k < PARTS; k++)
-            if (32 * k + lane < tokens_of(cls)) n[k] += load_shared32(counts + 4 * (FIRSTS[cls] + 32 * k + lane));
-    }
-#pragma unroll
-    for (u32 k = 0; k < PARTS; k++) all += n[k];
+    for (u32 k = 0; k < N; k++) all += n[k];
     all = __reduce_add_sync(FULL, all);
     all = all ? all : 1;
 #pragma unroll
-    for (u32 k = 0; k < PARTS; k++) {
+    for (u32 k = 0; k < N; k++) {
         const u32 part = ((n[k] << TABLE_BITS) + all / 2) / all;
         f[k] = n[k] == 0 ? 0 : part < 1 ? 1 : min_of(part, (1u << TABLE_BITS) - 1);
         sum += f[k];
@@ -88,13 +79,13 @@ DEV void fit(u32 counts, u32 chosen, u32 lane, u32 (&f)[PARTS]) {
     sum = __reduce_add_sync(FULL, sum);
     const auto change = [&](u32 symbol, u32 by) {
 #pragma unroll
-        for (u32 k = 0; k < PARTS; k++) f[k] += 32 * k + lane == symbol ? by : 0;
+        for (u32 k = 0; k < N; k++) f[k] += 32 * k + lane == symbol ? by : 0;
     };
 #pragma unroll 1
     while (uniform(sum != 1u << TABLE_BITS)) {
         u32 key = 0;
 #pragma unroll
-        for (u32 k = 0; k < PARTS; k++) {
+        for (u32 k = 0; k < N; k++) {
             const u32 own = f[k] << 8 | (255 - (32 * k + lane));
             key = own > key ? own : key;
         }
@@ -116,16 +107,31 @@ DEV void fit(u32 counts, u32 chosen, u32 lane, u32 (&f)[PARTS]) {
     }
 }
 
-// The bytes of a table; where it is not null, they are written there.
-DEV u32 put_table(const u32 (&f)[PARTS], u32 lane, u8* to) {
-    u32 there[PARTS], last = 0, at = 0;
+// The frequencies that fit the tokens of some classes.
+DEV void fit(u32 counts, u32 chosen, u32 lane, u32 (&f)[PARTS]) {
+    u32 n[PARTS];
 #pragma unroll
-    for (u32 k = 0; k < PARTS; k++) {
+    for (u32 k = 0; k < PARTS; k++) n[k] = 0;
+#pragma unroll 1
+    for (u32 left = chosen; uniform(left); left &= left - 1) {
+        const u32 cls = top_bit(left & (0 - left));
+#pragma unroll
+        for (u32 k = 0; k < PARTS; k++)
+            if (32 * k + lane < tokens_of(cls)) n[k] += load_shared32(counts + 4 * (FIRSTS[cls] + 32 * k + lane));
+    }
+    fit_to(n, lane, f);
+}
+
+// The bytes of a table; where it is not null, they are written there.
+template <u32 N> DEV u32 put_table(const u32 (&f)[N], u32 lane, u8* to) {
+    u32 there[N], last = 0, at = 0;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) {
         there[k] = __ballot_sync(FULL, f[k] > 0);
         last = there[k] ? 32 * k + top_bit(there[k]) : last;
     }
 #pragma unroll
-    for (u32 k = 0; k < PARTS; k++) {
+    for (u32 k = 0; k < N; k++) {
         const u32 t = 32 * k + lane, before = lane ? there[k] >> ((lane - 1) & 31) & 1
                                               : k  ? there[k ? k - 1 : 0] >> 31
                                                    : 1;
@@ -135,7 +141,7 @@ DEV u32 put_table(const u32 (&f)[PARTS], u32 lane, u8* to) {
             u8* p = to + at + up_to - n;
             u32 next = t;
 #pragma unroll
-            for (u32 q = PARTS; q-- > k;) {
+            for (u32 q = N; q-- > k;) {
                 const u32 rest = q == k ? there[q] & ~low_ones(lane) : there[q];
                 next = rest ? 32 * q + top_bit(rest & (0 - rest)) : next;
             }

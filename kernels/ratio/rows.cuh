@@ -94,6 +94,17 @@ DEV void quads_to_strides(u32 (&v)[QUAD], u32 at, u32 lane) {
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) v[j] = load_shared32(at + 128 * j + 4 * lane);
 }
+// Both stages take a half each of words of 64 bits.
+DEV void quads_to_strides(u64 (&v)[QUAD], u32 at, u32 lane) {
+    __syncwarp();    // all have taken those of the group before
+    store_shared128(at + 16 * lane, make_uint4((u32)v[0], (u32)v[1], (u32)v[2], (u32)v[3]));
+    store_shared128(at + 4 * GROUP + 16 * lane,
+                    make_uint4((u32)(v[0] >> 32), (u32)(v[1] >> 32), (u32)(v[2] >> 32), (u32)(v[3] >> 32)));
+    __syncwarp();
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++)
+        v[j] = load_shared32(at + 128 * j + 4 * lane) | (u64)load_shared32(at + 4 * GROUP + 128 * j + 4 * lane) << 32;
+}
 DEV void strides_to_quads(u32 (&v)[QUAD], u32 at, u32 lane) {
 #pragma unroll
     for (u32 j = 0; j < QUAD; j++) store_shared32(at + 128 * j + 4 * lane, v[j]);

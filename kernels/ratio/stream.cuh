@@ -8,7 +8,18 @@
 
 namespace ratio {
 
-// Words of a lane to elements' bits; `bins`: whether they are bins. For a whole warp.
+// Words of a lane to elements' bits: numbers of their order, without `shift` zero bits.
+template <class T> DEV void from_numbers(u32 is_float, u32 shift, typename T::Word (&v)[QUAD]) {
+    typedef typename T::Word Word;
+    const Word sign = (Word)1 << (T::BITS - 1);
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) {
+        const Word w = wrap<T>(v[j]);
+        const Word bits = is_float && negative<T>(w) ? w ^ (sign - 1) : w;
+        v[j] = is_float ? ((bits << shift) & (sign - 1)) | (bits & sign) : wrap<T>(bits << shift);
+    }
+}
+// The same; `bins`: whether they are bins. For a whole warp.
 template <class T>
 DEV void restore(const Quantizer<T>& quantizer, bool bins, u32 is_float, u32 shift, typename T::Word (&v)[QUAD]) {
     typedef typename T::Word Word;
@@ -30,13 +41,7 @@ DEV void restore(const Quantizer<T>& quantizer, bool bins, u32 is_float, u32 shi
         }
         return;
     }
-    const Word sign = (Word)1 << (T::BITS - 1);
-#pragma unroll
-    for (u32 j = 0; j < QUAD; j++) {
-        const Word w = wrap<T>(v[j]);
-        const Word bits = is_float && negative<T>(w) ? w ^ (sign - 1) : w;
-        v[j] = is_float ? ((bits << shift) & (sign - 1)) | (bits & sign) : wrap<T>(bits << shift);
-    }
+    from_numbers<T>(is_float, shift, v);
 }
 
 struct Header : TileHeader<Grid> {

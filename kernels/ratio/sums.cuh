@@ -6,6 +6,8 @@
 // the shared memory of the warp:
 //
 //   sums   TILE_SUM_BYTES of each warp   for each group of a plane (z), then of a row (y), 128 words
+//
+// Sums of 64 bits are carried on in a place of global memory, which has as many words as a tile.
 #pragma once
 #include "geometry.cuh"
 #include "launch.h"
@@ -20,14 +22,38 @@ DEV u32 row_groups(const Grid& g) { return g.b == 0 || g.a < 7 ? 0 : 1u << (g.a 
 // Whether the sums of tiles can be made so.
 DEV bool sums_fit(const Grid& g) { return g.a >= 2 && plane_groups(g) + row_groups(g) <= SUM_GROUPS; }
 
-struct Sums {
+// Four words of a lane that are carried on, and how far it is to those of the next group.
+DEV u32 after(u32 at, u32 groups) { return at + 4 * GROUP * groups; }
+DEV void load_kept(u32 at, u32 (&v)[QUAD]) { split(load_shared128(at), v); }
+DEV void store_kept(u32 at, const u32 (&v)[QUAD]) { store_shared128(at, make_uint4(v[0], v[1], v[2], v[3])); }
+DEV u64* after(u64* at, u32 groups) { return at + GROUP * groups; }
+DEV void load_kept(const u64* at, u64 (&v)[QUAD]) {
+    const uint4 q = ((const uint4*)at)[0], r = ((const uint4*)at)[1];
+    v[0] = q.x | (u64)q.y << 32;
+    v[1] = q.z | (u64)q.w << 32;
+    v[2] = r.x | (u64)r.y << 32;
+    v[3] = r.z | (u64)r.w << 32;
+}
+DEV void store_kept(u64* at, const u64 (&v)[QUAD]) {
+    ((uint4*)at)[0] = make_uint4((u32)v[0], (u32)(v[0] >> 32), (u32)v[1], (u32)(v[1] >> 32));
+    ((uint4*)at)[1] = make_uint4((u32)v[2], (u32)(v[2] >> 32), (u32)v[3], (u32)(v[3] >> 32));
+}
+DEV u32 load_first(u32 at) { return load_shared32(at); }
+DEV void store_first(u32 at, u32 v) { store_shared32(at, v); }
+DEV u64 load_first(const u64* at) { return *at; }
+DEV void store_first(u64* at, u64 v) { *at = v; }
+DEV u32 lane_words(u32 at, u32 lane) { return at + 4 * QUAD * lane; }
+DEV u64* lane_words(u64* at, u32 lane) { return at + QUAD * lane; }
+
+// At: what tells where words are that are carried on: an address in shared memory, or in a place of 64-bit words.
+template <class Word, class At> struct Sums {
     u32 a, b, ab, total;    // sides as powers of two: along x, y, both, all
     u32 clamp;              // of the lanes that have a row together
-    u32 row;                // the sum of a row of several groups so far
-    u32 column[QUAD];       // of the rows of a plane so far, where groups have several
-    u32 planes, rows;       // addresses in shared memory, of this lane's words
+    Word row;               // the sum of a row of several groups so far
+    Word column[QUAD];      // of the rows of a plane so far, where groups have several
+    At planes, rows;        // of this lane's words
 
-    DEV Sums(const Grid& g, u32 shared, u32 lane) {
+    DEV Sums(const Grid& g, At kept, u32 lane) {
         a = g.a;
         b = g.b;
         ab = g.a + g.b;
@@ -35,16 +61,16 @@ struct Sums {
         clamp = (32 - min_of(1u << (a - 2), 32u)) << 8;
         row = 0;
         for (u32 j = 0; j < QUAD; j++) column[j] = 0;
-        planes = shared + 4 * QUAD * lane;
-        rows = planes + 4 * GROUP * plane_groups(g);
+        planes = lane_words(kept, lane);
+        rows = after(planes, plane_groups(g));
     }
 
     // Sums along x of N values of each lane, from its first on.
-    DEV void along_x(u32 (&v)[QUAD], u32 g) {
+    DEV void along_x(Word (&v)[QUAD], u32 g) {
         v[1] += v[0];
         v[2] += v[1];
         v[3] += v[2];
-        u32 sum = v[3];
+        Word sum = v[3];
         add_from_below_clamped(sum, 1, clamp);
         add_from_below_clamped(sum, 2, clamp);
         add_from_below_clamped(sum, 4, clamp);
@@ -52,7 +78,7 @@ struct Sums {
             add_from_below_clamped(sum, 8, clamp);
             add_from_below_clamped(sum, 16, clamp);
         }
-        u32 before = sum - v[3];
+        Word before = sum - v[3];
         if (uniform(a > 7)) {
             if (uniform((g & low_ones(a - 7)) == 0)) row = 0;
             before += row;
@@ -62,9 +88,9 @@ struct Sums {
         for (u32 j = 0; j < QUAD; j++) v[j] += before;
     }
     // The same along y; N: how many of a lane's values, from the first on, it is about.
-    template <u32 N> DEV void along_y(u32 (&v)[QUAD], u32 g, u32 lane) {
+    template <u32 N> DEV void along_y(Word (&v)[QUAD], u32 g, u32 lane) {
         if (uniform(a >= 7)) {
-            add_kept<N>(v, rows + (g & low_ones(a - 7)) * (4 * GROUP), (g & low_ones(ab - 7)) >> (a - 7) == 0);
+            add_kept<N>(v, after(rows, g & low_ones(a - 7)), (g & low_ones(ab - 7)) >> (a - 7) == 0);
             return;
         }
         const u32 lanes = min_of(1u << (ab - 2), 32u), from = 1u << (a - 2), within = (32 - lanes) << 8;
@@ -74,9 +100,9 @@ struct Sums {
             for (u32 j = 0; j < N; j++) add_from_below_clamped(v[j], distance, within);
         if (uniform(ab > 7)) carry<N>(v, column, (g & low_ones(ab - 7)) == 0, lane | (31 & (0 - from)));
     }
-    template <u32 N> DEV void along_z(u32 (&v)[QUAD], u32 g, u32 lane) {
+    template <u32 N> DEV void along_z(Word (&v)[QUAD], u32 g, u32 lane) {
         if (uniform(ab >= 7)) {
-            add_kept<N>(v, planes + (g & low_ones(ab - 7)) * (4 * GROUP), g >> (ab - 7) == 0);
+            add_kept<N>(v, after(planes, g & low_ones(ab - 7)), g >> (ab - 7) == 0);
             return;
         }
         const u32 lanes = min_of(1u << (total - 2), 32u), from = 1u << (ab - 2), within = (32 - lanes) << 8;
@@ -85,38 +111,37 @@ struct Sums {
 #pragma unroll
             for (u32 j = 0; j < N; j++) add_from_below_clamped(v[j], distance, within);
         if (uniform(total > 7)) {
-            const uint4 before = load_shared128(planes);
-            u32 kept[QUAD] = {before.x, before.y, before.z, before.w};
+            Word kept[QUAD];
+            load_kept(planes, kept);
             carry<N>(v, kept, g == 0, lane | (31 & (0 - from)));
-            store_shared128(planes, make_uint4(kept[0], kept[1], kept[2], kept[3]));
+            store_kept(planes, kept);
         }
     }
     // Adds what was carried on; the last of the lanes that belong together carry on.
-    template <u32 N> DEV static void carry(u32 (&v)[QUAD], u32 (&kept)[QUAD], bool first, u32 last) {
+    template <u32 N> DEV static void carry(Word (&v)[QUAD], Word (&kept)[QUAD], bool first, u32 last) {
 #pragma unroll
         for (u32 j = 0; j < N; j++) {
             v[j] += first ? 0 : kept[j];
             kept[j] = __shfl_sync(FULL, v[j], last);
         }
     }
-    template <u32 N> DEV static void add_kept(u32 (&v)[QUAD], u32 kept, bool first) {
+    template <u32 N> DEV static void add_kept(Word (&v)[QUAD], At kept, bool first) {
         if (N == 1) {
-            if (!uniform(first)) v[0] += load_shared32(kept);
-            store_shared32(kept, v[0]);
+            if (!uniform(first)) v[0] += load_first(kept);
+            store_first(kept, v[0]);
             return;
         }
         if (!uniform(first)) {
-            const uint4 q = load_shared128(kept);
-            v[0] += q.x;
-            v[1] += q.y;
-            v[2] += q.z;
-            v[3] += q.w;
+            Word before[QUAD];
+            load_kept(kept, before);
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) v[j] += before[j];
         }
-        store_shared128(kept, make_uint4(v[0], v[1], v[2], v[3]));
+        store_kept(kept, v);
     }
 
     // Residuals of group g to numbers. `set`: the axes along which differences were taken.
-    DEV void add(u32 (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
+    DEV void add(Word (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
         if (uniform(set == 0)) return;
         if (uniform(set != 7)) add_on_face(v, set, q, g, lane);
         if (uniform(set & 1)) along_x(v, g);
@@ -124,11 +149,11 @@ struct Sums {
         if (uniform(set & 4)) along_z<QUAD>(v, g, lane);
     }
     // Along the other axes, of the elements whose coordinates along those of the set are 0, and of these alone.
-    DEV void add_on_face(u32 (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
+    DEV void add_on_face(Word (&v)[QUAD], u32 set, const Quad& q, u32 g, u32 lane) {
         const bool row = !(set & 2 && q.y) && !(set & 4 && q.z), one = set & 1;
         const bool first = row && !(one && q.x);
         if (uniform(!__any_sync(FULL, first))) return;
-        u32 face[QUAD];
+        Word face[QUAD];
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) face[j] = first && (j == 0 || !one) ? v[j] : 0;
         if (uniform(one)) {

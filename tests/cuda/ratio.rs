@@ -197,7 +197,7 @@ fn named(dtype: DType, which: usize) -> Vec<u64> {
 }
 
 /// Puts missing values into `bytes`, one in so many, alone or in runs; all are one where `one_in` is 1.
-fn put_missing(bytes: &mut [u8], size: usize, values: &[u64], one_in: usize, run: usize, r: &mut Random) {
+pub fn put_missing(bytes: &mut [u8], size: usize, values: &[u64], one_in: usize, run: usize, r: &mut Random) {
     let (mut left, mut value) = (0, values[0]);
     for element in bytes.chunks_exact_mut(size).filter(|_| one_in > 0) {
         if left == 0 && one_in > 1 && r.next().is_multiple_of((one_in * run) as u64) {

@@ -301,6 +301,15 @@ inline u32 __ballot_sync(u32 m, bool p, AT_LINE) {
 }
 inline int __any_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) != 0; }
 inline int __all_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) == ~0u; }
+inline u32 __match_any_sync(u32, u32 v, AT_LINE) {
+    shim::Warp& w = shim::warp();
+    w.slot[shim::fiber->thread & 31] = v;
+    shim::warp_sync(place);
+    u32 same = 0;
+    for (u32 i = 0; i < 32; i++) same |= (u32)(w.slot[i] == v) << i;
+    shim::warp_sync(place);
+    return same;
+}
 inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) {
     s &= 31;
     return s ? hi << s | lo >> (32 - s) : hi;
@@ -333,8 +342,8 @@ template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % LANES >= distance) sum += below;
 }
-inline void add_from_below_clamped(u32& sum, u32 distance, u32 clamp) {
-    const u32 below = __shfl_up_sync(~0u, sum, distance);
+template <class T> void add_from_below_clamped(T& sum, u32 distance, u32 clamp) {
+    const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % (32 - (clamp >> 8)) >= distance) sum += below;
 }
 template <class Word, class Window> void add_next(Word& sum, Window& window, u32 wanted, Word low, Word factor, u32 h) {
@@ -402,7 +411,7 @@ inline u8* shared_at(u32 at, u32 bytes) {
 }
 inline void copy_async(u32 to, const u8* from, u32 bytes) {
     uint4 q = make_uint4(0, 0, 0, 0);
-    memcpy(&q, from, bytes);
+    memcpy(&q, from, bytes < 16 ? bytes & ~3u : 16);
     memcpy(shared_at(to, 16), &q, 16);
 }
 inline void close_lot() {}
@@ -427,8 +436,13 @@ inline uint4 load_shared128(u32 at) {
     memcpy(&v, shared_at(at, 16), 16);
     return v;
 }
+inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
 inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
 inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
+inline void store_shared16(u32 at, u32 v) {
+    const u16 low = (u16)v;
+    memcpy(shared_at(at, 2), &low, 2);
+}
 inline void count_shared(u32 at) { store_shared32(at, load_shared32(at) + 1); }
 template <class Word> Word load_once(const Word* p) { return *p; }
 inline void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {

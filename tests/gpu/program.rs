@@ -163,7 +163,7 @@ fn compare(p: &Params, bytes: &[u8], offset: usize, what: &str) {
     let (src, dst, back) = (Memory::of(&shifted), Memory::new(room), Memory::new(bytes.len() + offset));
     let n = unsafe { route::compress(p, src.at(offset), count, dst.at(0), room, null_mut()) }.unwrap();
     assert!(dst.read(0, n) == expected, "{what} {p:?}: streams differ ({n} and {} bytes)", expected.len());
-    let n = unsafe { route::decompress(Device::Auto, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
+    let n = unsafe { route::decompress(Device::Cuda, dst.at(0), n, None, back.at(offset), bytes.len(), null_mut()) }
         .unwrap();
     assert_eq!(n, bytes.len());
     assert!(back.read(offset, n) == sleek::decompress(&expected).unwrap(), "{what} {p:?}: restored differently");
@@ -717,12 +717,13 @@ fn main() {
         }
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
-        Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11)),
-        Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11)),
+        Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11), &[1e-1, 1e-3, 1e-6, 0.0]),
+        Some("tile-lossless") => tiles::bench(&[number(2, 512)], number(3, 11), &[0.0]),
+        Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11), &[1e-1, 1e-3, 1e-6]),
         Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }

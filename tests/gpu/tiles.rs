@@ -67,6 +67,10 @@ pub fn check(small: bool) -> usize {
             n += 1;
         }
     }
+    for tensor in tensors(if small { 100_000 } else { 5_000_000 }) {
+        compare(&profile(Params::new(tensor.dtype), tensor.dims.lens()), &tensor.bytes, 0, &tensor.name);
+        n += 1;
+    }
     damaged(&mut r, if small { 20 } else { 300 });
     batch(&mut r, if small { 10 } else { 200 });
     n
@@ -123,6 +127,37 @@ fn damaged(r: &mut Random, rounds: u32) {
 fn batch(r: &mut Random, arrays: usize) {
     let p = Params { profile: Profile::Ratio, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
     captured::check(&p, arrays, |_| 400_000, r);
+    for dtype in [DType::F32, DType::BF16] {
+        captured::check(&Params { profile: Profile::Ratio, ..Params::new(dtype) }, arrays, |_| 400_000, r);
+    }
+}
+
+/// About so many elements as those of a network: numbers of a bell curve about 0 as floats of each type, and such of
+/// which three in four are 0.
+fn tensors(count: usize) -> Vec<Field> {
+    let mut r = Random(3);
+    let mut bell = || (0..8).map(|_| (r.next() >> 40) as f32 / (1 << 24) as f32 - 0.5).sum::<f32>() * 0.02;
+    let numbers: Vec<f32> = (0..count / 1024 * 1024).map(|_| bell()).collect();
+    let pruned: Vec<f32> = numbers.iter().map(|x| if x.abs() < 0.0188 { 0.0 } else { *x }).collect();
+    let dims = Dims::new(&[(numbers.len() / 1024) as u64, 1024]).unwrap();
+    let bits = |x: f32, dtype: DType| match dtype {
+        DType::F32 => x.to_bits().into(),
+        DType::F64 => f64::from(x).to_bits(),
+        DType::BF16 => u64::from(x.to_bits() >> 16),
+        // None of them is below the smallest half that is normal but zeros and a few.
+        _ => u64::from((x.to_bits() >> 13).saturating_sub(112 << 10) & 0x7fff | x.to_bits() >> 16 & 0x8000),
+    };
+    let tensor = |name: &str, numbers: &[f32], dtype: DType| Field {
+        name: format!("{name} as {}", dtype.name()),
+        dtype,
+        bytes: numbers.iter().flat_map(|x| bits(*x, dtype).to_le_bytes()[..dtype.size()].to_vec()).collect(),
+        dims,
+        fill: None,
+    };
+    let mut all: Vec<Field> =
+        [DType::F32, DType::F64, DType::F16, DType::BF16].map(|dtype| tensor("weights", &numbers, dtype)).into();
+    all.extend([DType::F32, DType::BF16].map(|dtype| tensor("pruned", &pruned, dtype)));
+    all
 }
 
 /// A field repeated, or cut off, along its first dimension to about so many bytes.
@@ -133,23 +168,27 @@ pub fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
     (lens.clone(), field.bytes.iter().cycle().take(lens[0] as usize * slab).copied().collect())
 }
 
-/// One table for each size: all fields at 1e-1, 1e-3 and 1e-6, and the geometric means; lossless tiles go by the CPU.
-pub fn bench(sizes: &[usize], reps: usize) {
+/// One table for each size: all fields at each bound, and the geometric means; 0 stands for lossless, also of tensors.
+pub fn bench(sizes: &[usize], reps: usize, bounds: &[f64]) {
     for mib in sizes {
         println!("\n| {mib} MiB | bound | ratio | compress × memcpy | decompress × memcpy | µs | µs |");
         println!("|---|---|---|---|---|---|---|");
         let mut means = std::collections::BTreeMap::<String, Vec<[f64; 3]>>::new();
-        for field in fields::load() {
-            let (lens, bytes) = repeated(&field, mib << 20);
+        let tensors = if bounds.contains(&0.0) { tensors(1 << 22) } else { Vec::new() };
+        let fields = fields::load();
+        for (field, is_tensor) in fields.iter().map(|f| (f, false)).chain(tensors.iter().map(|f| (f, true))) {
+            let (lens, bytes) = repeated(field, mib << 20);
             let (src, back) = (Memory::of(&bytes), Memory::new(bytes.len()));
             let count = bytes.len() / field.dtype.size();
             let memcpy =
                 time(reps, || ok(unsafe { sys::cuMemcpyDtoDAsync_v2(back.0, src.0, bytes.len(), null_mut()) }));
-            for bound in [1e-1, 1e-3, 1e-6] {
-                let p = profile(bounded(&field, bound), &lens);
-                let name = if bound == 0.0 { "lossless".into() } else { format!("{bound:e}") };
+            for bound in bounds.iter().filter(|bound| !is_tensor || **bound == 0.0) {
+                let p = profile(bounded(field, *bound), &lens);
+                let name = if *bound == 0.0 { "lossless".into() } else { format!("{bound:e}") };
                 let row = row(&p, (&src, &back), (count, reps), memcpy, &format!("{} | {name}", field.name));
-                means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+                if !is_tensor {
+                    means.entry(format!("{} {name}", field.dtype.name())).or_default().push(row);
+                }
             }
         }
         for (name, rows) in means {
@@ -159,7 +198,8 @@ pub fn bench(sizes: &[usize], reps: usize) {
     }
 }
 
-/// Times both ways and prints a row; ratio, and speeds beside that of a copy.
+/// Times both ways and prints a row; ratio, and speeds beside that of a copy. Where no kernels compress, the CPU does,
+/// and that has no speed.
 fn row(
     p: &Params,
     (src, back): (&Memory, &Memory),
@@ -171,11 +211,18 @@ fn row(
     let room = sleek::compress_bound(p, count).unwrap();
     let dst = Memory::new(room);
     let (o, w) = (outcome.at(0), workspace.at(0));
-    let c = time(reps, || unsafe {
-        route::compress_async(p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
-    });
-    let (n, status) = result(&outcome);
-    assert_eq!(status, 0, "{name} {p:?}");
+    let compress = || unsafe { route::compress_async(p, src.at(0), count, dst.at(0), room, o, w, null_mut()) };
+    let (n, c) = if compress().is_err() {
+        let stream = sleek::compress(p, &src.read(0, count * p.dtype.size())).unwrap();
+        ok(unsafe { sys::cuMemcpyHtoD_v2(dst.0, stream.as_ptr().cast(), stream.len()) });
+        finished();
+        (stream.len(), f64::NAN)
+    } else {
+        let c = time(reps, || compress().unwrap());
+        let (n, status) = result(&outcome);
+        assert_eq!(status, 0, "{name} {p:?}");
+        (n, c)
+    };
     let d = time(reps, || unsafe {
         route::decompress_async(p, dst.at(0), n, back.at(0), (0, count as u64), o, w, null_mut()).unwrap();
     });

@@ -45,10 +45,15 @@ impl Base {
     }
 }
 
-fn encoder(session: &Session, dtype: DType) -> Result<Warps> {
+/// The kernel that compresses: within a bound, or bit for bit, where tiles take any form.
+fn encoder(session: &Session, dtype: DType, mode: Mode) -> Result<Warps> {
     static LOADED: Loaded<Warps> = Loaded::none();
-    LOADED.get(session, need(CODEC_RATIO, dtype, "encoder")?, |module| {
-        module.warps("compress", TILE_SYMBOL_BYTES as u32, TILE_ENCODE_WARP_BYTES as u32)
+    let (part, block) = match mode {
+        Mode::Lossless => ("lossless", TILE_SYMBOL_BYTES + TILE_COST_BYTES),
+        _ => ("encoder", TILE_SYMBOL_BYTES),
+    };
+    LOADED.get(session, need(CODEC_RATIO, dtype, part)?, |module| {
+        module.warps("compress", block as u32, TILE_ENCODE_WARP_BYTES as u32)
     })
 }
 
@@ -57,24 +62,18 @@ fn tiles(count: u64) -> u64 {
     count.div_ceil(1 << TILE_LOG2)
 }
 
-/// Kernels know the plain form of tiles alone, and the encoder takes others where every bit is kept.
-const NO_FORMS: &str = "codec ratio has no kernels for mode lossless";
-
 impl GpuCodec for Ratio {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
-        encoder(session, params.dtype).map(|_| ())
+        encoder(session, params.dtype, params.mode).map(|_| ())
     }
 
-    /// Missing values are no matter.
-    fn refuses(&self, params: &Params, _: &Layout) -> Option<String> {
-        (params.mode == Mode::Lossless).then(|| NO_FORMS.into())
+    /// There is a kernel for whatever the codec takes.
+    fn refuses(&self, _: &Params, _: &Layout) -> Option<String> {
+        None
     }
 
     fn refuses_to_restore(&self, header: &Header, _: &Part) -> Option<String> {
-        if header.mode == Mode::Lossless {
-            return Some(NO_FORMS.into());
-        }
         Grid::new(&header.layout).and(Plan::for_decoding(header)).err().map(|e| e.message)
     }
 
@@ -87,7 +86,7 @@ impl GpuCodec for Ratio {
         let all: u64 = arrays.items().iter().map(|item| tiles(item.count).max(1)).sum();
         // Of an array alone all tiles are known, however the array's edges cut them.
         let pieces = if arrays.is_batch() { all } else { layout.chunks as u64 };
-        let compress = encoder(session, params.dtype)?.kernel(pieces)?;
+        let compress = encoder(session, params.dtype, params.mode)?.kernel(pieces)?;
         let mantissa = mantissa_and_bias(params.dtype).0;
         let drop = match params.mode {
             Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa).min(mantissa),
@@ -106,7 +105,10 @@ impl GpuCodec for Ratio {
             let warps = u64::from(blocks) * u64::from(compress.warps());
             let missing = layout.shape.missing.bits();
             let copy = if missing.is_empty() { 0 } else { (params.dtype.size() << TILE_LOG2) + MAX_TILE_PLANE_BYTES };
-            let words = (params.dtype.size().max(4) << TILE_LOG2) + copy;
+            let of_words = params.dtype.size().max(4) << TILE_LOG2;
+            // Elements and codes are kept beside words, where every form is tried.
+            let forms = if params.mode == Mode::Lossless { 2 * of_words + TILE_LISTED_BYTES } else { 0 };
+            let words = forms + of_words + copy;
             let waiting = layout.chunk_bytes() / 2 + (16 << 10);
             let room = (words + layout.chunk_bytes() + waiting + 2 * TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;

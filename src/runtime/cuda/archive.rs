@@ -87,7 +87,7 @@ impl<'a> Archive<'a> {
             return fail!(Internal, "the archive of kernels is damaged in block {} ({})", member.block, member.name);
         };
         let mut whole = filled(size, 0u8)?;
-        // The memory of the dictionary, at most: 1 MiB of it is what the build asks for.
+        // The memory of the dictionary, at most: up to 4 MiB of it is what the build asks for.
         let unpacked = LzmaReader::new_mem_limit(packed, 1 << 16, None).and_then(|mut r| r.read_exact(&mut whole));
         if let Err(e) = unpacked {
             return fail!(Internal, "the kernels of {} cannot be unpacked: {e}", member.name);

@@ -406,7 +406,7 @@ pub const TILE_SUM_BYTES: usize = 4096;
 /// Of two groups, which take turns.
 pub const TILE_STAGE_BYTES: usize = 1024;
 /// Of what it knows of its tile.
-pub const TILE_OWN_BYTES: usize = 112;
+pub const TILE_OWN_BYTES: usize = 144;
 /// Bytes of what the kernel that compresses tiles knows of symbols; a block shares them.
 pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512 + 2480;
 /// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, two groups on their way, and how
@@ -418,6 +418,10 @@ pub const TILE_COUNT_BYTES: usize = 4960;
 pub const TILE_PLANE_BYTES: usize = 4096;
 /// More room than its elements take for a body that is being made, of which the end is not known.
 pub const TILE_BODY_SLACK: usize = 2048;
+/// Of what symbols cost by their frequency, which a block shares that compresses tiles bit for bit.
+pub const TILE_COST_BYTES: usize = 2 << 10;
+/// Of what forms of a tile list: lags, distinct elements, and those that are no decimals; and of tokens.
+pub const TILE_LISTED_BYTES: usize = 40 << 10;
 /// The most bytes of the plane of a tile that has missing values.
 pub const MAX_TILE_PLANE_BYTES: usize = 9264;
 /// Bytes of a place for a tile's words.

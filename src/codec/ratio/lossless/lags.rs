@@ -17,6 +17,11 @@ const HASH_LOG2: u32 = 12;
 const PROBES: usize = 4;
 /// What another distance than that of the segment before costs, in bits.
 const CHANGE: u32 = 16;
+/// One segment of so many is asked first whether distances pay, where a tile has as many as `FEW`.
+const ASKED: usize = 8;
+const FEW: usize = 8 * ASKED;
+/// They do if they take away one bit of so many.
+const WORTH: u32 = 1024;
 
 /// Where pairs of words with these leading bits were seen last.
 pub struct Seen(Box<[u16; 1 << HASH_LOG2]>);
@@ -55,8 +60,52 @@ fn bits<W: Word>(words: &[W], from: usize, to: usize, lag: usize) -> u32 {
     (from..to).map(|i| words[i].sub(before(words, i, lag)).magnitude().width()).sum()
 }
 
+/// The distances, not below a segment, at which the like of words of a segment has been, by every so many of them.
+fn probes<'a, W: Word>(
+    words: &'a [W],
+    from: usize,
+    to: usize,
+    seen: &'a [u16; 1 << HASH_LOG2],
+) -> impl Iterator<Item = usize> + 'a {
+    (from..to).step_by(PROBES).filter_map(move |i| {
+        // Positions count from 1.
+        let at = usize::from(seen[hash(words, i)]);
+        let lag = (i + 1).wrapping_sub(at);
+        (at > 0 && (SEGMENT..=from).contains(&lag)).then_some(lag)
+    })
+}
+
+/// Where the words of a segment are.
+fn enter<W: Word>(words: &[W], from: usize, to: usize, seen: &mut Seen) {
+    (from..to).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
+}
+
+/// Whether distances may pay, by some of the segments.
+fn may_pay<W: Word>(words: &[W], seen: &mut Seen) -> bool {
+    let segments = words.len().div_ceil(SEGMENT);
+    if segments < FEW {
+        return true;
+    }
+    seen.0.fill(0);
+    let (mut all, mut less) = (0, 0);
+    for s in 0..segments {
+        let (from, to) = (s * SEGMENT, words.len().min((s + 1) * SEGMENT));
+        if s % ASKED == ASKED - 1 {
+            let near = bits(words, from, to, 1);
+            let far = probes(words, from, to, &seen.0).chain([0]).map(|lag| bits(words, from, to, lag) + CHANGE);
+            all += near;
+            less += near - far.fold(near, u32::min);
+        }
+        enter(words, from, to, seen);
+    }
+    WORTH * less > all
+}
+
 /// Chooses distances; whether any is worth more than the word before.
 pub fn choose<W: Word>(words: &[W], seen: &mut Seen, lags: &mut Lags) -> bool {
+    if !may_pay(words, seen) {
+        return false;
+    }
     seen.0.fill(0);
     let (mut last, mut any) = (1, false);
     for (s, from) in (0..words.len()).step_by(SEGMENT).enumerate() {
@@ -67,18 +116,15 @@ pub fn choose<W: Word>(words: &[W], seen: &mut Seen, lags: &mut Lags) -> bool {
                 best = best.min((bits(words, from, to, lag) + CHANGE, lag));
             }
         }
-        for i in (from..to).step_by(PROBES) {
-            // Positions count from 1.
-            let at = usize::from(seen.0[hash(words, i)]);
-            let lag = (i + 1).wrapping_sub(at);
-            if at > 0 && (SEGMENT..=from).contains(&lag) && lag != best.1 && lag != last {
+        for lag in probes(words, from, to, &seen.0) {
+            if lag != best.1 && lag != last {
                 best = best.min((bits(words, from, to, lag) + CHANGE, lag));
             }
         }
         last = best.1;
         any |= last > 1;
         lags[s] = last as u16;
-        (from..to).for_each(|i| seen.0[hash(words, i)] = i as u16 + 1);
+        enter(words, from, to, seen);
     }
     any
 }
