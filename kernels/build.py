@@ -140,19 +140,28 @@ def members(library, ptxas, row):
     return made
 
 
+def families(names):
+    """Names of modules by the block that they are in: those for f16 and bf16 differ in little."""
+    by_family = {}
+    for name in names:
+        by_family.setdefault(name.replace("bf16", "f16"), []).append(name)
+    return by_family.values()
+
+
 def pack(modules, seen):
     """The archive of modules, name → architecture → bytes."""
     blocks, directory, bodies = [], b"", b""
-    for name, made in modules.items():
-        for group in [[arch for arch in group if arch in made] for group in TOGETHER]:
-            if not group:
+    for names in families(modules):
+        for group in TOGETHER:
+            together = [(name, arch, modules[name][arch]) for name in names for arch in group if arch in modules[name]]
+            if not together:
                 continue
-            whole = b"".join(made[arch] for arch in group)
+            whole = b"".join(made for _, _, made in together)
             packed = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0] else TEXT])
             at = 0
-            for arch in group:
-                directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, len(made[arch]))
-                at += len(made[arch])
+            for name, arch, made in together:
+                directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, len(made))
+                at += len(made)
             blocks.append((packed, len(whole)))
     count = sum(map(len, modules.values()))
     head = b"SLKM" + struct.pack("<IQII", 1, seen, len(blocks), count)

@@ -178,11 +178,6 @@ template <class T, class Form> DEV Made body_of(const Source<T>& s, u32 symbols,
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
 }
-// Whether a tile is encoded by rows.
-template <class T> DEV bool by_rows(const Source<T>& s) {
-    return rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) && !s.big_endian &&
-           ((u64)s.src & (T::BITS / 8 - 1)) == 0;
-}
 template <class T, class Words>
 DEV ByRows<T> body_by_rows(const Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
     return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, exact, s.plane, end, limit)

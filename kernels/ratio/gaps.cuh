@@ -8,7 +8,7 @@
 //
 // No element may come back as a missing value: where a bin, or what is rounded, equals one, elements' bits are kept.
 #pragma once
-#include "encode.cuh"
+#include "encode_rows.cuh"
 
 namespace ratio {
 
@@ -20,12 +20,15 @@ template <class T> struct Missing {
     typedef typename T::Word Word;
     Word value[MAX_MISSING], bin[MAX_MISSING];
     u32 count, bins, drop;    // bins: a bit for each value that a bin comes back as; drop: what is rounded off
+    // What has the bin of a value lies no further from it.
+    typename T::Float reach;
 
     // By one thread; as src/codec/ratio/plan.rs has it.
     DEV void set(const CompressArgs& a, const Plan& plan, const Quantizer<T>& q) {
         count = T::EXPONENT ? a.values : 0;
         bins = 0;
         drop = plan.rounded ? plan.drop : 0;
+        reach = q.on ? q.step + q.step : 0;
 #pragma unroll 1
         for (u32 k = 0; k < count; k++) {
             value[k] = (Word)a.missing[k];
@@ -38,6 +41,12 @@ template <class T> struct Missing {
             // Both zeros are equal.
             if (far < q.k && (restored == value[k] || (magnitude == 0 && restored == 0))) bins |= 1u << k;
         }
+    }
+    // Whether an element may come back as value k, or is it; asked of every element, so it takes little.
+    DEV bool is_close(u32 k, Word bits) const {
+        return bits == value[k] || drop ||
+               (bins >> k & 1 && Quantizer<T>::magnitude_of(Quantizer<T>::number_of_element(bits) -
+                                                            Quantizer<T>::number_of_element(value[k])) <= reach);
     }
     // Whether an element that is none of them would come back as one.
     DEV bool collides(const Quantizer<T>& q, Word bits) const {
@@ -55,10 +64,44 @@ struct Look {
     u32 collides;      // whether another element would come back as one
 };
 
+// Whether no element of a tile that is coded by rows is close to a missing value. For a whole warp.
+template <class T, bool LINE> DEV bool is_far(const Source<T>& s, const Missing<T>& missing) {
+    enum { TOGETHER = 4 };
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), count = missing.count;
+    const Rows128<LINE> rows(*s.grid, s.t, s.step, lane);
+    const u8* tile = s.place_of_element(0, 0, 0);
+    u32 at[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * (T::BITS / 8);
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i += TOGETHER) {
+        Strides<T> e[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; k++) e[k].load(tile, false, rows, at, i + k, lane);
+        bool close = false;
+#pragma unroll 1
+        for (u32 m = 0; uniform(m < count); m++) {
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++)
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) close |= missing.is_close(m, e[k].v[j]);
+        }
+        if (uniform(__any_sync(FULL, close))) return false;
+    }
+    return true;
+}
+
 template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T>& missing) {
     typedef typename T::Word Word;
     const Source<T> s = source;
     const u32 count = missing.count, may_collide = missing.bins | missing.drop;
+    // Of most tiles where none is missing a look says all.
+    if constexpr (T::EXPONENT > 0) {
+        const bool longer = uniform(s.grid->a > GROUP_LOG2);
+        if (!uniform(missing.drop) && uniform(by_rows(s)) &&
+            (longer ? is_far<T, true>(s, missing) : is_far<T, false>(s, missing)))
+            return {0, 0, 0};
+    }
     u32 any = 0, others = 0;
     bool there = false, collides = false;
     for_all<2>(s, [&](u32, u32 has, const Word(&e)[QUAD]) {
@@ -76,7 +119,12 @@ template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T
             others |= ~hits[j];
             there |= hits[j] == 0;
         }
-        if (!uniform(may_collide)) return;
+        u32 close = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < count; k++)
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) close |= hits[j] == 0 && missing.is_close(k, e[j]) ? 1u << j : 0;
+        if (!(may_collide && close & has)) return;
         // Once in the code, as it is long.
 #pragma unroll 1
         for (u32 j = 0; j < QUAD; j++) {
