@@ -374,10 +374,9 @@ template <class T> DEV void read_array(Source<T>& s, const Job<T>& job) {
 template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
     Look found = {0, 0, 0};
     u32 plane = 0;
-    if (T::EXPONENT && uniform(job.missing.count)) {
-        found = look_for(s, job.missing);
+    if constexpr (T::EXPONENT > 0) {
+        if (uniform(job.missing.count)) plane = take_out(s, job.missing, found);
         if (uniform(found.only)) return missing_tile<T>(job.missing.value[found.only - 1], room.top);
-        if (uniform(found.some)) plane = take_out(s, job.missing);
     }
     const Made made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
     if (!uniform(plane)) return made;

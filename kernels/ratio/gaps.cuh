@@ -64,44 +64,11 @@ struct Look {
     u32 collides;      // whether another element would come back as one
 };
 
-// Whether no element of a tile that is coded by rows is close to a missing value. For a whole warp.
-template <class T, bool LINE> DEV bool is_far(const Source<T>& s, const Missing<T>& missing) {
-    enum { TOGETHER = 4 };
-    const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), count = missing.count;
-    const Rows128<LINE> rows(*s.grid, s.t, s.step, lane);
-    const u8* tile = s.place_of_element(0, 0, 0);
-    u32 at[QUAD];
-#pragma unroll
-    for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * (T::BITS / 8);
-#pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i += TOGETHER) {
-        Strides<T> e[TOGETHER];
-#pragma unroll
-        for (u32 k = 0; k < TOGETHER; k++) e[k].load(tile, false, rows, at, i + k, lane);
-        bool close = false;
-#pragma unroll 1
-        for (u32 m = 0; uniform(m < count); m++) {
-#pragma unroll
-            for (u32 k = 0; k < TOGETHER; k++)
-#pragma unroll
-                for (u32 j = 0; j < QUAD; j++) close |= missing.is_close(m, e[k].v[j]);
-        }
-        if (uniform(__any_sync(FULL, close))) return false;
-    }
-    return true;
-}
-
+// In a tile of any kind.
 template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T>& missing) {
     typedef typename T::Word Word;
     const Source<T> s = source;
     const u32 count = missing.count, may_collide = missing.bins | missing.drop;
-    // Of most tiles where none is missing a look says all.
-    if constexpr (T::EXPONENT > 0) {
-        const bool longer = uniform(s.grid->a > GROUP_LOG2);
-        if (!uniform(missing.drop) && uniform(by_rows(s)) &&
-            (longer ? is_far<T, true>(s, missing) : is_far<T, false>(s, missing)))
-            return {0, 0, 0};
-    }
     u32 any = 0, others = 0;
     bool there = false, collides = false;
     for_all<2>(s, [&](u32, u32 has, const Word(&e)[QUAD]) {
@@ -195,11 +162,120 @@ struct Masks {
 
 #define NO_ELEMENT 0xffffffffu
 
+// The element of a tile that a lane has, one of 32 in a row of elements that are counted row by row; only of tiles that
+// are coded by rows.
+template <class T> struct Walk {
+    enum { SIZE = T::BITS / 8 };
+    const u8* at;
+    u32 x, y, lx, ly;
+    u64 behind_row, behind_plane;    // from where a row would go on to where the next one begins, and of planes
+
+    DEV Walk(const Source<T>& s, u32 lane) {
+        lx = s.t.lx;
+        ly = s.t.ly;
+        behind_row = (s.step[1] - lx) * SIZE;
+        behind_plane = (s.step[2] - ly * s.step[1]) * SIZE;
+        at = s.place_of_element(0, 0, 0) + lane * SIZE;
+        x = lane;
+        y = 0;
+        wrap();
+    }
+    DEV void wrap() {
+        while (x >= lx) {
+            x -= lx;
+            at += behind_row;
+            if (++y < ly) continue;
+            y = 0;
+            at += behind_plane;
+        }
+    }
+    DEV void next() {
+        x += 32;
+        at += 32 * SIZE;
+        wrap();
+    }
+};
+
+// What is told of a tile's words of 32 elements, one after the other.
+template <class T> struct Marker {
+    typedef typename T::Word Word;
+    const Missing<T>& missing;
+    const Masks& masks;
+    u8* copy;
+    u32 lane, first,
+        last;    // the first element that there is; a bit for each value, whether the tile's last one is it
+
+    DEV void tell(u32 word, Word v) {
+        const u32 n = 32 * word + lane, inside = masks.inside(word);
+        u32 there = inside;
+#pragma unroll 1
+        for (u32 k = 0; k < masks.count; k++) {
+            u32 bits = __ballot_sync(FULL, n < masks.elements && v == missing.value[k]);
+            there &= ~bits;
+            // Behind the last element a mask goes on as there.
+            if (32 * (word + 1) >= masks.elements) {
+                if (inside) last |= (bits >> top_bit(inside) & 1) << k;
+                bits |= last >> k & 1 ? ~inside : 0;
+            }
+            if (lane == 0) store_shared32(masks.place(k, word), bits);
+        }
+        if (first == NO_ELEMENT && there) first = 32 * word + __ffs((i32)there) - 1;
+        if (n < masks.elements) store_element<T>(copy, n, v);
+    }
+};
+
+// The same as `mark` of a tile that is coded by rows, and what there is to know of it.
+template <class T>
+DEV u32 mark_rows(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy, Look& found) {
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, may_collide = missing.bins;
+    Marker<T> marker = {missing, masks, copy, lane, NO_ELEMENT, 0};
+    Walk<T> walk(s, lane);
+    u32 any = 0, others = 0;
+    bool collides = false;
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < masks.words()); i += MASKS_TOGETHER) {
+        Word v[MASKS_TOGETHER];
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
+            v[j] = 32 * (i + j) + lane < masks.elements ? element_of(walk.at, false, T()) : 0;
+            walk.next();
+        }
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
+            if (32 * (i + j) + lane >= masks.elements) continue;
+            u32 hits = 0;
+            bool close = false;
+#pragma unroll 1
+            for (u32 k = 0; k < masks.count; k++) {
+                hits |= (v[j] == missing.value[k] ? 1u : 0u) << k;
+                close |= missing.is_close(k, v[j]);
+            }
+            any |= hits;
+            others |= ~hits;
+            if (may_collide && close && !hits) collides |= missing.collides(s.quantizer, v[j]);
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) marker.tell(i + j, v[j]);
+    }
+    any = __reduce_or_sync(FULL, any);
+    others = __reduce_or_sync(FULL, others);
+    // As in look_for.
+    if (marker.first == NO_ELEMENT && may_collide)
+#pragma unroll 1
+        for (u32 k = 0; k < masks.count; k++)
+            collides |= any >> k & 1 && missing.collides(s.quantizer, missing.value[k]);
+    found = {any != 0, (u32)__ffs((i32)(any & ~others)), (u32)__any_sync(FULL, collides)};
+    __syncwarp();
+    return marker.first;
+}
+
 // Marks a tile's missing values and copies its elements; returns the first one that there is.
 template <class T> DEV u32 mark(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, lx = s.t.lx, ly = s.t.ly;
-    u32 first = NO_ELEMENT, last = 0;    // last: a bit for each value, whether the tile's last element is one
+    Marker<T> marker = {missing, masks, copy, lane, NO_ELEMENT, 0};
 #pragma unroll 1
     for (u32 i = 0; uniform(i < masks.words()); i += MASKS_TOGETHER) {
         Word v[MASKS_TOGETHER];
@@ -209,26 +285,10 @@ template <class T> DEV u32 mark(const Source<T>& s, const Missing<T>& missing, c
             v[j] = n < masks.elements ? s.element(n % lx, n / lx % ly, n / lx / ly) : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
-            const u32 word = i + j, n = 32 * word + lane, inside = masks.inside(word);
-            u32 there = inside;
-#pragma unroll 1
-            for (u32 k = 0; k < masks.count; k++) {
-                u32 bits = __ballot_sync(FULL, n < masks.elements && v[j] == missing.value[k]);
-                there &= ~bits;
-                // Behind the last element a mask goes on as there.
-                if (32 * (word + 1) >= masks.elements) {
-                    if (inside) last |= (bits >> top_bit(inside) & 1) << k;
-                    bits |= last >> k & 1 ? ~inside : 0;
-                }
-                if (lane == 0) store_shared32(masks.place(k, word), bits);
-            }
-            if (first == NO_ELEMENT && there) first = 32 * word + __ffs((i32)there) - 1;
-            if (n < masks.elements) store_element<T>(copy, n, v[j]);
-        }
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) marker.tell(i + j, v[j]);
     }
     __syncwarp();
-    return first;
+    return marker.first;
 }
 
 // Puts others into the places of missing elements: those before them in their block, at its start the first that there
@@ -252,6 +312,10 @@ template <class T> DEV void fill(const Masks& masks, u8* copy, u32 first) {
                 last = some ? 32 * (word + from) + __ffs((i32)bits) - 1 : first;
             }
             const u32 there = masks.there(word), before = there & low_ones(lane + 1);
+            if (uniform(there == ~0u)) {
+                last = 32 * word + 31;
+                continue;
+            }
             const bool is_gap = n < masks.elements && !(there >> lane & 1);
             const u32 from = before ? 32 * word + top_bit(before) : last;
             gap |= (u32)is_gap << j;
@@ -315,12 +379,50 @@ DEV u32 write_plane(const Masks& masks, u8* plane) {
 template <class T> DEV u8* copy_of(const Source<T>& s) { return s.words + (sizeof(typename T::Word) << TILE_LOG2); }
 template <class T> DEV u8* plane_of(const Source<T>& s) { return copy_of(s) + ((T::BITS / 8) << TILE_LOG2); }
 
-// Takes missing values out of a tile that has some, and others; the source becomes what is left, and the bytes of the
-// plane that tells where they were are returned. For a whole warp.
-template <class T> SELDOM u32 take_out(Source<T>& s, const Missing<T>& missing) {
+// Whether no element of a tile that is coded by rows is close to a missing value. For a whole warp.
+template <class T, bool LINE> DEV bool is_far(const Source<T>& s, const Missing<T>& missing) {
+    enum { TOGETHER = 4 };
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), count = missing.count;
+    const Rows128<LINE> rows(*s.grid, s.t, s.step, lane);
+    const u8* tile = s.place_of_element(0, 0, 0);
+    u32 at[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * (T::BITS / 8);
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i += TOGETHER) {
+        Strides<T> e[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; k++) e[k].load(tile, false, rows, at, i + k, lane);
+        bool close = false;
+#pragma unroll 1
+        for (u32 m = 0; uniform(m < count); m++) {
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++)
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) close |= missing.is_close(m, e[k].v[j]);
+        }
+        if (uniform(__any_sync(FULL, close))) return false;
+    }
+    return true;
+}
+
+// Looks for missing values in a tile and takes them out of one that has some, and others; the source becomes what is
+// left, and the bytes of the plane that tells where they were are returned. For a whole warp.
+template <class T> SELDOM u32 take_out(Source<T>& s, const Missing<T>& missing, Look& found) {
     u8* const copy = copy_of(s);
     const Masks masks(s.plane, missing.count, *s.grid, s.t);
-    const u32 first = mark(s, missing, masks, copy);
+    u32 first;
+    if (!uniform(missing.drop) && uniform(by_rows(s))) {
+        found = {0, 0, 0};
+        // Of most tiles where none is missing one look says all.
+        if (uniform(s.grid->a > GROUP_LOG2) ? is_far<T, true>(s, missing) : is_far<T, false>(s, missing)) return 0;
+        first = mark_rows(s, missing, masks, copy, found);
+        if (uniform(!found.some || found.only)) return 0;
+    } else {
+        found = look_for(s, missing);
+        if (uniform(!found.some || found.only)) return 0;
+        first = mark(s, missing, masks, copy);
+    }
     fill<T>(masks, copy, first);
     const u32 bytes = write_plane(masks, plane_of(s));
     if ((threadIdx.x & 31) == 0) {

@@ -543,11 +543,11 @@ DEV bool decode_stored(const u32* body, u32 kind, const Header& head, const Targ
     // With masks a warp has subchunks that follow each other.
     const u32 lane = threadIdx.x & 31, begin = masks ? threadIdx.x / 32 * SUBCHUNKS_A_DECODER * 32 + lane : threadIdx.x,
               end = masks ? begin + SUBCHUNKS_A_DECODER * 32 : CHUNK_BYTES / 16, step = masks ? 32 : DECODE_THREADS;
-    for (u32 i = begin; i < end && i * 16 < bytes; i += step) {
+    for (u32 i = begin; i < end && (i - lane) * 16 < bytes; i += step) {
         uint4 q = kind == KIND_RAW ? ((const uint4*)body)[i] : same;
         if (T::EXPONENT > 0 && masks) q = masks->put(q, i / 32 % SUBCHUNKS_A_DECODER, lane);
         if (head.big_endian) q = swap_bytes<T>(q);
-        target.store(at + i * 16, whole, q);
+        if (i * 16 < bytes) target.store(at + i * 16, whole, q);
     }
     return good;
 }
