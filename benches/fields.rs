@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sleek::{DType, Dims};
 
 /// A raw field.
+#[derive(Clone)]
 pub struct Field {
     /// File name.
     pub name: String,

@@ -143,12 +143,12 @@ def members(library, ptxas, row):
 
 
 def grouped(modules, parts):
-    """What is packed together, as pairs of name and architecture: of a module, and of modules of one part that are nothing but PTX, which the
-    driver takes seconds to compile, whatever else is unpacked with it."""
+    """What is packed together, as pairs of name and architecture: of a module, with those for f16 and bf16 as one, which differ in little; and
+    of modules of one part that are nothing but PTX, which the driver takes seconds to compile, whatever else is unpacked with it."""
     groups = {}
     for name, made in modules.items():
         for together in TOGETHER:
-            key = parts[name] if set(made) == {0} else (name, together[0])
+            key = parts[name] if set(made) == {0} else (name.replace("bf16", "f16"), together[0])
             groups.setdefault(key, []).extend((name, arch) for arch in together if arch in made)
     return [group for group in groups.values() if group]
 

@@ -163,11 +163,6 @@ template <class T, class Form> DEV Made body_of(const Source<T>& s, u32 symbols,
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
 }
-// Whether a tile is encoded by rows.
-template <class T> DEV bool by_rows(const Source<T>& s) {
-    return rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) && !s.big_endian &&
-           ((u64)s.src & (T::BITS / 8 - 1)) == 0;
-}
 template <class T, class Words>
 DEV ByRows<T> body_by_rows(const Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
     return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, exact, s.plane, end, limit)
@@ -365,10 +360,9 @@ template <class T, bool LOSSLESS>
 DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
     Look found = {0, 0, 0};
     u32 plane = 0;
-    if (T::EXPONENT && uniform(job.missing.count)) {
-        found = look_for(s, job.missing);
+    if constexpr (T::EXPONENT > 0) {
+        if (uniform(job.missing.count)) plane = take_out(s, job.missing, found);
         if (uniform(found.only)) return missing_tile<T>(job.missing.value[found.only - 1], room.top);
-        if (uniform(found.some)) plane = take_out(s, job.missing);
     }
     Made made;
     if constexpr (LOSSLESS)

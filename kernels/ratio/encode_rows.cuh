@@ -12,6 +12,12 @@
 
 namespace ratio {
 
+// Whether a tile is encoded by rows.
+template <class T> DEV bool by_rows(const Source<T>& s) {
+    return rows_fit(*s.grid, s.step) && plane_groups(*s.grid) <= TILE_PLANE_BYTES / (4 * GROUP) && !s.big_endian &&
+           ((u64)s.src & (T::BITS / 8 - 1)) == 0;
+}
+
 // What words of a tile that is coded by rows stand for, in registers; differences of such words are numbers of 32 bits.
 
 // Bins of numbers that are below K, as quotients that need no correction.

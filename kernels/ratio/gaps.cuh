@@ -8,7 +8,7 @@
 //
 // No element may come back as a missing value: where a bin, or what is rounded, equals one, elements' bits are kept.
 #pragma once
-#include "encode.cuh"
+#include "encode_rows.cuh"
 
 namespace ratio {
 
@@ -20,12 +20,15 @@ template <class T> struct Missing {
     typedef typename T::Word Word;
     Word value[MAX_MISSING], bin[MAX_MISSING];
     u32 count, bins, drop;    // bins: a bit for each value that a bin comes back as; drop: what is rounded off
+    // What has the bin of a value lies no further from it.
+    typename T::Float reach;
 
     // By one thread; as src/codec/ratio/plan.rs has it.
     DEV void set(const CompressArgs& a, const Plan& plan, const Quantizer<T>& q) {
         count = T::EXPONENT ? a.values : 0;
         bins = 0;
         drop = plan.rounded ? plan.drop : 0;
+        reach = q.on ? q.step + q.step : 0;
 #pragma unroll 1
         for (u32 k = 0; k < count; k++) {
             value[k] = (Word)a.missing[k];
@@ -38,6 +41,12 @@ template <class T> struct Missing {
             // Both zeros are equal.
             if (far < q.k && (restored == value[k] || (magnitude == 0 && restored == 0))) bins |= 1u << k;
         }
+    }
+    // Whether an element may come back as value k, or is it; asked of every element, so it takes little.
+    DEV bool is_close(u32 k, Word bits) const {
+        return bits == value[k] || drop ||
+               (bins >> k & 1 && Quantizer<T>::magnitude_of(Quantizer<T>::number_of_element(bits) -
+                                                            Quantizer<T>::number_of_element(value[k])) <= reach);
     }
     // Whether an element that is none of them would come back as one.
     DEV bool collides(const Quantizer<T>& q, Word bits) const {
@@ -55,6 +64,7 @@ struct Look {
     u32 collides;      // whether another element would come back as one
 };
 
+// In a tile of any kind.
 template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T>& missing) {
     typedef typename T::Word Word;
     const Source<T> s = source;
@@ -76,7 +86,12 @@ template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T
             others |= ~hits[j];
             there |= hits[j] == 0;
         }
-        if (!uniform(may_collide)) return;
+        u32 close = 0;
+#pragma unroll 1
+        for (u32 k = 0; k < count; k++)
+#pragma unroll
+            for (u32 j = 0; j < QUAD; j++) close |= hits[j] == 0 && missing.is_close(k, e[j]) ? 1u << j : 0;
+        if (!(may_collide && close & has)) return;
         // Once in the code, as it is long.
 #pragma unroll 1
         for (u32 j = 0; j < QUAD; j++) {
@@ -147,11 +162,120 @@ struct Masks {
 
 #define NO_ELEMENT 0xffffffffu
 
+// The element of a tile that a lane has, one of 32 in a row of elements that are counted row by row; only of tiles that
+// are coded by rows.
+template <class T> struct Walk {
+    enum { SIZE = T::BITS / 8 };
+    const u8* at;
+    u32 x, y, lx, ly;
+    u64 behind_row, behind_plane;    // from where a row would go on to where the next one begins, and of planes
+
+    DEV Walk(const Source<T>& s, u32 lane) {
+        lx = s.t.lx;
+        ly = s.t.ly;
+        behind_row = (s.step[1] - lx) * SIZE;
+        behind_plane = (s.step[2] - ly * s.step[1]) * SIZE;
+        at = s.place_of_element(0, 0, 0) + lane * SIZE;
+        x = lane;
+        y = 0;
+        wrap();
+    }
+    DEV void wrap() {
+        while (x >= lx) {
+            x -= lx;
+            at += behind_row;
+            if (++y < ly) continue;
+            y = 0;
+            at += behind_plane;
+        }
+    }
+    DEV void next() {
+        x += 32;
+        at += 32 * SIZE;
+        wrap();
+    }
+};
+
+// What is told of a tile's words of 32 elements, one after the other.
+template <class T> struct Marker {
+    typedef typename T::Word Word;
+    const Missing<T>& missing;
+    const Masks& masks;
+    u8* copy;
+    u32 lane, first,
+        last;    // the first element that there is; a bit for each value, whether the tile's last one is it
+
+    DEV void tell(u32 word, Word v) {
+        const u32 n = 32 * word + lane, inside = masks.inside(word);
+        u32 there = inside;
+#pragma unroll 1
+        for (u32 k = 0; k < masks.count; k++) {
+            u32 bits = __ballot_sync(FULL, n < masks.elements && v == missing.value[k]);
+            there &= ~bits;
+            // Behind the last element a mask goes on as there.
+            if (32 * (word + 1) >= masks.elements) {
+                if (inside) last |= (bits >> top_bit(inside) & 1) << k;
+                bits |= last >> k & 1 ? ~inside : 0;
+            }
+            if (lane == 0) store_shared32(masks.place(k, word), bits);
+        }
+        if (first == NO_ELEMENT && there) first = 32 * word + __ffs((i32)there) - 1;
+        if (n < masks.elements) store_element<T>(copy, n, v);
+    }
+};
+
+// The same as `mark` of a tile that is coded by rows, and what there is to know of it.
+template <class T>
+DEV u32 mark_rows(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy, Look& found) {
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, may_collide = missing.bins;
+    Marker<T> marker = {missing, masks, copy, lane, NO_ELEMENT, 0};
+    Walk<T> walk(s, lane);
+    u32 any = 0, others = 0;
+    bool collides = false;
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < masks.words()); i += MASKS_TOGETHER) {
+        Word v[MASKS_TOGETHER];
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
+            v[j] = 32 * (i + j) + lane < masks.elements ? element_of(walk.at, false, T()) : 0;
+            walk.next();
+        }
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
+            if (32 * (i + j) + lane >= masks.elements) continue;
+            u32 hits = 0;
+            bool close = false;
+#pragma unroll 1
+            for (u32 k = 0; k < masks.count; k++) {
+                hits |= (v[j] == missing.value[k] ? 1u : 0u) << k;
+                close |= missing.is_close(k, v[j]);
+            }
+            any |= hits;
+            others |= ~hits;
+            if (may_collide && close && !hits) collides |= missing.collides(s.quantizer, v[j]);
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) marker.tell(i + j, v[j]);
+    }
+    any = __reduce_or_sync(FULL, any);
+    others = __reduce_or_sync(FULL, others);
+    // As in look_for.
+    if (marker.first == NO_ELEMENT && may_collide)
+#pragma unroll 1
+        for (u32 k = 0; k < masks.count; k++)
+            collides |= any >> k & 1 && missing.collides(s.quantizer, missing.value[k]);
+    found = {any != 0, (u32)__ffs((i32)(any & ~others)), (u32)__any_sync(FULL, collides)};
+    __syncwarp();
+    return marker.first;
+}
+
 // Marks a tile's missing values and copies its elements; returns the first one that there is.
 template <class T> DEV u32 mark(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, lx = s.t.lx, ly = s.t.ly;
-    u32 first = NO_ELEMENT, last = 0;    // last: a bit for each value, whether the tile's last element is one
+    Marker<T> marker = {missing, masks, copy, lane, NO_ELEMENT, 0};
 #pragma unroll 1
     for (u32 i = 0; uniform(i < masks.words()); i += MASKS_TOGETHER) {
         Word v[MASKS_TOGETHER];
@@ -161,26 +285,10 @@ template <class T> DEV u32 mark(const Source<T>& s, const Missing<T>& missing, c
             v[j] = n < masks.elements ? s.element(n % lx, n / lx % ly, n / lx / ly) : 0;
         }
 #pragma unroll
-        for (u32 j = 0; j < MASKS_TOGETHER; j++) {
-            const u32 word = i + j, n = 32 * word + lane, inside = masks.inside(word);
-            u32 there = inside;
-#pragma unroll 1
-            for (u32 k = 0; k < masks.count; k++) {
-                u32 bits = __ballot_sync(FULL, n < masks.elements && v[j] == missing.value[k]);
-                there &= ~bits;
-                // Behind the last element a mask goes on as there.
-                if (32 * (word + 1) >= masks.elements) {
-                    if (inside) last |= (bits >> top_bit(inside) & 1) << k;
-                    bits |= last >> k & 1 ? ~inside : 0;
-                }
-                if (lane == 0) store_shared32(masks.place(k, word), bits);
-            }
-            if (first == NO_ELEMENT && there) first = 32 * word + __ffs((i32)there) - 1;
-            if (n < masks.elements) store_element<T>(copy, n, v[j]);
-        }
+        for (u32 j = 0; j < MASKS_TOGETHER; j++) marker.tell(i + j, v[j]);
     }
     __syncwarp();
-    return first;
+    return marker.first;
 }
 
 // Puts others into the places of missing elements: those before them in their block, at its start the first that there
@@ -204,6 +312,10 @@ template <class T> DEV void fill(const Masks& masks, u8* copy, u32 first) {
                 last = some ? 32 * (word + from) + __ffs((i32)bits) - 1 : first;
             }
             const u32 there = masks.there(word), before = there & low_ones(lane + 1);
+            if (uniform(there == ~0u)) {
+                last = 32 * word + 31;
+                continue;
+            }
             const bool is_gap = n < masks.elements && !(there >> lane & 1);
             const u32 from = before ? 32 * word + top_bit(before) : last;
             gap |= (u32)is_gap << j;
@@ -267,12 +379,50 @@ DEV u32 write_plane(const Masks& masks, u8* plane) {
 template <class T> DEV u8* copy_of(const Source<T>& s) { return s.words + (sizeof(typename T::Word) << TILE_LOG2); }
 template <class T> DEV u8* plane_of(const Source<T>& s) { return copy_of(s) + ((T::BITS / 8) << TILE_LOG2); }
 
-// Takes missing values out of a tile that has some, and others; the source becomes what is left, and the bytes of the
-// plane that tells where they were are returned. For a whole warp.
-template <class T> SELDOM u32 take_out(Source<T>& s, const Missing<T>& missing) {
+// Whether no element of a tile that is coded by rows is close to a missing value. For a whole warp.
+template <class T, bool LINE> DEV bool is_far(const Source<T>& s, const Missing<T>& missing) {
+    enum { TOGETHER = 4 };
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), count = missing.count;
+    const Rows128<LINE> rows(*s.grid, s.t, s.step, lane);
+    const u8* tile = s.place_of_element(0, 0, 0);
+    u32 at[QUAD];
+#pragma unroll
+    for (u32 j = 0; j < QUAD; j++) at[j] = rows.offset(j, lane) * (T::BITS / 8);
+#pragma unroll 1
+    for (u32 i = 0; uniform(i < groups); i += TOGETHER) {
+        Strides<T> e[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; k++) e[k].load(tile, false, rows, at, i + k, lane);
+        bool close = false;
+#pragma unroll 1
+        for (u32 m = 0; uniform(m < count); m++) {
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; k++)
+#pragma unroll
+                for (u32 j = 0; j < QUAD; j++) close |= missing.is_close(m, e[k].v[j]);
+        }
+        if (uniform(__any_sync(FULL, close))) return false;
+    }
+    return true;
+}
+
+// Looks for missing values in a tile and takes them out of one that has some, and others; the source becomes what is
+// left, and the bytes of the plane that tells where they were are returned. For a whole warp.
+template <class T> SELDOM u32 take_out(Source<T>& s, const Missing<T>& missing, Look& found) {
     u8* const copy = copy_of(s);
     const Masks masks(s.plane, missing.count, *s.grid, s.t);
-    const u32 first = mark(s, missing, masks, copy);
+    u32 first;
+    if (!uniform(missing.drop) && uniform(by_rows(s))) {
+        found = {0, 0, 0};
+        // Of most tiles where none is missing one look says all.
+        if (uniform(s.grid->a > GROUP_LOG2) ? is_far<T, true>(s, missing) : is_far<T, false>(s, missing)) return 0;
+        first = mark_rows(s, missing, masks, copy, found);
+        if (uniform(!found.some || found.only)) return 0;
+    } else {
+        found = look_for(s, missing);
+        if (uniform(!found.some || found.only)) return 0;
+        first = mark(s, missing, masks, copy);
+    }
     fill<T>(masks, copy, first);
     const u32 bytes = write_plane(masks, plane_of(s));
     if ((threadIdx.x & 31) == 0) {

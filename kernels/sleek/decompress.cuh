@@ -274,6 +274,91 @@ struct Target {
     }
 };
 
+// Which elements of a warp's subchunks are missing: a bit for each, and two that say which value it is. Each warp reads
+// what the plane tells of its own.
+template <class T> struct Masks {
+    typedef typename T::Word Word;
+    enum {
+        WORDS = SUBCHUNKS_A_DECODER * T::VALUES,
+        ROUNDS = (WORDS + 31) / 32,
+        FLAGS = T::VALUES / 2,     // bytes of a subchunk's flags, each for eight of its bytes of changes
+        LANES = 32 / T::VALUES,    // of a word
+        ALL = (1u << T::VALUES) - 1
+    };
+    u64 value[MAX_MISSING];
+    u32 any[WORDS], low[WORDS], high[WORDS];
+    u32 several;    // whether there are several values; of one alone value[0] is that
+
+    // The masks from the plane that a body begins with; false if it is not valid. For a whole warp.
+    DEV bool read(const u32* plane, const u64* missing, u32 warp, u32 lane) {
+        const u32 which = plane[0] & 15, bytes = (plane[0] >> 16) * ALIGN;
+        for (u32 w = lane; w < WORDS; w += 32) any[w] = low[w] = high[w] = 0;
+        if (lane < MAX_MISSING) value[lane] = missing[which & which - 1 ? lane : __ffs((i32)which) - 1];
+        if (lane == 0) several = which & which - 1;
+        u32 at = 4;
+        bool good = true;
+#pragma unroll 1
+        for (u32 k = 0; good && uniform(k) < MAX_MISSING; k++)
+            if (uniform(which >> k & 1)) good = read_value(plane, bytes, at, k, warp, lane);
+        __syncwarp();    // lanes use what others have read
+        // Fewer zero bytes than a unit follow.
+        return good && bytes - at < ALIGN && (at + lane >= bytes || ((const u8*)plane)[at + lane] == 0);
+    }
+    // The mask of value k at byte `at`, which moves on. Lane s sees where subchunk s, which is block s of the plane,
+    // has its bytes of changes, then each lane makes words of them.
+    DEV bool read_value(const u32* plane, u32 bytes, u32& at, u32 k, u32 warp, u32 lane) {
+        if (at + 8 > bytes) return false;
+        const u32 first = bits_at(plane, at), mixed = bits_at(plane, at + 4), flags_at = at + 8;
+        at = flags_at + FLAGS * __popc(mixed);
+        if ((first | mixed) == 0 || at > bytes) return false;
+        const bool is_mixed = mixed >> lane & 1;
+        const u32 flags =
+            is_mixed ? bits_at(plane, flags_at + FLAGS * __popc(mixed & low_ones(lane))) & low_ones(8 * FLAGS) : 0;
+        const u32 own = __popc(flags), up_to = warp_running_sum(own), from = at + up_to - own;
+        at += __shfl_sync(FULL, up_to, 31);
+        if (at > bytes) return false;
+        bool good = !is_mixed || flags;
+#pragma unroll
+        for (u32 round = 0; round < ROUNDS; round++) {
+            const u32 w = 32 * round + lane, s = (warp * SUBCHUNKS_A_DECODER + w / T::VALUES) % SUBCHUNKS,
+                      i = w % T::VALUES;
+            const u32 all = __shfl_sync(FULL, flags, s), start = __shfl_sync(FULL, from, s), some = all >> 4 * i & 15;
+            const u32 x = __byte_perm(bits_at(plane, start + __popc(all & low_ones(4 * i))), 0, spread_by(some));
+            good &= __popc(used_bytes(x)) == __popc(some) && (i || !(x & 1));
+            // Each bit becomes the parity of all up to it, in words before this one too.
+            u32 word = x;
+#pragma unroll
+            for (u32 j = 1; j < 32; j *= 2) word ^= word << j;
+            const u32 odd = __ballot_sync(FULL, word >> 31) & low_ones(lane) & ~low_ones(lane - i);
+            if ((__popc(odd) ^ first >> s) & 1) word = ~word;
+            if (w >= WORDS) continue;
+            good &= !(word & any[w]);    // no element has two values
+            any[w] |= word;
+            if (k & 1) low[w] |= word;
+            if (k & 2) high[w] |= word;
+        }
+        return __all_sync(FULL, good);
+    }
+
+    // A lane's elements of the warp's subchunk k, with the missing values where they belong.
+    DEV uint4 put(const uint4& q, u32 k, u32 lane) const {
+        const u32 w = k * T::VALUES + lane / LANES, bit = lane % LANES * T::VALUES, gaps = any[w] >> bit;
+        Word v[T::VALUES];
+        split(q, v);
+        if (uniform(several)) {
+            const u32 lower = low[w] >> bit, higher = high[w] >> bit;
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++)
+                if (gaps >> i & 1) v[i] = (Word)value[(lower >> i & 1) | (higher >> i & 1) << 1];
+        } else {
+            const Word one = (Word)value[0];
+#pragma unroll
+            for (int i = 0; i < T::VALUES; i++) v[i] = gaps >> i & 1 ? one : v[i];
+        }
+        return join(v);
+    }
+};
+
 // Words of a subchunk from its codes.
 template <class T, bool QUANTIZED>
 DEV void decode_words(const u32* body, const Subchunk<T> sub, const Patch* patches, u32 special, u32 lane,
@@ -311,7 +396,7 @@ DEV uint4 decode_swar16(const u32* body, const Subchunk<T> sub, const Patch* pat
 
 template <class T, bool QUANTIZED>
 DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T>& shared_quantizer, bool big_endian,
-                       const Target& target, u64 at, bool whole, u32 warp, u32 lane) {
+                       const Target& target, u64 at, bool whole, const Masks<T>* masks, u32 warp, u32 lane) {
     typedef typename T::Word Word;
     const Quantizer<T> quantizer = shared_quantizer;    // in registers
     const Swar16Quantizer<T> pairs(quantizer);
@@ -319,7 +404,7 @@ DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T
     u32 s = warp * SUBCHUNKS_A_DECODER;
     const u32 end = s + SUBCHUNKS_A_DECODER;
     u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
-    const bool plain = whole && !big_endian;
+    const bool plain = whole && !big_endian && !masks;
     uint4* to = (uint4*)(target.origin + at + in_chunk);
 #pragma unroll 1
     for (; s < end; s++) {
@@ -340,6 +425,7 @@ DEV void decode_packed(const u32* body, const Parts<T>& parts, const Quantizer<T
         if (plain) {
             store_streaming(to, q);
         } else {
+            if (masks) q = masks->put(q, s % SUBCHUNKS_A_DECODER, lane);
             if (big_endian) q = swap_bytes<T>(q);
             target.store(at + in_chunk, whole, q);
         }
@@ -379,35 +465,42 @@ template <class T, bool QUANTIZED> struct Plain {
         return __all_sync(FULL, bad == 0);
     }
 
-    DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, u32 warp, u32 lane) const {
+    // MASKED: a warp has subchunks that follow each other, as its masks do.
+    template <bool MASKED>
+    DEV void decode(const u32* body, const Quantizer<T>& shared_quantizer, uint4* to, const Masks<T>* masks, u32 warp,
+                    u32 lane) const {
+        enum { STEP = MASKED ? 1 : DECODE_WARPS };
         const Quantizer<T> quantizer = shared_quantizer;    // in registers
         const Swar16Quantizer<T> swar16_quantizer(quantizer);
-        to += warp * 32 + lane;
-        u32 next = __shfl_sync(FULL, info, warp);
+        const u32 begin = MASKED ? warp * SUBCHUNKS_A_DECODER : warp,
+                  end = MASKED ? begin + SUBCHUNKS_A_DECODER : SUBCHUNKS;
+        to += begin * 32 + lane;
+        u32 next = __shfl_sync(FULL, info, begin);
 #pragma unroll 2
-        for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
+        for (u32 s = begin; s < end; s += STEP) {
             const u32 n = next & 0xff;
             const u32* words = body + (next >> 8);
-            next = __shfl_sync(FULL, info, s + DECODE_WARPS);    // asked for early; behind the last one any
+            next = __shfl_sync(FULL, info, s + STEP);    // asked for early; behind the last one any
+            uint4 q;
             if constexpr (T::BITS == 16) {
-                store_streaming(to, pairs(unpack_swar16(words, n, lane), n, swar16_quantizer));
-                to += DECODE_WARPS * 32;
-                continue;
-            }
-            typename T::Word v[T::VALUES];
-            unpack<T>(words, n, lane, v);
-            if (!QUANTIZED) {
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
-            } else if (n <= Quantizer<T>::PLAIN_WIDTH) {
-#pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_code(v[i]);
+                q = pairs(unpack_swar16(words, n, lane), n, swar16_quantizer);
             } else {
+                typename T::Word v[T::VALUES];
+                unpack<T>(words, n, lane, v);
+                if (!QUANTIZED) {
 #pragma unroll
-                for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(from_zigzag<T>(v[i]));
+                    for (int i = 0; i < T::VALUES; i++) v[i] = from_exponent_code<T>(v[i]);
+                } else if (n <= Quantizer<T>::PLAIN_WIDTH) {
+#pragma unroll
+                    for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_code(v[i]);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < T::VALUES; i++) v[i] = quantizer.restore_any(from_zigzag<T>(v[i]));
+                }
+                q = join(v);
             }
-            store_streaming(to, join(v));
-            to += DECODE_WARPS * 32;
+            store_streaming(to, MASKED ? masks->put(q, s % SUBCHUNKS_A_DECODER, lane) : q);
+            to += STEP * 32;
         }
     }
     // Words of 16 bits from codes of n.
@@ -419,16 +512,20 @@ template <class T, bool QUANTIZED> struct Plain {
 };
 
 template <class T, bool QUANTIZED>
-DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, u32 warp, u32 lane) {
+DEV bool decode_plain(const u32* body, u32 bytes, const Quantizer<T>& quantizer, u8* to, const Masks<T>* masks,
+                      u32 warp, u32 lane) {
     Plain<T, QUANTIZED> plain;
     if (!plain.parse(body, bytes, lane)) return false;
-    plain.decode(body, quantizer, (uint4*)to, warp, lane);
+    if (T::EXPONENT > 0 && masks)
+        plain.template decode<true>(body, quantizer, (uint4*)to, masks, warp, lane);
+    else
+        plain.template decode<false>(body, quantizer, (uint4*)to, masks, warp, lane);
     return true;
 }
 
 template <class T>
 DEV bool decode_stored(const u32* body, u32 kind, const Header& head, const Target& target, u64 at, bool whole,
-                       u64 chunk) {
+                       u64 chunk, const Masks<T>* masks) {
     const u32 bytes = head.chunk_bytes(chunk);
     const u8* byte = (const u8*)body;
     bool good = true;
@@ -443,10 +540,14 @@ DEV bool decode_stored(const u32* body, u32 kind, const Header& head, const Targ
 #pragma unroll
     for (int i = 1; i < T::VALUES; i++) v[i] = v[0];
     const uint4 same = join(v);
-    for (u32 i = threadIdx.x; i * 16 < bytes; i += DECODE_THREADS) {
+    // With masks a warp has subchunks that follow each other.
+    const u32 lane = threadIdx.x & 31, begin = masks ? threadIdx.x / 32 * SUBCHUNKS_A_DECODER * 32 + lane : threadIdx.x,
+              end = masks ? begin + SUBCHUNKS_A_DECODER * 32 : CHUNK_BYTES / 16, step = masks ? 32 : DECODE_THREADS;
+    for (u32 i = begin; i < end && (i - lane) * 16 < bytes; i += step) {
         uint4 q = kind == KIND_RAW ? ((const uint4*)body)[i] : same;
+        if (T::EXPONENT > 0 && masks) q = masks->put(q, i / 32 % SUBCHUNKS_A_DECODER, lane);
         if (head.big_endian) q = swap_bytes<T>(q);
-        target.store(at + i * 16, whole, q);
+        if (i * 16 < bytes) target.store(at + i * 16, whole, q);
     }
     return good;
 }
@@ -536,17 +637,18 @@ DEV u64 compare(const u8* src, const Header& head, u64 c, const u64* part) {
 
 // Decodes chunk c from the body in shared memory; false if it is not valid. For a whole block.
 template <class T>
-DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c, u32 warp, u32 lane) {
+DEV bool decode(const u32* body, const Body& place, const Stream<T>& stream, Parts<T>& parts, u64 c,
+                const Masks<T>* masks, u32 warp, u32 lane) {
     if (place.extent == NOTHING) return true;    // only its checksum was needed
     const u64 at = c * CHUNK_BYTES;
     const Target& target = stream.target;
     const bool whole = place.extent == WHOLE, big_endian = stream.head.big_endian;
     const bool quantized = T::EXPONENT > 0 && stream.quantizer.on;
-    if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c);
+    if (place.kind != KIND_PACKED) return decode_stored<T>(body, place.kind, stream.head, target, at, whole, c, masks);
     if (T::EXPONENT > 0 && whole && !big_endian && (quantized || stream.head.is_float)) {
         u8* to = target.origin + at;
-        if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, warp, lane)
-                      : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, warp, lane))
+        if (quantized ? decode_plain<T, true>(body, place.units * ALIGN, stream.quantizer, to, masks, warp, lane)
+                      : decode_plain<T, false>(body, place.units * ALIGN, stream.quantizer, to, masks, warp, lane))
             return true;
     }
     if (warp == 0) {
@@ -557,9 +659,10 @@ DEV bool decode(u32* body, const Body& place, const Stream<T>& stream, Parts<T>&
     __syncthreads();
     if (!parts.good) return false;
     if (quantized && parts.quantized)
-        decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+        decode_packed<T, T::EXPONENT != 0>(body, parts, stream.quantizer, big_endian, target, at, whole, masks, warp,
+                                           lane);
     else
-        decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, warp, lane);
+        decode_packed<T, false>(body, parts, stream.quantizer, big_endian, target, at, whole, masks, warp, lane);
     return true;
 }
 
@@ -582,125 +685,18 @@ template <class T> struct DecodeShared {
     Stream<T> stream;
     Parts<T> parts;
     Body place[2];    // of this chunk and the next
+    Masks<T> masks[T::EXPONENT > 0 ? DECODE_WARPS : 1];
 };
 
-// A masked body (docs/format.md §4): what lies behind its plane takes its place in shared memory, from where it is
-// decoded as others are; then the plane comes back, and missing values go over what was decoded. It takes longer, but
-// costs chunks without missing values nothing. For a whole block; no units where it is not valid.
-template <class T> DEV Body behind_plane(const u8* src, const Body& place, DecodeShared<T>& shared) {
-    const u32 head = shared.body[0], kind = head >> 6 & 3, plane = head >> 16;
+// What lies behind the plane of a masked body (docs/format.md §4); no units where that is not valid.
+template <class T> DEV Body behind_plane(const u32* body, const Body& place, const Header& head) {
+    const u32 start = body[0], which = start & 15, kind = start >> 6 & 3, plane = start >> 16;
     Body within = place;
     within.kind = (u16)kind;
     within.units = plane < place.units ? place.units - plane : 0;
-    if ((head & 15) == 0 || (head & 15) >> shared.stream.head.values || head & 0xff30 || plane == 0) within.units = 0;
+    if (which == 0 || which >> head.values || start & 0xff30 || plane == 0) within.units = 0;
     if (kind != KIND_PACKED && (kind != KIND_CONSTANT || within.units != 1)) within.units = 0;
-    __syncthreads();    // all have read it
-    const uint4* from = (const uint4*)(src + place.at) + plane;
-    for (u32 i = threadIdx.x; i < within.units; i += DECODE_THREADS) ((uint4*)shared.body)[i] = from[i];
-    __syncthreads();
     return within;
-}
-
-// Which elements of a chunk have a missing value, a bit for each, by subchunks; and which any of those before it had.
-// They lie where the exceptions of the chunk were.
-template <class T> struct Masks {
-    enum { WORDS = SUBCHUNKS * T::VALUES };
-    u32 of_value[WORDS], of_any[WORDS];
-};
-
-// Reads the mask at byte `at` of a plane, which moves on; false if it is not valid. Lane s has subchunk s, which is
-// block s of the plane. For a whole warp.
-template <class T> DEV bool read_mask(const u32* plane, u32 bytes, u32& at, Masks<T>& masks, u32 lane) {
-    enum { FLAGS = T::VALUES / 2, FLAG_BITS = 8 * FLAGS };    // bytes of a block's flags
-    const u8* byte = (const u8*)plane;
-    if (at + 8 > bytes) return false;
-    const u32 first = bits_at(plane, at), mixed = bits_at(plane, at + 4);
-    at += 8;
-    if ((first | mixed) == 0 || at + FLAGS * __popc(mixed) > bytes) return false;
-    const bool is_mixed = mixed >> lane & 1;
-    u32 flags = is_mixed ? bits_at(plane, at + FLAGS * __popc(mixed & low_ones(lane))) & low_ones(FLAG_BITS) : 0;
-    at += FLAGS * __popc(mixed);
-    const u32 own = __popc(flags), up_to = warp_running_sum(own), all = __shfl_sync(FULL, up_to, 31);
-    u32 from = at + up_to - own;
-    at += all;
-    if (at > bytes) return false;
-    bool good = !is_mixed || flags;
-    u32 state = first >> lane & 1 ? ~0u : 0;
-#pragma unroll 1
-    for (int i = 0; i < T::VALUES; i++) {
-        u32 word = 0;
-#pragma unroll 1
-        for (u32 j = 0; j < 32; j += 8, flags >>= 1)
-            if (flags & 1) {
-                const u32 changes = byte[from++];
-                good &= changes != 0;
-                word |= changes << j;
-            }
-        good &= i > 0 || !(word & 1);
-        // Each bit becomes the parity of all up to it.
-#pragma unroll
-        for (u32 j = 1; j < 32; j *= 2) word ^= word << j;
-        word ^= state;
-        state = word >> 31 ? ~0u : 0;
-        good &= !(word & masks.of_any[lane * T::VALUES + i]);    // no element has two values
-        masks.of_any[lane * T::VALUES + i] |= word;
-        masks.of_value[lane * T::VALUES + i] = word;
-    }
-    return __all_sync(FULL, good);
-}
-
-// Stores a missing value wherever a chunk has it.
-template <class T>
-DEV void put_value(const Masks<T>& masks, u64 bits, const Body& place, const Stream<T>& stream, u32 warp, u32 lane) {
-    enum { SIZE = T::BITS / 8, ALL = (1u << T::VALUES) - 1 };
-    const Target& target = stream.target;
-    typename T::Word v[T::VALUES];
-#pragma unroll
-    for (int i = 0; i < T::VALUES; i++) v[i] = (typename T::Word)bits;
-    uint4 q = join(v);
-    if (stream.head.big_endian) q = swap_bytes<T>(q);
-    const u64 element = stream.head.big_endian ? q.x | (u64)q.y << 32 : bits;
-    const u32 bytes = stream.head.chunk_bytes(place.chunk);
-#pragma unroll 1
-    for (u32 s = warp; s < SUBCHUNKS; s += DECODE_WARPS) {
-        const u32 bit = lane * T::VALUES, some = masks.of_value[s * T::VALUES + bit / 32] >> (bit % 32) & ALL;
-        const u32 in_chunk = s * SUBCHUNK_BYTES + lane * 16;
-        const u64 at = place.chunk * CHUNK_BYTES + in_chunk;
-        if (some == ALL && in_chunk + 16 <= bytes) {
-            target.store(at, place.extent == WHOLE, q);
-            continue;
-        }
-#pragma unroll 1
-        for (u32 i = 0; i < T::VALUES; i++)
-            if (some >> i & 1 && in_chunk + i * SIZE < bytes) target.store_element(at + i * SIZE, SIZE, element);
-    }
-}
-
-// The missing values of a chunk whose other elements are there; false if its plane is not valid. For a whole block.
-template <class T> DEV bool put_missing(const u8* src, const Body& place, DecodeShared<T>& shared, u32 warp, u32 lane) {
-    Masks<T>& masks = *(Masks<T>*)shared.parts.patch;
-    static_assert(sizeof(masks) <= sizeof(shared.parts.patch), "in the place of the exceptions");
-    const u32* from = (const u32*)(src + place.at);
-    const u32 which = from[0] & 15, bytes = (from[0] >> 16) * ALIGN;
-    __syncthreads();    // everyone is done with the body and its parts
-    for (u32 i = threadIdx.x; i < bytes / 16; i += DECODE_THREADS) ((uint4*)shared.body)[i] = ((const uint4*)from)[i];
-    for (u32 i = threadIdx.x; i < Masks<T>::WORDS; i += DECODE_THREADS) masks.of_any[i] = 0;
-    u32 at = 4;
-#pragma unroll 1
-    for (u32 k = 0; uniform(k) < MAX_MISSING; k++) {
-        if (!uniform(which >> k & 1)) continue;
-        __syncthreads();    // the plane is there, and everyone is done with the value before
-        if (warp == 0) {
-            const bool good = read_mask<T>(shared.body, bytes, at, masks, lane);
-            if (lane == 0) shared.parts.good = good;
-        }
-        __syncthreads();
-        if (!shared.parts.good) return false;
-        put_value<T>(masks, shared.stream.head.missing[k], place, shared.stream, warp, lane);
-    }
-    // Fewer zero bytes than a unit follow.
-    if (warp) return true;
-    return bytes - at < ALIGN && (at + lane >= bytes || ((const u8*)shared.body)[at + lane] == 0);
 }
 
 // Works from one of an array's work slots. For a whole block.
@@ -731,16 +727,20 @@ template <class T> DEV void decompress_one(DecodeShared<T>& shared, u64 work_slo
             continue;    // the same on every thread of the block
         }
         if (threadIdx.x == DECODE_THREADS / 2) disagreement += compare(src, stream.head, here.chunk, shared.part);
+        const u32* body = shared.body;
         Body within = here;
-        const bool masked = T::EXPONENT > 0 && uniform(here.kind == KIND_MASKED && here.extent != NOTHING);
-        if (masked) within = behind_plane<T>(src, here, shared);
-        if (masked && !within.units) {
-            good = false;
-            continue;    // the same on every thread of the block
+        const Masks<T>* masks = nullptr;
+        if (T::EXPONENT > 0 && uniform(here.kind == KIND_MASKED && here.extent != NOTHING)) {
+            within = behind_plane<T>(body, here, stream.head);
+            if (!within.units) {
+                good = false;
+                continue;    // the same on every thread of the block
+            }
+            good &= shared.masks[warp].read(body, stream.head.missing, warp, lane);
+            masks = shared.masks + warp;
+            body += (here.units - within.units) * (ALIGN / 4);
         }
-        good &= decode<T>(shared.body, within, stream, shared.parts, here.chunk, warp, lane);
-        if constexpr (T::EXPONENT > 0)
-            if (masked) good &= put_missing<T>(src, here, shared, warp, lane);
+        good &= decode<T>(body, within, stream, shared.parts, here.chunk, masks, warp, lane);
     }
     if (!good) fail(stream.control, STATUS_CORRUPT);
     __syncthreads();

@@ -16,17 +16,22 @@
 //                       body
 //   state, quantizer    of the array                   thread 0 at the start of an array
 //
+//   missing     what is missing, see gaps.cuh          where a kernel knows of such
+//
 //   a round:    load and encode chunk r in registers; chunk r − 2 from its body to the stream
+//   (barrier    where missing values are known of: the body is free; words whose gaps are filled lie there until
+//               barrier 1)
 //   barrier 1   widths are known, body[r & 1] is free; then: publish the size, build the body, warp 1 looks up
 //               where chunk r − 1 goes, the last thread records chunk r − 2
 //   barrier 2   the body, the next chunk's number and the place of chunk r − 1 are there
 #pragma once
 #include "compress.cuh"
 #include "exact.cuh"
+#include "gaps.cuh"
 #include "swar16.cuh"
 
 // What a block shares.
-template <class T> struct FastShared {
+template <class T, u32 MISSING> struct FastShared {
     BlockState state;
     uint4 body[2][BODY_VECTORS];
     Packed packed[4];    // of the last rounds
@@ -40,12 +45,15 @@ template <class T> struct FastShared {
     u32 sample;                               // what the first subchunk says of elements' bits
     u32 units;                                // of its bins
     alignas(8) u8 width[SUBCHUNKS];
+    Missing<T, MISSING> missing;
 };
-static_assert(6 * (sizeof(FastShared<F64>) + 1024) <= 228 * 1024,
+static_assert(6 * (sizeof(FastShared<F64, 0>) + 1024) <= 228 * 1024,
               "six blocks on a multiprocessor of compute capability 9.0");
 
-template <class T> struct FastEncoder {
+// MISSING: of how many missing values it knows.
+template <class T, u32 MISSING> struct FastEncoder {
     typedef typename T::Word Word;
+    typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
     enum {
         SMALL_WIDTH = Quantizer<T>::PLAIN_WIDTH,
         FINDER = 1,
@@ -55,10 +63,10 @@ template <class T> struct FastEncoder {
 
     Compressor block;
     BlockState& state;
-    FastShared<T>& shared;
+    FastShared<T, MISSING>& shared;
     u32 lane, warp;
 
-    DEV FastEncoder(const CompressArgs& a, FastShared<T>& shared)
+    DEV FastEncoder(const CompressArgs& a, FastShared<T, MISSING>& shared)
         : block(a, shared.state), state(shared.state), shared(shared), lane(threadIdx.x & 31), warp(threadIdx.x >> 5) {}
 
     DEV void run() {
@@ -69,6 +77,7 @@ template <class T> struct FastEncoder {
                 shared.attempt = BY_PLAN;
                 shared.quantizer.set(state.job.plan.step_w, state.job.plan.step_j);
                 shared.quantizer.set_bound(state.job.plan.abs_bound);
+                if constexpr (MISSING > 0) take_codes();
             }
             __syncthreads();
             u32 round = 0;
@@ -100,24 +109,51 @@ template <class T> struct FastEncoder {
         }
         const bool first = attempt == BY_PLAN;
         if (first && packed(round, 2).there) place(round);
+        if constexpr (MISSING > 0) {
+            if (threadIdx.x == 0) shared.missing.there.said = gaps().collides = 0;
+            __syncthreads();
+            finder().tell(q);
+            if (has_gaps()) finder().fill(q, Rows{body + warp * PER_WARP * 32}, source.bytes, vectors_of(source));
+        }
         if (QUANTIZED && warp == 0) {
             const u32 sample = first ? sample_of<T>(q[0], state.job.plan.step_j, lane) : NO;
             if (lane == 0) shared.sample = sample;
         }
         u32 n[PER_WARP];
-        encode<QUANTIZED>(q, n, source);
+        encode<QUANTIZED>(q, n, source, body);
+        if constexpr (MISSING > 0)
+            if (QUANTIZED && first) tell_collisions(q, n);
         tell(q, n);
         __syncthreads();
         Frame frame;
         const u32 begin = frame.read(shared, warp, lane);
-        const u32 entry = Job::entry_of(source.bytes, frame.constant, frame.bytes());
+        bool only = false;    // a chunk of one missing value is constant, whatever it would be otherwise
+        if constexpr (MISSING > 0) only = gaps().only();
+        u32 entry = Job::entry_of(source.bytes, frame.constant || only, frame.bytes());
         if (first && threadIdx.x == COMPRESS_THREADS - 1 && packed(round, 2).there) block.record(packed(round, 2));
-        const u32 units = entry & ENTRY_SIZE_MASK;
-        if (uniform(QUANTIZED ? shared.sample && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
-            if (is_to_be_tried_again<QUANTIZED>(source, units)) return false;
+        const u32 units = entry & ENTRY_SIZE_MASK, kind = entry >> ENTRY_KIND_SHIFT;
+        if constexpr (MISSING > 0) {
+            if (uniform(QUANTIZED && first && !only && gaps().collides && kind != KIND_RAW)) {
+                try_again(BY_BITS, ~0u);    // whatever bits take
+                return false;
+            }
+        }
+        if (uniform(QUANTIZED ? shared.sample && !only && units > LEAST_PACKED_UNITS : attempt == BY_BITS))
+            if (is_to_be_tried_again<QUANTIZED>(source, units, body)) return false;
+        u32 plane = 0;
+        if constexpr (MISSING > 0) {
+            if (uniform(gaps().is_masked())) {
+                const u32 raw = (source.bytes + ALIGN - 1) / ALIGN;
+                plane = finder().plane_units();
+                if (kind == KIND_RAW || plane + units >= raw) plane = 0;
+                entry = plane ? (plane + units) | KIND_MASKED << ENTRY_KIND_SHIFT : raw | KIND_RAW << ENTRY_KIND_SHIFT;
+            }
+        }
         state.job.publish(c, entry);
+        if constexpr (MISSING > 0)
+            if (uniform(plane)) finder().write_plane((u8*)body, plane, kind);
         if (QUANTIZED && source.whole) block.prefetch_ahead(c);
-        build<QUANTIZED>(body, source, q, frame, begin, entry >> ENTRY_KIND_SHIFT);
+        build<QUANTIZED>(body + plane, source, q, frame, begin, plane ? kind : entry >> ENTRY_KIND_SHIFT);
         const u64 following = count_if(threadIdx.x == 0, &state.job.slot->control.ticket);
         find_place(round);
         if (threadIdx.x == 0) {
@@ -131,12 +167,16 @@ template <class T> struct FastEncoder {
 
     // Whether a chunk whose body would take so many units is to be tried by its elements' bits, or by bins again, of
     // which it takes fewer.
-    template <bool QUANTIZED> DEV bool is_to_be_tried_again(const Source& source, u32 units) {
+    template <bool QUANTIZED> DEV bool is_to_be_tried_again(const Source& source, u32 units, const uint4* body) {
         bool again;
         if (QUANTIZED) {
             // No string is there yet.
             WordSurvey<T>& survey = *(WordSurvey<T>*)shared.strings;
-            const auto words = [&](u32 k) { return source.load<T>(place_of(warp, k, lane), true); };
+            const auto words = [&](u32 k) {
+                if constexpr (MISSING > 0)
+                    if (has_gaps()) return body[place_of(warp, k, lane) / 16];
+                return source.load<T>(place_of(warp, k, lane), true);
+            };
             const i32 step_j = state.job.plan.step_j;
             u32 decision = shared.sample;
             if (uniform(decision == EQUAL)) {
@@ -151,14 +191,56 @@ template <class T> struct FastEncoder {
         } else {
             again = units >= shared.units;
         }
-        if (!again) return false;
+        if (again) try_again(QUANTIZED ? BY_BITS : BY_PLAN_AGAIN, units);
+        return again;
+    }
+    DEV void try_again(Attempt attempt, u32 units) const {
         __syncthreads();
         if (threadIdx.x == 0) {
-            shared.attempt = QUANTIZED ? BY_BITS : BY_PLAN_AGAIN;
+            shared.attempt = attempt;
             shared.units = units;
         }
         __syncthreads();
-        return true;
+    }
+
+    // The words of a warp, a subchunk behind the other.
+    struct Rows {
+        uint4* words;
+        DEV uint4& at(u32 k, u32 lane) const { return words[32 * k + lane]; }
+    };
+    DEV auto& gaps() const { return shared.missing.gaps[0]; }
+    DEV Finder finder() const { return {block.a, shared.missing, gaps(), lane, warp}; }
+    DEV bool has_gaps() const { return uniform(gaps().some[warp]); }
+    static DEV auto vectors_of(const Source& source) {
+        return [=](u32 at) { return source.load<T>(at, true); };
+    }
+    // Codes of bins that would come back as missing values (src/codec/sleek/plan.rs).
+    DEV void take_codes() const {
+        shared.missing.taken_count = 0;
+        if (!shared.quantizer.on) return;
+        for (u32 k = 0; k < block.a.values; k++) {
+            Word bin;
+            if (has_bin(shared.quantizer, (Word)block.a.missing[k], bin))
+                shared.missing.taken[shared.missing.taken_count++] = to_zigzag<T>(bin);
+        }
+    }
+    // Tells if one of the warp's codes, of so many bits, is such.
+    DEV void tell_collisions(const uint4 (&q)[PER_WARP], const u32 (&n)[PER_WARP]) const {
+#pragma unroll 1
+        for (u32 j = 0; uniform(j < shared.missing.taken_count); j++) {
+            const Word code = shared.missing.taken[j];
+            const u32 width = width_of(code);
+            u32 same = 0;
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                if (n[k] < width) continue;
+                Word v[T::VALUES];
+                split(q[k], v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) same |= v[i] == code;
+            }
+            if (same) gaps().collides = 1;
+        }
     }
 
     // Where the chunk of the round before goes: one warp adds up what is before it.
@@ -192,7 +274,8 @@ template <class T> struct FastEncoder {
 
     // The warp's words to codes, and their widths. A warp whose last words had numbers beyond T looks for such at once,
     // as fields have them in places.
-    template <bool QUANTIZED> DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source) const {
+    template <bool QUANTIZED>
+    DEV void encode(uint4 (&q)[PER_WARP], u32 (&n)[PER_WARP], const Source& source, const uint4* body) const {
         if constexpr (T::BITS == 16) {
             measure_swar16<QUANTIZED>(q, n);
         } else {
@@ -200,7 +283,7 @@ template <class T> struct FastEncoder {
             bool again = true;
             if (near) again = measure<QUANTIZED>(q, n);
             if (QUANTIZED && uniform(again)) {
-                if (near) reload(q, source);
+                if (near) reload(q, source, body);
                 measure_far(q, n);
                 bool wide = false;
 #pragma unroll
@@ -258,7 +341,14 @@ template <class T> struct FastEncoder {
             n[k] = width_of_swar16(warp_or(q[k].x | q[k].y | q[k].z | q[k].w));
         }
     }
-    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
+    DEV void reload(uint4 (&q)[PER_WARP], const Source& source, const uint4* body) const {
+        if constexpr (MISSING > 0) {
+            if (has_gaps()) {
+#pragma unroll
+                for (int k = 0; k < PER_WARP; k++) q[k] = body[place_of(warp, k, lane) / 16];
+                return;
+            }
+        }
         if (source.whole)
             load(q, source.start);
         else
@@ -293,7 +383,7 @@ template <class T> struct FastEncoder {
         bool constant;
 
         // Returns where this warp's payload begins.
-        DEV u32 read(const FastShared<T>& shared, u32 warp, u32 lane) {
+        DEV u32 read(const FastShared<T, MISSING>& shared, u32 warp, u32 lane) {
             const u32 width = shared.width[lane];
             active = __ballot_sync(FULL, width);
             payload = __reduce_add_sync(FULL, width) * BYTES_A_BIT;
@@ -304,7 +394,7 @@ template <class T> struct FastEncoder {
             return CHUNK_HEADER_BYTES + __reduce_add_sync(FULL, lane < warp * PER_WARP ? width : 0) * BYTES_A_BIT;
         }
         DEV u32 bytes() const { return (used + ALIGN - 1) / ALIGN * ALIGN; }
-        static DEV bool one_code(const FastShared<T>& shared) {
+        static DEV bool one_code(const FastShared<T, MISSING>& shared) {
             bool one = true;
 #pragma unroll
             for (int w = 1; w < COMPRESS_WARPS; w++) one &= shared.code[w] == shared.code[0];
@@ -343,8 +433,9 @@ template <class T> struct FastEncoder {
                 body[place_of(warp, k, lane) / 16] = source.load<T>(place_of(warp, k, lane), false);
         } else if (threadIdx.x == 0) {
             const Word code = shared.code[0];
-            const u64 bits =
-                QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
+            u64 bits = QUANTIZED ? shared.quantizer.restore_any(from_zigzag<T>(code)) : from_exponent_code<T>(code);
+            if constexpr (MISSING > 0)
+                if (const u32 only = gaps().only()) bits = block.a.missing[only - 1];
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
     }
@@ -422,8 +513,8 @@ template <class T> struct FastEncoder {
     }
 };
 
-template <class T> DEV void compress_fast(const CompressArgs& a) {
-    SHARED FastShared<T> shared;
-    FastEncoder<T> encoder(a, shared);
+template <class T, u32 MISSING = 0> DEV void compress_fast(const CompressArgs& a) {
+    SHARED FastShared<T, MISSING> shared;
+    FastEncoder<T, MISSING> encoder(a, shared);
     encoder.run();
 }

@@ -31,26 +31,6 @@
 #include "layout.cuh"
 #include "quantize_tile.cuh"
 
-// What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for
-// most need not know what others say.
-struct Vote {
-    static_assert(COMPRESS_WARPS == 4, "a byte each");
-    u32 said;
-
-    DEV void say(u32 number, u32 warp, u32 lane) {
-        if (lane == 0) atomicOr(&said, (0x80 | number) << 8 * warp);
-    }
-    // What all said, once they have.
-    DEV u32 wait(u32 lane) {
-        u32 all;
-        do {
-            YIELD();
-            all = __shfl_sync(FULL, lane ? 0 : atomicOr(&said, 0u), 0);
-        } while (uniform(~all & 0x80808080u));
-        return all & 0x7f7f7f7fu;
-    }
-};
-
 // What the leader warp tells the warps.
 template <class T> struct ChunkLayout {
     ChunkHeader<T> header;
@@ -59,16 +39,7 @@ template <class T> struct ChunkLayout {
     Exceptions exceptions[SUBCHUNKS];
 };
 
-// What is kept of missing values, where a kernel knows of such.
-template <class T, bool MISSING> struct Missing {};
-template <class T> struct Missing<T, true> {
-    Gaps<T> gaps[2];                        // of chunks of even and odd rounds
-    typename T::Word taken[MAX_MISSING];    // integers that would come back as missing values
-    u32 taken_count;
-    u32 collides;    // whether the chunk has such
-};
-
-template <class T, bool MISSING> struct Shared {
+template <class T, u32 MISSING> struct Shared {
     BlockState state;
     u32 round[3];        // rounds so far: for each of a round's three parts, between which are barriers
     u32 arrived;         // of all rounds: warps that have chosen
@@ -117,8 +88,8 @@ template <class T> struct Rounding {
 // are quantized.
 enum Use { ANYTHING, INTEGERS, BINS };
 
-// ADAPTIVE: whether it is in the kernel for that profile alone. MISSING: whether in one that knows of missing values.
-template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
+// ADAPTIVE: whether it is in the kernel for that profile alone. MISSING: of how many missing values it knows.
+template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     typedef typename T::Word Word;
     enum { WARPS = COMPRESS_WARPS, PER_WARP = SUBCHUNKS_A_WARP };
     enum { CHOOSE, PLACE, PACK };    // parts of a round
@@ -167,9 +138,12 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = shared.samples = 0;
-        if constexpr (MISSING) {
+        if constexpr (MISSING > 0) {
             __syncthreads();
-            if (threadIdx.x == 0) take_integers();
+            if (threadIdx.x == 0) {
+                shared.missing.there.said = shared.missing.gaps[0].collides = shared.missing.gaps[1].collides = 0;
+                take_integers();
+            }
         }
         __syncthreads();
     }
@@ -220,8 +194,11 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     }
 
     DEV bool is_open() const {
-        if constexpr (MISSING)
-            if (shared.missing.collides) return true;
+        if constexpr (MISSING > 0) {
+            // A chunk of one missing value is constant, whatever its elements would be otherwise.
+            if (gaps(PLACE).only()) return shared.open;
+            if (gaps(PLACE).collides) return true;
+        }
         return shared.open || decision_of(shared.samples) != NO;
     }
     // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
@@ -245,7 +222,10 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            if constexpr (MISSING) shared.missing.collides = 0;
+            if constexpr (MISSING > 0) {
+                gaps(CHOOSE).collides = 0;
+                if (next != KEPT) shared.missing.there.said = 0;
+            }
             if (next != KEPT) quantizer.on = next == BY_BITS ? 0 : plan.step_w;
             shared.open = next == BY_BITS;
             shared.samples = 0;
@@ -256,7 +236,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         __syncthreads();
     }
     DEV bool collides() const {
-        if constexpr (MISSING) return uniform(shared.missing.collides);
+        if constexpr (MISSING > 0) return uniform(gaps(CHOOSE).collides);
         return false;
     }
     DEV bool may_take_less() const {
@@ -265,16 +245,21 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         return may_be_smaller<T>(shared.survey, decision_of(shared.samples), words, plan.step_j, warp, lane);
     }
     // The elements of the warp's subchunk k.
-    DEV uint4 word_vector(const Source& source, u32 k) const {
-        const uint4 q = source.load<T>(place_of(k), true);
+    DEV uint4 word_vector(const Source& source, u32 k) const { return vector_at(source, place_of(k)); }
+    DEV uint4 vector_at(const Source& source, u32 at) const {
+        const uint4 q = source.load<T>(at, true);
         return USE == ANYTHING && plan.big_endian ? swap_bytes<T>(q) : q;
     }
     // The same with others in the places of missing ones.
     DEV uint4 filled_vector(const Source& source, u32 k) const {
         const uint4 q = word_vector(source, k);
-        if constexpr (MISSING) {
-            const Gaps<T>& gaps = this->gaps(CHOOSE);
-            if (gaps.is_masked() && gaps.any_there()) return finder().filled(gaps, q, k, source.bytes);
+        if constexpr (MISSING > 0) {
+            const u32 missing = has_gaps() ? (u32)(finder().missing() >> T::VALUES * k) & Finder::ALL : 0,
+                      valid = __ballot_sync(FULL, missing != Finder::ALL);
+            if (uniform(valid)) return finder().filled(q, missing, valid);
+            Word all;
+            const auto vector = [&](u32 at) { return vector_at(source, at); };
+            return finder().find_other(source.bytes, k, vector, all) ? Finder::join_all(all) : q;
         }
         return q;
     }
@@ -291,6 +276,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
             const u32 round = shared.round[PLACE];
             shared.laid.header = l.header;
             shared.zeros.said = shared.inexact.said = 0;
+            if constexpr (MISSING > 0) shared.missing.there.said = shared.missing.gaps[~round & 1].collides = 0;
             packed(round, 0) = {state.chunk[round & 1], 0, entry, 1};
             shared.round[PACK] = round;
             shared.round[CHOOSE] = round + 1;
@@ -305,15 +291,14 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         if (uniform(constant))
             for (int w = 1; w < WARPS; w++) constant &= told.first[w] == told.first[0];
         const u64 c = state.chunk[shared.round[PLACE] & 1];
-        if constexpr (MISSING) constant |= gaps(PLACE).only() != 0;
+        if constexpr (MISSING > 0) constant |= gaps(PLACE).only() != 0;
         return Job::entry_of(state.job.bytes_of(c), constant, l.bytes);
     }
     // The same with the plane, which the chunk may have before its body. For the leader warp.
     DEV u32 with_plane(u32 entry) const {
-        if constexpr (MISSING) {
-            const Gaps<T>& gaps = this->gaps(PLACE);
-            if (!uniform(gaps.is_masked())) return entry;
-            const u32 plane = finder().plane_units(gaps), units = plane + (entry & ENTRY_SIZE_MASK);
+        if constexpr (MISSING > 0) {
+            if (!uniform(gaps(PLACE).is_masked())) return entry;
+            const u32 plane = finder(PLACE).plane_units(), units = plane + (entry & ENTRY_SIZE_MASK);
             const u32 kind = entry >> ENTRY_KIND_SHIFT;
             const u32 raw = (state.job.bytes_of(state.chunk[shared.round[PLACE] & 1]) + ALIGN - 1) / ALIGN;
             if (kind == KIND_RAW || units >= raw) return raw | KIND_RAW << ENTRY_KIND_SHIFT;
@@ -325,40 +310,37 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         }
         return entry;
     }
-    DEV Gaps<T>& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
-    DEV Finder<T> finder() const { return {block.a, lane, warp}; }
+    typedef ::Finder<T, MISSING ? MISSING : 1> Finder;
+    DEV auto& gaps(u32 part) const { return shared.missing.gaps[shared.round[part] & 1]; }
+    DEV Finder finder(u32 part = CHOOSE) const { return {block.a, shared.missing, gaps(part), lane, warp}; }
+    DEV bool has_gaps() const { return uniform(gaps(CHOOSE).some[warp]); }
 
     // Integers that would come back as one of the missing values: bins of their own, or elements' bits where these are
     // rounded (src/codec/sleek/plan.rs).
     DEV void take_integers() const {
-        shared.missing.taken_count = shared.missing.collides = 0;
+        shared.missing.taken_count = 0;
         if (!quantized() && !plan.drop) return;
         for (u32 k = 0; k < block.a.values; k++) {
-            const Word bits = (Word)block.a.missing[k], magnitude = bits & ones<T>(T::BITS - 1);
+            const Word bits = (Word)block.a.missing[k];
             Word integer = bits;
-            if (quantized()) {
-                if (magnitude > quantizer.top + 3) continue;
-                integer = quantizer.bin_of(bits);
-                const Word value = quantizer.restore_any(integer);
-                const Word distance = wrap<T>(negative<T>(integer) ? 0 - integer : integer);
-                if (distance >= quantizer.k || (value != bits && (magnitude != 0 || value != 0))) continue;
-            }
+            if (quantized() && !has_bin(quantizer, bits, integer)) continue;
             shared.missing.taken[shared.missing.taken_count++] = integer;
         }
     }
-    // Tells if one of the warp's integers in the tile is such, before they become codes. `origin`: what they are
-    // counted from.
-    template <class W> DEV void tell_collisions(Word origin) const {
-        if (shared.attempt != BY_PLAN || gaps(CHOOSE).only()) return;
+    // Tells if one of the warp's integers in the tile is such, before they become codes.
+    template <class W> DEV void tell_collisions(const Survey<T>& s) const {
+        if (shared.attempt != BY_PLAN) return;
         for (u32 j = 0; j < shared.missing.taken_count; j++) {
             Word x = shared.missing.taken[j];
             if (!quantized()) {
                 if (x & ones<T>(shift)) continue;
                 x = shift_right(x, shift);
             }
-            x = wrap<T>(x - origin);
+            x = wrap<T>(x - s.origin);
             const typename W::Word y = (typename W::Word)x;
             if (W::BITS < T::BITS && extended(y) != x) continue;
+            // Few subchunks reach so far.
+            if (T::BITS > 16 && !__any_sync(FULL, x - s.least <= s.spread)) continue;
             u32 same = 0;
 #pragma unroll 1
             for (u32 k = 0; k < PER_WARP; k++) {
@@ -367,41 +349,16 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
 #pragma unroll
                 for (int i = 0; i < W::VALUES; i++) same |= v[i] == y;
             }
-            if (same) shared.missing.collides = 1;
+            if (same) gaps(CHOOSE).collides = 1;
         }
     }
-    // Takes the missing values out of the warp's words, which `q` has as they are in the source. For a whole block.
-    DEV void take_gaps(uint4 (&q)[PER_WARP], const Source& source) const {
-        const Finder<T> finder = this->finder();
-        Gaps<T>& gaps = this->gaps(CHOOSE);
-        u32 any = 0;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) {
-            Word v[T::VALUES];
-            split(q[k], v);
-            any |= finder.any_hits(v);
-        }
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
-        __syncwarp();
-        const bool some = __any_sync(FULL, any != 0);
-        finder.look(gaps, some, source.bytes, [&](u32 k) { return tile().at(k, lane); });
-        __syncthreads();
-        if (uniform(some)) fill_gaps(q, source);
-    }
-    // Others in the places of missing ones, where it is known what the chunk has.
-    DEV void fill_gaps(uint4 (&q)[PER_WARP], const Source& source) const {
-        const Finder<T> finder = this->finder();
-        const Gaps<T>& gaps = this->gaps(CHOOSE);
-        if (!uniform(gaps.any_there())) return;
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
-#pragma unroll 1
-        for (u32 k = 0; uniform(k) < PER_WARP; k++)
-            tile().at(k, lane) = finder.filled(gaps, tile().at(k, lane), k, source.bytes);
-#pragma unroll
-        for (int k = 0; k < PER_WARP; k++) q[k] = tile().at(k, lane);
-        __syncwarp();
+    // Takes the missing values out of the warp's words, which `q` has as they are in the source; `first`: whether it is
+    // not known yet what the warp has. Other warps are waited for where a subchunk has nothing else.
+    DEV void take_gaps(uint4 (&q)[PER_WARP], const Source& source, bool first) const {
+        if (first) finder().tell(q);
+        if (!has_gaps()) return;
+        finder().fill(q, tile(), source.bytes, [&](u32 at) { return vector_at(source, at); });
+        __syncwarp();    // all have read theirs before integers come there
     }
 
     // The chunk of the round before, if there was one: finds out where it goes; all but the leader warp place it; the
@@ -446,7 +403,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     }
 
     // Whether mantissa bits are rounded off: not of elements' own bits.
-    DEV bool rounds() const { return plan.drop && !(MISSING && shared.attempt == BY_BITS); }
+    DEV bool rounds() const { return plan.drop && !(MISSING > 0 && shared.attempt == BY_BITS); }
     DEV void round_off(uint4 (&q)[PER_WARP]) {
         const Rounding<T> rounding = {plan.drop};
         bool inexact = false;
@@ -548,31 +505,35 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         return Strip<W>(Tile<W>(words), lane);
     }
 
-    // The chunk's words once more.
-    DEV void reload(uint4 (&q)[PER_WARP], const Source& source) const {
-        load(q, source);
-        if constexpr (MISSING)
-            if (uniform(gaps(CHOOSE).some[warp])) fill_gaps(q, source);
+    // The chunk's words once more, where another way is tried at them; false where that is for the caller to do, as
+    // what takes missing values out of them is in the code once.
+    DEV bool reload(uint4 (&q)[PER_WARP], const Source& source) const {
+        if constexpr (MISSING == 0) load(q, source);
+        return MISSING == 0;
     }
-    // Bins of the elements in q to the tile. What the words before took is tried first.
-    DEV void quantize(const TileIntegers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s,
-                      Word& most, u32& size) const {
+    // Bins of the elements in q to the tile; false if there are none yet, and another `way` is to be tried. What the
+    // words before took is tried first.
+    enum Way { NARROWEST, NARROW_ENOUGH, WIDEST };
+    DEV bool quantize(const TileIntegers& integers, uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s,
+                      Word& most, u32& size, u32& way) const {
         const u32 before = uniform(shared.bins[warp]);
         if constexpr (USE == BINS) {
-            if (before == TileIntegers::SURE && uniform(state.narrow16)) {
+            if (way == NARROWEST && before == TileIntegers::SURE && uniform(state.narrow16)) {
                 u32 low, high;
                 const bool done = integers.narrow16_to_tile(q, low, high, s.origin);
                 size = NARROW;
                 s.least = low;
                 most = high;
-                if (uniform(done)) return;
+                if (uniform(done)) return true;
                 s.origin = 0 - raised();
-                __syncwarp();
-                load(q, source);    // again, or there would have to be registers for what is rarely asked for
+                way = NARROW_ENOUGH;
                 if (lane == 0) add_relaxed(&state.job.slot->control.ticket, WIDE_WARP);
+                __syncwarp();
+                // Again, or there would have to be registers for what is rarely asked for.
+                if (!reload(q, source)) return false;
             }
         }
-        if (before != TileIntegers::ANY) {
+        if (way != WIDEST && before != TileIntegers::ANY) {
             typedef typename Half<T>::Type W;
             typename W::Word low, high;
             bool done;
@@ -585,10 +546,13 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
             size = T::BITS == 64 ? SMALL : WHOLE;
             s.least = extended(low);
             most = extended(high);
-            if (uniform(done)) return;
+            if (uniform(done)) return true;
+            way = WIDEST;
+            __syncwarp();
+            if (!reload(q, source)) return false;
+        } else {
+            __syncwarp();
         }
-        __syncwarp();
-        if (before != TileIntegers::ANY) reload(q, source);
 #pragma unroll
         for (int k = 0; k < PER_WARP; k++) tile().at(k, lane) = q[k];
         const bool plain = integers.bins_to_tile(s.least, most);
@@ -596,25 +560,25 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
         __syncwarp();
         // Where bins once were not certain, others will not be either.
         if (lane == 0) shared.bins[warp] = plain ? TileIntegers::CHECKED : TileIntegers::ANY;
+        return true;
     }
     static DEV u64 extended(u32 x) { return (u64)(i64)(i32)x; }
-    // What can be said of the integers before there are codes.
-    DEV Survey<T> survey(uint4 (&q)[PER_WARP], const Source& source, u32& size) const {
+    // What can be said of the integers before there are codes; false as `quantize`.
+    DEV bool survey(uint4 (&q)[PER_WARP], const Source& source, Survey<T>& s, u32& size, u32& way) const {
         const TileIntegers integers = {words, quantizer, lane};
-        Survey<T> s;
         Word most;
         size = WHOLE;
         s.origin = 0 - raised();
         if (T::EXPONENT > 0 && together(quantized())) {
             if constexpr (T::BITS == 16)
                 integers.swar16_to_tile(q, s.least, most);
-            else
-                quantize(integers, q, source, s, most, size);
+            else if (!quantize(integers, q, source, s, most, size, way))
+                return false;
         } else {
             integers.template to_tile<T, TileIntegers::NONE>(q, s.least, most);
         }
         s.spread = wrap<T>(most - s.least);
-        return s;
+        return true;
     }
 
     // What is known of a strip once it has codes: what was before it, or the codes themselves, where there are
@@ -647,15 +611,18 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
     }
 
     // The integers of the chunk to codes in the tile, and what is chosen for them.
-    DEV void choose_for(uint4 (&q)[PER_WARP], const Source& source) {
+    // False as `quantize`.
+    DEV bool choose_for(uint4 (&q)[PER_WARP], const Source& source, u32& way) {
         static_assert(PER_WARP == WARP_TILE && PER_WARP * LANES == 32, "a warp has a quarter");
         u32 size;
-        Survey<T> s = survey(q, source, size);
+        Survey<T> s;
+        if (!survey(q, source, s, size, way)) return false;
         __syncwarp();
-        if constexpr (MISSING)
-            of_size(size, [&](auto words) { tell_collisions<typename decltype(words)::Type>(s.origin); });
+        if constexpr (MISSING > 0 && !(ADAPTIVE && USE == INTEGERS))
+            of_size(size, [&](auto words) { tell_collisions<typename decltype(words)::Type>(s); });
         if ((USE == BINS || T::BITS == 64) && lane == 0) shared.size[warp] = size;
         of_size(size, [&](auto words) { choose_words<typename decltype(words)::Type>(s); });
+        return true;
     }
     template <class W> DEV void choose_words(Survey<T>& s) {
         s.first = first_of(integers<W>(), lane / LANES);
@@ -755,18 +722,20 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
 
     // The words of chunk c to codes in the tile, and what is chosen for them.
     DEV void choose(u64 c, const Source& source) {
+        u32 way = NARROWEST;
+        while (!try_to_choose(source, way)) {}
+        if (source.whole) block.prefetch_ahead(c);
+    }
+    DEV bool try_to_choose(const Source& source, u32& way) {
         uint4 q[PER_WARP];
         load(q, source);
-        if constexpr (MISSING) take_gaps(q, source);
+        if constexpr (MISSING > 0) take_gaps(q, source, way == NARROWEST);
         if (T::EXPONENT > 0 && USE != INTEGERS && uniform(quantized() && shared.attempt == BY_PLAN)) {
-            u32 sample = sample_of<T>(q[0], plan.step_j, lane);
-            if constexpr (MISSING)
-                if (gaps(CHOOSE).only()) sample = NO;
+            const u32 sample = sample_of<T>(q[0], plan.step_j, lane);
             if (lane == 0) tell_sample(shared.samples, warp, sample);
         }
         to_integers(q);
-        choose_for(q, source);
-        if (source.whole) block.prefetch_ahead(c);
+        return choose_for(q, source, way);
     }
     DEV void load(uint4 (&q)[PER_WARP], const Source& source) const {
         if (source.whole) {
@@ -789,19 +758,19 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
 
     // The body of the chunk in the tile, where there are zeros, behind its plane, if it has one.
     DEV void pack_chunk(u64 c, u32 kind, Chosen choice, Word base) {
-        if constexpr (MISSING) {
+        if constexpr (MISSING > 0) {
+            u32 plane = 0;
             if (kind == KIND_MASKED) {
-                const Source source = state.job.source(c);
-                const u32 plane = uniform(shared.laid.plane), inner = uniform(shared.laid.inner);
-                finder().write_plane((u32*)body, gaps(PACK), plane, inner,
-                                     [&](u32 k) { return word_vector(source, k); });
-                body += plane;
-                pack_body(c, inner, choice, base);
-                body -= plane;
-                return;
+                plane = uniform(shared.laid.plane);
+                kind = uniform(shared.laid.inner);
+                finder(PACK).write_plane((u8*)body, plane, kind);
             }
+            body += plane;
+            pack_body(c, kind, choice, base);
+            body -= plane;
+        } else {
+            pack_body(c, kind, choice, base);
         }
-        pack_body(c, kind, choice, base);
     }
     DEV void pack_body(u64 c, u32 kind, Chosen choice, Word base) {
         if (kind == KIND_PACKED) {
@@ -826,7 +795,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
             }
         } else if (threadIdx.x == 0) {
             u64 bits = element_of(shared.told.first[0]);
-            if constexpr (MISSING)
+            if constexpr (MISSING > 0)
                 if (const u32 only = gaps(PACK).only()) bits = block.a.missing[only - 1];
             body[0] = make_uint4((u32)bits, (u32)(bits >> 32), 0, 0);
         }
@@ -906,7 +875,7 @@ template <class T, Use USE, bool ADAPTIVE, bool MISSING> struct GeneralEncoder {
 
 // The loop over arrays is also what a chunk that is not settled comes back to: with another loop between this one and
 // that over the chunks there would not be registers enough.
-template <class T, bool ADAPTIVE, bool MISSING = false> DEV void compress_arrays(const CompressArgs& a) {
+template <class T, bool ADAPTIVE, u32 MISSING = 0> DEV void compress_arrays(const CompressArgs& a) {
     SHARED Shared<T, MISSING> shared;
     Compressor block(a, shared.state);
     GeneralEncoder<T, ANYTHING, ADAPTIVE, MISSING> encoder(block, shared);

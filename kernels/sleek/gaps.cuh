@@ -1,43 +1,114 @@
 // Missing values of a chunk (docs/format.md §5): which elements have one, told by a plane before the body, and what the
 // body holds in their places: the element before them in their subchunk, which is a block of the plane.
 //
-// Each warp looks at its own subchunks and leaves what the others need of them in Gaps. The plane is made from the
-// elements once more, when the chunk is packed: to keep its bits until then there is no room.
+// Each lane keeps a bit for each of its words, of which a warp has eight subchunks: of those all that the plane tells
+// follows by a few operations on whole registers. Chunks without missing values cost the comparisons and one vote.
 #pragma once
 #include "layout.cuh"
 
-// What a chunk's subchunks say.
-template <class T> struct Gaps {
-    typedef typename T::Word Word;
-    u32 first[MAX_MISSING], mixed[MAX_MISSING];    // of each value as the plane has them
-    u8 changes[MAX_MISSING][SUBCHUNKS];            // bytes of changes
-    Word element[COMPRESS_WARPS];                  // of each warp: the first element that is there
-    Word tail;                                     // the last element that is there of the subchunk that data end in
-    u8 there[COMPRESS_WARPS];                      // of each warp: whether there is one
-    u8 some[COMPRESS_WARPS];                       // of each warp: whether one is missing
-    u8 all[COMPRESS_WARPS];                        // of each warp: bit k: all are value k
-    u32 has_tail;
+// Of so many values the adaptive encoder for missing values knows (src/codec/sleek/gpu.rs).
+#define FEW_MISSING 2
 
-    DEV bool any_some() const { return *(const u32*)some; }
-    DEV bool any_there() const { return *(const u32*)there; }
-    // The value that all elements are, counted from 1; 0 where there is none.
-    DEV u32 only() const { return __ffs((i32)(all[0] & all[1] & all[2] & all[3])); }
-    DEV bool is_masked() const { return any_some() && !only(); }
-    // The first element that is there.
-    DEV Word first_element() const { return element[(__ffs((i32) * (const u32*)there) - 1) / 8 & 3]; }
+// A bit for each of a lane's words: word i of the warp's subchunk k is bit k · VALUES + i.
+template <class T> struct HitsOf {
+    typedef u32 Type;
+};
+template <> struct HitsOf<F16> {
+    typedef u64 Type;
+};
+template <> struct HitsOf<BF16> {
+    typedef u64 Type;
 };
 
-// The missing values of a stream, and how its elements lie in memory.
-template <class T> struct Finder {
+// What a chunk's subchunks say, of up to MOST values.
+template <class T, u32 MOST> struct Gaps {
+    u32 first[MOST], mixed[MOST];    // of each value as the plane has them
+    u8 changes[MOST][SUBCHUNKS];     // bytes of changes of those that are mixed
+    u8 some[COMPRESS_WARPS];         // of each warp: whether one is missing
+    u8 all[COMPRESS_WARPS];          // of each warp: bit k: all are value k
+    u32 collides;                    // whether an integer would come back as a missing value
+
+    // The value that all elements are, counted from 1; 0 where there is none.
+    DEV u32 only() const { return __ffs((i32)(all[0] & all[1] & all[2] & all[3])); }
+    DEV bool is_masked() const { return *(const u32*)some && !only(); }
+};
+
+// What each warp of a block has to say about a chunk, a number of up to 7 bits, in a byte of its own. No barrier, for
+// most need not know what others say.
+struct Vote {
+    static_assert(COMPRESS_WARPS == 4, "a byte each");
+    u32 said;
+
+    DEV void say(u32 number, u32 warp, u32 lane) {
+        if (lane == 0) atomicOr(&said, (0x80 | number) << 8 * warp);
+    }
+    // What all said, once they have.
+    DEV u32 wait(u32 lane) {
+        u32 all;
+        do {
+            YIELD();
+            all = __shfl_sync(FULL, lane ? 0 : atomicOr(&said, 0u), 0);
+        } while (uniform(~all & 0x80808080u));
+        return all & 0x7f7f7f7fu;
+    }
+};
+
+// What is kept of up to MOST missing values, where a kernel knows of such.
+template <class T, u32 MOST> struct Missing {
+    Gaps<T, MOST> gaps[2];                                    // of chunks of even and odd rounds
+    typename HitsOf<T>::Type hits[MOST][COMPRESS_THREADS];    // each lane its own, of warps where one is missing
+    typename T::Word taken[MOST];                             // integers that would come back as missing values
+    u32 taken_count;
+    Vote there;    // in which of a warp's subchunks the first element is that is there
+};
+template <class T> struct Missing<T, 0> {};
+
+// Whether a bin comes back as a missing value, and which.
+template <class T> DEV bool has_bin(const Quantizer<T>& quantizer, typename T::Word bits, typename T::Word& bin) {
     typedef typename T::Word Word;
-    enum { ALL = (1u << T::VALUES) - 1, FLAG_BYTES = T::VALUES / 2, LANES_A_BYTE = 8 / T::VALUES };
+    const Word magnitude = bits & ones<T>(T::BITS - 1);
+    // What is beyond the quantizer's range keeps its bits; the last bin may lie a little beyond.
+    if (magnitude > quantizer.top + 3) return false;
+    bin = quantizer.bin_of(bits);
+    const Word value = quantizer.restore_any(bin), distance = wrap<T>(negative<T>(bin) ? 0 - bin : bin);
+    return distance < quantizer.k && (value == bits || (magnitude == 0 && value == 0));
+}
+
+// The bytes of changes that begin on a lane, one of each of the warp's subchunks.
+template <class T> struct ChangeBytes {
+    u32 low, high;
+
+    // Of subchunk k: pairs of lanes have their halves of a byte beside each other.
+    DEV u32 of(u32 k) const {
+        if (T::VALUES == 8) return (k < 4 ? low : high) >> 8 * (k & 3) & 0xff;
+        const u32 half = T::VALUES == 4 ? k : (k & 1) * 4 + k / 2;
+        return (half & 1 ? high : low) >> 8 * (half / 2) & 0xff;
+    }
+    // In how many lanes each byte is not 0.
+    DEV ChangeBytes counts() const {
+        return {__reduce_add_sync(FULL, used_bytes(low) >> 7), __reduce_add_sync(FULL, used_bytes(high) >> 7)};
+    }
+};
+
+// The missing values of a stream, what a chunk says of them, and where lanes keep which of their words are which.
+template <class T, u32 MOST> struct Finder {
+    typedef typename T::Word Word;
+    typedef typename HitsOf<T>::Type Hits;
+    enum {
+        PER_WARP = SUBCHUNKS_A_WARP,
+        ALL = (1u << T::VALUES) - 1,
+        FLAG_BYTES = T::VALUES / 2,
+        LANES_A_BYTE = 8 / T::VALUES,
+        IS_THERE = 0x40    // in what a warp says: that it has an element that is no missing value
+    };
     const CompressArgs& a;
+    Missing<T, MOST>& kept;
+    Gaps<T, MOST>& gaps;
     u32 lane, warp;
 
     DEV Word value(u32 k) const { return (Word)a.missing[k]; }
-    // A bit for each of a lane's words that is value k.
-    DEV u32 hits(const Word (&v)[T::VALUES], u32 k) const {
-        const Word value = this->value(k);
+    // A bit for each of a lane's words that is `value`.
+    static DEV u32 hits(const Word (&v)[T::VALUES], Word value) {
         u32 bits = 0;
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) bits |= (v[i] == value ? 1u : 0u) << i;
@@ -47,73 +118,101 @@ template <class T> struct Finder {
     DEV u32 any_hits(const Word (&v)[T::VALUES]) const {
         u32 bits = 0;
 #pragma unroll 1
-        for (u32 k = 0; k < a.values; k++) bits |= hits(v, k);
+        for (u32 k = 0; k < a.values; k++) bits |= hits(v, value(k));
         return bits;
     }
-    // A byte of changes on each lane that begins one, 0 on the others. For a whole warp.
-    DEV u32 changes(u32 hits) const {
-        const u32 below = __shfl_sync(FULL, hits >> (T::VALUES - 1), lane ? lane - 1 : 0);
-        const u32 before = lane ? below : hits & 1;
-        u32 x = (hits ^ (hits << 1 | before)) & ALL;
-        if (T::VALUES == 2) x |= __shfl_sync(FULL, x, lane | 1) << 2;
-        if (T::VALUES <= 4) x |= __shfl_sync(FULL, x, lane | (T::VALUES == 2 ? 2 : 1)) << 4;
-        return lane % LANES_A_BYTE == 0 ? x : 0;
+    // All of a lane's bits, and the first of each subchunk.
+    static DEV Hits whole() { return (Hits) ~(Hits)0 >> (8 * sizeof(Hits) - PER_WARP * T::VALUES); }
+    static DEV Hits lowest() { return whole() / ALL; }
+    static DEV u32 place_of_lowest(u32 bits) { return __ffs((i32)bits) - 1; }
+    static DEV u32 place_of_lowest(u64 bits) {
+        return (u32)bits ? __ffs((i32)(u32)bits) - 1 : 31 + __ffs((i32)(u32)(bits >> 32));
+    }
+    // Which words are missing, of a warp where some are.
+    DEV Hits missing() const {
+        Hits any = 0;
+#pragma unroll 1
+        for (u32 j = 0; j < a.values; j++) any |= kept.hits[j][threadIdx.x];
+        return any;
+    }
+    // Of each lane's first words in the subchunks: the bits of the words before them. For a whole warp.
+    DEV Hits before_first(Hits own, Hits of_first_lane) const {
+        const Hits below = __shfl_sync(FULL, own, lane ? lane - 1 : 0) >> (T::VALUES - 1);
+        return (lane ? below : of_first_lane) & lowest();
+    }
+    // A bit for each word that differs from the one before it in its subchunk. For a whole warp.
+    DEV Hits changes(Hits own) const { return own ^ ((own << 1 & whole() & ~lowest()) | before_first(own, own)); }
+    // What is 0 on lanes where no byte begins. For a whole warp.
+    DEV ChangeBytes<T> bytes_of(Hits changes) const {
+        if constexpr (T::VALUES == 8) return {(u32)changes, (u32)(changes >> 32)};
+        u32 x = (u32)changes;
+        if (T::VALUES == 2) {
+            const u32 next = __shfl_sync(FULL, x, lane ^ 1);
+            x = (x & 0x3333) | (next & 0x3333) << 2 | ((x >> 2 & 0x3333) | (next & 0xcccc)) << 16;
+        }
+        const u32 next = __shfl_sync(FULL, x, lane ^ (T::VALUES == 2 ? 2 : 1));
+        const u32 begins = lane % LANES_A_BYTE == 0 ? ~0u : 0;
+        return {((x & 0x0f0f0f0f) | (next & 0x0f0f0f0f) << 4) & begins,
+                ((x >> 4 & 0x0f0f0f0f) | (next & 0xf0f0f0f0)) & begins};
     }
 
-    // What the warp's subchunks of a chunk of so many `bytes` say; `words` has the elements of subchunk k of the warp.
-    template <class F> DEV void look(Gaps<T>& gaps, bool some, u32 bytes, const F& words) const {
-        const u32 last = (bytes - 1) / SUBCHUNK_BYTES;
-        u32 there = !some, all = some ? low_ones(a.values) : 0;
-        Word first = 0, w[T::VALUES];
-        if (!some) {
-            split(words(0), w);
-            first = __shfl_sync(FULL, w[0], 0);
-        }
+    // What the warp's words say; whether some are missing.
+    DEV bool look(const uint4 (&q)[PER_WARP]) const {
+        bool any = false;
 #pragma unroll 1
         for (u32 j = 0; j < a.values; j++) {
-            if (lane == 0) {
-                ((u8*)&gaps.first[j])[warp] = 0;
-                ((u8*)&gaps.mixed[j])[warp] = 0;
+            const Word value = this->value(j);
+#pragma unroll
+            for (int k = 0; k < PER_WARP; k++) {
+                Word v[T::VALUES];
+                split(q[k], v);
+#pragma unroll
+                for (int i = 0; i < T::VALUES; i++) any |= v[i] == value;
             }
-            if (lane < SUBCHUNKS_A_WARP) gaps.changes[j][warp * SUBCHUNKS_A_WARP + lane] = 0;
         }
-        __syncwarp();
+        const bool some = __any_sync(FULL, any);
+        u32 all = 0;
 #pragma unroll 1
-        for (u32 k = 0; uniform(some && k < SUBCHUNKS_A_WARP); k++) {
-            const u32 s = warp * SUBCHUNKS_A_WARP + k;
-            u32 union_of = 0;
-            split(words(k), w);
-#pragma unroll 1
-            for (u32 j = 0; j < a.values; j++) {
-                const u32 own = hits(w, j);
-                const u32 bytes_of_changes = __popc(__ballot_sync(FULL, changes(own) != 0));
-                union_of |= own;
-                if (!__all_sync(FULL, own == ALL)) all &= ~(1u << j);
-                if (lane == 0) {
-                    ((u8*)&gaps.first[j])[warp] |= (own & 1) << k;
-                    ((u8*)&gaps.mixed[j])[warp] |= (bytes_of_changes != 0) << k;
-                    gaps.changes[j][s] = (u8)bytes_of_changes;
+        for (u32 j = 0; j < a.values; j++) {
+            u32 first = 0, mixed = 0;
+            if (uniform(some)) {
+                Hits own = 0;
+                const Word value = this->value(j);
+#pragma unroll
+                for (int k = 0; k < PER_WARP; k++) {
+                    Word v[T::VALUES];
+                    split(q[k], v);
+                    own |= (Hits)hits(v, value) << (T::VALUES * k);
                 }
+                kept.hits[j][threadIdx.x] = own;
+                const ChangeBytes<T> counts = bytes_of(changes(own)).counts();
+                const u32 k = lane % PER_WARP, count = counts.of(k);
+                const Hits of_first = __shfl_sync(FULL, own, 0);
+                first = __ballot_sync(FULL, lane < PER_WARP && (of_first >> (T::VALUES * k) & 1));
+                mixed = __ballot_sync(FULL, lane < PER_WARP && count);
+                if (lane < PER_WARP) gaps.changes[j][warp * PER_WARP + k] = (u8)count;
+                all |= (u32)__all_sync(FULL, own == whole()) << j;
             }
-            const u32 valid = __ballot_sync(FULL, union_of != ALL);
-            const Word head = __shfl_sync(FULL, first_of(w, union_of), valid ? __ffs((i32)valid) - 1 : 0);
-            const Word tail = __shfl_sync(FULL, last_of(w, union_of), valid ? top_bit(valid) : 0);
-            if (valid && !there) {
-                there = 1;
-                first = head;
-            }
-            if (lane == 0 && s == last) {
-                gaps.tail = tail;
-                gaps.has_tail = valid != 0;
+            if (lane == 0) {
+                ((u8*)&gaps.first[j])[warp] = (u8)first;
+                ((u8*)&gaps.mixed[j])[warp] = (u8)mixed;
             }
         }
         if (lane == 0) {
-            gaps.element[warp] = first;
-            gaps.there[warp] = (u8)there;
             gaps.some[warp] = (u8)some;
             gaps.all[warp] = (u8)all;
         }
+        return some;
     }
+    // The first subchunk of the warp in which a word is there; PER_WARP where there is none. For a whole warp.
+    DEV u32 first_subchunk() const {
+        Hits there = whole() & ~missing();
+#pragma unroll
+        for (int i = 1; i < T::VALUES; i *= 2) there |= there >> i;
+        there = warp_or(there & lowest());
+        return there ? place_of_lowest(there) / T::VALUES : PER_WARP;
+    }
+
     static DEV Word first_of(const Word (&v)[T::VALUES], u32 missing) {
         Word first = v[T::VALUES - 1];
 #pragma unroll
@@ -126,65 +225,162 @@ template <class T> struct Finder {
         for (int i = 1; i < T::VALUES; i++) last = missing >> i & 1 ? last : v[i];
         return last;
     }
-
-    // The words of the warp's subchunk k of such a chunk with others in the places of missing ones. For a whole warp.
-    DEV uint4 filled(const Gaps<T>& gaps, uint4 q, u32 k, u32 bytes) const {
+    // Of a subchunk's words the first or the last that is there; false where none is. For a whole warp.
+    DEV bool find(const uint4& q, bool wants_last, Word& found) const {
         Word v[T::VALUES];
         split(q, v);
-        const u32 missing = any_hits(v), valid = __ballot_sync(FULL, missing != ALL), below = valid & low_ones(lane);
-        const Word head = __shfl_sync(FULL, first_of(v, missing), valid ? __ffs((i32)valid) - 1 : 0);
+        const u32 missing = any_hits(v), valid = __ballot_sync(FULL, missing != ALL);
+        if (!uniform(valid)) return false;
+        const Word own = wants_last ? last_of(v, missing) : first_of(v, missing);
+        found = __shfl_sync(FULL, own, wants_last ? top_bit(valid) : __ffs((i32)valid) - 1);
+        return true;
+    }
+
+    // The words of a subchunk, of which some are there, with others in the places of missing ones. For a whole warp.
+    DEV uint4 filled(const uint4& q, u32 missing, u32 valid) const {
+        Word v[T::VALUES];
+        split(q, v);
+        const u32 below = valid & low_ones(lane);
+        const Word head = __shfl_sync(FULL, first_of(v, missing), __ffs((i32)valid) - 1);
         const Word before = __shfl_sync(FULL, last_of(v, missing), below ? top_bit(below) : 0);
         Word last = below ? before : head;
-        if (!valid) {
-            const bool behind = (warp * SUBCHUNKS_A_WARP + k) * SUBCHUNK_BYTES >= bytes && gaps.has_tail;
-            last = behind ? gaps.tail : gaps.first_element();
-        }
 #pragma unroll
         for (int i = 0; i < T::VALUES; i++) v[i] = last = missing >> i & 1 ? last : v[i];
         return join(v);
     }
+    // What the warp's words say, to the others too.
+    DEV void tell(const uint4 (&q)[PER_WARP]) const {
+        const bool some = look(q);
+        const u32 at = uniform(some) ? first_subchunk() : 0;
+        kept.there.say(at < PER_WARP ? IS_THERE | at : 0, warp, lane);
+        __syncwarp();    // all see what one has written
+    }
+    // What the warp's subchunk k takes that has nothing but missing values: the first element of the chunk that is
+    // there; behind the end of the data the last one of the subchunk that they end in. False where there is none.
+    // `vector` loads a lane's words of the chunk. For a whole warp, which waits for the others.
+    template <class F> DEV bool find_other(u32 bytes, u32 k, const F& vector, Word& other) const {
+        if (uniform(is_behind(bytes, k))) {
+            const u32 last = (bytes - 1) / SUBCHUNK_BYTES * SUBCHUNK_BYTES;
+            if (find(vector(last + lane * 16), true, other)) return true;
+        }
+        const u32 told = kept.there.wait(lane), which = told & IS_THERE * 0x01010101u;
+        if (!uniform(which)) return false;
+        const u32 first = (__ffs((i32)which) - 1) / 8, subchunk = first * PER_WARP + (told >> 8 * first & PER_WARP - 1);
+        return find(vector(subchunk * SUBCHUNK_BYTES + lane * 16), false, other);
+    }
+    // Whether the warp's subchunk k is one of those behind the end of the data.
+    DEV bool is_behind(u32 bytes, u32 k) const { return (warp * PER_WARP + k) * SUBCHUNK_BYTES >= bytes; }
+    static DEV uint4 join_all(Word x) {
+        Word v[T::VALUES];
+#pragma unroll
+        for (int i = 0; i < T::VALUES; i++) v[i] = x;
+        return join(v);
+    }
+    // Puts others into the places of missing words of a warp that has such, by way of its tile, where they stay. The
+    // chunk has so many `bytes`; `vector` as above. For a whole warp.
+    template <class Words, class F>
+    DEV void fill(uint4 (&q)[PER_WARP], const Words& tile, u32 bytes, const F& vector) const {
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) tile.at(k, lane) = q[k];
+        __syncwarp();    // lanes read their neighbours'
+        const Hits missing = this->missing();
+        // A word whose neighbour below is there, or on the same lane, takes that one; other subchunks are filled as a
+        // whole.
+        const Hits hard = warp_or(missing & before_first(missing, whole()));
+#pragma unroll 1
+        for (Hits left = missing & ~(Hits)(hard * ALL); left; left &= left - 1) {
+            const u32 at = place_of_lowest(left), k = at / T::VALUES, i = at % T::VALUES;
+            put(tile.at(k, lane), i, get(tile.at(k, i ? lane : lane - 1), (i - 1) % T::VALUES));
+        }
+        __syncwarp();
+        u32 known = 0;    // whether it was asked for what empty subchunks take, and whether there is such
+        Word all = 0;
+#pragma unroll 1
+        for (Hits left = hard; uniform(left != 0); left &= left - 1) {
+            const u32 at = place_of_lowest(left), k = at / T::VALUES, own = (u32)(missing >> at) & ALL;
+            const u32 valid = __ballot_sync(FULL, own != ALL);
+            uint4& words = tile.at(k, lane);
+            if (uniform(valid)) {
+                words = filled(words, own, valid);
+                continue;
+            }
+            if (uniform(!known || is_behind(bytes, k))) known = 1 + find_other(bytes, k, vector, all);
+            if (uniform(known == 2)) words = join_all(all);
+        }
+#pragma unroll
+        for (int k = 0; k < PER_WARP; k++) q[k] = tile.at(k, lane);
+    }
+    static DEV Word get(const uint4& q, u32 i) {
+        return T::BITS == 64   ? (Word)((const u64*)&q)[i]
+               : T::BITS == 32 ? (Word)((const u32*)&q)[i]
+                               : (Word)((const u16*)&q)[i];
+    }
+    static DEV void put(uint4& q, u32 i, Word v) {
+        if (T::BITS == 64) ((u64*)&q)[i] = v;
+        if (T::BITS == 32) ((u32*)&q)[i] = (u32)v;
+        if (T::BITS == 16) ((u16*)&q)[i] = (u16)v;
+    }
 
+    // Bytes of changes of subchunk `lane`.
+    DEV u32 changes_of(u32 j) const { return gaps.mixed[j] >> lane & 1 ? gaps.changes[j][lane] : 0; }
     // Units of the plane. For a whole warp.
-    DEV u32 plane_units(const Gaps<T>& gaps) const {
+    DEV u32 plane_units() const {
         u32 bytes = 4;
 #pragma unroll 1
         for (u32 j = 0; j < a.values; j++)
             if (uniform(gaps.first[j] | gaps.mixed[j]))
-                bytes += 8 + FLAG_BYTES * __popc(gaps.mixed[j]) + __reduce_add_sync(FULL, gaps.changes[j][lane]);
+                bytes += 8 + FLAG_BYTES * __popc(gaps.mixed[j]) + __reduce_add_sync(FULL, changes_of(j));
         return (bytes + ALIGN - 1) / ALIGN;
     }
 
-    // The plane, where there are zeros; each warp tells of its subchunks.
-    template <class F>
-    DEV void write_plane(u32* plane, const Gaps<T>& gaps, u32 units, u32 inner, const F& words) const {
+    // The plane; each warp tells of its subchunks. Byte by byte, for no two write to the same.
+    DEV void write_plane(u8* plane, u32 units, u32 inner) const {
         u32 at = 4, which = 0;
 #pragma unroll 1
         for (u32 j = 0; j < a.values; j++) {
             const u32 first = gaps.first[j], mixed = gaps.mixed[j];
             if (!uniform(first | mixed)) continue;
             which |= 1u << j;
-            const u32 own = gaps.changes[j][lane], up_to = warp_running_sum(own);
+            const u32 own = changes_of(j), up_to = warp_running_sum(own);
             const u32 flags_at = at + 8, changes_at = flags_at + FLAG_BYTES * __popc(mixed);
-            if (threadIdx.x == 0) {
-                or_bits(plane, 8 * at, first);
-                or_bits(plane, 8 * (at + 4), mixed);
-            }
-#pragma unroll 1
-            for (u32 k = 0; uniform(k) < SUBCHUNKS_A_WARP; k++) {
-                const u32 s = warp * SUBCHUNKS_A_WARP + k;
-                const u32 before = __shfl_sync(FULL, up_to - own, s);
-                if (!uniform(mixed >> s & 1)) continue;
-                Word v[T::VALUES];
-                split(words(k), v);
-                const u32 byte = changes(hits(v, j)), used = __ballot_sync(FULL, byte != 0);
-                if (byte == 0) continue;
-                or_within(plane, 8 * (changes_at + before + __popc(used & low_ones(lane))), byte);
-                const u32 flags = flags_at + FLAG_BYTES * __popc(mixed & low_ones(s));
-                or_within(plane, 8 * flags + lane / LANES_A_BYTE, 1);
-            }
-            __syncwarp();
+            if (threadIdx.x < 8) plane[at + lane] = (u8)((lane < 4 ? first : mixed) >> 8 * (lane & 3));
+            if (uniform(mixed >> warp * PER_WARP & 0xff)) write_changes(plane, j, flags_at, changes_at + up_to - own);
             at = changes_at + __shfl_sync(FULL, up_to, 31);
         }
-        if (threadIdx.x == 0) or_within(plane, 0, which | inner << 6 | units << 16);
+        if (warp == 0 && at + lane < units * ALIGN) plane[at + lane] = 0;
+        if (threadIdx.x == 0) *(u32*)plane = which | inner << 6 | units << 16;
+    }
+    // Flags and changes of the warp's subchunks; `changes_at`: where those of subchunk `lane` begin.
+    DEV void write_changes(u8* plane, u32 j, u32 flags_at, u32 changes_at) const {
+        const ChangeBytes<T> bytes = bytes_of(changes(kept.hits[j][threadIdx.x]));
+        const u32 mixed = gaps.mixed[j];
+        u32 mine = 0;    // of the warp's subchunk `lane`: which lanes have a byte
+#pragma unroll 1
+        for (u32 left = mixed >> warp * PER_WARP & 0xff; uniform(left); left &= left - 1) {
+            const u32 k = __ffs((i32)left) - 1, byte = bytes.of(k), used = __ballot_sync(FULL, byte != 0);
+            const u32 begin = __shfl_sync(FULL, changes_at, warp * PER_WARP + k);
+            if (byte) plane[begin + __popc(used & low_ones(lane))] = (u8)byte;
+            mine = lane == k ? used : mine;
+        }
+        if (mine) {
+            u8* flags = plane + flags_at + FLAG_BYTES * __popc(mixed & low_ones(warp * PER_WARP + lane));
+            const u32 bits = closed_up_lanes(mine);
+#pragma unroll
+            for (int i = 0; i < FLAG_BYTES; i++) flags[i] = (u8)(bits >> 8 * i);
+        }
+    }
+    // A bit for each lane where a byte begins.
+    static DEV u32 closed_up_lanes(u32 x) {
+        if (T::VALUES == 4) {
+            x = (x | x >> 1) & 0x33333333u;
+            x = (x | x >> 2) & 0x0f0f0f0fu;
+            x = (x | x >> 4) & 0x00ff00ffu;
+            x = (x | x >> 8) & 0xffffu;
+        } else if (T::VALUES == 2) {
+            x = (x | x >> 3) & 0x03030303u;
+            x = (x | x >> 6) & 0x000f000fu;
+            x = (x | x >> 12) & 0xffu;
+        }
+        return x;
     }
 };

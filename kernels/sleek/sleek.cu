@@ -9,8 +9,8 @@
 #define BEGIN_THREADS 256
 #define LIST_THREADS 96
 
-// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3 for the one that knows of missing values, 0
-// for all the rest; the tests have all.
+// PART: 1 for the encoder for everything alone, 2 for the adaptive one, 3, 4 and 5 for those that know of missing
+// values, for everything, the adaptive profile and `fast`, 0 for all the rest; the tests have all.
 #if !defined(PART) || PART == 0
 #define KERNELS(name, type) \
     KERNEL(sleek_decompress_##name, DecompressArgs, DECODE_THREADS, 9) { decompress<type>(a); }
@@ -37,10 +37,28 @@ GRID_KERNEL(sleek_list, ListArgs, LIST_THREADS) { list_items(a); }
 #define ADAPTIVE_KERNEL(name, type)
 #endif
 #if !defined(PART) || PART == 3
-#define MISSING_KERNEL(name, type) \
-    KERNEL(sleek_compress_missing_##name, CompressArgs, COMPRESS_THREADS, 5) { compress_arrays<type, false, true>(a); }
+#define MISSING_KERNEL(name, type)                                             \
+    KERNEL(sleek_compress_missing_##name, CompressArgs, COMPRESS_THREADS, 5) { \
+        compress_arrays<type, false, MAX_MISSING>(a);                          \
+    }
 #else
 #define MISSING_KERNEL(name, type)
+#endif
+#if !defined(PART) || PART == 4
+#define MISSING_ADAPTIVE_KERNEL(name, type)                                             \
+    KERNEL(sleek_compress_missing_adaptive_##name, CompressArgs, COMPRESS_THREADS, 6) { \
+        compress_arrays<type, true, FEW_MISSING>(a);                                    \
+    }
+#else
+#define MISSING_ADAPTIVE_KERNEL(name, type)
+#endif
+#if !defined(PART) || PART == 5
+#define MISSING_FAST_KERNEL(name, type)                                             \
+    KERNEL(sleek_compress_missing_fast_##name, CompressArgs, COMPRESS_THREADS, 5) { \
+        compress_fast<type, FEW_MISSING>(a);                                        \
+    }
+#else
+#define MISSING_FAST_KERNEL(name, type)
 #endif
 
 #if !defined(ELEMENT) || ELEMENT == 1
@@ -48,12 +66,16 @@ FLOAT_KERNELS(f32, F32)
 GENERAL_KERNEL(f32, F32)
 ADAPTIVE_KERNEL(f32, F32)
 MISSING_KERNEL(f32, F32)
+MISSING_ADAPTIVE_KERNEL(f32, F32)
+MISSING_FAST_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 FLOAT_KERNELS(f64, F64)
 GENERAL_KERNEL(f64, F64)
 ADAPTIVE_KERNEL(f64, F64)
 MISSING_KERNEL(f64, F64)
+MISSING_ADAPTIVE_KERNEL(f64, F64)
+MISSING_FAST_KERNEL(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 FLOAT_KERNELS(f16, F16)

@@ -430,40 +430,54 @@ impl Bench {
 }
 
 impl Bench {
-    /// Rows of one field without a missing value, with one that is named but not there, and with one in a hundred
-    /// elements and every second one.
+    /// Rows of a field of each width without a missing value, with one that is named but not there, with one in a hundred
+    /// elements and every second one, and with half of all runs of 200, as land lies in the sea.
     fn missing(&self) {
-        let Some(mut field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
         let mut r = Random(11);
         let value = MissingValue::Number(-9999.0);
-        let bits = (-9999f32).to_le_bytes();
-        for one_in in [0, u64::MAX, 100, 2] {
-            for element in field.bytes.chunks_exact_mut(4) {
-                if one_in > 0 && r.next().is_multiple_of(one_in) {
-                    element.copy_from_slice(&bits);
+        for field in ["navy", "mpas"]
+            .into_iter()
+            .filter_map(|name| fields::load().into_iter().find(|f| f.name.starts_with(name)))
+        {
+            let (size, bits) = (field.dtype.size(), value.bits(field.dtype).unwrap().to_le_bytes());
+            for (what, run, one_in) in [
+                ("no missing value", 1, 0),
+                ("one named, none there", 1, u64::MAX),
+                ("one in 100 missing", 1, 100),
+                ("one in 2 missing", 1, 2),
+                ("half of runs of 200 missing", 200, 2),
+            ] {
+                let mut holey = Field { name: field.name.clone(), bytes: field.bytes.clone(), ..field.clone() };
+                for run in holey.bytes.chunks_mut(size * run) {
+                    if one_in > 0 && r.next().is_multiple_of(one_in) {
+                        run.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&bits[..size]));
+                    }
                 }
-            }
-            self.fill(&field);
-            let missing = MissingValues::of(&[value][..usize::from(one_in > 0)]).unwrap();
-            let name = match one_in {
-                0 => format!("{}, no missing value", field.name),
-                u64::MAX => format!("{}, one named, none there", field.name),
-                _ => format!("{}, one in {one_in} missing", field.name),
-            };
-            for profile in [Profile::Fast, Profile::Adaptive] {
-                let p = Params { profile, missing, ..Params::new(DType::F32).with_bound(Mode::Noa, 1e-3) };
-                self.row(Some(&name), &p);
+                self.fill(&holey);
+                let missing = MissingValues::of(&[value][..usize::from(one_in > 0)]).unwrap();
+                for profile in [Profile::Fast, Profile::Adaptive] {
+                    let p = Params { profile, missing, ..Params::new(field.dtype).with_bound(Mode::Noa, 1e-3) };
+                    self.row(Some(&format!("{}, {what}", field.name)), &p);
+                }
             }
         }
     }
 }
 
+/// What missing values cost codec sleek.
+fn gaps(mib: usize, reps: usize) {
+    println!("{HEADING}");
+    let bench = Bench::new(mib, reps);
+    bench.missing();
+    println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
+}
+
+const HEADING: &str = "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|";
+
 const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
 fn bench(mib: usize, reps: usize, bounds: &[f64]) {
-    println!(
-        "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|"
-    );
+    println!("{HEADING}");
     let bench = Bench::new(mib, reps);
     let rows = bench.rows(bounds, true);
     let fields = fields::load();
@@ -720,10 +734,14 @@ fn main() {
         Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11), &[1e-1, 1e-3, 1e-6, 0.0]),
         Some("tile-lossless") => tiles::bench(&[number(2, 512)], number(3, 11), &[0.0]),
         Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11), &[1e-1, 1e-3, 1e-6]),
+        Some("check-gaps") => {
+            println!("gpu check: {} arrays with missing values equal to the CPU's", missing(&mut Random(7), is_small()))
+        }
+        Some("gaps") => gaps(number(2, 512), number(3, 11)),
         Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }

@@ -24,6 +24,9 @@ const AHEAD_BLOCKS: u64 = 128;
 /// one time lies further apart in memory.
 const FAST_BLOCKS: u32 = 5;
 
+/// Missing values, at most, that an adaptive encoder of their own takes: as in `kernels/sleek/gaps.cuh`.
+const FEW_MISSING: usize = 2;
+
 /// The kernels for an element type in a context, but for the long encoders, which are modules of their own.
 #[derive(Clone, Copy)]
 struct Base {
@@ -75,6 +78,16 @@ fn masking(session: &Session, dtype: DType) -> Result<Kernel> {
     encoder(session, need(CODEC_SLEEK, dtype, "missing")?)
 }
 
+/// The encoder for a profile alone of streams with up to `FEW_MISSING` missing values, of a type that has one.
+fn masking_special(session: &Session, dtype: DType, profile: Profile) -> Result<Option<Kernel>> {
+    let part = match profile {
+        Profile::Adaptive => "missing-adaptive",
+        Profile::Fast => "missing-fast",
+        _ => return Ok(None),
+    };
+    find(CODEC_SLEEK, dtype, part).map(|row| encoder(session, row)).transpose()
+}
+
 /// What mode rel rounds off.
 fn mantissa_bits_to_drop(params: &Params) -> u32 {
     let mantissa = mantissa_and_bias(params.dtype).0;
@@ -86,11 +99,16 @@ fn mantissa_bits_to_drop(params: &Params) -> u32 {
 
 /// The kernel that compresses, where all sources are aligned to 16 or some are not.
 fn compressor(arrays: &Arrays, base: &Base, params: &Params, layout: &Layout) -> Result<Kernel> {
-    if !layout.shape.missing.is_empty() {
-        return masking(arrays.session, params.dtype);
-    }
     let aligned = arrays.items().iter().all(|item| is_aligned(item.src));
     let plain = aligned && mantissa_bits_to_drop(params) == 0 && !params.big_endian;
+    let missing = layout.shape.missing.bits().len();
+    if missing > 0 {
+        let special = match plain && missing <= FEW_MISSING {
+            true => masking_special(arrays.session, params.dtype, params.profile)?,
+            false => None,
+        };
+        return special.map_or_else(|| masking(arrays.session, params.dtype), Ok);
+    }
     let special = match params.profile {
         Profile::Adaptive if plain => adaptive(arrays.session, params.dtype)?,
         Profile::Fast if plain && params.dtype.is_float() => base.compress_fast,
@@ -122,6 +140,7 @@ impl GpuCodec for Sleek {
         general(session, params.dtype)?;
         if !params.missing.of_type(params.dtype)?.is_empty() {
             masking(session, params.dtype)?;
+            masking_special(session, params.dtype, params.profile)?;
         }
         adaptive(session, params.dtype).map(|_| ())
     }
