@@ -2,8 +2,10 @@
 # Runs the fuzz targets that fuzz/carry.sh put beside it on all cores: run.sh SECONDS [EXECUTIONS [TARGET...]]. A third of
 # the time (GUIDED=33 percent) goes to the fuzzer, who looks for new code; what it finds joins the corpora, of which then
 # the program `plain`, many times as quick, tries mutations until each target has had EXECUTIONS (10^8), those of earlier
-# runs in this folder counted too. Half of its processes are `shipped`, the same with the library as a release has it,
-# without assertions and overflow checks. Prints a table; $OUT (or out) gets it, what crashed, and the corpora made small.
+# runs in this folder counted too. Three quarters of its processes are `shipped`, the same with the library as a release has
+# it, without assertions and overflow checks, which is quicker. GUIDED=0 leaves the fuzzer out. Prints a table; $OUT (or
+# out) gets it, what crashed, and the corpora made small. Of targets that encode arrays an execution is an array that was
+# encoded, decoded and judged; requests that were refused are counted apart, and arrays by their length.
 set -uo pipefail
 cd "$(dirname "$0")"
 seconds=$1 goal=${2:-100000000}
@@ -22,6 +24,11 @@ of() { # what has been counted for a target: of WAY TARGET
 	cat executions/"$1.$2".* 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'
 }
 
+lengths() { # what the mutations of TARGET came to besides, and how long its arrays were
+	cat executions/plain."$1".* 2>/dev/null | awk '{ r += $2; a += $3; b += $4; c += $5; d += $6 } END { if (a + b + c + d)
+		printf "%d requests refused, arrays below 256 B: %d, below 2 KiB: %d, below 16 KiB: %d, longer: %d", r, a, b, c, d }'
+}
+
 level() { # What the instructions are must make no difference: two processes of four go without the best.
 	case $(($1 % 4)) in 1) export SLEEK_SIMD=scalar ;; 2) export SLEEK_SIMD=avx2 ;; esac
 }
@@ -33,7 +40,7 @@ golden() { # TARGET: the folder that it starts from besides, if it takes streams
 plain() { # TARGET NUMBER RUNS DEADLINE: a part of the work after the other, until none is left; who is quick takes more
 	local target=$1 number=$2 runs=$((($3 + 7) / 8)) deadline=$4 program=plain crashes=0 done left seed part
 	level "$number"
-	[ $((number / 4 % 2)) = 0 ] || program=shipped
+	[ $((number / 4 % 4)) = 0 ] || program=shipped
 	for ((part = 0; part < 8 * cores; part++)); do
 		left=$((deadline - SECONDS)) seed=$((RANDOM * 32768 + RANDOM + 1))
 		[ "$left" -gt 0 ] && [ "$runs" -gt 0 ] && [ "$crashes" -lt 5 ] || return 0
@@ -89,17 +96,19 @@ all() { # WAY DEADLINE TARGET...: each on all cores for its share of the time, o
 	done
 }
 
-all fuzzer "$guided" "$@"
-rm -rf small known
-for target; do small "$target" & done
-wait
-rm -rf small known
+if [ "${GUIDED:-33}" != 0 ]; then
+	all fuzzer "$guided" "$@"
+	rm -rf small known
+	for target; do small "$target" & done
+	wait
+	rm -rf small known
+fi
 all plain "$end" "$@"
 for target; do
 	crashes=$(find "$out/crashes" -type f -name "$target-*" ! -name '*.log' | wc -l)
 	cover=$(grep -ho 'cov: [0-9]*' logs/"$target".[0-9]* 2>/dev/null | sort -k 2 -n | tail -n 1)
-	printf '%-10s %12d executions by the fuzzer, %12d plain, %s, %d crashes\n' "$target" "$(of fuzzer "$target")" \
-		"$(of plain "$target")" "$cover" "$crashes"
+	printf '%-10s %12d executions by the fuzzer, %12d plain, %s, %d crashes; %s\n' "$target" "$(of fuzzer "$target")" \
+		"$(of plain "$target")" "$cover" "$crashes" "$(lengths "$target")"
 done | tee "$out/table.txt"
 tar -cJf "$out/corpus.tar.xz" corpus
 grep -m 1 'model name' /proc/cpuinfo

@@ -48,9 +48,15 @@ fn replay(target: &str) {
     let cases: u64 =
         std::env::var("SLEEK_FUZZ_CASES").map_or(1000, |n| n.parse().expect("SLEEK_FUZZ_CASES is a number"));
     let mut random = Random(9);
+    targets::take_counts();
     for _ in 0..cases {
         try_one(&mutated(&mut random, &seeds));
     }
+    let counts = targets::take_counts();
+    let coded: u64 = counts.coded.iter().sum();
+    // Refusals prove little: many requests are such as can be kept.
+    assert!(coded + counts.refused == if targets::OF_ARRAYS.contains(&target) { cases } else { 0 });
+    assert!(3 * coded >= counts.refused, "{coded} arrays of {target} were coded, {} requests refused", counts.refused);
 }
 
 #[test]

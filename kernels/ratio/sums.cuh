@@ -58,7 +58,7 @@ template <class Word, class At> struct Sums {
         b = g.b;
         ab = g.a + g.b;
         total = ab + g.c;
-        clamp = (32 - min_of(1u << (a - 2), 32u)) << 8;
+        clamp = (32 - min_of(1u << (a - 2 & 31), 32u)) << 8;    // of no use where a < 2
         row = 0;
         for (u32 j = 0; j < QUAD; j++) column[j] = 0;
         planes = lane_words(kept, lane);

@@ -489,7 +489,7 @@ template <class T, u32 MISSING> struct FastEncoder {
             same = __all_sync(FULL, any == 0);
             if (lane == 0) shared.code[warp] = first;
         }
-        if (lane == 0) (&shared.one.x)[warp] = same;
+        if (lane == 0) ((u32*)&shared.one)[warp] = same;
     }
     static DEV u32 differ(uint4 a, uint4 b) { return (a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w); }
 

@@ -479,7 +479,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
     DEV Word raised() const { return quantized() ? (Word)Quantizer<T>::RAISED : 0; }
     DEV void tell_same(bool same, Word first) const {
         if (lane) return;
-        (&shared.told.same.x)[warp] = same;
+        ((u32*)&shared.told.same)[warp] = same;
         shared.told.first[warp] = first;
     }
 

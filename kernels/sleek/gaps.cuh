@@ -111,7 +111,7 @@ template <class T, u32 MOST> struct Finder {
     static DEV u32 hits(const Word (&v)[T::VALUES], Word value) {
         u32 bits = 0;
 #pragma unroll
-        for (int i = 0; i < T::VALUES; i++) bits |= (v[i] == value ? 1u : 0u) << i;
+        for (int i = 0; i < T::VALUES; i++) bits |= (u32)(v[i] == value) << i;
         return bits;
     }
     // The same for any of them.

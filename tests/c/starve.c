@@ -77,11 +77,11 @@ static struct shared {
     long taken[MOST];
     unsigned char stream[sizeof copy];
 } *shared;
-static int32_t codec;
+static int32_t codec, lossless;
 
 static sleek_params request(void) {
     sleek_params p = defaults(SLEEK_F32);
-    p.codec = codec, p.threads = 1, p.mode = SLEEK_ABS, p.bound = 1e-3;
+    p.codec = codec, p.threads = 1, p.mode = lossless ? SLEEK_LOSSLESS : SLEEK_ABS, p.bound = lossless ? 0 : 1e-3;
     return p;
 }
 
@@ -101,6 +101,15 @@ static int decompress(void) {
     CHECK(bytes == (code == SLEEK_OK ? sizeof restored : 0));
     for (int i = 0; code == SLEEK_OK && i < COUNT; i++) CHECK(restored[i] - field[i] <= 1e-3f && field[i] - restored[i] <= 1e-3f);
     return code;
+}
+
+// Damage is told, as far as there is memory for the text.
+static int damaged(void) {
+    memcpy(copy, shared->stream, shared->bytes);
+    copy[shared->bytes - 1] ^= 1;
+    int code = sleek_decompress(copy, shared->bytes, restored, sizeof restored, NULL, NULL);
+    CHECK(code != SLEEK_OK);
+    return code == SLEEK_E_CORRUPT ? SLEEK_OK : code;
 }
 
 static int range(void) {
@@ -176,8 +185,9 @@ static int measure(int (*call)(void), int n, int way) {
 
 int main(int argc, char **argv) {
     codec = argc > 1 ? atoi(argv[1]) : 0;
+    lossless = argc > 2;
     static const struct { const char *name; int (*call)(void); } CALLS[] = {
-        {"compress", compress}, {"decompress", decompress}, {"range", range}, {"inspect", inspect}, {"parse", parse},
+        {"compress", compress}, {"decompress", decompress}, {"damaged", damaged}, {"range", range}, {"inspect", inspect}, {"parse", parse},
         {"filter, writing", filter_writes}, {"filter, reading", filter_reads},
     };
     for (int i = 0; i < COUNT; i++) field[i] = (float)(i % 1000) * 0.25f;

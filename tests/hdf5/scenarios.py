@@ -518,6 +518,74 @@ def rewriting_parts_does_not_drift():
             assert worst_error(a[:50], f["a"][:50]) <= Fraction(allowed), mode
 
 
+def files_of_other_drivers_and_in_pages():
+    """Files in memory, in parts, through the buffered interface of C, and in pages with a buffer for them."""
+    a = field((300, 200))
+    ways = {
+        "memory": ({"driver": "core"}, {"driver": "core"}),
+        "split": ({"driver": "split"}, {"driver": "split"}),
+        "family": ({"driver": "family", "memb_size": 1 << 16}, {"driver": "family", "memb_size": 1 << 16}),
+        "stdio": ({"driver": "stdio"}, {}),
+        "pages": ({"fs_strategy": "page", "fs_page_size": 1 << 14, "fs_persist": True}, {"page_buf_size": 1 << 17}),
+    }
+    for name, (made, read) in ways.items():
+        file = "%d-family.h5" if name == "family" else f"{name}.h5"
+        with h5py.File(file, "w", **made) as f:
+            f.create_dataset("a", data=a, chunks=(64, 64), compression=SLEEK, compression_opts=opts(ABS, 1e-3))
+        with h5py.File(file, "r", **read) as f:
+            assert 0 < worst_error(a, f["a"][:]) <= Fraction(1e-3), name
+            stream(f["a"])
+
+
+def chunks_allocated_early_and_late():
+    """At once, each when it is written, or all at the first write; and each chunk that H5Dchunk_iter tells of is ours."""
+    a = field((300, 200))
+    for time in (h5d.ALLOC_TIME_EARLY, h5d.ALLOC_TIME_INCR, h5d.ALLOC_TIME_LATE):
+        with h5py.File("f.h5", "w") as f:
+            dcpl = h5p.create(h5p.DATASET_CREATE)
+            dcpl.set_alloc_time(time)
+            dset = create(f, "a", None, (64, 64), opts(ABS, 1e-3), dcpl=dcpl, shape=a.shape, tid=h5t.NATIVE_FLOAT)
+            assert dset.id.get_num_chunks() == (20 if time == h5d.ALLOC_TIME_EARLY else 0)
+            assert (dset[:] == 0).all()
+            dset[:128] = a[:128]
+        with h5py.File("f.h5") as f:
+            dset, told = f["a"], []
+            assert 0 < worst_error(a[:128], dset[:128]) <= Fraction(1e-3) and (dset[128:] == 0).all()
+            dset.id.chunk_iter(lambda chunk: told.append((chunk.chunk_offset, chunk.filter_mask, chunk.size)))
+            assert len(told) == dset.id.get_num_chunks() >= 8
+            assert all(mask == 0 and len(stream(dset, at)) == size for at, mask, size in told)
+
+
+def libhdf5():
+    """The HDF5 inside h5py, for what h5py does not offer."""
+    (path,) = glob.glob(os.path.join(os.path.dirname(h5py.__file__), os.pardir, "h5py.libs", "libhdf5-*"))
+    return ctypes.CDLL(path)
+
+
+def many_datasets_in_one_call():
+    """H5Dwrite_multi and H5Dread_multi."""
+    library, hid = libhdf5(), ctypes.c_int64
+    arrays = [field((100 + 50 * i, 80), seed=i) for i in range(3)]
+
+    def call(function, dsets, memory):
+        ids, places = (hid * 3)(*(d.id.id for d in dsets)), (ctypes.c_void_p * 3)(*(m.ctypes.data for m in memory))
+        types, spaces = (hid * 3)(*[h5t.NATIVE_FLOAT.id] * 3), (hid * 3)(0, 0, 0)
+        assert function(ctypes.c_size_t(3), ids, types, spaces, spaces, hid(0), places) >= 0
+
+    with h5py.File("f.h5", "w") as f:
+        options = {"tid": h5t.NATIVE_FLOAT, "cd": opts(ABS, 1e-3), "chunk": (64, 64)}
+        dsets = [create(f, f"d{i}", None, shape=a.shape, **options) for i, a in enumerate(arrays)]
+        call(library.H5Dwrite_multi, dsets, arrays)
+    back = [np.full_like(a, -1) for a in arrays]
+    with h5py.File("f.h5") as f:
+        dsets = [f[f"d{i}"] for i in range(3)]
+        call(library.H5Dread_multi, dsets, back)
+        for dset in dsets:
+            stream(dset)
+    for a, b in zip(arrays, back, strict=True):
+        assert 0 < worst_error(a, b) <= Fraction(1e-3)
+
+
 def beside_hdf5plugin():
     """Both folders of plugins in the path, which HDF5 reads when it is loaded."""
     import hdf5plugin

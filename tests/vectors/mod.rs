@@ -189,8 +189,16 @@ pub fn to_bytes(dtype: DType, words: &[u64], big_endian: bool) -> Vec<u8> {
 }
 
 pub fn to_words(dtype: DType, bytes: &[u8]) -> Vec<u64> {
-    let word = |b: &[u8]| b.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
-    bytes.chunks_exact(dtype.size()).map(word).collect()
+    fn words<const N: usize>(bytes: &[u8]) -> Vec<u64> {
+        let word = |b: &[u8; N]| b.iter().rev().fold(0, |w, &byte| w << 8 | u64::from(byte));
+        bytes.as_chunks().0.iter().map(word).collect()
+    }
+    match dtype.size() {
+        1 => words::<1>(bytes),
+        2 => words::<2>(bytes),
+        4 => words::<4>(bytes),
+        _ => words::<8>(bytes),
+    }
 }
 
 /// A harmonic oscillation by shifts and additions.

@@ -66,7 +66,7 @@ pub fn run(bytes: &[u8]) {
         Ok(stream) => stream,
         Err(error) => {
             assert!(sleek::compress_bound(&params, data.len() / size).is_err(), "{error}");
-            return;
+            return super::refused();
         }
     };
     assert!(stream.len() <= sleek::compress_bound(&params, data.len() / size).unwrap());
@@ -75,6 +75,7 @@ pub fn run(bytes: &[u8]) {
     let info = sleek::inspect(&stream).unwrap();
     assert_eq!(info.dims, params.dims);
     exact::judge(&params, info.abs_bound, &data, &back).unwrap_or_else(|error| panic!("{error}"));
+    super::coded(data.len());
     compare(&stream, &back, size, &lens, &start, &part);
     compare(&stream, &back, size, &lens, &far, &part);
     compare(&stream, &back, size, &lens, &start, &far);

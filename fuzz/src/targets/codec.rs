@@ -30,11 +30,12 @@ fn run(codec: &str, bytes: &[u8]) {
     let data = data(input.0, &params, seed);
     let Ok(mut stream) = sleek::compress(&params, &data) else {
         assert!(sleek::compress_bound(&params, data.len() / params.dtype.size()).is_err());
-        return;
+        return super::refused();
     };
     let back = sleek::decompress(&stream).unwrap();
     let info = sleek::inspect(&stream).unwrap();
     exact::judge(&params, info.abs_bound, &data, &back).unwrap_or_else(|error| panic!("{error}"));
+    super::coded(data.len());
     if changes % 4 == 0 {
         return stream::judge(&stream, Ok(back));
     }

@@ -30,9 +30,44 @@ pub const ALL: [(&str, Target); 11] = [
 /// Targets that take streams; the others take what arrays and requests are made of.
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
+/// Targets that encode arrays, and count what came of them.
+pub const OF_ARRAYS: [&str; 5] = ["sleek", "ratio", "toy", "roundtrip", "boxes"];
+
+use std::cell::Cell;
+
 use sleek::{DType, Mode, Params, Profile};
 
 use crate::vectors;
+
+/// What this thread's executions came to.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// Requests that were refused, so that no array came of them.
+    pub refused: u64,
+    /// Arrays that were encoded, decoded and judged, by their bytes: below 256, 2048, 16384, and longer ones.
+    pub coded: [u64; 4],
+}
+
+thread_local! {
+    static COUNTS: Cell<Counts> = const { Cell::new(Counts { refused: 0, coded: [0; 4] }) };
+}
+
+/// Counts a request that was refused.
+fn refused() {
+    COUNTS.set(Counts { refused: COUNTS.get().refused + 1, ..COUNTS.get() });
+}
+
+/// Counts an array that was encoded, decoded and judged.
+fn coded(bytes: usize) {
+    let mut counts = COUNTS.get();
+    counts.coded[[256, 2048, 16384].iter().filter(|end| bytes >= **end).count()] += 1;
+    COUNTS.set(counts);
+}
+
+/// What has been counted since the last call.
+pub fn take_counts() -> Counts {
+    COUNTS.take()
+}
 
 /// Takes values off the front of the fuzzer's bytes; zeros when there are no more.
 pub struct Input<'a>(pub &'a [u8]);

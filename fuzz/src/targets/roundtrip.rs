@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
         Err(error) => {
             let whole = data.len().is_multiple_of(params.dtype.size());
             assert!(sleek::codec::chosen(&params).is_err() || !whole, "{error}");
-            return;
+            return super::refused();
         }
     };
     assert!(stream.len() <= sleek::compress_bound(&params, data.len() / params.dtype.size()).unwrap());
@@ -41,6 +41,7 @@ pub fn run(bytes: &[u8]) {
     if let Err(error) = exact::judge(&params, info.abs_bound, &data, &back) {
         panic!("{error}");
     }
+    super::coded(data.len());
     if params.mode == Mode::Noa && info.abs_bound != 0.0 {
         let (lo, hi) = params.range.map_or_else(|| range(&params, &data), |range| (0.0, range));
         assert!(exact::within_range(info.abs_bound, params.bound, lo, hi), "{} {lo} {hi}", info.abs_bound);

@@ -252,7 +252,7 @@ impl<E: Element> Blocks<E> {
             .and_then(|mut field| {
                 ZfpBitStreamRef::from_words(words).decompress(&self.config, &mut field).map_err(|e| e.to_string())
             })
-            .map_err(|e| Error::new(Kind::Internal, format!("block {block} cannot be decoded: {e}")))?;
+            .map_err(|e| Error::of(Kind::Internal, format_args!("block {block} cannot be decoded: {e}")))?;
         self.lines[line] = (block, false);
         Ok(line)
     }
@@ -271,7 +271,7 @@ impl<E: Element> Blocks<E> {
             .and_then(|field| {
                 ZfpBitStreamRefMut::from_words(words).compress(&self.config, &field).map_err(|e| e.to_string())
             })
-            .map_err(|e| Error::new(Kind::Internal, format!("block {block} cannot be encoded: {e}")))?;
+            .map_err(|e| Error::of(Kind::Internal, format_args!("block {block} cannot be encoded: {e}")))?;
         self.lines[line].1 = false;
         Ok(())
     }

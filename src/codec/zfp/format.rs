@@ -69,7 +69,7 @@ impl Coding {
             Coding::Precision(planes) => ZfpConfig::expert(ZFP_MIN_BITS, ZFP_MAX_BITS, planes.into(), ZFP_MIN_EXP),
             Coding::Accuracy(exponent) => ZfpConfig::expert(ZFP_MIN_BITS, ZFP_MAX_BITS, ZFP_MAX_PREC, exponent.into()),
         };
-        of.map_err(|e| Error::new(Kind::Internal, format!("zfp has no parameters for {self:?}: {e}")))
+        of.map_err(|e| Error::of(Kind::Internal, format_args!("zfp has no parameters for {self:?}: {e}")))
     }
 }
 

@@ -8,13 +8,12 @@ use crate::container::{Dims, MAX_RANK};
 /// has one element.
 pub fn sides_log2(dims: &Dims) -> [u8; MAX_RANK] {
     let lens = dims.lens();
-    let mut axes: Vec<usize> = (0..lens.len()).filter(|k| lens[*k] >= 1 << BLOCK_LOG2).collect();
-    axes.sort_by_key(|k| (std::cmp::Reverse(lens[*k]), std::cmp::Reverse(*k)));
-    axes.truncate(MAX_AXES);
-    if axes.is_empty() {
-        axes.extend((0..lens.len()).max_by_key(|k| lens[*k]));
-    }
-    sides_along(dims, &axes)
+    // No memory is asked for, which might not be there.
+    let mut axes: [usize; MAX_RANK] = std::array::from_fn(|k| k);
+    let axes = &mut axes[..lens.len()];
+    axes.sort_unstable_by_key(|k| (std::cmp::Reverse(lens[*k]), std::cmp::Reverse(*k)));
+    let long = axes.iter().filter(|k| lens[**k] >= 1 << BLOCK_LOG2).count();
+    sides_along(dims, &axes[..long.clamp(1, MAX_AXES).min(lens.len())])
 }
 
 /// Sides of tiles that have blocks along these dimensions.

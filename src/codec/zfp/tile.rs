@@ -1,6 +1,8 @@
 //! One tile to its body, and back. Everything of a body is checked before it is used: one that passed its checksum may
 //! still be hostile.
 
+use std::fmt::Display;
+
 use zfp_rs::{ZfpBitStreamRef, ZfpField, ZfpFieldMut};
 
 use super::element::{Element, all_within};
@@ -84,14 +86,13 @@ fn compressed<E: Element>(coding: Coding, lens: [usize; MAX_AXES], elements: &[E
 /// Restores the elements of a stream; returns the bytes that it has. Not inlined, as `compressed`.
 #[inline(never)]
 fn restored<E: Element>(coding: Coding, lens: [usize; MAX_AXES], words: &[u64], elements: &mut [E]) -> Result<usize> {
-    let said = ZfpFieldMut::new(elements, lens).map_err(|e| e.to_string()).and_then(|mut field| {
-        let config = coding.config().map_err(|e| e.to_string())?;
-        ZfpBitStreamRef::from_words(words).decompress(&config, &mut field).map_err(|e| e.to_string())
-    });
-    said.map_err(|e| {
+    let blame = |e: &dyn Display| {
         let bytes = WORD * words.len();
-        Error::new(ErrorKind::Corrupt, format!("a zfp stream of {bytes} bytes for a tile of {lens:?}: {e}"))
-    })
+        Error::of(ErrorKind::Corrupt, format_args!("a zfp stream of {bytes} bytes for a tile of {lens:?}: {e}"))
+    };
+    let mut field = ZfpFieldMut::new(elements, lens).map_err(|e| blame(&e))?;
+    let config = coding.config().map_err(|e| blame(&e))?;
+    ZfpBitStreamRef::from_words(words).decompress(&config, &mut field).map_err(|e| blame(&e))
 }
 
 /// Whether what `words` restore of `elements` keeps the promise: the bound, and that nothing becomes a missing value.
