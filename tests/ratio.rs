@@ -125,6 +125,47 @@ fn what_is_predicted_takes_no_bytes() {
     assert!(stream.len() < 500, "{} bytes", stream.len());
 }
 
+/// Words of any order take what they say and no more: of 40 that are as frequent 5.3 bits, not the 6 of differences.
+/// Components of vectors are not mixed.
+#[test]
+fn words_of_any_order_are_measured_from_their_middle() {
+    let random = &mut Random(5);
+    let n = 40_000;
+    let data: Vec<u8> = (0..n).flat_map(|_| (random.below(40) as f32).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), &data);
+    assert!(stream.len() < n as usize * 56 / 80, "{} bytes", stream.len());
+    let of = |most: u64, random: &mut Random| -> Vec<u8> {
+        (0..n).flat_map(|_| (1e4 * most as f32 + random.below(most) as f32).to_le_bytes()).collect()
+    };
+    let parts = [3, 100, 1].map(|most| of(most, random));
+    let apart =
+        parts.iter().map(|part| checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), part).0.len()).sum::<usize>();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[3, n]), &parts.concat());
+    assert!(stream.len() < apart, "{} bytes, {apart} apart", stream.len());
+}
+
+/// Few bins, whose middle is near all of them, are no words of any order yet: differences are shorter still.
+#[test]
+fn few_bins_with_an_order_are_predicted() {
+    let value = |i: u64| 1.5 * ((i % 256) as f32 / 40.0).sin() * ((i / 256) as f32 / 30.0).cos();
+    let data: Vec<u8> = (0..256 * 256).flat_map(|i| value(i).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[256, 256]), &data);
+    assert!(stream.len() < 2500, "{} bytes", stream.len());
+}
+
+/// Rows that differ from zero where a first look at a tile does not see them, but for one value.
+#[test]
+fn axes_are_chosen_by_a_second_look_where_little_is_seen() {
+    let row = |y: u64, x: u64| match y % 8 == (y / 8 % 8) ^ 4 {
+        true => (x / 4) as f32,
+        false => f32::from(u8::from((x, y) == (5, 0))),
+    };
+    let data: Vec<u8> = (0..128 * 128).flat_map(|i| row(i / 128, i % 128).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.25, &[128, 128]), &data);
+    // Without differences 16 rows would take 5 bits a value, which are 1280 bytes.
+    assert!(stream.len() < 900, "{} bytes", stream.len());
+}
+
 /// Dimensions of one element change nothing but their own entries, and rank 32 is as good as any.
 #[test]
 fn dimensions_of_one_element_are_passed_over() {
@@ -142,6 +183,15 @@ fn dimensions_of_one_element_are_passed_over() {
 
 #[test]
 fn every_simd_level_says_the_same() {
-    let alike = ["the_page", "values_without", "hostile_bodies", "what_is_predicted", "dimensions_of_one"];
+    let alike = [
+        "the_page",
+        "values_without",
+        "hostile_bodies",
+        "what_is_predicted",
+        "dimensions_of_one",
+        "words_of_any",
+        "axes_are",
+        "few_bins",
+    ];
     vectors::levels::at_lower_levels(&alike);
 }

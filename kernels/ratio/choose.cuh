@@ -277,15 +277,17 @@ DEV void differences(const Rows<Word>& rows, const Quad& q, u32 a, u32 set, u32 
 // Whether a place is on the face of a set: its coordinates along all axes of the set are 0.
 DEV bool on_face(u32 set, const Quad& q) { return !(set & 1 && q.x) && !(set & 2 && q.y) && !(set & 4 && q.z); }
 
+DEV i32 signed_of(u32 v) { return (i32)v; }
+DEV i64 signed_of(u64 v) { return (i64)v; }
 DEV u32 magnitude_of(u32 d) { return (i32)d < 0 ? 0 - d : d; }
 DEV u64 magnitude_of(u64 d) { return (i64)d < 0 ? 0 - d : d; }
 
-// 256 times the logarithm of a sum, rounded to what is easily computed.
+// 256 times the logarithm of a sum, rounded to what is easily computed; 0 for 0.
 DEV u32 logarithm(u64 sum) {
     sum += 16;
     const u32 octave = top_bit(sum);
     const u32 behind = octave >= 8 ? (u32)(sum >> (octave - 8)) : (u32)sum << (8 - octave);
-    return octave << 8 | (behind & 255);
+    return (octave << 8 | (behind & 255)) - (4 << 8);
 }
 
 // Says what words are, and takes the first as their base. For a whole warp.
@@ -312,6 +314,14 @@ template <class T> struct Survey {
 
 DEV u32 warp_max_of(u32 v) { return __reduce_max_sync(FULL, v); }
 DEV u64 warp_max_of(u64 v) { return ~warp_min(~v); }
+
+// Puts the base of a tile's words so far, a signed number, from where it is. For a whole warp.
+template <class T, class Word> DEV void measure_from(Source<T>& s, Word middle) {
+    if (!uniform(middle)) return;
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) s.base += (typename T::Word)(typename T::Signed)(i64)(signed_of(middle));
+    __syncwarp();
+}
 
 // Calls `visit` for each group of a tile with its number, which of a lane's places have an element, and these. Those of
 // so many groups, by default of a batch, are on their way together.
@@ -394,22 +404,49 @@ template <class Word> struct Kept {
     }
 };
 
+// What is done with a tile's words: the axes along which differences are taken; what is subtracted before, 0 if there
+// are such axes.
+template <class Word> struct Choice {
+    u32 set;
+    Word middle;
+};
+// Words whose order as unsigned numbers is that of signed ones; the inverse is the same.
+template <class Word> DEV Word in_order(Word w) { return w ^ (Word)1 << (8 * sizeof(Word) - 1); }
+
 // The set of axes, out of those along which tiles have several elements, whose differences look shortest in the groups
-// that are looked at.
-template <class T, class Form, class Words> SELDOM u32 choose(const Source<T>& s, Words words) {
+// that are looked at, or the middle of their words (src/codec/ratio/predict.rs).
+template <class T, class Form, class Words>
+SELDOM Choice<typename Form::Word> choose(const Source<T>& s, Words words) {
     typedef typename Form::Word Word;
     typedef typename Form::Sum Sum;
     const u32 lane = threadIdx.x & 31, allowed = s.grid->set(), groups = s.grid->groups(), a = s.grid->a;
-    u32 cost = 0;    // of set lane % 8
+    u32 cost = lane % 8 & ~allowed ? ~0u : 0;    // of set lane % 8
+    Word first = ~(Word)0, last = 0;             // the words that were met, in order
+    u32 seen = 0, round = 0;                     // seen: groups
 #pragma unroll 1
-    for (u32 i = 0; uniform(i < groups); i++) {
-        if (!is_sampled(i, groups)) continue;
+    for (u32 i = 0;; i++) {
+        if (uniform(i == groups)) {
+            first = ~warp_max_of((Word)~first);
+            last = warp_max_of(last);
+            const u32 least = __reduce_min_sync(FULL, cost);
+            const bool small = first < last && least < 256 * seen;
+            if (!uniform(++round < SAMPLE_ROUNDS && groups > SAMPLED_GROUPS && small)) break;
+            i = 0;
+        }
+        if (!uniform(is_sampled(i, groups, round))) continue;
         const Quad q = quad_of(*s.grid, s.t, i, lane);
         if (!uniform(__any_sync(FULL, q.has))) continue;
+        seen++;
         const u32 place = i * GROUP + lane * QUAD;
         Rows<Word> rows;
         words.load(rows, q, i, allowed, lane);
         rows.subtract();
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++) {
+            const Word word = in_order(narrow<T>(rows.own[j]));
+            first = q.has >> j & 1 ? min_of(first, word) : first;
+            last = q.has >> j & 1 && word > last ? word : last;
+        }
         Word d[8][QUAD];    // differences along each set, whatever is on a face
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
@@ -456,13 +493,17 @@ template <class T, class Form, class Words> SELDOM u32 choose(const Source<T>& s
         }
         cost += own;
     }
-    u32 chosen = 0, least = __shfl_sync(FULL, cost, 0);
+    Choice<Word> chosen = {0, 0};
+    u32 least = __shfl_sync(FULL, cost, 0);
     for (u32 set = 1; set < 8; set++) {
         const u32 other = __shfl_sync(FULL, cost, set);
         if ((set & ~allowed) || other >= least) continue;
-        chosen = set;
+        chosen.set = set;
         least = other;
     }
+    const u64 length = (u64)(Word)(last - first);
+    if (uniform(seen * logarithm(min_of(length, 1ull << 56) * (GROUP / 4)) < least))
+        chosen = {0, in_order(first) + (Word)(length / 2)};
     return chosen;
 }
 

@@ -158,13 +158,15 @@ template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
 }
 
 // The body of a tile whose words are at their places.
-template <class T, class Form> DEV Made body_of(const Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
+template <class T, class Form> DEV Made body_of(Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
     typedef typename Form::Word Word;
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
-    return encode<T, Word>(s, symbols, choose<T, Form>(s, kept), exact, end, limit);
+    const Choice<Word> choice = choose<T, Form>(s, kept);
+    measure_from(s, choice.middle);
+    return encode<T, Word>(s, symbols, choice, exact, end, limit);
 }
 template <class T, class Words>
-DEV ByRows<T> body_by_rows(const Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
+DEV ByRows<T> body_by_rows(Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
     return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, exact, s.plane, end, limit)
                                            : encode_rows<T, false>(s, symbols, words, exact, s.plane, end, limit);
 }

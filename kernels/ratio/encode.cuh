@@ -370,11 +370,11 @@ SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact
     return end_tile(s, symbols, w, all, change, exact, OwnSide{s.counts, own.bytes}, limit);
 }
 
-// A tile's words, of which the set of differences is known, to a body that ends at `end` and has fewer bytes than
+// A tile's words, of which it is known what is subtracted from them, to a body that ends at `end` and has fewer bytes than
 // `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
 template <class T, class Word>
-SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end, u32 limit) {
-    const u32 lane = threadIdx.x & 31, groups = s.grid->groups();
+SELDOM Made encode(const Source<T>& s, u32 symbols, Choice<Word> choice, bool exact, u8* end, u32 limit) {
+    const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), set = choice.set;
     Groups all = {set, 0, 0, 0};
     clear_counts(s.counts);
     // What differences along the set need, and those along the other axes where a group has some of its face.
@@ -410,7 +410,7 @@ SELDOM Made encode(const Source<T>& s, u32 symbols, u32 set, bool exact, u8* end
                 if (on_face(set, s.one_of(q, place, j))) d[j] = other[j];
         }
 #pragma unroll
-        for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? narrow<T>(d[j]) : 0;
+        for (u32 j = 0; j < QUAD; j++) d[j] = q.has >> j & 1 ? narrow<T>(d[j] - choice.middle) : 0;
         // Nobody needs the words of these places any more.
         store_words(words + place, d);
         const u32 cls = classify<false>(symbols, s.counts, d, q.has);

@@ -218,13 +218,15 @@ template <class T> struct ByRows {
 
 // The body of a tile's words, as `encode` makes it. It has registers of its own.
 template <class T, bool LINE, class Words>
-SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool exact, u32 plane, u8* end, u32 limit) {
+SELDOM ByRows<T> encode_rows(Source<T>& s, u32 symbols, Words bins, bool exact, u32 plane, u8* end, u32 limit) {
     Survey<T> all;
     enum { SIZE = T::BITS / 8 };
     const Grid& g = *s.grid;
     const u32 lane = threadIdx.x & 31, groups = uniform(g.groups()), allowed = uniform(g.set());
     const Fresh<T, Words> fresh = {s, bins};
-    const u32 set = uniform(choose<T, typename Words::Form>(s, fresh));
+    const Choice<u32> choice = choose<T, typename Words::Form>(s, fresh);
+    const u32 set = uniform(choice.set);
+    bins.base += choice.middle;
     const Rows128<LINE> rows(g, s.t, s.step, lane);
     const u32 below = uniform(set & 4) ? 1u << rows.plane_log2 : 0, stages = plane + TILE_PLANE_BYTES;
     u32 at[QUAD];
@@ -318,6 +320,7 @@ SELDOM ByRows<T> encode_rows(const Source<T>& s, u32 symbols, Words bins, bool e
     if (uniform(__any_sync(FULL, bins.beyond))) return {{KIND_RAW, NO_BODY, set, nullptr}, all, 1};
     all.any = warp_or(all.any);
     all.most = warp_max_of(all.most);
+    measure_from(s, choice.middle);
     return {encode_codes<T, u32>(s, symbols, found, exact, end, limit), all, 0};
 }
 

@@ -8,7 +8,7 @@ namespace ratio {
 
 // A dimension that is none, and several that are one axis together.
 enum { NO_DIMENSION = MAX_RANK, MANY = MAX_RANK + 1 };
-enum { GROUP_LOG2 = 7, SAMPLED_GROUPS = 16 };
+enum { GROUP_LOG2 = 7, SAMPLED_GROUPS = 16, SAMPLE_ROUNDS = 2 };
 static_assert(GROUP == 1 << GROUP_LOG2, "places of a group");
 
 // How an array is cut; in the shared memory of a block.
@@ -173,10 +173,10 @@ DEV u32 groups_that_exist(const Grid& g, const Tile& t, u32 lane) {
     return some;
 }
 
-// Whether a group is one of those that the choice of a set of axes looks at (src/codec/ratio/predict.rs).
-DEV bool is_sampled(u32 group, u32 groups) {
+// Whether a group is one of those that the choice of a set of axes looks at in a round (src/codec/ratio/predict.rs).
+DEV bool is_sampled(u32 group, u32 groups, u32 round) {
     const u32 every = groups > SAMPLED_GROUPS ? groups / SAMPLED_GROUPS : 1;
-    return ((group ^ group / every) & (every - 1)) == 0;
+    return ((group ^ group / every ^ round * every / 2) & (every - 1)) == 0;
 }
 
 }    // namespace ratio

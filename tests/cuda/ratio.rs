@@ -109,6 +109,29 @@ fn every_set_of_axes() {
     }
 }
 
+/// Words of any order between two ends, which are measured from their middle, and so few words other than 0 that
+/// groups are looked at twice.
+#[test]
+fn words_of_any_order_and_few_words() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(3);
+    for (k, dtype) in [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().enumerate() {
+        for shape in [&[20000u64][..], &[130, 131], &[64, 64, 16], &[64, 3, 200], &[9000, 2]] {
+            for (bound, one_in, most) in [(0.4, 1, 90), (0.4, 300, 5), (1e-9, 1, 1 << 20)] {
+                let big_endian = (k + shape.len()) % 4 == 0;
+                let p = Params { big_endian, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
+                let p = tiled(&p, shape);
+                let mut number = || if r.next() % one_in == 0 { (r.next() % most) as f64 - 60.0 } else { 0.0 };
+                let mut bytes: Vec<u8> = (0..p.dims.count()).flat_map(|_| element(dtype, number())).collect();
+                if big_endian {
+                    swap(&mut bytes, dtype.size());
+                }
+                compare(shim, &p, &bytes, 0, &format!("{shape:?} {bound} one in {one_in}"));
+            }
+        }
+    }
+}
+
 #[test]
 fn ranges_and_boxes_of_tiles() {
     let (shim, _turn) = Shim::get();

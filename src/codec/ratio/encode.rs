@@ -249,7 +249,8 @@ fn short<E: Element>(
     buffers: &Buffers<E::Word>,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let mut prefix = Prefix::new(base, meaning.form(), tile.set, plan.quantizer.is_some());
+    let base = base.add(E::Word::from_u64(tile.choice.middle));
+    let mut prefix = Prefix::new(base, meaning.form(), tile.choice.set, plan.quantizer.is_some());
     prefix.head.has_table = tile.has_table;
     let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
     match &tile.coded {
@@ -269,7 +270,7 @@ fn pack<E: Element>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let words = &mut buffers.words[..n];
-    let base = words[0];
+    let mut base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
     if let Meaning::Bits(_) = meaning
         && p.shorten(words, &mut buffers.short)
@@ -278,9 +279,9 @@ fn pack<E: Element>(
         return short::<E>(plan, meaning, base, &tile, buffers, out);
     }
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
-    let cost = |words: &[E::Word]| predict::sampled_cost(&plan.grid, lens, words);
-    let set = predict::choose(plan.grid.set(), lens, words, trial, differences, cost);
-    let mut prefix = Prefix::new(base, meaning.form(), set, plan.quantizer.is_some());
+    let choice = predict::choose_by_some(&plan.grid, lens, words, trial, differences);
+    base = base.add(E::Word::from_u64(choice.middle));
+    let mut prefix = Prefix::new(base, meaning.form(), choice.set, plan.quantizer.is_some());
     if differences.iter().all(|d| *d == E::Word::ZERO) {
         return flat::<E>(plan, meaning, base, &mut prefix, out);
     }

@@ -57,8 +57,8 @@ impl Codec for Ratio {
         Capabilities { dtypes: &DType::ALL, modes: &[Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel], rank: MAX_RANK }
     }
 
-    fn shape(&self, params: &Params, shape: Shape) -> Result<Shape> {
-        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims, params.mode == Mode::Lossless) };
+    fn shape(&self, _: &Params, shape: Shape) -> Result<Shape> {
+        let geometry = Geometry::Tile { sides_log2: shape::sides_log2(&shape.dims) };
         Ok(Shape { geometry, entries: EntryForm::Wide, ..shape })
     }
 

@@ -6,7 +6,7 @@ use crate::container::{Dims, MAX_RANK};
 /// What a tile costs by itself, in elements at which a difference is missing.
 const TILE_COST: u64 = 256;
 /// A last dimension but one of no more elements than this is taken for the components of something, which are unlike
-/// each other: lossless tiles do not mix them.
+/// each other: tiles do not mix them.
 const COMPONENTS: u64 = 5;
 /// Longer than this no length counts.
 const LONGEST: u64 = 1 << 20;
@@ -14,9 +14,9 @@ const LONGEST: u64 = 1 << 20;
 /// Sides of tiles for an array, as powers of two. The last three dimensions that have more than one element share what
 /// a tile holds so that the fewest elements have no neighbour before them; what they do not need goes to the ones
 /// before.
-pub fn sides_log2(dims: &Dims, is_lossless: bool) -> [u8; MAX_RANK] {
+pub fn sides_log2(dims: &Dims) -> [u8; MAX_RANK] {
     let mut sides = [0; MAX_RANK];
-    let are_components = is_lossless && dims.count() > 1 << TILE_LOG2;
+    let are_components = dims.count() > 1 << TILE_LOG2;
     let shortest = |k: usize| if are_components && k + 2 == dims.rank() { COMPONENTS } else { 1 };
     let mut longer = (0..dims.rank()).rev().filter(|k| dims.lens()[*k] > shortest(*k));
     let axes: [Option<usize>; 3] = std::array::from_fn(|_| longer.next());
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn sides(lens: &[u64]) -> Vec<u8> {
-        sides_log2(&Dims::new(lens).unwrap(), false)[..lens.len()].to_vec()
+        sides_log2(&Dims::new(lens).unwrap())[..lens.len()].to_vec()
     }
 
     #[test]
@@ -70,10 +70,10 @@ mod tests {
         assert_eq!(sides(&[1 << 40; 1]), [14]);
         assert_eq!(sides(&[1000, 2, 2, 2]), [10, 1, 1, 1]);
         assert_eq!(sides(&[2; 32]).iter().sum::<u8>(), 14);
-        let lossless = |lens: &[u64]| sides_log2(&Dims::new(lens).unwrap(), true)[..lens.len()].to_vec();
-        assert_eq!(lossless(&[3, 1 << 20]), [0, 14]);
-        assert_eq!(lossless(&[1 << 20, 3]), [12, 2]);
-        assert_eq!(lossless(&[3, 100]), [2, 7]);
+        // Components are not mixed, unless the array is small.
+        assert_eq!(sides(&[3, 1 << 20]), [0, 14]);
+        assert_eq!(sides(&[1 << 20, 3]), [12, 2]);
+        assert_eq!(sides(&[3, 100]), [2, 7]);
         let cube = sides(&[512, 512, 512]);
         assert_eq!((cube.iter().sum::<u8>(), *cube.iter().max().unwrap()), (14, 5));
     }

@@ -12,7 +12,7 @@ use crate::codec::ratio::encode::{Bits, State, encode_classes};
 use crate::codec::ratio::format::*;
 use crate::codec::ratio::own_table::OWN;
 use crate::codec::ratio::plan::Plan;
-use crate::codec::ratio::predict::{is_sampled, logarithm};
+use crate::codec::ratio::predict::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
 use crate::codec::ratio::tables::{SLOTS_OF, TABLES};
 use crate::error::{Result, fail};
 use crate::host::memory::{Aligned, boxed, filled};
@@ -164,8 +164,8 @@ impl ShortBuffers {
 
 /// A tile of short words, encoded.
 pub struct ShortTile {
-    /// The axes along which differences were taken.
-    pub set: u8,
+    /// What was subtracted from words.
+    pub choice: Choice,
     /// How coding ended, and where the words begin; nothing if all differences are 0.
     pub coded: Option<(State, usize)>,
     /// It has the table of the counts.
@@ -183,13 +183,17 @@ pub fn encode_tile<P: Simd<M>, const M: usize>(
     buffers: &mut ShortBuffers,
 ) -> ShortTile {
     let ShortBuffers { short, places, present, groups, own, stream } = buffers;
-    let set = choose(p, grid, lens, short);
+    let choice = choose(p, grid, lens, short);
+    if choice.middle != 0 {
+        let words = &mut short[MARGIN..MARGIN + n];
+        words.iter_mut().for_each(|w| *w = w.wrapping_sub(choice.middle as u32));
+    }
     let is_whole = n == grid.capacity() && n.is_multiple_of(BATCH);
     if !is_whole {
         places.fill(0);
     }
-    if !codes(p, (grid.set(), set), lens, grid.sides, short, places) {
-        return ShortTile { set, coded: None, has_table: false };
+    if !codes(p, (grid.set(), choice.set), lens, grid.sides, short, places) {
+        return ShortTile { choice, coded: None, has_table: false };
     }
     let places = places[..grid.groups() * GROUP].as_chunks().0;
     let mut words = Words::new(stream);
@@ -204,7 +208,7 @@ pub fn encode_tile<P: Simd<M>, const M: usize>(
         (encode::<P, M, false>(p, groups, &present[..], own, &mut words), own.is_some())
     };
     let at = words.at;
-    ShortTile { set, coded: Some((state, at)), has_table }
+    ShortTile { choice, coded: Some((state, at)), has_table }
 }
 
 /// What a decoder keeps of the codes of a short tile.
@@ -328,27 +332,37 @@ fn left<P: Simd<M>, const M: usize>(p: P, row: &[u32], x: usize) -> P::V {
     if x == 0 { p.select(p.mask(!1), v, p.splat(0)) } else { v }
 }
 
-/// For each set of axes the cost of the differences along them: see `predict`. The sets are those of the first AXES.
+/// What makes short words positive.
+const BIAS: u32 = 1 << 24;
+
+/// For each set of axes the cost of the differences along them, in a round: see `predict`. The sets are those of the
+/// first AXES.
 #[inline(always)]
 pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(
     p: P,
     grid: &Grid,
     lens: [usize; AXES],
     short: &[u32],
+    round: usize,
+    seen: &mut Seen,
 ) -> [u64; SETS] {
     let (n, groups, zero) = (LANES / M, grid.groups(), p.splat(0));
     let (x_side, y_side) = (grid.sides[0], grid.sides[1]);
     let mut costs = [0; SETS];
-    for g in (0..groups).filter(|g| is_sampled(*g, groups)) {
+    // The greatest word, and the least one as the greatest of what is below it.
+    let (bias, twice, mut above, mut below) = (p.splat(BIAS), p.splat(2 * BIAS), zero, zero);
+    for g in (0..groups).filter(|g| is_sampled(*g, groups, round)) {
         // The rows that have places of the group, or the part of a row.
         let (from, rows) = (g * GROUP % x_side, (GROUP / x_side).max(1));
         let first = g * GROUP / x_side;
         let mut sums = [zero; SETS];
+        let mut has_element = false;
         for row in first..first + rows {
             let (y, z) = (row % y_side, row / y_side);
             if y >= lens[1] || z >= lens[2] {
                 continue;
             }
+            has_element |= from < lens[0];
             let rows = Rows::of(short, lens, SETS as u8 - 1, y, z);
             for x in (from..lens[0].min(from + GROUP)).step_by(n) {
                 let d = differences::<P, M, SETS>(p, &rows, [x, y, z]);
@@ -357,9 +371,18 @@ pub fn costs<P: Simd<M>, const M: usize, const SETS: usize>(
                 for s in 0..SETS {
                     sums[s] = p.add(sums[s], p.select(is_there, p.magnitude(d[s]), zero));
                 }
+                let word = p.add(d[0], bias);
+                above = p.max(above, p.select(is_there, word, zero));
+                below = p.max(below, p.select(is_there, p.sub(twice, word), zero));
             }
         }
         add_up(p, &sums, &mut costs);
+        seen.groups += u64::from(has_element);
+    }
+    let (above, below) = (p.largest(above), p.largest(below));
+    if above > 0 {
+        let (first, last) = (i64::from(BIAS) - i64::from(below), i64::from(above) - i64::from(BIAS));
+        seen.ends = (seen.ends.0.min(first), seen.ends.1.max(last));
     }
     costs
 }
@@ -422,18 +445,35 @@ fn add_up<P: Simd<M>, const M: usize, const SETS: usize>(p: P, sums: &[P::V; SET
     }
 }
 
-/// The set of axes whose differences cost the least.
+/// What is to be subtracted from words; see `predict`.
 #[inline(always)]
-pub fn choose<P: Simd<M>, const M: usize>(p: P, grid: &Grid, lens: [usize; AXES], short: &[u32]) -> u8 {
-    fn first_least(costs: &[u64]) -> u8 {
-        (0..costs.len()).min_by_key(|s| costs[*s]).unwrap_or(0) as u8
-    }
+pub fn choose<P: Simd<M>, const M: usize>(p: P, grid: &Grid, lens: [usize; AXES], short: &[u32]) -> Choice {
     match grid.set() {
-        0 => 0,
-        1 => first_least(&costs::<P, M, 2>(p, grid, lens, short)),
-        3 => first_least(&costs::<P, M, 4>(p, grid, lens, short)),
-        _ => first_least(&costs::<P, M, 8>(p, grid, lens, short)),
+        0 => Choice { set: 0, middle: 0 },
+        1 => choose_of::<P, M, 2>(p, grid, lens, short),
+        3 => choose_of::<P, M, 4>(p, grid, lens, short),
+        _ => choose_of::<P, M, 8>(p, grid, lens, short),
     }
+}
+
+#[inline(always)]
+fn choose_of<P: Simd<M>, const M: usize, const SETS: usize>(
+    p: P,
+    grid: &Grid,
+    lens: [usize; AXES],
+    short: &[u32],
+) -> Choice {
+    let (mut all, mut seen) = ([0; SETS], Seen::NONE);
+    for round in 0..ROUNDS {
+        let costs = costs::<P, M, SETS>(p, grid, lens, short, round, &mut seen);
+        for s in 0..SETS {
+            all[s] += costs[s];
+        }
+        if !looks_again(&all, &seen, grid.groups()) {
+            break;
+        }
+    }
+    decide(&all, &seen)
 }
 
 /// Writes the codes of the differences along the axes of `set` into their places; whether any is other than 0. Places
