@@ -121,7 +121,7 @@ fn words_of_any_order_and_few_words() {
                 let big_endian = (k + shape.len()) % 4 == 0;
                 let p = Params { big_endian, ..Params::new(dtype).with_bound(Mode::Abs, bound) };
                 let p = tiled(&p, shape);
-                let mut number = || if r.next() % one_in == 0 { (r.next() % most) as f64 - 60.0 } else { 0.0 };
+                let mut number = || if r.next().is_multiple_of(one_in) { (r.next() % most) as f64 - 60.0 } else { 0.0 };
                 let mut bytes: Vec<u8> = (0..p.dims.count()).flat_map(|_| element(dtype, number())).collect();
                 if big_endian {
                     swap(&mut bytes, dtype.size());
