@@ -108,7 +108,7 @@ DEV u32 filled_up(u32 x) {
     return r;
 }
 // A promise that all lanes of a warp are here, with the same value: branches on it are marked for ptxas
-// (kernels/uniform.py). The CPU checks it.
+// (kernels/uniform.py). The CPU checks it, and that nothing longer is asked.
 DEV u32 uniform(u32 x) {
     u32 r;
     asm("mov.b32 %0, %1; // uniform" : "=r"(r) : "r"(x));

@@ -317,7 +317,7 @@ DEV u64 warp_max_of(u64 v) { return ~warp_min(~v); }
 
 // Puts the base of a tile's words so far, a signed number, from where it is. For a whole warp.
 template <class T, class Word> DEV void measure_from(Source<T>& s, Word middle) {
-    if (!uniform(middle)) return;
+    if (!uniform(middle != 0)) return;
     __syncwarp();
     if ((threadIdx.x & 31) == 0) s.base += (typename T::Word)(typename T::Signed)(i64)(signed_of(middle));
     __syncwarp();

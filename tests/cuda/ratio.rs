@@ -132,6 +132,23 @@ fn words_of_any_order_and_few_words() {
     }
 }
 
+/// Words from one end of all 64 bits to the other, whose middle has zeros in its lower half.
+#[test]
+fn words_around_a_middle_of_long_numbers() {
+    let (shim, _turn) = Shim::get();
+    let mut r = Random(5);
+    for shape in [&[16384u64][..], &[5, 256], &[70, 300]] {
+        let p = tiled(&Params::new(DType::F64).with_bound(Mode::Abs, 0.37), shape);
+        let mut bytes: Vec<u8> = (0..p.dims.count()).flat_map(|_| r.next().to_le_bytes()).collect();
+        // In each group the least word and the greatest one, which is infinity.
+        for group in bytes.chunks_exact_mut(64 * 8) {
+            group[..8].copy_from_slice(&(1u64 << 63 | 0x7ff << 52 | 1 << 51).to_le_bytes());
+            group[8..16].copy_from_slice(&f64::INFINITY.to_le_bytes());
+        }
+        compare(shim, &p, &bytes, 0, &format!("{shape:?}"));
+    }
+}
+
 #[test]
 fn ranges_and_boxes_of_tiles() {
     let (shim, _turn) = Shim::get();

@@ -330,7 +330,9 @@ inline u32 sum_of_products(u32 a, u32 b, u32 sum) {
     for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xff) * (b >> i & 0xff);
     return sum;
 }
-inline u32 uniform(u32 x, AT_LINE) {
+template <class A> u32 uniform(A number, AT_LINE) {
+    static_assert(sizeof(A) <= sizeof(u32), "a word");
+    const u32 x = (u32)number;
     if (shim::shuffle(x, 0, place) != x) {
         fprintf(stderr, "a promise is broken: %u is not the same on all lanes\n", x);
         abort();
