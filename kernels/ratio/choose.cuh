@@ -415,8 +415,7 @@ template <class Word> DEV Word in_order(Word w) { return w ^ (Word)1 << (8 * siz
 
 // The set of axes, out of those along which tiles have several elements, whose differences look shortest in the groups
 // that are looked at, or the middle of their words (src/codec/ratio/predict.rs).
-template <class T, class Form, class Words>
-SELDOM Choice<typename Form::Word> choose(const Source<T>& s, Words words) {
+template <class T, class Form, class Words> SELDOM Choice<typename Form::Word> choose(const Source<T>& s, Words words) {
     typedef typename Form::Word Word;
     typedef typename Form::Sum Sum;
     const u32 lane = threadIdx.x & 31, allowed = s.grid->set(), groups = s.grid->groups(), a = s.grid->a;

@@ -370,8 +370,8 @@ SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact
     return end_tile(s, symbols, w, all, change, exact, OwnSide{s.counts, own.bytes}, limit);
 }
 
-// A tile's words, of which it is known what is subtracted from them, to a body that ends at `end` and has fewer bytes than
-// `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
+// A tile's words, of which it is known what is subtracted from them, to a body that ends at `end` and has fewer bytes
+// than `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
 template <class T, class Word>
 SELDOM Made encode(const Source<T>& s, u32 symbols, Choice<Word> choice, bool exact, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), set = choice.set;
