@@ -40,6 +40,12 @@ nvcomp() {
     "$gpu" batches
     "$gpu" calls
     "$gpu" first
+    "$gpu" steady
+    "$gpu" tiles
+    "$gpu" tile-sizes
+    "$gpu" tile-batches
+    "$gpu" tile-gaps
+    "$gpu" zfp
     several
     echo
     bash tests/gpu/python.sh bench

@@ -7,6 +7,7 @@ mod captured;
 #[path = "../../benches/fields.rs"]
 mod fields;
 mod means;
+mod steady;
 mod tiles;
 mod zfp;
 
@@ -314,7 +315,8 @@ fn batch(r: &mut Random, arrays: usize) {
     }
 }
 
-/// More than 4 GiB, made by repetition on the device; what comes back is compared on the host piece by piece.
+/// More than 4 GiB of each codec, bit for bit and within a bound, made by repetition on the device. What comes back is
+/// compared on the host piece by piece, with what the CPU makes of one: pieces end where chunks do.
 fn large() {
     let piece = odd(DType::F64, 64 << 20, &mut Random(5));
     let copies = 67;
@@ -323,18 +325,37 @@ fn large() {
     for i in 0..copies {
         ok(unsafe { sys::cuMemcpyHtoD_v2(src.0 + (i * piece.len()) as u64, piece.as_ptr().cast(), piece.len()) });
     }
-    let p = Params { profile: Profile::Fast, ..Params::new(DType::F64) };
-    let room = sleek::compress_bound(&p, total / 8).unwrap();
-    let (dst, back) = (Memory::new(room), Memory::new(total));
-    let n = unsafe { route::compress(&p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
-    unsafe { route::decompress(Device::Auto, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
-    for i in [0, 1, copies / 2, copies - 1] {
-        assert!(back.read(i * piece.len(), piece.len()) == piece, "piece {i}");
+    let lossless = Params { device: Device::Cuda, ..Params::new(DType::F64) };
+    let bounded = lossless.clone().with_bound(Mode::Abs, 0.37);
+    for p in [
+        Params { profile: Profile::Fast, ..lossless.clone() },
+        Params { profile: Profile::Adaptive, ..bounded.clone() },
+        Params { profile: Profile::Ratio, ..lossless.clone() },
+        Params { profile: Profile::Ratio, ..bounded },
+        Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) },
+    ] {
+        large_one(&p, &src, &piece, copies);
     }
+}
+
+fn large_one(p: &Params, src: &Memory, piece: &[u8], copies: usize) {
+    let total = piece.len() * copies;
+    let room = sleek::compress_bound(p, total / 8).unwrap();
+    let (dst, back) = (Memory::new(room), Memory::new(total));
+    let n = unsafe { route::compress(p, src.at(0), total / 8, dst.at(0), room, null_mut()) }.unwrap();
+    unsafe { route::decompress(Device::Cuda, dst.at(0), n, None, back.at(0), total, null_mut()) }.unwrap();
+    let wanted = sleek::decompress(&sleek::compress(p, piece).unwrap()).unwrap();
+    assert!(p.mode != Mode::Lossless || wanted == piece);
+    for i in [0, 1, copies / 2, copies - 1] {
+        assert!(back.read(i * piece.len(), piece.len()) == wanted, "piece {i}, {p:?}");
+    }
+    let gib = |bytes: usize| bytes as f64 / (1u64 << 30) as f64;
     println!(
-        "{:.2} GiB there and back, stream of {:.2} GiB",
-        total as f64 / (1u64 << 30) as f64,
-        n as f64 / (1u64 << 30) as f64
+        "{:.2} GiB there and back, stream of {:.2} GiB: {}, {}",
+        gib(total),
+        gib(n),
+        p.profile.name(),
+        p.mode.name()
     );
 }
 
@@ -726,6 +747,8 @@ fn main() {
         Some("batches") => batches(number(2, 512), number(3, 11)),
         Some("calls") => calls(number(2, 21)),
         Some("first") => first(),
+        Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
+        Some("check-large") => large(),
         Some("check-tiles") => {
             println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(is_small()))
         }
@@ -741,7 +764,7 @@ fn main() {
         Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }
