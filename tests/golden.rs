@@ -13,7 +13,7 @@ use vectors::exact;
 use vectors::levels::program;
 
 /// What the streams together must make use of.
-const FEATURES: [&str; 40] = [
+const FEATURES: [&str; 43] = [
     "another follows",
     "big-endian",
     "bases",
@@ -46,6 +46,9 @@ const FEATURES: [&str; 40] = [
     "ratio: exact",
     "ratio: words",
     "ratio: no words",
+    "ratio: states of a mask",
+    "ratio: no states",
+    "ratio: states",
     "ratio: differences none",
     "ratio: differences x",
     "ratio: differences y",

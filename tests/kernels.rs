@@ -14,7 +14,7 @@ use modules::Row;
 
 use sleek::bound::step_range;
 use sleek::codec::ratio::format::{
-    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_RATIO, DIGIT, DIRECT, GROUP, GROUPS, HEAD_BYTES, NEVER, QUAD, TILE_LOG2,
+    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_RATIO, DIRECT, GROUP, GROUPS, HEAD_BYTES, LENGTH_BITS, NEVER, QUAD, TILE_LOG2,
 };
 use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
@@ -25,7 +25,7 @@ use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
-use sleek::primitives::rans::{LANES, LOW, RAW_BITS, TABLE_BITS, TOP};
+use sleek::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, TABLE_BITS, TOP};
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
@@ -188,7 +188,7 @@ fn ratio_tables_h() -> String {
     let mut h = String::from(
         "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
     );
-    let numbers: [(&str, usize); 19] = [
+    let numbers: [(&str, usize); 20] = [
         ("CODEC_RATIO", CODEC_RATIO.into()),
         ("TILE_LOG2", TILE_LOG2 as usize),
         ("GROUP", GROUP),
@@ -198,10 +198,11 @@ fn ratio_tables_h() -> String {
         ("GROUPS", GROUPS),
         ("BASE_BITS", BASE_BITS as usize),
         ("NEVER", NEVER),
-        ("DIGIT", DIGIT as usize),
+        ("LENGTH_BITS", LENGTH_BITS as usize),
         ("DIRECT", DIRECT as usize),
         ("LANES", LANES),
         ("LOW", LOW as usize),
+        ("STATE_BITS", STATE_BITS as usize),
         ("TOP", TOP as usize),
         ("RAW_BITS", RAW_BITS as usize),
         ("TABLE_BITS", TABLE_BITS as usize),

@@ -285,14 +285,14 @@ template <class T>
 DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own, u32 lane, u32 states_at = 0) {
     Prefix<T> p;
     const u8* end = body + bytes;
-    const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4, low = bits >> 15 & 7,
-              high = bits >> 18 & 7;
+    const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4,
+              longest = bits >> 15 & 31, masked = bits >> 20 & 1;
     p.set = bits & 7;
     p.exact = bits >> 3 & 1;
     p.own = bits >> 6 & 1;
     p.change = bits >> 7 & 255;
-    p.good = (p.change <= head.grid.groups() || p.change == NEVER) && low <= high && !(p.exact && !head.step_w) &&
-             !(p.set & ~head.grid.set());
+    p.good = (p.change <= head.grid.groups() || p.change == NEVER) && longest <= STATE_BITS && longest >= masked &&
+             !(p.exact && !head.step_w) && !(p.set & ~head.grid.set());
     p.shift = 0;
     p.base = 0;
     p.state = 1;
@@ -323,30 +323,33 @@ DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own
     else if (uniform(p.own && p.good))
         p.good = read_own(at, end, own, false);
     if (!p.good) return p;
-    u32 mask = 0;
-    if (low < high) {
+    u32 mask = longest ? FULL : 0;
+    if (masked) {
         if (end - at < 4) p.good = false;
         if (!p.good) return p;
         mask = read16(at) | read16(at + 2) << 16;
         at += 4;
     }
-    const u32 more = high - low, longer = __popc(mask), digits = longer * more, more_bytes = (digits + 3) / 4 * 2;
-    if ((u32)(end - at) < 16 * low + more_bytes) p.good = false;
+    // First the lengths of the lanes' states, then these.
+    const u32 lengths = LENGTH_BITS * __popc(mask), number = __popc(mask & low_ones(lane)), has = mask >> lane & 1,
+              floor = floor_of(longest);
+    if ((u32)(end - at) < (lengths + 7) / 8) p.good = false;
     if (!p.good) return p;
-    u32 x = 0;
-    for (u32 k = 0; k < low; k++) {
-        const u32 digit = lane * low + k;
-        x |= (at[digit / 2] >> digit % 2 * 4 & 15u) << (DIGIT * k);
+    const u32 above = has ? at[number / 2] >> (number % 2 * LENGTH_BITS) & 15 : 0,
+              n = has ? bits_of_state(floor, above) : 0, up_to = warp_running_sum(n),
+              all = lengths + __shfl_sync(FULL, up_to, 31), states = (all + 15) / 16 * 2;
+    if ((u32)(end - at) < states) p.good = false;
+    if (!p.good) return p;
+    const u32 from = lengths + up_to - n;
+    u64 there = 0;
+#pragma unroll
+    for (u32 k = 0; k < 3; k++) {
+        const u32 word = from / 16 + k;
+        if (16 * word < from + n) there |= (u64)read16(at + 2 * word) << (16 * k);
     }
-    at += 16 * low;
-    if (mask >> lane & 1)
-        for (u32 k = 0; k < more; k++) {
-            const u32 digit = __popc(mask & low_ones(lane)) * more + k;
-            x |= (at[digit / 2] >> digit % 2 * 4 & 15u) << (DIGIT * (low + k));
-        }
-    const u32 behind = digits + lane;    // fewer than four digits of zero follow
-    if (behind < 2 * more_bytes && at[behind / 2] >> behind % 2 * 4 & 15) p.good = false;
-    p.words = at + more_bytes;
+    const u32 x = (u32)(there >> from % 16) & low_ones(n) | (above ? 1u << n : 0);
+    if (all % 16 && read16(at + states - 2) >> all % 16) p.good = false;
+    p.words = at + states;
     p.state = x ? x : 1;
     p.good = __all_sync(FULL, p.good);
     return p;

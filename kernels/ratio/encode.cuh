@@ -165,18 +165,6 @@ struct Made {
 };
 #define NO_BODY 0xffffffffu
 
-// The n-th bit that is set, from 0 on.
-DEV u32 bit_of(u32 mask, u32 n) {
-    for (; n; n--) mask &= mask - 1;
-    return __ffs((i32)mask) - 1;
-}
-
-// Bytes of the final states where all lanes have `low` digits and some up to `high`.
-DEV u32 bytes_of_states(u32 width, u32 low, u32 high) {
-    const u32 longer = __popc(__ballot_sync(FULL, width > low));
-    return (low < high ? 4 : 0) + 16 * low + (longer * DIGIT * (high - low) + 15) / 16 * 2;
-}
-
 // What stands between base and states of a tile that has no form but its shift: its own table, if it has `bytes`.
 struct OwnSide {
     u32 counts, bytes;
@@ -186,19 +174,27 @@ struct OwnSide {
     DEV void write(u8* to) const { write_own(counts, to); }
 };
 
+// Of bits that begin at bit `from` of a row of words of 32 those in word `number`.
+DEV u32 part_of_word(u32 bits, u32 from, u32 number) {
+    const i32 at = (i32)from - 32 * (i32)number;
+    if (at >= 0) return at < 32 ? bits << at : 0;
+    return at > -32 ? bits >> -at : 0;
+}
+
 // Writes final states and what stands before them in front of the words; returns the whole body. For a whole warp.
 template <class T, class Side>
 DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool exact, const Side& side) {
-    const u32 lane = threadIdx.x & 31, width = w.x == 1 ? 0 : (top_bit(w.x) + DIGIT) / DIGIT,
-              high = __reduce_max_sync(FULL, width);
-    u32 low = 0, fewest = bytes_of_states(width, 0, high);
-    for (u32 l = 1; uniform(l <= high); l++) {
-        const u32 bytes = bytes_of_states(width, l, high);
-        if (bytes < fewest) {
-            low = l;
-            fewest = bytes;
-        }
-    }
+    const u32 lane = threadIdx.x & 31, length = w.x == 1 ? 0 : top_bit(w.x) + 1,
+              longest = __reduce_max_sync(FULL, length), floor = floor_of(longest),
+              above = length > floor ? length - floor : 0, own_bits = bits_of_state(floor, above);
+    // Lanes whose state is 1 are left out where a mask of them takes less.
+    u32 mask = __ballot_sync(FULL, length > 0);
+    const u32 left_out = __reduce_add_sync(FULL, length ? 0 : LENGTH_BITS + own_bits);
+    const bool masked = longest && left_out > 32;
+    if (!masked) mask = longest ? FULL : 0;
+    const u32 lengths = LENGTH_BITS * __popc(mask),
+              all_bits = lengths + __reduce_add_sync(FULL, mask >> lane & 1 ? own_bits : 0),
+              of_states = (all_bits + 15) / 16, fewest = 4 * masked + 2 * of_states;
     const i64 base = (i64)(typename T::Signed)Source<T>::extended(s.base);
     const u64 folded = (u64)(base ^ base >> 63);
     const u32 bits = folded ? top_bit(folded) + 2 : 1, needed = bits > BASE_BITS ? (bits - BASE_BITS + 15) / 16 : 0,
@@ -208,8 +204,7 @@ DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool e
     u8* body = w.end - bytes;
     u16* at = (u16*)body;
     const u32 head = set | (u32)exact << 3 | min_of(base_words, 3u) << 4 | (u32)side.has_table() << 6 | change << 7 |
-                     low << 15 | high << 18 | ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
-    const u32 mask = __ballot_sync(FULL, width > low), more = high - low;
+                     longest << 15 | (u32)masked << 20 | ((u32)base & ((1u << BASE_BITS) - 1)) << (32 - BASE_BITS);
     if (lane < before / 2) {
         u32 word = lane == 0 ? head & 0xffff : head >> 16;
         if (lane >= 2)
@@ -219,37 +214,22 @@ DEV Made finish(const Source<T>& s, const Writer& w, u32 set, u32 change, bool e
     at += before / 2;
     if (uniform(side.bytes)) side.write((u8*)at);
     at += side.bytes / 2;
-    if (low < high) {
+    if (uniform(masked)) {
         if (lane < 2) at[lane] = (u16)(mask >> (16 * lane));
         at += 2;
     }
-    // Digits, two to a byte: each lane asks those that have them.
-    const u32 state = width ? w.x : 0, longer = __popc(mask), digits = longer * more;
-    const u32 from = lane < longer ? bit_of(mask, lane) : 0,
-              rest = __shfl_sync(FULL, state >> (DIGIT * (low & 7)), from);
-    u8* byte = (u8*)at;
+    // Lengths and states, no more than 31 words of 32 bits: each lane has one of these.
+    const u32 both = (w.x & low_ones(own_bits)) << LENGTH_BITS | above;
+    u32 word = 0, number = 0, from = lengths;
 #pragma unroll 1
-    for (u32 i = lane; uniform(i - lane < 16 * low); i += 32) {
-        u32 two = 0;
-#pragma unroll
-        for (u32 k = 0; k < 2; k++) {
-            const u32 digit = 2 * i + k, value = __shfl_sync(FULL, state, digit / low & 31);
-            two |= (value >> (DIGIT * (digit % low)) & 15) << (DIGIT * k);
-        }
-        if (i < 16 * low) byte[i] = (u8)two;
+    for (u32 rest = mask; uniform(rest); rest &= rest - 1) {
+        const u32 of = __shfl_sync(FULL, both, __ffs((i32)rest) - 1), part = of & ((1 << LENGTH_BITS) - 1);
+        word |= part_of_word(part, number, lane) | part_of_word(of >> LENGTH_BITS, from, lane);
+        number += LENGTH_BITS;
+        from += bits_of_state(floor, part);
     }
-    byte += 16 * low;
-    const u32 more_bytes = (digits * DIGIT + 15) / 16 * 2;
-#pragma unroll 1
-    for (u32 i = lane; uniform(i - lane < more_bytes); i += 32) {
-        u32 two = 0;
-#pragma unroll
-        for (u32 k = 0; k < 2; k++) {
-            const u32 digit = 2 * i + k, value = __shfl_sync(FULL, rest, (more ? digit / more : 0) & 31);
-            if (digit < digits) two |= (value >> (DIGIT * (digit % more)) & 15) << (DIGIT * k);
-        }
-        if (i < more_bytes) byte[i] = (u8)two;
-    }
+    if (2 * lane < of_states) at[2 * lane] = (u16)word;
+    if (2 * lane + 1 < of_states) at[2 * lane + 1] = (u16)(word >> 16);
     if (lane == 0 && bytes % UNIT) *(u16*)w.end = 0;
     __syncwarp();
     const Made made = {KIND_PACKED, (bytes + UNIT - 1) / UNIT * UNIT, set, body};

@@ -73,4 +73,9 @@ struct Header : TileHeader<Grid> {
     }
 };
 
+// What lengths of final states are counted from, where the longest has so many bits.
+DEV u32 floor_of(u32 longest) { return longest >= 1 << LENGTH_BITS ? longest - ((1 << LENGTH_BITS) - 1) : 0; }
+// Bits that are there of a state whose length is so much above that.
+DEV u32 bits_of_state(u32 floor, u32 above) { return above ? floor + above - 1 : floor; }
+
 }    // namespace ratio

@@ -85,13 +85,40 @@ impl Coder<'_> {
     }
 }
 
-/// Numbers of digits of four bits (§4).
-fn digits(bytes: &[u8], at: &mut u64, count: u64) -> u64 {
-    (0..count).fold(0, |x, k| {
-        let digit = u64::from(bytes[(*at / 2) as usize]) >> (4 * (*at % 2)) & 15;
-        *at += 1;
-        x | digit << (4 * k)
-    })
+/// The final states (§4).
+fn states(body: &[u8], at: &mut u64, longest: u64, masked: bool) -> Outcome<[u64; 32]> {
+    let mut x = [1; 32];
+    if longest == 0 {
+        return Ok(x);
+    }
+    let mut mask = u64::from(u32::MAX);
+    if masked {
+        mask = number(body, *at, 4)?;
+        *at += 4;
+    }
+    let mut end = 8 * *at;
+    let bits = |end: &mut u64, count: u64| {
+        (0..count).try_fold(0, |number, k| {
+            let byte = *body.get((*end / 8) as usize).ok_or("states end early")?;
+            let bit = byte >> (*end % 8) & 1;
+            *end += 1;
+            Ok::<u64, String>(number | u64::from(bit) << k)
+        })
+    };
+    let lanes: Vec<usize> = (0..32).filter(|l| mask >> l & 1 == 1).collect();
+    let lengths = lanes.iter().map(|_| bits(&mut end, 4)).collect::<Outcome<Vec<u64>>>()?;
+    let floor = longest.saturating_sub(15);
+    for (l, length) in lanes.into_iter().zip(lengths) {
+        x[l] = match length {
+            0 => bits(&mut end, floor)?.max(1),
+            _ => bits(&mut end, floor + length - 1)? | 1 << (floor + length - 1),
+        };
+    }
+    while end % 16 != 8 * *at % 16 {
+        ensure(bits(&mut end, 1)? == 0, || "bits behind the last state".into())?;
+    }
+    *at = end / 8;
+    Ok(x)
 }
 
 /// The elements of a packed tile with these lengths.
@@ -106,10 +133,11 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     let field = |from: u32, width: u32| head >> from & ((1 << width) - 1);
     let (set, exact, has_table) = (field(0, 3), field(3, 1), field(6, 1) == 1);
     let base_words = [0, 1, 2, 4][field(4, 2) as usize];
-    let (switch, low, high) = (field(7, 8), field(15, 3), field(18, 3));
+    let (switch, longest, masked) = (field(7, 8), field(15, 5), field(20, 1) == 1);
     ensure((0..3).all(|a| set >> a & 1 == 0 || big[a] > 1), || "an axis of one element".into())?;
     ensure(exact == 0 || s.step_w > 0, || "exact without bins".into())?;
-    ensure(low <= high && (switch <= groups || switch == 255), || format!("head {head:x}"))?;
+    ensure(switch <= groups || switch == 255, || format!("head {head:x}"))?;
+    ensure(longest <= 28 && !(masked && longest == 0), || format!("states of {longest} bits, {masked}"))?;
     let bins = s.step_w > 0 && exact == 0;
     let mut at = 4;
     let form = if bins { 0 } else { number(body, at, 2)? };
@@ -126,25 +154,7 @@ pub fn packed(s: &Header, lens: &[u64], body: &[u8]) -> Outcome<Vec<u64>> {
     let count: u64 = own.iter().product();
     let side = Side::read(s, &form, count, body, &mut at)?;
 
-    let mut longer = 0;
-    if low < high {
-        longer = number(body, at, 4)?;
-        at += 4;
-    }
-    let mut x = [0; 32];
-    let (bytes, mut digit) = (slice(body, at, 16 * low)?, 0);
-    x.iter_mut().for_each(|x| *x = digits(bytes, &mut digit, low));
-    at += 16 * low;
-    let len = (u64::from(longer.count_ones()) * (high - low) * 4).div_ceil(16) * 2;
-    let (bytes, mut digit) = (slice(body, at, len)?, 0);
-    for l in (0..32).filter(|l| longer >> l & 1 == 1) {
-        x[l] |= digits(bytes, &mut digit, high - low) << (4 * low);
-    }
-    while digit < 2 * len {
-        ensure(digits(bytes, &mut digit, 1) == 0, || "digits behind the last".into())?;
-    }
-    at += len;
-    let x = x.map(|x| x.max(1));
+    let x = states(body, &mut at, longest, masked)?;
     let mut coder = Coder { x, words: &body[at as usize..], threshold: if switch == 255 { 0 } else { 4096 } };
 
     // Places, and which of them have an element.
@@ -456,6 +466,11 @@ pub fn features(s: &Header, kind: u64, body: &[u8]) -> Outcome<Vec<&'static str>
     let names = differences.map(|axes| format!("ratio: differences {axes}").leak() as &'static str);
     found.push(names[(head & 7) as usize]);
     found.push(if head >> 7 & 255 == 255 { "ratio: no words" } else { "ratio: words" });
+    found.push(match (head >> 20 & 1, head >> 15 & 31) {
+        (1, _) => "ratio: states of a mask",
+        (_, 0) => "ratio: no states",
+        _ => "ratio: states",
+    });
     match head >> 3 & 1 {
         1 => found.push("ratio: exact"),
         _ if s.step_w > 0 => found.push("ratio: bins"),

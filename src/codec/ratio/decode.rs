@@ -14,7 +14,7 @@ use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::{self, Element, Plain, Quantizer};
-use crate::primitives::rans::{LANES, LOW, RAW_BITS, Source};
+use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Source};
 use crate::primitives::word::Word;
 
 /// Buffers that a decoder reuses from tile to tile.
@@ -317,41 +317,45 @@ impl<'a, W: Word> Prefix<'a, W> {
     }
 }
 
-/// Bytes of up to seven digits of each state, and those that are read with the last of them.
-const STATE_ROOM: usize = LANES * 7 / 2 + 4;
+/// Bytes of lengths and states, and those that are read with the last of them.
+const STATE_ROOM: usize = LANES * (LENGTH_BITS + STATE_BITS) as usize / 8 + 8;
 
 /// The final states of the encoder.
 fn read_states(head: &Head, rest: &mut &[u8]) -> Result<[u32; LANES]> {
-    let mask = if head.low < head.high {
+    let mut lanes = [1; LANES];
+    if head.longest == 0 {
+        return Ok(lanes);
+    }
+    let mask = if head.masked {
         let bytes = take(rest, 4)?;
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
     } else {
-        0
+        u32::MAX
     };
-    let low = take(rest, 16 * head.low as usize)?;
-    let more = head.high - head.low;
-    let count = mask.count_ones() * more;
-    let high = take(rest, (count * DIGIT).div_ceil(16) as usize * 2)?;
-    let (mut of_low, mut of_high) = ([0; STATE_ROOM], [0; STATE_ROOM]);
-    of_low[..low.len()].copy_from_slice(low);
-    of_high[..high.len()].copy_from_slice(high);
-    let number = |bytes: &[u8; STATE_ROOM], at: u32, n: u32| {
-        let b = at as usize / 2;
-        let bits = u32::from_le_bytes([bytes[b], bytes[b + 1], bytes[b + 2], bytes[b + 3]]);
-        bits >> (DIGIT * (at % 2)) & ((1 << (DIGIT * n)) - 1)
+    let mut room = [0; STATE_ROOM];
+    let there = rest.len().min(STATE_ROOM);
+    room[..there].copy_from_slice(&rest[..there]);
+    let number = |at: u32, n: u32| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&room[at as usize / 8..][..8]);
+        (u64::from_le_bytes(bytes) >> (at % 8)) as u32 & ((1 << n) - 1)
     };
-    let digits = high.len() as u32 * 2;
-    if (count..digits).any(|at| number(&of_high, at, 1) != 0) {
-        return fail!(Corrupt, "digits behind the last state are not zero");
+    let floor = floor(head.longest);
+    let (mut length, mut at) = (0, LENGTH_BITS * mask.count_ones());
+    for (l, state) in lanes.iter_mut().enumerate() {
+        if mask >> l & 1 == 1 {
+            let above = number(length, LENGTH_BITS);
+            let n = bits_of_state(floor, above);
+            *state = (u32::from(above > 0) << n | number(at, n)).max(1);
+            length += LENGTH_BITS;
+            at += n;
+        }
     }
-    let mut at = 0;
-    let mut lanes = [0; LANES];
-    for (lane, state) in lanes.iter_mut().enumerate() {
-        let longer = mask >> lane & 1;
-        let above = number(&of_high, at, longer * more);
-        *state = (number(&of_low, lane as u32 * head.low, head.low) | above << (DIGIT * head.low)).max(1);
-        at += longer * more;
+    let bytes = at.div_ceil(16) as usize * 2;
+    if number(at, bytes as u32 * 8 - at) != 0 {
+        return fail!(Corrupt, "bits behind the last state are not zero");
     }
+    take(rest, bytes)?;
     Ok(lanes)
 }
 

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
-use crate::primitives::rans::{LANES, LOW, RAW_BITS, Symbol, TOP, Words};
+use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Symbol, TOP, Words};
 use crate::primitives::round;
 use crate::primitives::word::Word;
 use crate::runtime::cpu::raw;
@@ -380,7 +380,8 @@ impl Prefix {
         let base_words = [0, 1, 2, 4, 4][bits.saturating_sub(BASE_BITS).div_ceil(16) as usize];
         let exact = has_bins && form.is_some();
         let low_base = base as u32 & ((1 << BASE_BITS) - 1);
-        let head = Head { set, exact, has_table: false, base_words, switch: 0, low: 0, high: 0, base: low_base };
+        let (has_table, masked) = (false, false);
+        let head = Head { set, exact, has_table, base_words, switch: 0, longest: 0, masked, base: low_base };
         let (mut bytes, mut len) = ([0; 10], 0);
         if let Some(form) = form {
             bytes[..2].copy_from_slice(&form.to_bits().to_le_bytes());
@@ -420,53 +421,62 @@ pub struct State {
 }
 
 impl State {
-    /// Writes the final states in two widths, the shortest way; the head tells which.
+    /// Writes the final states, the shorter way; the head tells which.
     fn pack<'a>(&self, head: &mut Head, place: &'a mut [u8; STATE_ROOM]) -> &'a [u8] {
-        let widths = self.lanes.map(|x| if x == 1 { 0 } else { (32 - x.leading_zeros()).div_ceil(DIGIT) });
-        let high = widths.into_iter().fold(0, u32::max);
-        let longer = |low: u32| widths.iter().filter(|w| **w > low).count() as u32;
-        let bytes = |low: u32| {
-            let mask = if low < high { 4 } else { 0 };
-            mask + 16 * low + (longer(low) * DIGIT * (high - low)).div_ceil(16) * 2
-        };
-        let low = (0..=high).min_by_key(|low| bytes(*low)).unwrap_or(high);
-        (head.switch, head.low, head.high) = (self.switch, low, high);
-        let mut digits = Digits { place, at: 0, next: 0, bits: 0 };
-        if low < high {
-            let mask = (0..LANES).fold(0u32, |mask, l| mask | u32::from(widths[l] > low) << l);
-            digits.put(mask, 8);
+        let lengths = self.lanes.map(|x| if x == 1 { 0 } else { 32 - x.leading_zeros() });
+        head.switch = self.switch;
+        head.longest = lengths.into_iter().fold(0, u32::max);
+        head.masked = false;
+        if head.longest == 0 {
+            return &[];
         }
-        self.lanes.iter().for_each(|x| digits.put(if *x == 1 { 0 } else { *x }, low));
-        let of_longer = (0..LANES).filter(|l| widths[*l] > low);
-        of_longer.for_each(|l| digits.put(self.lanes[l] >> (DIGIT * low), high - low));
-        digits.put(0, 8);
-        &place[..bytes(low) as usize]
+        let floor = floor(head.longest);
+        let parts = lengths.map(|length| length.saturating_sub(floor));
+        let bits = parts.map(|part| bits_of_state(floor, part));
+        let mask = (0..LANES).fold(0u32, |mask, l| mask | u32::from(lengths[l] > 0) << l);
+        let left_out: u32 = (0..LANES).filter(|l| mask >> l & 1 == 0).map(|l| LENGTH_BITS + bits[l]).sum();
+        head.masked = 32 < left_out;
+        let mut out = BitWriter { place, at: 0, next: 0, bits: 0 };
+        if head.masked {
+            out.put(mask, 32);
+        }
+        let lanes = || (0..LANES).filter(|l| !head.masked || mask >> l & 1 == 1);
+        lanes().for_each(|l| out.put(parts[l], LENGTH_BITS));
+        lanes().for_each(|l| out.put(self.lanes[l], bits[l]));
+        let bytes = out.end();
+        &place[..bytes]
     }
 }
 
 /// Room for final states, and what is written behind them.
-const STATE_ROOM: usize = 4 + LANES * 4 + 4;
+const STATE_ROOM: usize = 4 + (LANES * STATE_BITS as usize + LANES * LENGTH_BITS as usize) / 8 + 4;
 
-/// Digits one behind the other, the lowest one first.
-struct Digits<'a> {
+/// Numbers of bits one behind the other, from the lowest bit of each byte on.
+struct BitWriter<'a> {
     place: &'a mut [u8],
-    /// Where the next ones go.
+    /// Where the next bytes go.
     at: usize,
     next: u64,
     bits: u32,
 }
 
-impl Digits<'_> {
-    /// Puts the lowest `count` ≤ 8 digits; the last ones are there when 8 more have been put.
+impl BitWriter<'_> {
+    /// Puts the lowest `count` ≤ 32 bits.
     fn put(&mut self, number: u32, count: u32) {
-        self.next |= (u64::from(number) & ((1 << (DIGIT * count)) - 1)) << self.bits;
-        self.bits += DIGIT * count;
+        self.next |= (u64::from(number) & ((1 << count) - 1)) << self.bits;
+        self.bits += count;
         if self.bits >= 32 {
             self.place[self.at..self.at + 4].copy_from_slice(&(self.next as u32).to_le_bytes());
             self.at += 4;
             self.next >>= 32;
             self.bits -= 32;
         }
+    }
+
+    /// Puts the bits that are left; how many bytes there are, a multiple of two.
+    fn end(&mut self) -> usize {
+        self.place[self.at..self.at + 4].copy_from_slice(&(self.next as u32).to_le_bytes());
+        self.at + self.bits.div_ceil(16) as usize * 2
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::rans::LANES;
+use crate::primitives::rans::{LANES, STATE_BITS};
 
 /// The id in the stream header.
 pub const CODEC_RATIO: u8 = 2;
@@ -25,8 +25,21 @@ pub const RUN: usize = GROUP / BATCH_GROUPS;
 pub const BASE_BITS: u32 = 11;
 /// `Head::switch` where the states never change.
 pub const NEVER: usize = 255;
-/// Bits of a digit, of which final states have up to seven.
-pub const DIGIT: u32 = 4;
+/// Bits that tell how long a final state is.
+pub const LENGTH_BITS: u32 = 4;
+
+/// What is subtracted from the lengths of final states of which the longest has so many bits, where they are longer.
+#[inline(always)]
+pub const fn floor(longest: u32) -> u32 {
+    longest.saturating_sub((1 << LENGTH_BITS) - 1)
+}
+
+/// Bits that are there of a state whose length is so much above the floor: all but the highest, which is set; those of
+/// the floor if it is not above it.
+#[inline(always)]
+pub const fn bits_of_state(floor: u32, above: u32) -> u32 {
+    if above == 0 { floor } else { floor + above - 1 }
+}
 
 /// Tokens below this are codes themselves.
 pub const DIRECT: u32 = 64;
@@ -148,10 +161,10 @@ pub struct Head {
     pub base_words: usize,
     /// The group before which states change.
     pub switch: usize,
-    /// Digits of every final state.
-    pub low: u32,
-    /// Digits of those of the lanes that a mask tells.
-    pub high: u32,
+    /// Bits of the longest final state; 0 if all are 1.
+    pub longest: u32,
+    /// A mask tells which lanes have a final state above 1.
+    pub masked: bool,
     /// The low bits of the base.
     pub base: u32,
 }
@@ -167,8 +180,8 @@ impl Head {
             | (self.base_words as u32).min(3) << 4
             | u32::from(self.has_table) << 6
             | (self.switch as u32) << 7
-            | self.low << 15
-            | self.high << 18
+            | self.longest << 15
+            | u32::from(self.masked) << 20
             | self.base << (32 - BASE_BITS);
         bits.to_le_bytes()
     }
@@ -182,11 +195,12 @@ impl Head {
             has_table: bits >> 6 & 1 == 1,
             base_words: [0, 1, 2, 4][(bits >> 4 & 3) as usize],
             switch: (bits >> 7 & 255) as usize,
-            low: bits >> 15 & 7,
-            high: bits >> 18 & 7,
+            longest: bits >> 15 & 31,
+            masked: bits >> 20 & 1 == 1,
             base: bits >> (32 - BASE_BITS),
         };
-        if head.switch > groups && head.switch != NEVER || head.low > head.high {
+        let states = head.longest <= STATE_BITS && (head.longest > 0 || !head.masked);
+        if head.switch > groups && head.switch != NEVER || !states {
             return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");
         }
         Ok(head)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LANES, GROUP = 32, 128
 NEVER, DROP = 255, 4096
+STATE_BITS, LENGTH_BITS = 28, 4
 BATCH = 64
 """Tiles that are decoded side by side."""
 
@@ -88,33 +89,43 @@ def _tile(body: Bytes, lengths: tuple[int, int, int], full: tuple[int, int, int]
     head = reader.number(4)
     axes, exact, base_words = head & 7, head >> 3 & 1, (0, 1, 2, 4)[head >> 4 & 3]
     own_table = bool(head >> 6 & 1)
-    switch, low, high = head >> 7 & 255, head >> 15 & 7, head >> 18 & 7
+    switch, longest, masked = head >> 7 & 255, head >> 15 & 31, bool(head >> 20 & 1)
     expect(all(full[2 - k] > 1 for k in set_bits(axes)), "differences along an axis that a tile does not have")
     expect(not (exact and not step.factor), "an exact tile in a stream without bins")
-    expect((switch <= groups or switch == NEVER) and low <= high, "the head of a tile")
+    expect((switch <= groups or switch == NEVER) and longest <= STATE_BITS, "the head of a tile")
+    expect(longest > 0 or not masked, "the head of a tile")
     bins = step.factor != 0 and not exact
     form = Form(own_table=own_table) if bins else Form.read(reader.number(2), own_table, element, axes)
     bits = 11 + 16 * base_words
     base = head >> 21 | reader.number(2 * base_words) << 11
     base -= (base >> (bits - 1)) << bits
     form.parts(reader, count, element)
-    states = _states(reader, low, high)
+    states = _states(reader, longest, masked)
     return Tile(lengths, axes, bins, base, switch, form, states, reader.rest().view("<u2").astype(np.int64))
 
 
-def _states(reader: Reader, low: int, high: int) -> Numbers:
+def _states(reader: Reader, longest: int, masked: bool) -> Numbers:
     """The final states of the lanes, §4."""
-    tall = set_bits(reader.number(4)) if low < high else []
-    digits = LANES * low + len(tall) * (high - low)
-    packed = reader.take(-(-digits // 4) * 2)
-    nibbles = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1).astype(np.int64)
-    expect(not nibbles[digits:].any(), "what fills states up is not zero")
-    states = np.zeros(LANES, np.int64)
-    if low:
-        states += nibbles[: LANES * low].reshape(LANES, low) @ (1 << 4 * np.arange(low))
-    if tall:
-        states[tall] += nibbles[LANES * low : digits].reshape(len(tall), high - low) @ (1 << 4 * np.arange(low, high))
-    return np.maximum(states, 1)
+    states = np.ones(LANES, np.int64)
+    if not longest:
+        return states
+    lanes = set_bits(reader.number(4)) if masked else list(range(LANES))
+    room = np.zeros(LANES * (LENGTH_BITS + STATE_BITS) // 8, np.uint8)
+    rest = reader.body[reader.at :][: len(room)]
+    room[: len(rest)] = rest
+    bits = np.unpackbits(room, bitorder="little").astype(np.int64)
+    begin, floor = LENGTH_BITS * len(lanes), max(longest - (1 << LENGTH_BITS) + 1, 0)
+    above = bits[:begin].reshape(-1, LENGTH_BITS) @ (1 << np.arange(LENGTH_BITS))
+    counts = np.where(above > 0, floor + above - 1, floor)
+    ends = np.cumsum(np.append(begin, counts))
+    taken = -(-int(ends[-1]) // 16) * 2
+    reader.take(taken)
+    expect(not bits[ends[-1] : 8 * taken].any(), "what fills states up is not zero")
+    column = np.arange(STATE_BITS - 1)
+    places = np.minimum(ends[:-1, None] + column, len(bits) - 1)
+    numbers = np.where(column < counts[:, None], bits[places], 0) @ (1 << column)
+    states[lanes] = np.maximum(numbers | np.where(above > 0, 1 << counts, 0), 1)
+    return states
 
 
 class _Lanes:
