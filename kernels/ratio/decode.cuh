@@ -285,8 +285,8 @@ template <class T>
 DEV Prefix<T> read_prefix(const Header& head, const u8* body, u32 bytes, u32 own, u32 lane, u32 states_at = 0) {
     Prefix<T> p;
     const u8* end = body + bytes;
-    const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4,
-              longest = bits >> 15 & 31, masked = bits >> 20 & 1;
+    const u32 bits = *(const u32*)body, few = bits >> 4 & 3, base_words = few < 3 ? few : 4, longest = bits >> 15 & 31,
+              masked = bits >> 20 & 1;
     p.set = bits & 7;
     p.exact = bits >> 3 & 1;
     p.own = bits >> 6 & 1;
