@@ -1,5 +1,7 @@
 //! Along which axes differences are taken.
 
+use std::ops::Range;
+
 use super::format::{GROUP, GROUPS, Grid};
 use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::word::Word;
@@ -103,22 +105,23 @@ pub fn choose_by_some<W: Word>(
     best: &mut [W],
 ) -> Choice {
     let (groups, sets) = (grid.groups(), grid.set() + 1);
-    let (mut costs, mut seen) = ([0; 1 << AXES], Seen::NONE);
+    let (mut costs, mut of_second, mut seen) = ([0; 1 << AXES], [0; 1 << AXES], Seen::NONE);
     let mut kept = (u64::MAX, 0);
-    for round in 0..ROUNDS {
-        for set in 0..sets {
-            trial.copy_from_slice(words);
-            lorenzo::forward(set, lens, trial);
-            costs[usize::from(set)] += sampled_cost(grid, lens, trial, round);
-            if round == 0 && costs[usize::from(set)] < kept.0 {
-                kept = (costs[usize::from(set)], set);
-                best.copy_from_slice(trial);
-            }
+    for set in 0..sets {
+        trial.copy_from_slice(words);
+        lorenzo::forward(set, lens, trial);
+        // Both rounds at once: what is dear is to take differences.
+        let of_set = sampled_costs(grid, lens, trial);
+        [costs[usize::from(set)], of_second[usize::from(set)]] = of_set;
+        if of_set[0] < kept.0 {
+            kept = (of_set[0], set);
+            best.copy_from_slice(trial);
         }
-        see(grid, lens, words, round, &mut seen);
-        if !looks_again(&costs[..sets.into()], &seen, groups) {
-            break;
-        }
+    }
+    see(grid, lens, words, 0, &mut seen);
+    if looks_again(&costs[..sets.into()], &seen, groups) {
+        costs.iter_mut().zip(of_second).for_each(|(cost, more)| *cost += more);
+        see(grid, lens, words, 1, &mut seen);
     }
     let choice = decide(&costs[..sets.into()], &seen);
     if choice.set != kept.1 || choice.middle != 0 {
@@ -129,32 +132,44 @@ pub fn choose_by_some<W: Word>(
     choice
 }
 
-/// The sum of the logarithms of sums of magnitudes, of the groups that are looked at in a round.
+/// For each round the sum of the logarithms of sums of magnitudes, of the groups that are looked at in it.
 #[inline(always)]
-fn sampled_cost<W: Word>(grid: &Grid, lens: [usize; AXES], words: &[W], round: usize) -> u64 {
+fn sampled_costs<W: Word>(grid: &Grid, lens: [usize; AXES], words: &[W]) -> [u64; ROUNDS] {
     let mut sums = [0u64; GROUPS];
-    grid.rows(lens, |at, place| {
-        for (x, w) in words[at..at + lens[0]].iter().enumerate() {
-            sums[(place + x) / GROUP] += w.magnitude().to_u64().min(MOST);
-        }
+    pieces(grid, lens, |group, elements| {
+        sums[group] += words[elements].iter().map(|w| w.magnitude().to_u64().min(MOST)).sum::<u64>();
     });
     let groups = grid.groups();
-    (0..groups).filter(|g| is_sampled(*g, groups, round)).map(|g| logarithm(sums[g])).sum()
+    let of_round = |round| (0..groups).filter(|g| is_sampled(*g, groups, round)).map(|g| logarithm(sums[g])).sum();
+    std::array::from_fn(of_round)
 }
 
 /// Looks at the words of a round's groups.
 #[inline(always)]
 fn see<W: Word>(grid: &Grid, lens: [usize; AXES], words: &[W], round: usize, seen: &mut Seen) {
     let (groups, mut last) = (grid.groups(), GROUPS);
-    grid.rows(lens, |at, place| {
-        for (x, w) in words[at..at + lens[0]].iter().enumerate() {
-            let group = (place + x) / GROUP;
-            if is_sampled(group, groups, round) {
+    pieces(grid, lens, |group, elements| {
+        if is_sampled(group, groups, round) {
+            for w in &words[elements] {
                 let word = w.extend() as i64;
                 seen.ends = (seen.ends.0.min(word), seen.ends.1.max(word));
-                seen.groups += u64::from(group != last);
-                last = group;
             }
+            seen.groups += u64::from(group != last);
+            last = group;
+        }
+    });
+}
+
+/// Shows the pieces of a tile's rows that lie in one group each: which group, and which elements.
+#[inline(always)]
+fn pieces(grid: &Grid, lens: [usize; AXES], mut show: impl FnMut(usize, Range<usize>)) {
+    grid.rows(lens, |at, place| {
+        let mut x = 0;
+        while x < lens[0] {
+            let group = (place + x) / GROUP;
+            let end = lens[0].min((group + 1) * GROUP - place);
+            show(group, at + x..at + end);
+            x = end;
         }
     });
 }
