@@ -147,9 +147,8 @@ fn measure(o: &Options) {
         let src: Vec<u8> = field.bytes.iter().copied().cycle().take(bytes).collect();
         let mut copy = vec![0u8; src.len()];
         for profile in Profile::ALL.into_iter().filter(|p| p.name().contains(&o.profile)) {
-            // Whoever wants the smallest file has a bound.
-            let bounds = if profile == Profile::Ratio { [1e-3, 1e-6] } else { [1e-3, 0.0] };
-            for bound in bounds.into_iter().filter(|b| o.bound.is_none_or(|wanted| wanted == *b)) {
+            let bounds: &[f64] = if profile == Profile::Ratio { &[1e-3, 1e-6, 0.0] } else { &[1e-3, 0.0] };
+            for bound in bounds.iter().copied().filter(|b| o.bound.is_none_or(|wanted| wanted == *b)) {
                 println!("{}", row(o, &field, &src, &mut copy, profile, bound));
             }
         }

@@ -52,6 +52,15 @@ template <class T> struct Chosen {
     typename T::Word base;
 };
 
+// All of a tile, or as many of its elements each of which stands for several.
+struct Part {
+    u32 n, share;
+    // What all of the tile costs, if symbols of the part do so much, and its table takes so many bytes.
+    DEV u32 cost(u32 symbols, u32 table_bytes) const { return share * symbols + 8 * BIT * table_bytes; }
+};
+// How many low bits of codes stand beside the coder: as many as are cheaper there, or so many, 0 for none.
+enum : u32 { OPEN = 64 };
+
 // Where a warp has what, in memory: the areas in front of the words.
 template <class T> DEV u32 lossless_bytes() {
     return 2 * ((u32)sizeof(typename T::Word) << TILE_LOG2) + TILE_LISTED_BYTES;
@@ -228,10 +237,37 @@ DEV u32 low_bits_of_counts(u32 at, u32 n, u32 lane) {
     return width > 3 ? width - 3 : 0;
 }
 
-// What the codes of a tile cost as tokens, with and without a table of their own, which is left in `OWN_TABLE`.
-template <class T> SELDOM Chosen<T> cost_of_tokens(const Source<T>& s, u32 symbols, Chosen<T> choice) {
+// What codes cost as tokens with so many low bits of each beside the coder, and a table for all groups, which is left in
+// `table`.
+template <class T>
+SELDOM Chosen<T> cost_with_low(const Source<T>& s, u32 symbols, Chosen<T> choice, Part part, u32 bits, u32 table) {
     typedef typename T::Word Word;
-    const u32 lane = threadIdx.x & 31, n = uniform(s.t.count()), at = uniform(s.plane);
+    const u32 lane = threadIdx.x & 31, at = uniform(s.plane);
+    u32 raw = 0;
+    __syncwarp();
+    set_counts(at + COUNTS, lane, 0);
+    __syncwarp();
+    for_codes(codes_of(s), part.n, bits, [&](u32, u32 has, const Word(&)[QUAD], const u32(&token)[QUAD], u32 more) {
+        raw += more;
+#pragma unroll
+        for (u32 j = 0; j < QUAD; j++)
+            if (has >> j & 1) count_shared(at + COUNTS + 4 * token[j]);
+    });
+    const u32 bytes = fit_wide(symbols, at, COUNTS, table);
+    raw = __reduce_add_sync(FULL, raw) + low_cost(part.n, bits, 0);
+    choice.cost = part.cost(cost_of_counts(at, lane) + BIT * raw, bytes);
+    choice.own_table = 1;
+    choice.bits = bits;
+    choice.bare = choice.bare_codes = 0;
+    return choice;
+}
+
+// What the codes of a tile cost as tokens, with and without a table of their own, which is left in `OWN_TABLE`; `low`:
+// of which how many low bits stand beside the coder.
+template <class T> SELDOM Chosen<T> cost_of_tokens(const Source<T>& s, u32 symbols, Chosen<T> choice, Part part, u32 low) {
+    typedef typename T::Word Word;
+    const u32 lane = threadIdx.x & 31, n = uniform(part.n), at = uniform(s.plane);
+    if (uniform(low - 1 < OPEN - 1)) return cost_with_low(s, symbols, choice, part, low, OWN_TABLE);
     const Word* codes = codes_of(s);
     u32* const tokens = (u32*)(listed_of(s) + TOKEN_BYTES);
     u32 raw = 0, plain = 0, own = 0;    // of this lane, but for `plain` and `own`
@@ -270,37 +306,17 @@ template <class T> SELDOM Chosen<T> cost_of_tokens(const Source<T>& s, u32 symbo
     for_tokens(tokens, n, [&](u32 g, u32 has, const u32(&token)[QUAD]) {
         own += min_of(__reduce_add_sync(FULL, cost_in_own(at, has, token)), load_shared32(at + FIXED + 4 * g));
     });
-    own += 8 * BIT * bytes + raw;
-    plain += raw;
-    choice.own_table = own < plain;
-    choice.cost = min_of(own, plain);
+    choice.cost = part.cost(own + raw, bytes);
+    plain = part.cost(plain + raw, 0);
+    choice.own_table = choice.cost < plain;
+    choice.cost = min_of(choice.cost, plain);
     choice.bits = choice.bare = choice.bare_codes = 0;
-    const u32 bits = low_bits_of_counts(at, n, lane);
+    const u32 bits = low == OPEN ? low_bits_of_counts(at, n, lane) : 0;
     if (uniform(bits < FEWEST_LOW)) return choice;
-    __syncwarp();
-    set_counts(at + COUNTS, lane, 0);
-    __syncwarp();
-    raw = 0;
-    for_codes(codes, n, bits, [&](u32, u32 has, const Word(&)[QUAD], const u32(&token)[QUAD], u32 bits) {
-        raw += bits;
-#pragma unroll
-        for (u32 j = 0; j < QUAD; j++)
-            if (has >> j & 1) count_shared(at + COUNTS + 4 * token[j]);
-    });
-    __syncwarp();
-#pragma unroll
-    for (u32 k = 0; k < WIDE; k++) {
-        const u32 place = 4 * (32 * k + lane), count = load_shared32(at + COUNTS + place);
-        store_shared32(at + MORE + place, count ? count + 1 : 0);
-    }
-    bytes = fit_wide(symbols, at, MORE, TRIAL);
-    const u32 cost = cost_of_counts(at, lane) + BIT * (__reduce_add_sync(FULL, raw) + low_cost(n, bits, 0) + 8 * bytes);
-    if (uniform(cost > choice.cost + choice.cost / FASTER)) return choice;
+    const Chosen<T> other = cost_with_low(s, symbols, choice, part, bits, TRIAL);
+    if (uniform(other.cost > choice.cost + choice.cost / FASTER)) return choice;
     copy_table(at + TRIAL, at + OWN_TABLE, lane);
-    choice.own_table = 1;
-    choice.bits = bits;
-    choice.cost = cost;
-    return choice;
+    return other;
 }
 
 // The symbol that occurs most, and how many codes have it if all of these are without low bits. `code_at`: which code
@@ -324,11 +340,10 @@ template <class Word, class CodeAt> DEV uint2 bare_of(u32 at, u32 n, u32 bits, u
 // What words, to which `taken` belongs, cost as symbols; `sign`: what makes numbers from 0 on of them. The table is
 // left in `OWN_TABLE`.
 template <class T>
-SELDOM Chosen<T> cost_of_symbols(const Source<T>& s, u32 symbols, TileForm form, typename T::Word taken,
-                                 typename T::Word sign) {
+SELDOM Chosen<T> cost_of_symbols(const Source<T>& s, u32 symbols, TileForm form, const typename T::Word* words, Part part,
+                                 typename T::Word taken, typename T::Word sign) {
     typedef typename T::Word Word;
-    const u32 lane = threadIdx.x & 31, n = uniform(s.t.count()), at = uniform(s.plane);
-    const Word* words = words_of(s);
+    const u32 lane = threadIdx.x & 31, n = uniform(part.n), at = uniform(s.plane);
     const auto number = [&](u32 i) { return wrap<T>(words[i] + taken) ^ sign; };
     Word least = ~(Word)0, most = 0;
     __syncwarp();
@@ -354,7 +369,8 @@ SELDOM Chosen<T> cost_of_symbols(const Source<T>& s, u32 symbols, TileForm form,
     const auto cost = [&](u32 table) {
         const u32 bytes = fit_wide(symbols, at, COUNTS, table);
         const uint2 bare = bare_of<Word>(at, n, bits, lane, [&](u32 i) { return number(i) - first; });
-        const u32 low = bits ? low_cost(n, bits, bare.y) : 0, sum = cost_of_counts(at, lane) + BIT * (low + 8 * bytes);
+        const u32 low = bits ? low_cost(n, bits, bare.y) : 0,
+                  sum = part.cost(cost_of_counts(at, lane) + BIT * low, bytes);
         if (table == OWN_TABLE || sum < choice.cost) {
             choice.bits = bits;
             choice.bare = bare.x;

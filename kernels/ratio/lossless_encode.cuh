@@ -16,60 +16,104 @@ template <class T> DEV bool keep_if_less(const Source<T>& s, Chosen<T>& best, co
 }
 
 // Of codes by their differences along axes.
-template <class T> DEV Chosen<T> by_axes(const Source<T>& s, u32 symbols, u32 order, u32 shift, typename T::Word base) {
-    Chosen<T> choice = {{shift, order, BY_AXES, 0}, uniform(choose_axes(s)), 0, 0, 0, 0, 0, 0, 0, base};
-    make_codes(s, BY_AXES, choice.set);
-    return cost_of_tokens(s, symbols, choice);
+template <class T>
+DEV Chosen<T> by_axes(const Source<T>& s, u32 symbols, u32 order, u32 shift, typename T::Word base, u32 set, u32 low) {
+    Chosen<T> choice = {{shift, order, BY_AXES, 0}, set, 0, 0, 0, 0, 0, 0, 0, base};
+    make_codes(s, BY_AXES, set);
+    return cost_of_tokens(s, symbols, choice, {s.t.count(), 1}, low);
+}
+
+// Copies words, or those that are looked at, to where codes stand; how many.
+template <class T, class WordAt> DEV Part take_words(const Source<T>& s, bool some, WordAt word_at) {
+    typedef typename T::Word Word;
+    const u32 n = uniform(s.t.count());
+    const Part part = {some ? sampled_of(n) : n, some ? (u32)SHARE : 1};
+    Word* codes = codes_of(s);
+    __syncwarp();
+    for_each(
+        part.n, [&](u32 i) { return word_at(some ? sampled_at(i) : i); }, [&](u32 i, Word w) { codes[i] = w; });
+    __syncwarp();
+    return part;
+}
+
+// Of words that stand as codes, where many are zero: these have the shortest code then. NO_COST where they are not.
+template <class T> SELDOM Chosen<T> by_numbers(const Source<T>& s, u32 symbols, u32 shift, Part part) {
+    typedef typename T::Word Word;
+    Chosen<T> choice = {{shift, NUMBERS, BY_AXES, 0}, 0, 0, 0, 0, 0, 0, 0, NO_COST, 0};
+    Word* codes = codes_of(s);
+    u32 zeros = 0;
+    for_each(part.n, [&](u32 i) { return codes[i]; }, [&](u32, Word w) { zeros += w == 0; });
+    if (!uniform(ZEROS * __reduce_add_sync(FULL, zeros) >= part.n)) return choice;
+    __syncwarp();
+    for_each(part.n, [&](u32 i) { return codes[i]; }, [&](u32 i, Word w) { codes[i] = to_zigzag<T>(w); });
+    __syncwarp();
+    return cost_of_tokens(s, symbols, choice, part, OPEN);
 }
 
 // The form that a tile takes, of which `any` is the OR of all elements; its table is left in `BEST`, and what it lists
-// in memory. For a whole warp.
+// in memory. Of a large tile some of the elements tell which forms are tried on all of it. For a whole warp.
 template <class T> SELDOM Chosen<T> choose_form(const Source<T>& s, u32 symbols, typename T::Word any) {
     typedef typename T::Word Word;
-    const u32 n = uniform(s.t.count()), shift = zeros_below<T>(any);
-    const bool is_float = uniform(s.is_float);
+    const u32 n = uniform(s.t.count()), shift = zeros_below<T>(any),
+              zeros = zeros_below<T>(wrap<T>(any << 1 | any >> (T::BITS - 1)));
+    const bool is_float = uniform(s.is_float), looks = n >= FEWEST;
     const Word sign = (Word)1 << (T::BITS - 1), base = word_of<T>(elements_of(s)[0], NUMBERS, is_float, shift);
+    const Word *words = words_of(s), *elements = elements_of(s);
+    const auto number = [&](u32 i) { return wrap<T>(words[i] + base); };
+    const auto magnitude = [&](u32 i) { return word_of<T>(elements[i], MAGNITUDES, is_float, zeros); };
     Chosen<T> best, choice;
     best.cost = NO_COST;
     make_words(s, NUMBERS, shift, base);
-    choice = by_axes(s, symbols, NUMBERS, shift, base);
-    keep_if_less(s, best, choice);
+    const u32 set = uniform(choose_axes(s));
+    u32 costs[4] = {0, 0, 0, 0}, least = 0, low = OPEN;
+    if (looks) {
+        make_codes(s, BY_AXES, set, true);
+        const Part part = {sampled_of(n), SHARE};
+        choice = {{shift, NUMBERS, BY_AXES, 0}, set, 0, 0, 0, 0, 0, 0, 0, base};
+        choice = cost_of_tokens(s, symbols, choice, part, OPEN);
+        costs[0] = choice.cost;
+        low = choice.bits;
+        take_words(s, true, number);
+        costs[1] = by_numbers(s, symbols, shift, part).cost;
+        take_words(s, true, number);
+        costs[2] = cost_of_symbols(s, symbols, {shift, NUMBERS, 0, 0}, codes_of(s), part, (Word)0, sign).cost;
+        costs[3] = NO_COST;
+        if (is_float) {
+            take_words(s, true, magnitude);
+            costs[3] = cost_of_symbols(s, symbols, {zeros, MAGNITUDES, 0, 0}, codes_of(s), part, (Word)0, (Word)0).cost;
+        }
+        least = min_of(min_of(costs[0], costs[1]), min_of(costs[2], costs[3]));
+    }
+    const u32 limit = least + least / NEAR;
+    const Part part = {n, 1};
+    if (uniform(costs[0] <= limit)) {
+        choice = by_axes(s, symbols, NUMBERS, shift, base, set, low);
+        keep_if_less(s, best, choice);
+    }
     // The same words by their distances from earlier ones.
     const u32 lags_cost = choose_lags(s);
     if (uniform(lags_cost)) {
         make_codes(s, BY_LAGS, 0);
-        choice = best;
-        choice.form = {shift, NUMBERS, BY_LAGS, 0};
-        choice.set = 0;
-        choice = cost_of_tokens(s, symbols, choice);
+        choice = {{shift, NUMBERS, BY_LAGS, 0}, 0, 0, 0, 0, 0, 0, 0, 0, base};
+        choice = cost_of_tokens(s, symbols, choice, part, OPEN);
         choice.cost += BIT * lags_cost;
         keep_if_less(s, best, choice);
     }
-    // The words as they are, where many are zero: these have the shortest code then.
-    u32 zeros = 0;
-    const Word* words = words_of(s);
-    for_each(n, [&](u32 i) { return words[i]; }, [&](u32, Word w) { zeros += wrap<T>(w + base) == 0; });
-    zeros = __reduce_add_sync(FULL, zeros);
-    if (uniform(ZEROS * zeros >= n)) {
-        Word* codes = codes_of(s);
-        for_each(
-            n, [&](u32 i) { return words[i]; }, [&](u32 i, Word w) { codes[i] = to_zigzag<T>(wrap<T>(w + base)); });
-        choice = {{shift, NUMBERS, BY_AXES, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-        __syncwarp();
-        choice = cost_of_tokens(s, symbols, choice);
-        keep_if_less(s, best, choice);
+    if (uniform(costs[1] <= limit)) {
+        take_words(s, false, number);
+        keep_if_less(s, best, by_numbers(s, symbols, shift, part));
     }
-    keep_if_less(s, best, cost_of_symbols(s, symbols, {shift, NUMBERS, 0, 0}, base, sign));
-    if (is_float) {
-        const u32 zeros = zeros_below<T>(wrap<T>(any << 1 | any >> (T::BITS - 1)));
+    if (uniform(costs[2] <= limit))
+        keep_if_less(s, best, cost_of_symbols(s, symbols, {shift, NUMBERS, 0, 0}, words, part, base, sign));
+    if (is_float && uniform(costs[3] <= limit)) {
         make_words(s, MAGNITUDES, zeros, (Word)0);
-        keep_if_less(s, best, cost_of_symbols(s, symbols, {zeros, MAGNITUDES, 0, 0}, (Word)0, (Word)0));
+        keep_if_less(s, best, cost_of_symbols(s, symbols, {zeros, MAGNITUDES, 0, 0}, words, part, (Word)0, (Word)0));
     }
     if constexpr (T::BITS > 8) {
         const u32 count = uniform(list_elements(s));
         if (count) {
             make_ranks(s, count, 0);
-            choice = cost_of_symbols(s, symbols, {0, RANKS, 0, 0}, (Word)0, (Word)0);
+            choice = cost_of_symbols(s, symbols, {0, RANKS, 0, 0}, words, part, (Word)0, (Word)0);
             choice.cost += BIT * (16 + count * T::BITS);
             choice.listed = count;
             keep_if_less(s, best, choice);
@@ -79,7 +123,8 @@ template <class T> SELDOM Chosen<T> choose_form(const Source<T>& s, u32 symbols,
         const u32 digits = is_float ? digits_of(s) : (u32)NO_COST;
         const u32 odd = uniform(digits) <= MOST_DIGITS ? uniform(make_decimals(s, digits)) : (u32)NO_COST;
         if (odd != NO_COST) {
-            choice = by_axes(s, symbols, DECIMALS, 0, take_base(s));
+            const Word first = take_base(s);
+            choice = by_axes(s, symbols, DECIMALS, 0, first, uniform(choose_axes(s)), OPEN);
             choice.digits = digits;
             choice.listed = odd;
             choice.cost += BIT * (32 + odd * (16 + T::BITS));
@@ -236,7 +281,8 @@ template <class T>
 SELDOM Made encode_places(const Source<T>& s, u32 symbols, const Chosen<T>& choice, bool whole, u8* end, u32 limit) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, groups = uniform(s.grid->groups()), at = uniform(s.plane);
-    const bool own = uniform(choice.own_table), direct = uniform(choice.form.prediction == BY_SYMBOLS);
+    const bool own = uniform(choice.own_table), direct = uniform(choice.form.prediction == BY_SYMBOLS),
+               every = uniform(choice.bits > 0);
     const FormSide<T> side(s, choice);
     Groups all = {choice.set, 0, 0, 0};
     Writer w = {1, 0, low_ones(lane), end};
@@ -273,7 +319,8 @@ SELDOM Made encode_places(const Source<T>& s, u32 symbols, const Chosen<T>& choi
         if (i / BATCH_GROUPS == lane) all.some |= 1u << i % BATCH_GROUPS;
         if (!uniform(__any_sync(FULL, most != 0))) continue;
         u32 cls = OWN, token[QUAD], raw;
-        if (!direct) {
+        // With low bits beside the coder all groups have the tile's table.
+        if (!direct && !every) {
 #pragma unroll
             for (u32 j = 0; j < QUAD; j++) token[j] = token_of(c[j], raw);
             cls = class_of_codes(symbols, c, token);

@@ -55,6 +55,14 @@ template <class T> SELDOM Survey<T> load_elements(const Source<T>& source) {
     return {any, first, (u32)__any_sync(FULL, other != 0)};
 }
 
+// The part of a tile that tells which forms are worth trying on all of it (src/codec/ratio/lossless/sample.rs): chunks
+// of 128 elements in a row. Of those for axes every other one is for forms.
+enum : u32 { FEWEST = 8192, FOR_AXES = 4, FOR_FORMS = 2, SHARE = FOR_AXES * FOR_FORMS, NEAR = 16, NEAR_AXES = 32 };
+DEV u32 chunks_of(u32 n) { return n / (FOR_AXES * GROUP); }
+DEV u32 chunk_at(u32 h) { return GROUP * (FOR_AXES * h + h / 2 % FOR_AXES); }
+DEV u32 sampled_of(u32 n) { return GROUP * ((chunks_of(n) + FOR_FORMS - 1) / FOR_FORMS); }
+DEV u32 sampled_at(u32 i) { return chunk_at(FOR_FORMS * (i / GROUP)) + i % GROUP; }
+
 // The word of an element in the order of numbers or magnitudes.
 template <class T> DEV typename T::Word word_of(typename T::Word bits, u32 order, bool is_float, u32 shift) {
     typedef typename T::Word Word;
@@ -88,17 +96,20 @@ template <> struct SumOf<B8> {
     typedef u32 Type;
 };
 
-// The set of axes whose differences of all words look shortest (src/codec/ratio/predict.rs). For a whole warp.
-template <class T> SELDOM u32 choose_axes(const Source<T>& s) {
+// What the differences of all words along the axes of a set cost (src/codec/ratio/predict.rs), or of those that are
+// looked at: each lane has it of set lane % 8. For a whole warp.
+template <class T> SELDOM u32 cost_of_axes(const Source<T>& s, bool some) {
     typedef typename T::Word Word;
     typedef typename SumOf<T>::Type Sum;
     const Box box(s.t);
     const u32 lane = threadIdx.x & 31, allowed = uniform(s.grid->set()), plane = box.lx * box.ly;
     const bool has_y = allowed & 2, has_z = allowed & 4;
     const Word* words = words_of(s);
-    u32 cost = 0;    // of set lane % 8
+    const u32 chunks = some ? chunks_of(box.n) : (box.n + GROUP - 1) / GROUP;
+    u32 cost = 0;
 #pragma unroll 1
-    for (u32 from = 0; uniform(from < box.n); from += GROUP) {
+    for (u32 h = 0; uniform(h < chunks); h++) {
+        const u32 from = some ? chunk_at(h) : h * GROUP;
         Sum sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         Word v[QUAD][8];    // of each element, and those before it along the axes of each set
         u32 within[QUAD];
@@ -142,18 +153,27 @@ template <class T> SELDOM u32 choose_axes(const Source<T>& s) {
         }
         cost += own;
     }
-    u32 chosen = 0, least = __shfl_sync(FULL, cost, 0);
-    for (u32 set = 1; set < 8; set++) {
-        const u32 other = __shfl_sync(FULL, cost, set);
-        if ((set & ~allowed) || other >= least) continue;
-        chosen = set;
-        least = other;
-    }
-    return chosen;
+    return cost;
 }
 
-// The codes of words: of their differences along a set of axes, or by lags, or the words themselves.
-template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u32 set) {
+// The set of axes whose differences look shortest: of a large tile of those that do so by what is looked at. For a whole
+// warp.
+template <class T> DEV u32 choose_axes(const Source<T>& s) {
+    const u32 set = threadIdx.x & 31, allowed = uniform(s.grid->set());
+    bool among = set < 8 && (set & ~allowed) == 0;
+    if (uniform(s.t.count() >= FEWEST)) {
+        const u32 cost = cost_of_axes(s, true), least = __reduce_min_sync(FULL, among ? cost : ~0u);
+        among = among && cost <= least + least / NEAR_AXES;
+        const u32 sets = __ballot_sync(FULL, among);
+        if (uniform(__popc(sets) == 1)) return top_bit(sets);
+    }
+    const u32 cost = cost_of_axes(s, false), least = __reduce_min_sync(FULL, among ? cost : ~0u);
+    return (u32)__ffs((i32)__ballot_sync(FULL, among && cost == least)) - 1;
+}
+
+// The codes of words: of their differences along a set of axes, or by lags, or the words themselves; or those of the
+// words that are looked at.
+template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u32 set, bool some = false) {
     typedef typename T::Word Word;
     const Box box(s.t);
     const u32 plane = box.lx * box.ly;
@@ -162,7 +182,8 @@ template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u3
     Word* codes = codes_of(s);
     __syncwarp();
     if (uniform(prediction == BY_AXES)) {
-        const auto difference = [&](u32 i) {
+        const auto difference = [&](u32 at) {
+            const u32 i = some ? sampled_at(at) : at;
             u32 x, y, z;
             box.place(i, x, y, z);
             const bool face = !(set & 1 && x) && !(set & 2 && y) && !(set & 4 && z);
@@ -178,7 +199,7 @@ template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u3
             }
             return d;
         };
-        for_each<4>(box.n, difference, [&](u32 i, Word d) { codes[i] = to_zigzag<T>(wrap<T>(d)); });
+        for_each<4>(some ? sampled_of(box.n) : box.n, difference, [&](u32 i, Word d) { codes[i] = to_zigzag<T>(wrap<T>(d)); });
     } else if (uniform(prediction == BY_LAGS)) {
         const auto difference = [&](u32 i) {
             const u32 lag = lags[i / SEGMENT];
@@ -195,7 +216,7 @@ template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u3
 enum : u32 { HASH_LOG2 = 12, PROBES = 4, CHANGE = 16, ASKED = 8, FEW = 8 * ASKED, WORTH = 1024 };
 template <class T> DEV u32 hash_of(typename T::Word word, typename T::Word next) {
     enum { LEADING = T::BITS == 64 ? 22 : T::BITS == 32 ? 12 : T::BITS < 10 ? T::BITS : 10, AWAY = T::BITS - LEADING };
-    const u64 both = (u64)(word >> AWAY) * 0x9E3779B97F4A7C15ull ^ (u64)(next >> AWAY) * 0xC2B2AE3D27D4EB4Full;
+    const u64 both = (u64)(word >> AWAY) << 22 | (u64)(next >> AWAY);
     return (u32)(both * 0x9E3779B97F4A7C15ull >> (64 - HASH_LOG2));
 }
 template <class T> DEV u32 difference_bits(typename T::Word a, typename T::Word b) {

@@ -102,6 +102,24 @@ fn tiles_of_all_forms_in_one_array() {
     }
 }
 
+/// Tiles of just so many elements that a part of them tells which forms are tried, and boxes of such, whole and cut ones.
+#[test]
+fn tiles_of_which_a_part_is_looked_at() {
+    let (shim, _turn) = Shim::get();
+    let shapes: [&[u64]; 6] = [&[8191], &[8192], &[100, 90], &[31, 17, 16], &[8705], &[120, 127]];
+    for (k, kind) in KINDS.into_iter().enumerate() {
+        for (d, dtype) in [DType::F32, DType::F64, DType::BF16, DType::I32].into_iter().enumerate() {
+            if kind == "decimals" && !dtype.is_float() {
+                continue;
+            }
+            let shape = shapes[(k + d) % shapes.len()];
+            let p = params(dtype, shape);
+            let bytes = vectors::to_bytes(dtype, &words(kind, dtype, p.dims.count() as usize), false);
+            stream(shim, &p, &bytes, 0, &format!("{kind} {shape:?}"));
+        }
+    }
+}
+
 /// Edges of the rules: bits of every pattern, numbers of both signs around powers of ten, and what is just one too many
 /// for a list of distinct elements or of odd ones.
 #[test]

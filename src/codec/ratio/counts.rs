@@ -141,10 +141,10 @@ impl TokenCounts {
         true
     }
 
-    /// The symbols of the table, and the class that groups of each class get.
-    pub fn for_encoding(&mut self) -> (&[Symbol; SYMBOLS], &[u8; TABLES]) {
+    /// The frequencies of the table and its symbols, and the class that groups of each class get.
+    pub fn for_encoding(&mut self) -> (&[u16; SYMBOLS], &[Symbol; SYMBOLS], &[u8; TABLES]) {
         self.table[0].symbols(&mut self.symbols);
-        (&self.symbols, &self.classes)
+        (self.table[0].frequencies(), &self.symbols, &self.classes)
     }
 
     /// The frequencies of the table.

@@ -213,12 +213,21 @@ fn packed<E: Element, P: Level>(
             }
         }
         Meaning::Bits(side) => {
-            if let Some(shift) = side.plain_shift()
-                && p.decode_short(&plan.grid, coded, short)?
-            {
-                p.restore(set, lens, plan.grid.sides, &short.places, sums, |at, words, count| {
-                    store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
+            if p.decode_short(&plan.grid, coded, short)? {
+                if let Some(shift) = side.plain_shift() {
+                    p.restore(set, lens, plan.grid.sides, &short.places, sums, |at, words, count| {
+                        store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
+                    });
+                    return Ok(());
+                }
+                let words = &mut buffers.words[..n];
+                plan.grid.rows(lens, |at, place| {
+                    let differences = &short.places[place..place + lens[0]];
+                    let codes = words[at..at + lens[0]].iter_mut().zip(differences);
+                    codes.for_each(|(w, d)| *w = E::Word::from_u64(d.zigzag().into()));
                 });
+                side.elements::<E>(set, base, lens, words)?;
+                store(plan.big_endian, words, out, |w| w);
                 return Ok(());
             }
         }
@@ -363,7 +372,8 @@ impl<W: Word> Prefix<'_, W> {
     /// What it says of codes.
     fn packed(&self) -> Packed<'_> {
         let own = self.own.map(|own| own.slots);
-        Packed { switch: self.head.switch, lanes: self.lanes, own, bytes: self.words }
+        let direct = self.own.is_some_and(|own| own.direct);
+        Packed { switch: self.head.switch, lanes: self.lanes, own, direct, bytes: self.words }
     }
 
     /// Decodes all codes into their places; what has no element is left as it is.

@@ -9,7 +9,7 @@ use super::own_table::{BIT, OWN};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
-use super::simd::short::{ShortBuffers, ShortTile};
+use super::simd::short::{ShortBuffers, ShortTile, place_codes};
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
@@ -212,12 +212,17 @@ fn lossless_tile<E: Element>(
     }
     choice.write_side(n, &mut buffers.lossless);
     let (own, codes, side) = buffers.lossless.written(&choice, n);
+    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
+    prefix.head.has_table = choice.own_table;
+    if place_codes(&plan.grid, lens, codes, &mut buffers.short)
+        && let Some((state, at)) = p.encode_placed(&plan.grid, lens, own, &mut buffers.short)
+    {
+        return Some((Kind::Packed, prefix.write(side, &state, &buffers.short.stream[at..], out)));
+    }
     let mut stream = Words::new(&mut buffers.stream);
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
     let (state, _) = code(plan, lens, codes.iter().copied(), Tables::Given(own), places, present, group, &mut stream);
-    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
-    prefix.head.has_table = choice.own_table;
     Some((Kind::Packed, prefix.write(side, &state, stream.all(), out)))
 }
 
@@ -514,9 +519,11 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
             Tables::Given(own) => own,
             Tables::Counted(counts) => {
                 self.count(group, counts);
-                choose(counts)
-                    .then(|| counts.for_encoding())
-                    .map(|(symbols, classes)| Own { symbols, of: Of::Classes(classes) })
+                choose(counts).then(|| counts.for_encoding()).map(|(frequencies, symbols, classes)| Own {
+                    frequencies,
+                    symbols,
+                    of: Of::Classes(classes),
+                })
             }
         };
         (self.encode(group, words), self.own.is_some())

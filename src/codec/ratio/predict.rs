@@ -19,25 +19,23 @@ const NOISE: u64 = 16;
 /// What a magnitude counts at most.
 const MOST: u64 = 1 << 56;
 
-/// The set of axes, out of `allowed`, whose differences of `words` look shortest; they are left in `best`.
+/// The sets of these axes, as bits.
 #[inline(always)]
-pub fn choose<W: Word>(
-    allowed: u8,
-    lens: [usize; AXES],
-    words: &[W],
-    trial: &mut [W],
-    best: &mut [W],
-    cost: impl Fn(&[W]) -> u64,
-) -> u8 {
+pub fn sets(allowed: u8) -> u8 {
+    (0..1u8 << AXES).filter(|set| set & !allowed == 0).fold(0, |sets, set| sets | 1 << set)
+}
+
+/// The set of axes, out of these, whose differences of `words` look shortest.
+#[inline(always)]
+pub fn choose<W: Word>(sets: u8, lens: [usize; AXES], words: &[W], trial: &mut [W]) -> u8 {
+    if sets.is_power_of_two() {
+        return sets.trailing_zeros() as u8;
+    }
     let mut chosen = (u64::MAX, 0);
-    for set in (0..1u8 << AXES).filter(|set| set & !allowed == 0) {
+    for set in (0..1u8 << AXES).filter(|set| sets >> set & 1 == 1) {
         trial.copy_from_slice(words);
         lorenzo::forward(set, lens, trial);
-        let cost = cost(trial);
-        if cost < chosen.0 {
-            chosen = (cost, set);
-            best.copy_from_slice(trial);
-        }
+        chosen = chosen.min((words_cost(trial), set));
     }
     chosen.1
 }
@@ -176,9 +174,14 @@ fn pieces(grid: &Grid, lens: [usize; AXES], mut show: impl FnMut(usize, Range<us
 
 /// The sum of the logarithms of sums of magnitudes, of all words.
 #[inline(always)]
-pub fn full_cost<W: Word>(words: &[W]) -> u64 {
-    let of = |sample: &[W]| logarithm(sample.iter().map(|w| w.magnitude().to_u64().min(MOST)).sum::<u64>());
-    words.chunks(SAMPLE).map(of).sum()
+fn words_cost<W: Word>(words: &[W]) -> u64 {
+    words.chunks(SAMPLE).map(sum_cost).sum()
+}
+
+/// The logarithm of the sum of magnitudes.
+#[inline(always)]
+pub fn sum_cost<W: Word>(words: &[W]) -> u64 {
+    logarithm(words.iter().map(|w| w.magnitude().to_u64().min(MOST)).sum::<u64>())
 }
 
 /// 256 times the logarithm of `sum`, rounded to what is easily computed; 0 for 0.

@@ -6,10 +6,10 @@ use super::super::plan::Plan;
 use super::super::predict;
 use super::super::tables::{TABLES, TOKENS};
 use super::low::Low;
-use super::{Form, Order, Prediction, decimals, lags, ranks};
+use super::{Form, Order, Prediction, decimals, lags, ranks, sample};
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
-use crate::primitives::lorenzo::AXES;
+use crate::primitives::lorenzo::{self, AXES};
 use crate::primitives::quantize::Element;
 use crate::primitives::rans::{LANES, Symbol};
 use crate::primitives::word::Word;
@@ -76,29 +76,43 @@ impl Tables {
         })
     }
 
-    /// Finds the table for those groups of tokens that cost more by a fixed one, and what all cost then. It has all
-    /// tokens. `ALWAYS`: for all groups.
-    fn fit<const ALWAYS: bool>(&mut self, tokens: &[u8]) -> u64 {
+    /// Finds the table for those groups of tokens that cost more by a fixed one; what all cost then, and its bytes. It
+    /// has all tokens.
+    fn fit(&mut self, tokens: &[u8]) -> (u64, usize) {
         let Tables { other: table, costs, counts: all, more_counts: counts, fixed, .. } = self;
-        let (table, least) = (&mut table[0], |fixed: &u64| if ALWAYS { u64::MAX } else { *fixed });
-        let count = |tokens: &[u8], counts: &mut Counts| tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
-        all.fill(0);
+        let table = &mut table[0];
         count(tokens, all);
         debug_assert!(all[TOKENS..].iter().all(|count| *count == 0));
         table.fit(all);
         table.costs(costs);
         counts.iter_mut().zip(all.iter()).for_each(|(some, all)| *some = u32::from(*all > 0));
         for (tokens, fixed) in tokens.chunks(GROUP).zip(fixed.iter()) {
-            if table::cost(&costs[..], tokens) < least(fixed) {
-                count(tokens, counts);
+            if table::cost(&costs[..], tokens) < *fixed {
+                tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
             }
         }
         table.fit(counts);
         table.costs(costs);
         let groups = tokens.chunks(GROUP).zip(fixed.iter());
-        let cost: u64 = groups.map(|(tokens, fixed)| table::cost(&costs[..], tokens).min(least(fixed))).sum();
-        cost + 8 * BIT * table.bytes() as u64
+        (groups.map(|(tokens, fixed)| table::cost(&costs[..], tokens).min(*fixed)).sum(), table.bytes())
     }
+
+    /// The same for all groups; the table is that of the codes at hand.
+    fn fit_all(&mut self, tokens: &[u8]) -> (u64, usize) {
+        let Tables { own: table, costs, counts, .. } = self;
+        let table = &mut table[0];
+        count(tokens, counts);
+        table.fit(counts);
+        table.costs(costs);
+        let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
+        (symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum(), table.bytes())
+    }
+}
+
+/// Counts tokens.
+fn count(tokens: &[u8], counts: &mut Counts) {
+    counts.fill(0);
+    tokens.iter().for_each(|t| counts[usize::from(*t)] += 1);
 }
 
 impl<W: Word> Buffers<W> {
@@ -150,6 +164,8 @@ pub struct Choice<W> {
 /// A tile's own table, for encoding.
 #[derive(Clone, Copy)]
 pub struct Own<'a> {
+    /// How often each symbol has a slot.
+    pub frequencies: &'a [u16; SYMBOLS],
     /// The symbols.
     pub symbols: &'a [Symbol; SYMBOLS],
     /// Which groups it is for.
@@ -163,6 +179,8 @@ pub enum Of<'a> {
     Cheaper(&'a Costs),
     /// All; codes are symbols.
     All,
+    /// All whose codes are not all 0; codes have tokens.
+    Every,
     /// Those of some classes: the class that groups of each get.
     Classes(&'a [u8; TABLES]),
 }
@@ -172,7 +190,7 @@ impl Own<'_> {
     #[inline(always)]
     pub fn class(&self, class: usize, tokens: &[[u8; QUAD]; LANES], has: impl Fn(usize, usize) -> bool) -> usize {
         let costs = match self.of {
-            Of::All => return OWN,
+            Of::All | Of::Every => return OWN,
             Of::Classes(classes) => return classes[class].into(),
             Of::Cheaper(costs) => costs,
         };
@@ -188,6 +206,11 @@ impl Own<'_> {
 }
 
 impl<W: Word> Choice<W> {
+    /// One of which nothing but form and base is known.
+    fn new(form: Form, base: W) -> Choice<W> {
+        Choice { form, set: 0, base, own_table: false, low: Low::default(), digits: 0, cost: 0 }
+    }
+
     /// Writes what stands between base and states; the codes become what the coder gets of them.
     pub fn write_side(&self, n: usize, buffers: &mut Buffers<W>) {
         let Buffers { side, odd, list, lags, best, tables, .. } = buffers;
@@ -210,6 +233,60 @@ impl<W: Word> Choice<W> {
     }
 }
 
+/// Which forms are tried on all of a tile, and what is known of them before.
+struct Tries {
+    axes: bool,
+    numbers: bool,
+    symbols: bool,
+    magnitudes: bool,
+    /// Low bits of codes of differences.
+    low: LowBits,
+}
+
+/// Which low bits of codes stand beside the coder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LowBits {
+    /// Those that are cheaper there.
+    Open,
+    /// So many; 0 for none.
+    Known(u32),
+}
+
+impl Tries {
+    /// All that there is.
+    const ALL: Tries = Tries { axes: true, numbers: true, symbols: true, magnitudes: true, low: LowBits::Open };
+}
+
+/// All of a tile, or a part of it.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Elements.
+    n: usize,
+    /// As many as one of them stands for.
+    share: u64,
+}
+
+impl Part {
+    fn all(n: usize) -> Part {
+        Part { n, share: 1 }
+    }
+
+    /// What all of the tile costs, if symbols of the part do so much, and its table takes so many bytes.
+    fn cost(self, symbols: u64, table_bytes: usize) -> u64 {
+        self.share * symbols + 8 * BIT * table_bytes as u64
+    }
+}
+
+/// The words of elements' bits in the order of numbers.
+fn ordered<E: Element>(bits: E::Word, shift: u32) -> E::Word {
+    super::super::encode::ordered::<E>(bits).sar(shift)
+}
+
+/// The words of elements' bits in the order of magnitudes.
+fn magnitude<W: Word>(bits: W, shift: u32) -> W {
+    bits.rotl(1) >> shift
+}
+
 /// Chooses for the tile with these elements and lengths; its codes are left in the buffers.
 pub fn choose<E: Element>(
     plan: &Plan,
@@ -219,58 +296,65 @@ pub fn choose<E: Element>(
 ) -> Choice<E::Word> {
     let n = elements.len();
     let any = elements.iter().fold(E::Word::ZERO, |any, w| any | *w);
-    let shift = if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
-    let ordered = |w: &E::Word| super::super::encode::ordered::<E>(*w).sar(shift);
+    let zeros_below = |any: E::Word| if any == E::Word::ZERO { 0 } else { any.trailing_zeros() };
+    let shift = zeros_below(any);
+    let numbers = Form::plain(shift);
+    let magnitudes = Form { order: Order::Magnitudes, ..Form::plain(zeros_below(any.rotl(1))) };
+    let base = ordered::<E>(elements[0], shift);
     let words = buffers.words[..n].iter_mut().zip(elements);
-    words.for_each(|(word, bits)| *word = ordered(bits));
-    let mut best = buffers.differences(plan.grid.set(), lens, Form::plain(shift), n);
-    buffers.keep(n);
-    if let Some(choice) = buffers.lags(&best, n).filter(|choice| choice.cost < best.cost) {
-        best = choice;
-        buffers.keep(n);
+    words.for_each(|(word, bits)| *word = ordered::<E>(*bits, shift).sub(base));
+    let is_float = E::EXPONENT_BITS > 0;
+    let set = buffers.axes(plan.grid.set(), lens, n);
+    let tries = if sample::is_for(n) {
+        buffers.look(set, lens, base, elements, is_float.then_some(magnitudes), numbers)
+    } else {
+        Tries::ALL
+    };
+    let mut best = Choice { cost: u64::MAX, ..Choice::new(numbers, base) };
+    if tries.axes {
+        let choice = Choice { set, ..Choice::new(numbers, base) };
+        let choice = buffers.differences(lens, choice, n, tries.low);
+        buffers.keep_if_less(&mut best, choice, n);
     }
-    let base = best.base;
-    if let Some(choice) = buffers.numbers(Form::plain(shift), base, n).filter(|choice| choice.cost < best.cost) {
-        best = choice;
-        buffers.keep(n);
+    if let Some(choice) = buffers.lags(Choice::new(numbers, base), n) {
+        buffers.keep_if_less(&mut best, choice, n);
     }
-    let symbols = buffers.symbols(Form::plain(shift), base, n, true);
-    if symbols.cost < best.cost {
-        best = symbols;
-        buffers.keep(n);
-    }
-    if E::EXPONENT_BITS > 0 {
-        let shift = if any == E::Word::ZERO { 0 } else { any.rotl(1).trailing_zeros() };
-        let words = buffers.words[..n].iter_mut().zip(elements);
-        words.for_each(|(word, bits)| *word = bits.rotl(1) >> shift);
-        let form = Form { order: Order::Magnitudes, ..Form::plain(shift) };
-        let symbols = buffers.symbols(form, E::Word::ZERO, n, false);
-        if symbols.cost < best.cost {
-            best = symbols;
-            buffers.keep(n);
+    if tries.numbers {
+        let words = buffers.words[..n].iter();
+        buffers.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.add(base));
+        if let Some(choice) = buffers.numbers(Choice::new(numbers, E::Word::ZERO), Part::all(n)) {
+            buffers.keep_if_less(&mut best, choice, n);
         }
+    }
+    if tries.symbols {
+        let words = buffers.words[..n].iter();
+        buffers.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.add(base));
+        let choice = buffers.symbols(numbers, Part::all(n), true);
+        buffers.keep_if_less(&mut best, choice, n);
+    }
+    if is_float && tries.magnitudes {
+        let words = buffers.codes[..n].iter_mut().zip(elements);
+        words.for_each(|(c, bits)| *c = magnitude(*bits, magnitudes.shift));
+        let choice = buffers.symbols(magnitudes, Part::all(n), false);
+        buffers.keep_if_less(&mut best, choice, n);
     }
     if E::Word::BITS > 8 && ranks::list(elements, &mut buffers.list) {
-        ranks::words(elements, &buffers.list, &mut buffers.words[..n]);
+        ranks::words(elements, &buffers.list, &mut buffers.codes[..n]);
         let form = Form { order: Order::Ranks, ..Form::plain(0) };
-        let mut symbols = buffers.symbols(form, E::Word::ZERO, n, false);
-        symbols.cost += BIT * ranks::cost(&buffers.list);
-        if symbols.cost < best.cost {
-            best = symbols;
-            buffers.keep(n);
-        }
+        let mut choice = buffers.symbols(form, Part::all(n), false);
+        choice.cost += BIT * ranks::cost(&buffers.list);
+        buffers.keep_if_less(&mut best, choice, n);
     }
     if let Some(digits) = decimals::digits::<E>(elements)
         && decimals::integers::<E>(elements, digits, &mut buffers.words[..n], &mut buffers.odd)
     {
         let form = Form { order: Order::Decimals, ..Form::plain(0) };
-        let mut choice = buffers.differences(plan.grid.set(), lens, form, n);
-        choice.digits = digits;
+        let base = buffers.words[0];
+        buffers.words[..n].iter_mut().for_each(|w| *w = w.sub(base));
+        let choice = Choice { set: buffers.axes(plan.grid.set(), lens, n), digits, ..Choice::new(form, base) };
+        let mut choice = buffers.differences(lens, choice, n, LowBits::Open);
         choice.cost += BIT * decimals::cost(&buffers.odd);
-        if choice.cost < best.cost {
-            best = choice;
-            buffers.keep(n);
-        }
+        buffers.keep_if_less(&mut best, choice, n);
     }
     best
 }
@@ -288,51 +372,107 @@ impl<W: Word> Buffers<W> {
         let own = choice.own_table.then(|| {
             best[0].costs(costs);
             best[0].symbols(symbols);
-            let is_direct = choice.form.prediction == Prediction::Symbols;
-            Own { symbols, of: if is_direct { Of::All } else { Of::Cheaper(costs) } }
+            let of = match choice.form {
+                Form { prediction: Prediction::Symbols, .. } => Of::All,
+                Form { low: true, .. } => Of::Every,
+                _ => Of::Cheaper(costs),
+            };
+            Own { frequencies: best[0].frequencies(), symbols, of }
         });
         (own, &self.best[..n], &self.side)
     }
 
-    /// Words by their differences along axes.
-    fn differences(&mut self, allowed: u8, lens: [usize; AXES], form: Form, n: usize) -> Choice<W> {
-        let words = &mut self.words[..n];
-        let base = words[0];
-        words.iter_mut().for_each(|w| *w = w.sub(base));
-        let (trial, differences) = (&mut self.trial[..n], &mut self.differences[..n]);
-        let set = predict::choose(allowed, lens, words, trial, differences, predict::full_cost);
+    /// The choice that is less, of the two; the codes at hand and their table are kept if it is the other one.
+    fn keep_if_less(&mut self, best: &mut Choice<W>, choice: Choice<W>, n: usize) {
+        if choice.cost < best.cost {
+            *best = choice;
+            self.keep(n);
+        }
+    }
+
+    /// The set of axes, out of `allowed`, whose differences look shortest: of a large tile of those that do so by a part.
+    fn axes(&mut self, allowed: u8, lens: [usize; AXES], n: usize) -> u8 {
+        let words = &self.words[..n];
+        let sets = if sample::is_for(n) { sample::axes(allowed, lens, words) } else { predict::sets(allowed) };
+        predict::choose(sets, lens, words, &mut self.trial[..n])
+    }
+
+    /// Looks at a part of a tile, which has the words, less `base`.
+    fn look(
+        &mut self,
+        set: u8,
+        lens: [usize; AXES],
+        base: W,
+        elements: &[W],
+        magnitudes: Option<Form>,
+        numbers: Form,
+    ) -> Tries {
+        let n = elements.len();
+        let count = sample::differences(set, lens, &self.words[..n], &mut self.codes);
+        let part = Part { n: count, share: sample::SHARE };
+        self.codes[..count].iter_mut().for_each(|c| *c = c.zigzag());
+        let choice = Choice::new(numbers, base);
+        let axes = self.tokens(choice, part, LowBits::Open);
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        let of_numbers = self.numbers(choice, part).map_or(u64::MAX, |choice| choice.cost);
+        sample::words(|i| self.words[i].add(base), n, &mut self.codes);
+        let of_symbols = self.symbols(numbers, part, true).cost;
+        let of_magnitudes = magnitudes.map_or(u64::MAX, |form| {
+            sample::words(|i| magnitude(elements[i], form.shift), n, &mut self.codes);
+            self.symbols(form, part, false).cost
+        });
+        let least = axes.cost.min(of_numbers).min(of_symbols).min(of_magnitudes);
+        Tries {
+            axes: sample::is_near(axes.cost, least),
+            numbers: sample::is_near(of_numbers, least),
+            symbols: sample::is_near(of_symbols, least),
+            magnitudes: sample::is_near(of_magnitudes, least),
+            low: LowBits::Known(axes.low.bits),
+        }
+    }
+
+    /// Words, from which the base is taken, by their differences along the axes of a choice.
+    fn differences(&mut self, lens: [usize; AXES], choice: Choice<W>, n: usize, low: LowBits) -> Choice<W> {
+        let differences = &mut self.differences[..n];
+        differences.copy_from_slice(&self.words[..n]);
+        lorenzo::forward(choice.set, lens, differences);
         self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
-        self.tokens(Choice { form, set, base, own_table: false, low: Low::default(), digits: 0, cost: 0 }, n)
+        self.tokens(choice, Part::all(n), low)
     }
 
     /// The same words by their distances from earlier ones.
-    fn lags(&mut self, choice: &Choice<W>, n: usize) -> Option<Choice<W>> {
+    fn lags(&mut self, choice: Choice<W>, n: usize) -> Option<Choice<W>> {
         let words = &self.words[..n];
         if !lags::choose(words, &mut self.seen, &mut self.lags) {
             return None;
         }
-        lags::forward(words, &self.lags, &mut self.codes[..n]);
-        self.codes[..n].iter_mut().for_each(|c| *c = c.zigzag());
-        let form = Form { prediction: Prediction::Lags, ..Form::plain(choice.form.shift) };
-        let mut choice = self.tokens(Choice { form, set: 0, ..*choice }, n);
+        let differences = &mut self.differences[..n];
+        lags::forward(words, &self.lags, differences);
+        self.codes[..n].iter_mut().zip(differences).for_each(|(c, d)| *c = d.zigzag());
+        let form = Form { prediction: Prediction::Lags, ..choice.form };
+        let mut choice = self.tokens(Choice { form, ..choice }, Part::all(n), LowBits::Open);
         choice.cost += BIT * lags::cost(n, &self.lags);
         Some(choice)
     }
 
-    /// The words as they are, to which `taken` belongs, where many are zero: these have the shortest code then.
-    fn numbers(&mut self, form: Form, taken: W, n: usize) -> Option<Choice<W>> {
-        let words = self.words[..n].iter().map(|w| w.add(taken));
-        if ZEROS * words.clone().filter(|w| *w == W::ZERO).count() < n {
+    /// The words that stand as codes, where many are zero: these have the shortest code then.
+    fn numbers(&mut self, choice: Choice<W>, part: Part) -> Option<Choice<W>> {
+        let codes = &mut self.codes[..part.n];
+        if ZEROS * codes.iter().filter(|w| **w == W::ZERO).count() < part.n {
             return None;
         }
-        self.codes[..n].iter_mut().zip(words).for_each(|(c, w)| *c = w.zigzag());
-        let low = Low::default();
-        Some(self.tokens(Choice { form, set: 0, base: W::ZERO, own_table: false, low, digits: 0, cost: 0 }, n))
+        codes.iter_mut().for_each(|c| *c = c.zigzag());
+        Some(self.tokens(choice, part, LowBits::Open))
     }
 
     /// What the codes cost as tokens, with and without a table of their own.
-    fn tokens(&mut self, choice: Choice<W>, n: usize) -> Choice<W> {
-        let (codes, tokens) = (&self.codes[..n], &mut self.tokens[..n]);
+    fn tokens(&mut self, choice: Choice<W>, part: Part, low: LowBits) -> Choice<W> {
+        if let LowBits::Known(bits) = low
+            && bits > 0
+        {
+            return self.tokens_with_low(choice, part, bits);
+        }
+        let (codes, tokens) = (&self.codes[..part.n], &mut self.tokens[..part.n]);
         let raw = BIT * table::tokens(codes, 0, tokens);
         let tables = &mut self.tables;
         tables.fixed.fill(u64::MAX);
@@ -345,34 +485,42 @@ impl<W: Word> Buffers<W> {
                 *fixed = cost;
             }
         }
-        let plain = Choice { own_table: false, cost: plain, ..choice };
-        let cost = tables.fit::<false>(tokens) + raw;
-        let own = Choice { own_table: true, cost, ..choice };
+        let plain = Choice { own_table: false, cost: part.cost(plain, 0), ..choice };
+        let (symbols, bytes) = tables.fit(tokens);
+        let own = Choice { own_table: true, cost: part.cost(symbols + raw, bytes), ..choice };
         let best = if own.cost < plain.cost { own } else { plain };
         std::mem::swap(&mut tables.own, &mut tables.other);
-        let bits = low_bits(codes);
+        let bits = if low == LowBits::Open { low_bits(codes) } else { 0 };
         if bits < FEWEST_LOW {
             return best;
         }
-        let low = Low { bits, ..Low::default() };
-        let raw = BIT * (table::tokens(codes, bits, tokens) + low.cost(n));
-        let cost = tables.fit::<true>(tokens) + raw;
-        if cost > best.cost + best.cost / FASTER {
+        std::mem::swap(&mut tables.own, &mut tables.trial);
+        let with_low = self.tokens_with_low(choice, part, bits);
+        if with_low.cost > best.cost + best.cost / FASTER {
+            std::mem::swap(&mut self.tables.own, &mut self.tables.trial);
             return best;
         }
-        std::mem::swap(&mut tables.own, &mut tables.other);
-        let form = Form { low: true, ..best.form };
-        Choice { form, own_table: true, low, cost, ..best }
+        with_low
     }
 
-    /// What the words, less `taken`, cost as symbols.
-    fn symbols(&mut self, form: Form, taken: W, n: usize, signed: bool) -> Choice<W> {
-        let (words, codes) = (&self.words[..n], &mut self.codes[..n]);
+    /// What the codes cost with so many low bits of each beside the coder, and a table for all groups.
+    fn tokens_with_low(&mut self, choice: Choice<W>, part: Part, bits: u32) -> Choice<W> {
+        let tokens = &mut self.tokens[..part.n];
+        let low = Low { bits, ..Low::default() };
+        let raw = BIT * (table::tokens(&self.codes[..part.n], bits, tokens) + low.cost(part.n));
+        let (symbols, bytes) = self.tables.fit_all(tokens);
+        let form = Form { low: true, ..choice.form };
+        Choice { form, own_table: true, low, cost: part.cost(symbols + raw, bytes), ..choice }
+    }
+
+    /// What the words that stand as codes cost as symbols.
+    fn symbols(&mut self, form: Form, part: Part, signed: bool) -> Choice<W> {
+        let codes = &mut self.codes[..part.n];
         // In an order of numbers from 0 on.
         let sign = if signed { W::SIGN } else { W::ZERO };
-        let number = |w: &W| w.add(taken) ^ sign;
-        let least = words.iter().map(number).min().unwrap_or(W::ZERO);
-        let most = words.iter().map(number).max().unwrap_or(W::ZERO);
+        codes.iter_mut().for_each(|c| *c = *c ^ sign);
+        let least = codes.iter().copied().min().unwrap_or(W::ZERO);
+        let most = codes.iter().copied().max().unwrap_or(W::ZERO);
         // Symbols begin at a multiple of what one of them stands for, so that 0 has no low bits.
         let first = |bits: u32| least >> bits << bits;
         let mut bits = most.sub(least).width().saturating_sub(SYMBOLS.ilog2());
@@ -382,18 +530,18 @@ impl<W: Word> Buffers<W> {
         let first = first(bits);
         let Tables { own: table, trial, costs, counts, best_counts, .. } = &mut self.tables;
         counts.fill(0);
-        for (code, word) in codes.iter_mut().zip(words) {
-            *code = number(word).sub(first);
+        for code in codes.iter_mut() {
+            *code = code.sub(first);
             counts[(*code >> bits).to_u64() as usize] += 1;
         }
         let mut cost = |counts: &Counts, bits: u32, table: &mut Table| {
             table.fit(counts);
             table.costs(costs);
             let low = Low { bits, bare: 0, bare_codes: bare(codes, bits, counts).1 };
-            let low = if bits > 0 { low.cost(n) } else { 0 };
+            let low = if bits > 0 { low.cost(part.n) } else { 0 };
             let symbols = counts.iter().zip(costs.iter()).filter(|(count, _)| **count > 0);
             let symbols: u64 = symbols.map(|(count, cost)| u64::from(*count) * u64::from(*cost)).sum();
-            symbols + BIT * (low + 8 * table.bytes() as u64)
+            part.cost(symbols + BIT * low, table.bytes())
         };
         let (mut least_cost, mut best_bits) = (cost(counts, bits, &mut table[0]), bits);
         best_counts.copy_from_slice(&counts[..]);
@@ -421,10 +569,12 @@ impl<W: Word> Buffers<W> {
 fn bare<W: Word>(codes: &[W], bits: u32, counts: &Counts) -> (u8, usize) {
     let most = (0..SYMBOLS).max_by_key(|s| (counts[*s], SYMBOLS - s)).unwrap_or(0);
     let count = counts[most] as usize;
+    if bits == 0 || 16 * count <= codes.len() {
+        return (most as u8, 0);
+    }
     let symbol = W::from_u64(most as u64);
     let low = codes.iter().fold(W::ZERO, |low, c| if *c >> bits == symbol { low | *c ^ symbol << bits } else { low });
-    let is_bare = bits > 0 && 16 * count > codes.len() && low == W::ZERO;
-    (most as u8, if is_bare { count } else { 0 })
+    (most as u8, if low == W::ZERO { count } else { 0 })
 }
 
 /// Low bits that say nothing of the lengths of all but a few codes.

@@ -13,6 +13,8 @@ pub const SEGMENTS: usize = (1 << super::super::format::TILE_LOG2) / SEGMENT;
 pub type Lags = [u16; SEGMENTS];
 
 const HASH_LOG2: u32 = 12;
+/// Leading bits of a word that are mixed, at most.
+const MOST_LEADING: u32 = 22;
 /// Every so many words are asked where the like of them has been.
 const PROBES: usize = 4;
 /// What another distance than that of the segment before costs, in bits.
@@ -37,14 +39,13 @@ impl Seen {
 #[inline(always)]
 fn hash<W: Word>(words: &[W], i: usize) -> usize {
     let leading = match W::BITS {
-        64 => 22,
+        64 => MOST_LEADING,
         32 => 12,
         bits => bits.min(10),
     };
     let shift = W::BITS - leading;
     let next = words[(i + 1).min(words.len() - 1)];
-    let both = (words[i] >> shift).to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        ^ (next >> shift).to_u64().wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+    let both = (words[i] >> shift).to_u64() << MOST_LEADING | (next >> shift).to_u64();
     (both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - HASH_LOG2)) as usize
 }
 

@@ -7,6 +7,7 @@ pub mod encode;
 pub mod lags;
 pub mod low;
 pub mod ranks;
+pub mod sample;
 
 use crate::error::{Result, fail};
 use crate::primitives::quantize::Element;

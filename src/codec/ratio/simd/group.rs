@@ -7,7 +7,7 @@
 use super::Simd;
 use crate::codec::ratio::counts::TokenCounts;
 use crate::codec::ratio::format::{BATCH_GROUPS, DIRECT, GROUP, QUAD, RUN};
-use crate::codec::ratio::own_table::SYMBOLS;
+use crate::codec::ratio::own_table::{OWN, SYMBOLS};
 use crate::codec::ratio::tables::{self, FREQUENCIES, TABLES};
 use crate::error::Result;
 use crate::host::memory::boxed;
@@ -160,6 +160,19 @@ impl Group {
         self.class = tables::class(sum, LANES as u32 - large, most.into());
     }
 
+    /// Takes codes that are tokens of a table of all groups.
+    #[inline(always)]
+    pub fn take_symbols<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP]) {
+        let n = LANES / M;
+        for k in 0..M {
+            let tokens = p.pack_bytes(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
+            p.store(tokens, &mut self.tokens[k * n..(k + 1) * n]);
+        }
+        self.class = if codes.iter().fold(0, |any, c| any | c) == 0 { 0 } else { OWN };
+        self.most = u32::from(u8::MAX);
+        self.longest = (0, 0);
+    }
+
     /// The same where some have raw bits.
     #[inline(always)]
     fn take_long<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP], sums: &mut [P::V; M]) {
@@ -238,6 +251,8 @@ impl Group {
         }
         if self.longest.0 > 0 {
             self.encode_raw(p, x, words);
+            encode_tokens::<P, M, WHOLE, ANY>(p, table, has, &tokens, x, words);
+        } else if self.most >= DIRECT {
             encode_tokens::<P, M, WHOLE, ANY>(p, table, has, &tokens, x, words);
         } else if self.most >= P::FEW {
             encode_tokens::<P, M, WHOLE, { DIRECT as u8 }>(p, table, has, &tokens, x, words);
@@ -470,6 +485,8 @@ pub struct Turn<'a, V, const M: usize> {
     pub slots: &'a [u32; 1 << TABLE_BITS],
     /// The values; of no use where all are there.
     pub has: [V; M],
+    /// Tokens are codes.
+    pub direct: bool,
     /// The differences.
     pub out: &'a mut [u32; GROUP],
 }
@@ -526,14 +543,15 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
             any = p.or(any, *other);
         }
         let is_long = p.and(p.or(p.right::<1>(any), any), p.splat(0x4040_4040));
+        let direct = turns[t].direct;
         let out = &mut *turns[t].out;
-        if p.bits(p.less(p.splat(0), is_long)) == 0 {
-            let (ones, sixty_threes) = (p.splat(0x0101_0101), p.splat(0x3F3F_3F3F));
+        if direct || p.bits(p.less(p.splat(0), is_long)) == 0 {
+            let (ones, halves) = (p.splat(0x0101_0101), p.splat(0x7F7F_7F7F));
             for k in 0..M {
                 // Of each byte the bits above the lowest one, turned if that is set: no byte takes from another.
                 let sign = p.and(tokens[t][k], ones);
                 let turn = p.sub(p.left::<8>(sign), sign);
-                let half = p.and(p.right::<1>(tokens[t][k]), sixty_threes);
+                let half = p.and(p.right::<1>(tokens[t][k]), halves);
                 p.unpack_bytes(p.xor(half, turn), &mut out[k * n * QUAD..(k + 1) * n * QUAD]);
             }
         } else {

@@ -13,7 +13,9 @@ pub mod short;
 mod tests;
 
 use super::counts::TokenCounts;
+use super::encode::State;
 use super::format::Grid;
+use super::lossless::encode::Own;
 use super::plan::Plan;
 #[cfg(target_arch = "aarch64")]
 use crate::codec::sleek::simd::neon::Neon;
@@ -65,6 +67,12 @@ pub trait Level: Arithmetic + Copy {
         _: &mut TokenCounts,
         _: &mut ShortBuffers,
     ) -> Option<ShortTile> {
+        None
+    }
+
+    /// Encodes codes that were put to their places, by a table of the tile's own if there is one: how coding ended, and
+    /// where the words begin; `None` if the level does so no faster than the portable code.
+    fn encode_placed(self, _: &Grid, _: [usize; AXES], _: Option<Own>, _: &mut ShortBuffers) -> Option<(State, usize)> {
         None
     }
 
@@ -194,6 +202,27 @@ macro_rules! level {
                 }
                 // SAFETY: as above.
                 Some(unsafe { run(self, grid, lens, n, counts, buffers) })
+            }
+
+            fn encode_placed(
+                self,
+                grid: &Grid,
+                lens: [usize; AXES],
+                own: Option<Own>,
+                buffers: &mut ShortBuffers,
+            ) -> Option<(State, usize)> {
+                #[target_feature(enable = $features)]
+                fn run(
+                    p: $token,
+                    grid: &Grid,
+                    lens: [usize; AXES],
+                    own: Option<Own>,
+                    buffers: &mut ShortBuffers,
+                ) -> (State, usize) {
+                    short::encode_placed::<_, { $registers }>(p, grid, lens, own, buffers)
+                }
+                // SAFETY: as above.
+                Some(unsafe { run(self, grid, lens, own, buffers) })
             }
 
             fn decode_short(self, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {

@@ -10,6 +10,7 @@ use crate::codec::ratio::counts::TokenCounts;
 use crate::codec::ratio::decode::{absent, check_end, lower, present_in, read_classes};
 use crate::codec::ratio::encode::{Bits, State, encode_classes};
 use crate::codec::ratio::format::*;
+use crate::codec::ratio::lossless::encode::{Of, Own as Given};
 use crate::codec::ratio::own_table::OWN;
 use crate::codec::ratio::plan::Plan;
 use crate::codec::ratio::predict::{Choice, ROUNDS, Seen, decide, is_sampled, logarithm, looks_again};
@@ -211,6 +212,77 @@ pub fn encode_tile<P: Simd<M>, const M: usize>(
     ShortTile { choice, coded: Some((state, at)), has_table }
 }
 
+/// Codes below this are encoded by vectors.
+const LIMIT: u32 = 1 << 25;
+
+/// Puts codes to their places, 0 where there is no element; whether all are short.
+pub fn place_codes<W: Word>(grid: &Grid, lens: [usize; AXES], codes: &[W], buffers: &mut ShortBuffers) -> bool {
+    let any = codes.iter().fold(W::ZERO, |any, c| any | *c);
+    if any.to_u64() >= LIMIT.into() {
+        return false;
+    }
+    let places = &mut buffers.places;
+    if !is_whole(grid, lens) {
+        places.fill(0);
+    }
+    grid.rows(lens, |at, place| {
+        let row = places[place..].iter_mut().zip(&codes[at..at + lens[0]]);
+        row.for_each(|(place, code)| *place = code.to_u64() as u32);
+    });
+    true
+}
+
+/// Classes that stay as they are.
+static SAME: [u8; TABLES] = {
+    let mut classes = [0; TABLES];
+    let mut class = 0;
+    while class < TABLES {
+        classes[class] = class as u8;
+        class += 1;
+    }
+    classes
+};
+
+/// See `Level::encode_placed`.
+#[inline(always)]
+pub fn encode_placed<P: Simd<M>, const M: usize>(
+    p: P,
+    grid: &Grid,
+    lens: [usize; AXES],
+    given: Option<Given>,
+    buffers: &mut ShortBuffers,
+) -> (State, usize) {
+    let ShortBuffers { places, present, groups, own, stream, .. } = buffers;
+    let places: &[[u32; GROUP]] = places[..grid.groups() * GROUP].as_chunks().0;
+    let is_whole = is_whole(grid, lens);
+    if !is_whole {
+        grid.present(lens, &mut present[..]);
+    }
+    let symbols = given.is_some_and(|given| matches!(given.of, Of::All));
+    for (g, (codes, group)) in places.iter().zip(&mut groups[..]).enumerate() {
+        if symbols {
+            group.take_symbols(p, codes);
+            continue;
+        }
+        group.take(p, codes);
+        if let Some(given) = given
+            && group.class > 0
+        {
+            let has = if is_whole { [u32::MAX; BATCH_GROUPS] } else { present_in(&present[..], g) };
+            let has = |lane: usize, j: usize| has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1;
+            group.class = given.class(group.class, &group.tokens.map(u32::to_le_bytes), has);
+        }
+    }
+    let own = given.map(|given| (&SAME, own.fill(given.frequencies)));
+    let mut words = Words::new(stream);
+    let state = if is_whole {
+        encode::<P, M, true>(p, groups, &[], own, &mut words)
+    } else {
+        encode::<P, M, false>(p, groups, &present[..], own, &mut words)
+    };
+    (state, words.at)
+}
+
 /// What a decoder keeps of the codes of a short tile.
 pub struct Codes {
     /// The differences in their places.
@@ -242,6 +314,8 @@ pub struct Packed<'a> {
     pub lanes: [u32; LANES],
     /// The slots of the tile's own table.
     pub own: Option<&'a [u32; 1 << TABLE_BITS]>,
+    /// Tokens are codes.
+    pub direct: bool,
     /// The words' bytes.
     pub bytes: &'a [u8],
 }
@@ -650,7 +724,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
         }
         let slots = self.packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
         let has = if WHOLE { [self.p.splat(0); M] } else { quads_of(self.p, &present_in(self.present, g)) };
-        Some(Turn { slots, has, out })
+        Some(Turn { slots, has, direct: self.packed.direct, out })
     }
 
     /// Checks how it ended.
