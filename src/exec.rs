@@ -58,33 +58,34 @@ impl Level {
 
     /// Whether this processor has it.
     pub fn is_available(self) -> bool {
+        self.lacks().is_none()
+    }
+
+    /// The first feature that the level needs and this processor does not have, or its architecture.
+    pub fn lacks(self) -> Option<&'static str> {
         #[cfg(target_arch = "x86_64")]
-        return match self {
-            Level::Scalar => true,
-            Level::Neon => false,
-            Level::Avx2 => {
-                is_x86_feature_detected!("avx2")
-                    && is_x86_feature_detected!("bmi1")
-                    && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("lzcnt")
-                    && is_x86_feature_detected!("popcnt")
-                    && is_x86_feature_detected!("fma")
+        {
+            macro_rules! lacking {
+                ($($feature:tt),*) => { $(if !is_x86_feature_detected!($feature) { return Some($feature) })* };
             }
-            Level::Avx512 => {
-                Level::Avx2.is_available()
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512cd")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512vbmi")
-                    && is_x86_feature_detected!("avx512vbmi2")
-                    && is_x86_feature_detected!("avx512vnni")
-                    && is_x86_feature_detected!("gfni")
+            if self == Level::Neon {
+                return Some("aarch64");
             }
-        };
+            if self >= Level::Avx2 {
+                lacking!("avx2", "bmi1", "bmi2", "lzcnt", "popcnt", "fma");
+            }
+            if self >= Level::Avx512 {
+                lacking!("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl");
+                lacking!("avx512vbmi", "avx512vbmi2", "avx512vnni", "gfni");
+            }
+            None
+        }
         #[cfg(not(target_arch = "x86_64"))]
-        return self == Level::Scalar || self == Level::Neon && cfg!(target_arch = "aarch64");
+        match self {
+            Level::Scalar => None,
+            Level::Neon => (!cfg!(target_arch = "aarch64")).then_some("aarch64"),
+            Level::Avx2 | Level::Avx512 => Some("x86_64"),
+        }
     }
 }
 
@@ -107,11 +108,35 @@ impl Isa {
         if known > 0 {
             return Isa(Level::ALL[known - 1]);
         }
-        let wish = crate::host::environment::variable(crate::host::environment::SIMD).unwrap_or_default();
-        let limit = Level::ALL.into_iter().find(|l| l.name() == wish).unwrap_or(Level::Avx512);
+        let limit = Isa::limit().unwrap_or(Level::Avx512);
         let best = Level::ALL.into_iter().rev().find(|l| *l <= limit && l.is_available()).unwrap_or(Level::Scalar);
         BEST.store(best as usize + 1, Ordering::Relaxed);
         Isa(best)
+    }
+
+    /// The level that `SLEEK_SIMD` names.
+    fn limit() -> Option<Level> {
+        let wish = crate::host::environment::variable(crate::host::environment::SIMD)?;
+        Level::ALL.into_iter().find(|l| l.name() == wish)
+    }
+
+    /// The best level, and why it is no higher one, in a sentence.
+    pub fn reason() -> String {
+        let best = Isa::best().level();
+        let highest = Level::ALL.into_iter().rev().find(|l| l.is_available()).unwrap_or(Level::Scalar);
+        let (name, variable) = (best.name(), crate::host::environment::SIMD);
+        if best < highest {
+            return format!("{name}, as {variable} says; this processor has {}", highest.name());
+        }
+        let asked = match Isa::limit() {
+            Some(limit) if limit > best => format!(" ({variable} asks for {})", limit.name()),
+            _ => String::new(),
+        };
+        let above = Level::ALL.into_iter().find(|l| *l > best && !matches!(l.lacks(), Some("x86_64" | "aarch64")));
+        match above.and_then(|above| Some((above, above.lacks()?))) {
+            Some((above, lack)) => format!("{name}{asked}; {} needs {lack}, which this processor lacks", above.name()),
+            None => format!("{name}{asked}, the highest there is for it"),
+        }
     }
 
     /// The level that was consented to.
@@ -129,4 +154,20 @@ pub enum MemorySpace {
     Device(i32),
     /// Managed memory, which host and GPU both reach.
     Managed(i32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_available_if_nothing_lacks() {
+        let available: Vec<Level> = Level::ALL.into_iter().filter(|level| level.lacks().is_none()).collect();
+        assert_eq!(available[0], Level::Scalar);
+        assert!(available.contains(&Isa::best().level()) && Isa::of(Isa::best().level()).is_some());
+        for level in Level::ALL {
+            assert_eq!(Isa::of(level).is_some(), available.contains(&level), "{}", level.name());
+        }
+        assert!(Isa::reason().starts_with(Isa::best().level().name()), "{}", Isa::reason());
+    }
 }

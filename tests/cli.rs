@@ -826,6 +826,14 @@ fn doctor_finds_fault_and_cure() {
     let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_NUM_THREADS", "four"), ("SLEEK_PARAMS", "abs=x")]);
     assert!(code == Some(1) && text.contains("SLEEK_NUM_THREADS is 'four'"), "{text}");
     assert!(text.contains("SLEEK_PARAMS: 'abs=x' needs a number") && !text.contains("please report"), "{text}");
+    // Which level of instructions runs, and why.
+    let best = sleek::exec::Isa::best().level().name();
+    assert!(text.contains(&format!("\nInstructions: {best}")), "{text}");
+    for level in sleek::exec::Level::ALL.into_iter().filter(|level| level.is_available()) {
+        let (_, text) = doctor(bench.path("plugins"), &[("SLEEK_SIMD", level.name())]);
+        let why = if level.name() == best { "" } else { ", as SLEEK_SIMD says; this processor has " };
+        assert!(text.contains(&format!("\nInstructions: {}{why}", level.name())), "{text}");
+    }
     // A request that is coarser than the one that is tried.
     for request in ["abs=5", "noa=1e-2", "rel=1e-1"] {
         let (code, text) = doctor(bench.path("plugins"), &[("SLEEK_PARAMS", request)]);

@@ -4,6 +4,8 @@
 //! k_i is odd, so a change of one word always changes h; so does every pair of flipped bits (docs/format.md §7).
 
 use crate::container::constants::{KEY32, KEY64};
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Isa, Level};
 
 /// The key of word i.
 #[inline(always)]
@@ -25,15 +27,12 @@ pub fn keyed_sum(bytes: &[u8]) -> u64 {
 fn keyed_sums<const N: usize, const V: usize>(bodies: [&[u8]; N]) -> [u64; N] {
     debug_assert!(bodies.iter().all(|b| b.len().is_multiple_of(4)));
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sums_avx512::<N, V>(0, bodies) };
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            return unsafe { x86::keyed_sums_avx2::<N, V>(0, bodies) };
-        }
+    match Isa::best().level() {
+        // SAFETY: the processor has the level, as the consent says.
+        Level::Avx512 => return unsafe { x86::keyed_sums_avx512::<N, V>(0, bodies) },
+        // SAFETY: as above.
+        Level::Avx2 => return unsafe { x86::keyed_sums_avx2::<N, V>(0, bodies) },
+        _ => (),
     }
     bodies.map(portable_sum)
 }
@@ -231,7 +230,7 @@ mod tests {
             assert_eq!(keyed_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
             assert_eq!(portable_sum(&bytes[..len]), plain(&bytes[..len]), "{len}");
             #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx2") {
+            if Level::Avx2.is_available() {
                 // SAFETY: the processor has it.
                 let [sum] = unsafe { x86::keyed_sums_avx2::<1, ALONE>(0, [&bytes[..len]]) };
                 assert_eq!(sum, plain(&bytes[..len]), "{len}");
@@ -251,7 +250,7 @@ mod tests {
                 let sums = bodies.map(plain);
                 assert_eq!(keyed_sums::<_, 1>(bodies), sums, "{lens:?} {turn}");
                 #[cfg(target_arch = "x86_64")]
-                if is_x86_feature_detected!("avx2") {
+                if Level::Avx2.is_available() {
                     // SAFETY: the processor has it.
                     assert_eq!(unsafe { x86::keyed_sums_avx2::<_, 1>(0, bodies) }, sums, "{lens:?} {turn}");
                 }

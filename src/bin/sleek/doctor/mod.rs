@@ -72,6 +72,7 @@ impl Doctor {
 
     fn look_at_environment(&mut self) {
         say!("sleek {}, HDF5 filter {}\n", sleek::VERSION, sleek::api::hdf5_filter::FILTER_ID);
+        say!("Instructions: {}", sleek::exec::Isa::reason());
         match self.own.clone() {
             Some(own) => say!("Plugin of this command: {} ({})", own.display(), self.plugin_state(&own)),
             None => say!("Plugin of this command: none (libsleek.so is neither beside it nor in or under ../lib)"),

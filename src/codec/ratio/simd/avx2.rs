@@ -133,7 +133,6 @@ impl Simd<REGISTERS> for Avx2 {
             let v = _mm_max_epu32(v, _mm_shuffle_epi32::<0x4E>(v));
             _mm_cvtsi128_si32(_mm_max_epu32(v, _mm_shuffle_epi32::<0xB1>(v))) as u32
         }}
-        fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
         fn occurrences(bytes: __m256i, byte: u8) -> u32 {
             _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))).count_ones()
         }

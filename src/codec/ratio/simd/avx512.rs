@@ -95,7 +95,6 @@ impl Simd<REGISTERS> for Avx512 {
         fn select(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
         fn total(v: __m512i) -> u32 { _mm512_reduce_add_epi32(v) as u32 }
         fn largest(v: __m512i) -> u32 { _mm512_reduce_max_epu32(v) }
-        fn every_fourth(bits: u32) -> u32 { _pext_u32(bits, 0x1111_1111) }
         fn occurrences(bytes: __m512i, byte: u8) -> u32 {
             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
         }

@@ -374,9 +374,6 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     /// 32 words are there.
     fn refill(self, states: &mut [Self::V; M], masks: [Self::Mask; M], words: &[[u8; 2]], at: &mut usize);
 
-    /// Every fourth bit, from the lowest on, one beside the other.
-    fn every_fourth(self, bits: u32) -> u32;
-
     /// `look_up` where all indices are below 64.
     #[inline(always)]
     fn look_up_direct<const L: usize>(self, table: &[u32; L], index: Self::V) -> Self::V {

@@ -139,14 +139,6 @@ impl Simd<REGISTERS> for Neon {
     }
 
     #[inline(always)]
-    fn every_fourth(self, bits: u32) -> u32 {
-        let pairs = bits & 0x1111_1111;
-        let pairs = (pairs | pairs >> 3) & 0x0303_0303;
-        let fours = (pairs | pairs >> 6) & 0x000F_000F;
-        (fours | fours >> 12) & 0xFF
-    }
-
-    #[inline(always)]
     fn look_up<const L: usize>(self, table: &[u32; L], index: uint32x4_t) -> uint32x4_t {
         const { assert!(L.is_power_of_two()) };
         // SAFETY: every processor of this architecture has NEON; indices are below L.
