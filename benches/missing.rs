@@ -1,7 +1,7 @@
 //! What missing values cost: ratio of the field that has some, and speed of fields with holes beside the same fields
 //! without, by processor time of one thread.
 //!
-//! `cargo bench --bench missing [-- --mib 32 --rounds 7]`
+//! `cargo bench --bench missing [-- --mib 32 --rounds 7 --only NUMBER]`: of the kinds of holes the one of this number
 
 mod fields;
 
@@ -55,21 +55,25 @@ fn without_holes(size: usize, holey: &[u8], is_hole: impl Fn(usize) -> bool) -> 
     filled
 }
 
-/// The best speeds of `rounds`, in GB/s: compressing and decompressing; and the ratio.
-fn speeds(params: &Params, src: &[u8], rounds: usize) -> (f64, f64, f64) {
-    let mut dst = vec![0u8; sleek::compress_bound(params, src.len() / params.dtype.size()).expect("bound")];
-    let mut back = vec![0u8; src.len()];
-    let (mut there, mut here, mut n) = (f64::INFINITY, f64::INFINITY, 0);
+/// The best speeds of `rounds` for each of some requests and arrays, in GB/s: compressing and decompressing. They take
+/// turns, so that what else the machine does meets all of them.
+fn speeds<const N: usize>(each: [(&Params, &[u8]); N], rounds: usize) -> [(f64, f64); N] {
+    let room = |(params, src): (&Params, &[u8])| {
+        vec![0u8; sleek::compress_bound(params, src.len() / params.dtype.size()).expect("bound")]
+    };
+    let (mut streams, mut back) = (each.map(room), vec![0u8; each[0].1.len()]);
+    let mut best = [(f64::INFINITY, f64::INFINITY); N];
     for _ in 0..=rounds {
-        let start = cpu_seconds();
-        n = sleek::compress_into(params, src, &mut dst).expect("compress");
-        let middle = cpu_seconds();
-        sleek::decompress_into_with(&dst[..n], &mut back, 1).expect("decompress");
-        there = there.min(middle - start);
-        here = here.min(cpu_seconds() - middle);
+        for (((params, src), dst), best) in each.iter().zip(&mut streams).zip(&mut best) {
+            let start = cpu_seconds();
+            let n = sleek::compress_into(params, src, dst).expect("compress");
+            let middle = cpu_seconds();
+            sleek::decompress_into_with(&dst[..n], &mut back, 1).expect("decompress");
+            *best = (best.0.min(middle - start), best.1.min(cpu_seconds() - middle));
+        }
     }
-    let gb = src.len() as f64 / 1e9;
-    (gb / there, gb / here, src.len() as f64 / n as f64)
+    let gb = back.len() as f64 / 1e9;
+    best.map(|(there, here)| (gb / there, gb / here))
 }
 
 fn request(field: &Field, profile: Profile, bound: f64) -> Params {
@@ -81,7 +85,7 @@ fn request(field: &Field, profile: Profile, bound: f64) -> Params {
 }
 
 fn main() {
-    let (bytes, rounds) = (argument("--mib", 16) << 20, argument("--rounds", 5));
+    let (bytes, rounds, only) = (argument("--mib", 16) << 20, argument("--rounds", 5), argument("--only", 9));
     let started = Instant::now();
     let all = fields::load();
     let levitus = all.iter().find(|f| f.fill.is_some()).expect("a field with a fill value");
@@ -102,7 +106,7 @@ fn main() {
     println!("geometric means over the other fields (compress, decompress)");
     for profile in [Profile::Adaptive, Profile::Fast] {
         for bound in [1e-3, 0.0] {
-            for (name, hole) in HOLES {
+            for (name, hole) in HOLES.into_iter().enumerate().filter(|(k, _)| only > 3 || *k == only).map(|(_, h)| h) {
                 let mut sums = [0.0; 5];
                 for field in all.iter().filter(|f| f.fill.is_none()) {
                     let size = field.dtype.size();
@@ -114,8 +118,7 @@ fn main() {
                     let plain = request(field, profile, bound);
                     let named = Params { missing: MissingValues::number(Some(MARK)), ..plain.clone() };
                     let filled = without_holes(size, &holey, |i| hole(i, &land));
-                    let (a, b) = (speeds(&plain, &src, rounds), speeds(&named, &holey, rounds));
-                    let c = speeds(&plain, &filled, rounds);
+                    let [a, b, c] = speeds([(&plain, &src), (&named, &holey), (&plain, &filled)], rounds);
                     let each = [b.0 / a.0, b.1 / a.1, c.0 / a.0, c.1 / a.1].map(f64::ln);
                     sums[..4].iter_mut().zip(each).for_each(|(sum, x)| *sum += x);
                     sums[4] += 1.0;

@@ -3,6 +3,7 @@
 
 use std::hint::select_unpredictable;
 
+use super::equal;
 use super::word::Word;
 use crate::exec::Isa;
 #[cfg(target_arch = "x86_64")]
@@ -117,6 +118,141 @@ impl Before<'_> {
         let block = self.mask[i..].iter().take(self.words);
         let first = block.enumerate().find(|(_, word)| **word != !0);
         first.map_or(self.of_all, |(k, word)| (i + k) * WORD + word.trailing_ones() as usize)
+    }
+}
+
+/// The most words of a block that `take_out` takes.
+const MOST_WORDS: usize = 8;
+
+/// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more than
+/// a plane has.
+pub fn can_take_out(size: usize, words: usize, bytes: usize) -> bool {
+    let block = words * WORD * size;
+    words <= MOST_WORDS && bytes.is_multiple_of(block) && (1..=32).contains(&(bytes / block))
+}
+
+/// Marks the elements of `src` with the bits of `value` in `mask`, which has room for a bit each, and copies all to
+/// `dst`, with others in their places as `fill` has it: one pass where a gap is a single element that does not begin a
+/// block. `can_take_out` has to hold. False if there is nothing else than gaps.
+pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> bool {
+    assert!(can_take_out(size, words, src.len()) && dst.len() == src.len());
+    let mask = &mut mask[..src.len() / (WORD * size)];
+    // Bit b is set where block b has nothing but gaps.
+    let empty = match (isa.level(), size) {
+        // SAFETY: the processor has the level, as the consent says; there are as many bytes in whole blocks.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, 2) => unsafe { avx512::words16::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, 4) => unsafe { avx512::words32::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, _) => unsafe { avx512::words64::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 2) => unsafe { avx2::take_out::<u16>(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 4) => unsafe { avx2::take_out::<u32>(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, _) => unsafe { avx2::take_out::<u64>(words, value, src, mask, dst) },
+        (_, 2) => take_out_words::<u16>(isa, words, value, src, mask, dst),
+        (_, 4) => take_out_words::<u32>(isa, words, value, src, mask, dst),
+        _ => take_out_words::<u64>(isa, words, value, src, mask, dst),
+    };
+    if empty == 0 {
+        return true;
+    }
+    let Some(i) = mask.iter().position(|word| *word != !0) else { return false };
+    let of_all = i * WORD + mask[i].trailing_ones() as usize;
+    let element = &src[of_all * size..][..size];
+    for (_, block) in dst.chunks_exact_mut(words * WORD * size).enumerate().filter(|(b, _)| empty >> b & 1 == 1) {
+        match size {
+            2 => fill_with::<u16>(element, block),
+            4 => fill_with::<u32>(element, block),
+            _ => fill_with::<u64>(element, block),
+        }
+    }
+    true
+}
+
+/// Fills `place` with one element.
+#[inline(always)]
+fn fill_with<W: Word>(element: &[u8], place: &mut [u8]) {
+    let element = W::load(element);
+    place.chunks_exact_mut(size_of::<W>()).for_each(|place| element.store(place));
+}
+
+/// `take_out` without instructions of its own.
+fn take_out_words<W: Word>(isa: Isa, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+    let (size, mut empty) = (size_of::<W>(), 0);
+    equal::mark(isa, size, src, value, mask, dst);
+    let block = words * WORD * size;
+    let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact(words));
+    for (b, ((from, to), mask)) in blocks.enumerate().filter(|(_, (_, mask))| mask.iter().any(|word| *word != 0)) {
+        let some = each_word_of_block(mask, |i, before| {
+            if mask[i] != 0 {
+                fill_word::<W>(mask[i], before, i, from, to);
+            }
+        });
+        empty |= u32::from(!some) << b;
+    }
+    empty
+}
+
+/// Calls `each` for the words of a block's `mask`, with the element of the block that comes before them; false if the
+/// block has none.
+#[inline(always)]
+fn each_word_of_block(mask: &[u64], mut each: impl FnMut(usize, usize)) -> bool {
+    let Some(first) = mask.iter().position(|word| *word != !0) else { return false };
+    let mut before = first * WORD + mask[first].trailing_ones() as usize;
+    for (i, word) in mask.iter().enumerate() {
+        each(i, before);
+        let last = (i * WORD + WORD - 1).wrapping_sub((!word).leading_zeros() as usize);
+        before = select_unpredictable(*word == !0, before, last);
+    }
+    true
+}
+
+/// Where the missing values of a chunk are, for a codec whose elements leave before the chunk is complete.
+pub struct Gaps<'a> {
+    /// The level to use.
+    pub isa: Isa,
+    /// The bytes of an element.
+    pub size: usize,
+    /// A mask for each of the values.
+    pub masks: &'a [Vec<u64>],
+    /// The values as words of the destination.
+    pub values: &'a [u64],
+}
+
+impl Gaps<'_> {
+    /// Puts them among the elements `dst` of the chunk.
+    pub fn put(&self, dst: &mut [u8]) {
+        for (mask, value) in self.masks.iter().zip(self.values) {
+            put(self.isa, self.size, mask, *value, dst);
+        }
+    }
+
+    /// The same for a piece of the chunk of 512 bytes, which begins at its element `first`, a multiple of 64.
+    #[inline(never)]
+    pub fn put_piece(&self, first: usize, dst: &mut [u8; 512]) {
+        let words = dst.len() / (WORD * self.size);
+        for (mask, value) in self.masks.iter().zip(self.values) {
+            let mask = &mask[first / WORD..][..words];
+            // One mask has bits, but whether here is hard to foresee.
+            if self.masks.len() > 1 && mask.iter().all(|word| *word == 0) {
+                continue;
+            }
+            #[cfg(target_arch = "x86_64")]
+            if self.isa.level() == Level::Avx512 {
+                // SAFETY: the processor has the level, as the consent says; there is a bit for each element.
+                unsafe { avx512::put_piece(self.size, mask, *value, dst) };
+                continue;
+            }
+            put(self.isa, self.size, mask, *value, dst);
+        }
     }
 }
 
@@ -311,6 +447,126 @@ mod avx512 {
         }
     }
 
+    /// `super::take_out` for one width of words: each vector is compared, and its gaps take what the vector has that
+    /// begins one element before; `$shift` puts that into some of its lanes.
+    macro_rules! words {
+        ($name:ident, $w:ty, $set:ident, $eq:ident, $shift:ident, $block:ident) => {
+            pub mod $name {
+                use super::super::{MOST_WORDS, each_word_of_block};
+                use super::*;
+
+                /// The vectors of 64 elements, and their bytes.
+                const VECTORS: usize = size_of::<$w>();
+                const BYTES: usize = 64 * VECTORS;
+
+                /// Returns the blocks that have nothing but gaps.
+                ///
+                /// # Safety
+                /// `src` and `dst` have 64 elements for each word of `mask`, and these are whole blocks, 32 at most.
+                #[target_feature(enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+                pub unsafe fn take_out(words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+                    let wanted = $set(value as _);
+                    let mut empty = 0;
+                    for (b, mask) in mask.chunks_exact_mut(words).enumerate() {
+                        let at = b * words * BYTES;
+                        // SAFETY: as the caller promises.
+                        let (from, to) = unsafe { (src.as_ptr().add(at), dst.as_mut_ptr().add(at)) };
+                        let (mut before, mut last, mut runs) = (wanted, 1, 0);
+                        for (i, word) in mask.iter_mut().enumerate() {
+                            *word = 0;
+                            for k in 0..VECTORS {
+                                // SAFETY: the vectors of a block are within it.
+                                unsafe {
+                                    let at = BYTES * i + 64 * k;
+                                    let vector = opaque(_mm512_loadu_si512(from.add(at).cast()));
+                                    let gaps = $eq(vector, wanted);
+                                    _mm512_storeu_si512(to.add(at).cast(), $shift(vector, gaps, before));
+                                    *word |= (gaps as u64) << (64 / VECTORS * k);
+                                    before = vector;
+                                }
+                            }
+                            runs |= *word & (*word << 1 | last);
+                            last = *word >> 63;
+                        }
+                        if runs != 0 {
+                            // SAFETY: as the caller promises.
+                            empty |= u32::from(!unsafe { fill_block(mask, from, to) }) << b;
+                        }
+                    }
+                    empty
+                }
+
+                /// Fills a block whose gaps are longer; false if there is nothing else.
+                ///
+                /// # Safety
+                /// There are 64 elements for each word of `mask`.
+                #[inline]
+                #[target_feature(enable = "avx512f,avx512cd,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
+                unsafe fn fill_block(mask: &[u64], from: *const u8, to: *mut u8) -> bool {
+                    let mut bits = [0; MOST_WORDS + 1];
+                    bits[..mask.len()].copy_from_slice(mask);
+                    each_word_of_block(mask, |i, before| {
+                        // SAFETY: as the caller promises; there is a word more.
+                        unsafe {
+                            let bits = bits.as_ptr().add(i).cast();
+                            $block(bits, from.add(before * size_of::<$w>()), from.add(BYTES * i), to.add(BYTES * i));
+                        }
+                    })
+                }
+            }
+        };
+    }
+
+    words!(words16, u16, _mm512_set1_epi16, _mm512_cmpeq_epi16_mask, shift16, block16);
+    words!(words32, u32, _mm512_set1_epi32, _mm512_cmpeq_epi32_mask, shift32, block32);
+    words!(words64, u64, _mm512_set1_epi64, _mm512_cmpeq_epi64_mask, shift64, block64);
+
+    /// The lanes of `vector`, but for `lanes` each the one below; the lowest follows the highest of `before`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn shift32(vector: __m512i, lanes: __mmask16, before: __m512i) -> __m512i {
+        _mm512_mask_alignr_epi32::<15>(vector, lanes, vector, before)
+    }
+
+    /// The same for lanes of 64 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn shift64(vector: __m512i, lanes: __mmask8, before: __m512i) -> __m512i {
+        _mm512_mask_alignr_epi64::<7>(vector, lanes, vector, before)
+    }
+
+    /// The same for lanes of 16 bits: of the pairs of lanes, each with its lower neighbour's upper one.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn shift16(vector: __m512i, lanes: __mmask32, before: __m512i) -> __m512i {
+        let below = _mm512_alignr_epi32::<15>(vector, before);
+        let shifted = _mm512_or_si512(_mm512_slli_epi32::<16>(vector), _mm512_srli_epi32::<16>(below));
+        _mm512_mask_mov_epi16(vector, lanes, shifted)
+    }
+
+    /// As `super::put`, for 8 vectors. What is read again soon is stored as a whole: a masked store would be waited for.
+    ///
+    /// # Safety
+    /// `mask` has a bit for each element of so many bytes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub unsafe fn put_piece(size: usize, mask: &[u64], value: u64, dst: &mut [u8; 512]) {
+        let bits = mask.as_ptr().cast::<u8>();
+        let (shorts, words, longs) =
+            (_mm512_set1_epi16(value as i16), _mm512_set1_epi32(value as i32), _mm512_set1_epi64(value as i64));
+        for (k, vector) in dst.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+            // SAFETY: 64 bytes are a vector; as the caller promises.
+            unsafe {
+                let there = _mm512_loadu_si512(vector.as_ptr().cast());
+                let both = match size {
+                    2 => _mm512_mask_mov_epi16(there, bits.add(4 * k).cast::<u32>().read_unaligned(), shorts),
+                    4 => _mm512_mask_mov_epi32(there, bits.add(2 * k).cast::<u16>().read_unaligned(), words),
+                    _ => _mm512_mask_mov_epi64(there, *bits.add(k), longs),
+                };
+                _mm512_storeu_si512(vector.as_mut_ptr().cast(), both);
+            }
+        }
+    }
+
     /// As `super::put`, for a whole number of blocks.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     pub fn put<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
@@ -344,7 +600,7 @@ mod avx512 {
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{Before, WORD, Word, fill_rest, put_bits};
+    use super::{Before, WORD, Word, each_word_of_block, fill_rest, put_bits};
 
     /// No lane: twice it, as a byte, is as negative.
     const NONE: u8 = 0xc0;
@@ -371,17 +627,23 @@ mod avx2 {
         let (mask, block) = (before.mask, WORD * size_of::<W>());
         let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block));
         for (i, (from, to)) in blocks.enumerate().filter(|(i, _)| mask[*i] != 0) {
-            let element = W::load(&src[before.word(i) * size_of::<W>()..]);
-            let bits = element.to_u64();
-            match size_of::<W>() {
-                _ if mask[i] == !0 => to.chunks_exact_mut(size_of::<W>()).for_each(|place| element.store(place)),
-                _ if mask[i].count_ones() < MANY => fill_bits(mask[i], element, to),
-                2 => block16(!mask[i], bits as i16, from, to),
-                4 => block32(!mask[i], bits as i32, from, to),
-                _ => block64(!mask[i], bits as i64, from, to),
-            }
+            fill_block(mask[i], W::load(&src[before.word(i) * size_of::<W>()..]), from, to);
         }
         fill_rest::<W>(before, src, dst);
+    }
+
+    /// The elements of a word that is not 0; `element` comes before them.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn fill_block<W: Word>(word: u64, element: W, from: &[u8], to: &mut [u8]) {
+        let bits = element.to_u64();
+        match size_of::<W>() {
+            _ if word == !0 => to.chunks_exact_mut(size_of::<W>()).for_each(|place| element.store(place)),
+            _ if word.count_ones() < MANY => fill_bits(word, element, to),
+            2 => block16(!word, bits as i16, from, to),
+            4 => block32(!word, bits as i32, from, to),
+            _ => block64(!word, bits as i64, from, to),
+        }
     }
 
     /// The elements of a word, `bits`, of which few are missing.
@@ -458,6 +720,69 @@ mod avx2 {
             // SAFETY: as above.
             unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), both) };
         }
+    }
+
+    /// As `super::avx512::words32::take_out`.
+    ///
+    /// # Safety
+    /// `src` and `dst` have 64 elements for each word of `mask`, and these are whole blocks, 32 at most.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub unsafe fn take_out<W: Word>(words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+        let (size, bytes) = (size_of::<W>(), WORD * size_of::<W>());
+        let wanted = match size {
+            2 => _mm256_set1_epi16(value as i16),
+            4 => _mm256_set1_epi32(value as i32),
+            _ => _mm256_set1_epi64x(value as i64),
+        };
+        let (mut empty, block) = (0, words * bytes);
+        let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact_mut(words));
+        for (b, ((from, to), mask)) in blocks.enumerate() {
+            let (mut last, mut runs) = (1, 0);
+            for (i, word) in mask.iter_mut().enumerate() {
+                let (mut bits, mut before) = (0, wanted);
+                for k in 0..2 * size {
+                    let at = bytes * i + 32 * k;
+                    // SAFETY: the vectors of a block are within it, and so is what is an element before them, but for
+                    // the first.
+                    let equal = unsafe {
+                        let vector = _mm256_loadu_si256(from.as_ptr().add(at).cast());
+                        let shifted = from.as_ptr().add(if at == 0 { 0 } else { at - size });
+                        let shifted = _mm256_loadu_si256(shifted.cast());
+                        let equal = match size {
+                            2 => _mm256_cmpeq_epi16(vector, wanted),
+                            4 => _mm256_cmpeq_epi32(vector, wanted),
+                            _ => _mm256_cmpeq_epi64(vector, wanted),
+                        };
+                        let filled = _mm256_blendv_epi8(vector, shifted, equal);
+                        _mm256_storeu_si256(to.as_mut_ptr().add(at).cast(), filled);
+                        equal
+                    };
+                    bits |= match size {
+                        2 if k % 2 == 0 => 0,
+                        2 => {
+                            let both = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(before, equal));
+                            u64::from(_mm256_movemask_epi8(both) as u32) << (16 * (k - 1))
+                        }
+                        4 => (_mm256_movemask_ps(_mm256_castsi256_ps(equal)) as u64) << (8 * k),
+                        _ => (_mm256_movemask_pd(_mm256_castsi256_pd(equal)) as u64) << (4 * k),
+                    };
+                    before = equal;
+                }
+                runs |= bits & (bits << 1 | last);
+                (*word, last) = (bits, bits >> 63);
+            }
+            if runs != 0 {
+                let each = |i: usize, before: usize| {
+                    if mask[i] == 0 {
+                        return;
+                    }
+                    let element = W::load(&from[before * size..]);
+                    fill_block(mask[i], element, &from[bytes * i..][..bytes], &mut to[bytes * i..][..bytes]);
+                };
+                empty |= u32::from(!each_word_of_block(mask, each)) << b;
+            }
+        }
+        empty
     }
 
     /// Words with fewer bits are gone through bit by bit.
@@ -573,6 +898,31 @@ mod tests {
                             let value = 0xa5a4_a3a2_a1a0_9f9eu64.to_le_bytes();
                             let should = if gap { &value[..size] } else { &src[i * size..][..size] };
                             assert!(&dst[i * size..][..size] == should, "{isa:?} {size} {n}: element {i}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gaps_are_taken_out_at_every_level_size_and_length() {
+        for isa in Level::ALL.into_iter().filter_map(Isa::of) {
+            for (size, words) in [(2, 1), (2, 4), (4, 1), (4, 2), (8, 1), (8, 8)] {
+                for blocks in [1, 2, 5, 31, 32] {
+                    let n = blocks * words * WORD;
+                    for mask in masks(n) {
+                        let (mut src, mut own) = (elements(n, size), vec![!0; n / WORD + 1]);
+                        put(isa, size, &mask, 0x7fff_7fff_7fff_7fff, &mut src);
+                        let mut dst = vec![0xaa; src.len()];
+                        let some = take_out(isa, size, words, 0x7fff_7fff_7fff_7fff, &src, &mut own, &mut dst);
+                        assert_eq!(some, mask[..n / WORD].iter().any(|word| *word != !0));
+                        assert!(own[..n / WORD] == mask[..n / WORD] && own[n / WORD] == !0, "{isa:?} {size} {n}");
+                        if some {
+                            let taken = expected(n, words * WORD, &mask);
+                            let right =
+                                |(i, from): (usize, &usize)| dst[i * size..][..size] == src[from * size..][..size];
+                            assert!(taken.iter().enumerate().all(right), "{isa:?} {size} {n} {words}");
                         }
                     }
                 }

@@ -2,13 +2,14 @@
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::{ChunkCodec, Data, SLACK};
-use crate::container::missing::{self, Mask};
+use crate::container::missing::{self, MAX_MISSING, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
+use crate::primitives::equal;
+use crate::primitives::gaps::{self, Gaps};
 use crate::primitives::stream::{self, StreamingStores};
-use crate::primitives::{equal, gaps};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
@@ -49,12 +50,12 @@ impl<'a, C: ChunkCodec> ChunkEncoder<'a, C> {
                 }
             },
         };
-        match &mut self.masker {
-            Some(masker) if masker.finds(data.bytes()) => {
-                masker.encode(self.codec, &mut self.encoder, data, stores, out)
-            }
-            _ => self.codec.encode(&mut self.encoder, data, stores, out),
+        if let Some(masker) = &mut self.masker
+            && masker.finds(data.bytes())
+        {
+            return masker.encode(self.codec, &mut self.encoder, data, stores, out);
         }
+        self.codec.encode(&mut self.encoder, data, stores, out)
     }
 }
 
@@ -87,6 +88,8 @@ struct Masker {
     masks: Vec<Mask>,
     /// Their union, and a word more.
     any: Mask,
+    /// Bit k is set where value k is in the chunk.
+    there: u8,
     /// The data with others in the places of missing values, behind `BEFORE` bytes.
     filled: Scratch,
     /// A body where there is no room for it behind its plane.
@@ -112,6 +115,7 @@ impl Masker {
             values: layout.shape.missing.bits().iter().map(|bits| (*bits, in_source(*bits))).collect(),
             masks,
             any: filled(capacity.div_ceil(64) + 1, 0)?,
+            there: 0,
             filled: Scratch::new(BEFORE + bytes)?,
             body: Scratch::new(bytes + SLACK)?,
         })
@@ -119,8 +123,12 @@ impl Masker {
 
     /// Whether any of the values is among the elements `data`.
     #[inline]
-    fn finds(&self, data: &[u8]) -> bool {
-        self.values.iter().any(|(_, value)| equal::contains(self.isa, self.size, data, *value))
+    fn finds(&mut self, data: &[u8]) -> bool {
+        let values = self.values.iter().enumerate();
+        self.there = values.fold(0, |there, (k, (_, value))| {
+            there | u8::from(equal::contains(self.isa, self.size, data, *value)) << k
+        });
+        self.there != 0
     }
 
     /// Encodes a chunk that has missing values.
@@ -134,17 +142,14 @@ impl Masker {
         out: &mut [u8],
     ) -> (Kind, usize) {
         let (len, n) = (data.bytes().len(), data.bytes().len() / self.size);
-        self.mark(data.bytes());
-        if let Some(k) = self.masks.iter().position(|mask| is_full(mask, n)) {
+        if let Some(k) = self.take_out(data.bytes()) {
             let bytes = self.size.next_multiple_of(self.unit);
             out[..bytes].fill(0);
             out[..self.size].copy_from_slice(&self.values[k].0.to_le_bytes()[..self.size]);
             return (Kind::Constant, bytes);
         }
-        let filled = &mut self.filled[..BEFORE + len];
-        gaps::fill(self.isa, self.size, self.block / 64, &mut self.any, data.bytes(), &mut filled[BEFORE..]);
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
-        let rest = Data::new(filled, data.chunk, BEFORE, len, data.ahead);
+        let rest = Data::new(&self.filled[..BEFORE + len], data.chunk, BEFORE, len, data.ahead);
         let raw_bytes = len.next_multiple_of(self.unit);
         let plane = missing::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
         let behind = &mut out[plane..];
@@ -162,14 +167,32 @@ impl Masker {
         (Kind::Masked, bytes)
     }
 
-    /// Marks the missing values among the elements `data`, and copies these to where they are to be filled.
-    fn mark(&mut self, data: &[u8]) {
+    /// Marks the missing values among the elements `data`, and copies these with others in their places; returns the
+    /// number of the value that all of them are.
+    fn take_out(&mut self, data: &[u8]) -> Option<usize> {
+        let (n, words) = (data.len() / self.size, self.block / 64);
         let copy = &mut self.filled[BEFORE..BEFORE + data.len()];
+        if self.there.is_power_of_two() && gaps::can_take_out(self.size, words, data.len()) {
+            let k = self.there.trailing_zeros() as usize;
+            self.masks.iter_mut().for_each(|mask| mask.fill(0));
+            let value = self.values[k].1;
+            let some = gaps::take_out(self.isa, self.size, words, value, data, &mut self.masks[k], copy);
+            return (!some).then_some(k);
+        }
         self.any.fill(0);
-        for (mask, (_, value)) in self.masks.iter_mut().zip(&self.values) {
+        for (k, (mask, (_, value))) in self.masks.iter_mut().zip(&self.values).enumerate() {
+            if self.there >> k & 1 == 0 {
+                mask.fill(0);
+                continue;
+            }
             equal::mark(self.isa, self.size, data, *value, mask, copy);
             self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word);
         }
+        let full = self.masks.iter().position(|mask| is_full(mask, n));
+        if full.is_none() {
+            gaps::fill(self.isa, self.size, words, &mut self.any, data, copy);
+        }
+        full
     }
 }
 
@@ -235,11 +258,11 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if kind != Kind::Masked {
             return self.codec.decode(&mut self.decoder, c, kind, body, ahead, out, past_caches);
         }
-        if !past_caches {
-            return self.masked(c, body, ahead, out);
+        if !past_caches || C::PUTS_GAPS {
+            return self.masked(c, body, ahead, out, past_caches);
         }
         let mut apart = self.take_apart()?;
-        self.masked(c, body, ahead, &mut apart[..out.len()])?;
+        self.masked(c, body, ahead, &mut apart[..out.len()], false)?;
         stream::copy(&apart[..out.len()], out);
         self.apart = Some(apart);
         Ok(())
@@ -254,7 +277,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     ) -> Result<()> {
         let (c, kind, body) = chunk;
         match kind {
-            Kind::Masked => self.masked(c, body, &[], out),
+            Kind::Masked => self.masked(c, body, &[], out, false),
             _ => self.codec.decode_before(&mut self.decoder, chunk, next.filter(|next| next.1 != Kind::Masked), out),
         }
     }
@@ -289,8 +312,8 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         }
     }
 
-    /// Decodes what is behind the plane, and puts the missing values over it.
-    fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8]) -> Result<()> {
+    /// Decodes what is behind the plane, with the missing values over it.
+    fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
         let plane = missing::read_plane(self.isa, body.bytes(), capacity, unit, &mut self.masks)?;
@@ -300,11 +323,11 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if !fits {
             return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", inner.len);
         }
-        self.codec.decode(&mut self.decoder, c, kind, inner, ahead, out, false)?;
-        for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
-            let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
-            gaps::put(self.isa, size, mask, value, out);
+        let mut values = [0; MAX_MISSING];
+        for (value, bits) in values.iter_mut().zip(self.layout.shape.missing.bits()) {
+            *value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
         }
-        Ok(())
+        let gaps = Gaps { isa: self.isa, size, masks: &self.masks, values: &values[..self.masks.len()] };
+        self.codec.decode_around(&gaps, &mut self.decoder, c, kind, inner, ahead, out, past_caches)
     }
 }
