@@ -146,6 +146,22 @@ fn compressed_arrays() {
     assert_eq!(compile_and_run("tests/c/array.c"), "compressed arrays are fine\n");
 }
 
+/// A mock of HDF5 2.2 and of 2.3, which the filter finds in the program, as in one that holds HDF5.
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn the_filter_in_hdf5_to_come() {
+    for version in [&[][..], &["-DTO_COME"]] {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(common::libsleek(), dir.path().join("libsleek.so.0")).unwrap();
+        let at = dir.path().display();
+        let library = common::libsleek().display().to_string();
+        let mut link = vec![library, format!("-Wl,-rpath,{at}"), "-rdynamic".to_string()];
+        link.extend(version.iter().map(|option| option.to_string()));
+        let program = compile_with(&dir, "tests/c/pool.c", &link);
+        assert_eq!(run_quietly("tests/c/pool.c", &program), "exact sizes and a pool of threads are fine\n");
+    }
+}
+
 /// What a C++ program of the repository prints.
 fn compile_and_run_cpp(source: &str) -> String {
     let dir = tempfile::tempdir().unwrap();

@@ -98,6 +98,7 @@ fn functions_have_hdf5s_types() {
         H5E_ERR_CLS_g: None,
         H5E_PLINE_g: None,
         H5E_CANTFILTER_g: None,
+        H5TSglobal_pool_create: None,
     };
     let _: abi::Push = h5e::H5Epush2;
     // SAFETY: enumerations of C are ints, and a function pointer or none is a pointer, as our types say.

@@ -166,6 +166,9 @@ table! {
     H5E_ERR_CLS_g;
     [address] H5E_PLINE_g;
     [address] H5E_CANTFILTER_g;
+    [address]
+    /// Only looked for: an HDF5 with it calls filters from several threads at once.
+    H5TSglobal_pool_create;
 }
 
 table! {

@@ -15,12 +15,17 @@ use crate::host::{environment, fork};
 
 /// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5
 /// may follow in the call-back: most of them empty the stack.
+///
+/// An HDF5 that calls filters from a pool of threads (2.3, built for that) takes no lock for the functions that are called from
+/// within a filter, so that two failures at once would make ids in the same tables: there nothing is pushed.
 pub fn push(caller: *const c_void, error: &Error) {
     // Looking for the functions takes memory.
     if error.kind == Kind::OutOfMemory {
         return;
     }
-    if let (Ok(Some(hdf5)), Ok(text)) = (Hdf5::of_caller(caller), CString::new(error.to_string())) {
+    let hdf5 =
+        Hdf5::<Functions>::of_caller(caller).map(|found| found.filter(|hdf5| hdf5.H5TSglobal_pool_create.is_none()));
+    if let (Ok(Some(hdf5)), Ok(text)) = (hdf5, CString::new(error.to_string())) {
         // SAFETY: what has called is an HDF5, 1.10 or newer, which waits for this call-back.
         unsafe { push_text(&hdf5, &text) };
     }
