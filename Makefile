@@ -13,7 +13,7 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
+.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
 	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
 
 help: ## this list
@@ -89,6 +89,14 @@ header-check: ## include/sleek.h is what the sources say
 memcheck: ## the C tests under valgrind
 	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
 	$(CARGO) test --test capi -- --ignored
+
+subfiling: ## ranks that share a file by subfiling and by collective metadata, with an HDF5 2.2 that it builds for MPI; minutes
+	@bash tests/hdf5/setup.sh
+	@bash tests/hdf5/subfiling.sh
+
+KILLS ?= 500
+kills: ## compress and decompress, with and without --force, and repack: KILLS (500) times each killed at a random moment
+	SLEEK_KILLS=$(KILLS) $(CARGO) test --all-features --test cli --test hdf5 -- killed_at_any_moment
 
 asan: ## the C and HDF5 tests with the library under AddressSanitizer; needs a nightly toolchain and clang
 	@bash tests/asan.sh

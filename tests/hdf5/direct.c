@@ -1,7 +1,7 @@
 /* sleek_h5d_write and sleek_h5d_read against H5Dwrite and H5Dread: the same chunks in the file, byte for byte, and the same values back.
  *     direct FOLDER host CASES      arrays in host memory
  *     direct FOLDER gpu CASES       arrays in GPU memory, by the driver libcuda.so.1
- *     direct FOLDER mpi             files shared by MPI ranks; under mpirun */
+ *     direct FOLDER mpi [WAY]       files shared by MPI ranks in a way of mpi_access.h, mpio if none is named; under mpirun */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sleek.h>
 #include "sleek_hdf5.h"
 #ifdef H5_HAVE_PARALLEL
-#include <mpi.h>
+#include "mpi_access.h"
 #endif
 
 #define DIE(...) do { fprintf(stderr, "line %d: ", __LINE__); fprintf(stderr, __VA_ARGS__); fputc('\n', stderr); exit(1); } while (0)
@@ -502,14 +502,14 @@ static void routes(hid_t file)
 
 #ifdef H5_HAVE_PARALLEL
 /* Rank 0 has two thirds, the others share the rest but for the last, which has nothing. */
-static void shared_file(const char *path)
+static void shared_file(const char *path, const char *way)
 {
     int rank, ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks < 3) DIE("three ranks are needed");
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), dxpl = H5Pcreate(H5P_DATASET_XFER);
-    CHECK(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL));
+    hid_t fapl = file_access(way), dxpl = H5Pcreate(H5P_DATASET_XFER);
+    CHECK(fapl);
     CHECK(H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE));
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     CHECK(file);
@@ -555,8 +555,8 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/direct.h5", argv[1]);
 #ifdef H5_HAVE_PARALLEL
     if (strcmp(argv[2], "mpi") == 0) {
-        MPI_Init(&argc, &argv);
-        shared_file(path);
+        start_mpi(&argc, &argv);
+        shared_file(path, argc > 3 ? argv[3] : "mpio");
         MPI_Finalize();
         return 0;
     }

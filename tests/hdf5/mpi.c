@@ -1,6 +1,7 @@
 /* Ranks write a real field through the filter in every way that HDF5 allows, and read it back with as many ranks or others.
- *     mpi write FILE FIELD COLUMNS     FIELD is a raw file of f32 or f64, as its extension tells
- *     mpi read FILE FIELD COLUMNS */
+ *     mpi write FILE FIELD COLUMNS [WAY]     FIELD is a raw file of f32 or f64, as its extension tells
+ *     mpi read FILE FIELD COLUMNS [WAY]      WAY is one of mpi_access.h, mpio if none is named
+ *     mpi subfiling                          whether this HDF5 has it */
 #include <dirent.h>
 #include "mpi_field.h"
 
@@ -146,15 +147,21 @@ static void read_one(hid_t file, int l, const field *f, hsize_t rank, hsize_t ra
 int main(int argc, char **argv)
 {
     int rank, ranks;
-    MPI_Init(&argc, &argv);
+    if (argc == 2) {
+#ifdef H5_HAVE_SUBFILING_VFD
+        puts("subfiling");
+#endif
+        return 0;
+    }
+    start_mpi(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 5 || ranks < 2) failed(__LINE__, "mpi write|read FILE FIELD COLUMNS, by two ranks or more");
+    if ((argc != 5 && argc != 6) || ranks < 2) failed(__LINE__, "mpi write|read FILE FIELD COLUMNS [WAY], by two ranks or more");
     const int writing = strcmp(argv[1], "write") == 0;
     field f = load(argv[3], (hsize_t)atoi(argv[4]));
 
-    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    CHECK(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL));
+    hid_t fapl = file_access(argc == 6 ? argv[5] : "mpio");
+    CHECK(fapl);
     hid_t file = writing ? H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, fapl) : H5Fopen(argv[2], H5F_ACC_RDONLY, fapl);
     CHECK(file);
     const int before = threads();

@@ -70,6 +70,37 @@ fn collective_writes() {
     }
 }
 
+/// Other file access properties, through the filter and by `sleek_h5d_write` and `sleek_h5d_read`. HDF5 has subfiling from 1.14
+/// on, if it is built for it: `make subfiling` builds one, and asks for it with `SLEEK_SUBFILING=required`.
+#[test]
+fn other_ways_to_share_a_file() {
+    let Some(place) = place() else { return };
+    build(&place, "mpi");
+    let (rpath, library) = (library_folder(&place), common::libsleek());
+    // H5Dread_chunk has a parameter more in HDF5 2.2.
+    let sources = [&source("direct.c"), library.to_str().unwrap(), &rpath, "-ldl"];
+    compile(&place, "h5pcc", &["-shlib", "-DH5_USE_110_API"], &sources, "direct");
+    let field = common::root().join("tests/data/mitgcm_theta_15x40x90.f64");
+    let path = field.to_str().unwrap();
+    for way in ["metadata", "aligned", "subfiling"] {
+        if way == "subfiling" && !place.run("./mpi", &["subfiling"]).contains("subfiling") {
+            let required = std::env::var("SLEEK_SUBFILING").is_ok_and(|v| v == "required");
+            assert!(!required, "the HDF5 of h5pcc is built without subfiling");
+            eprintln!("the HDF5 of h5pcc is built without subfiling, which is left out; make subfiling builds one");
+            continue;
+        }
+        every_rank(&place, 3, &["./mpi", "write", "m.h5", path, "90", way], "written");
+        for ranks in [2, 3] {
+            every_rank(&place, ranks, &["./mpi", "read", "m.h5", path, "90", way], "kept");
+        }
+        every_rank(&place, 3, &["./direct", ".", "mpi", way], "passed");
+        // Another HDF5, without MPI. What subfiling has written lies in several files, which it does not know.
+        if way != "subfiling" {
+            place.run(&venv_python(SERIAL), &[&source("compare.py"), "raw", path, "m.h5"]);
+        }
+    }
+}
+
 #[test]
 fn one_thread_for_each_rank() {
     let Some(place) = place() else { return };

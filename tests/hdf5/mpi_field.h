@@ -1,6 +1,6 @@
 /* What the programs under MPI share: a real field, and the part of it that a rank has. */
 #include <math.h>
-#include <mpi.h>
+#include "mpi_access.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -117,6 +117,9 @@ impl<'a> Dataset<'a> {
     }
 
     /// Whether the ranks of an MPI program share the file; `None` if this HDF5 cannot tell.
+    ///
+    /// Of a file by subfiling that was opened without an `MPI_Info` HDF5 (2.2.0) gives no access properties, as it cannot copy
+    /// that. An HDF5 without MPI has no such files, and gives them always.
     pub fn shared_by_ranks(&self) -> Result<Option<bool>> {
         let f = &self.hdf5.data;
         let (Some(query), Some(file_of)) = (f.H5FDdriver_query, f.H5Iget_file_id) else {
@@ -125,7 +128,11 @@ impl<'a> Dataset<'a> {
         // SAFETY: ids of this library; a live local.
         unsafe {
             let file = Owned::new(file_of(self.id), f.H5Fclose, "H5Iget_file_id")?;
-            let fapl = Owned::new((f.H5Fget_access_plist)(file.id), f.H5Pclose, "H5Fget_access_plist")?;
+            let fapl = quietly(f, || (f.H5Fget_access_plist)(file.id));
+            if fapl < 0 && f.H5Pset_fapl_mpio.is_some() {
+                return Ok(Some(true));
+            }
+            let fapl = Owned::new(fapl, f.H5Pclose, "H5Fget_access_plist")?;
             let (driver, mut features) = ((f.H5Pget_driver)(fapl.id), 0);
             if driver < 0 || query(driver, &mut features) < 0 {
                 return fail!(Hdf5, "the file's driver cannot be asked for what it is");
