@@ -9,7 +9,7 @@ use std::ffi::c_void;
 
 use reference::builder::{Body, Stream, seal};
 use sleek::api::hdf5_filter::abi::{FLAG_REVERSE, FilterClass};
-use sleek::{DType, Dims, Kind, Params};
+use sleek::{DType, Dims, Kind, Mode, Params, Profile};
 
 /// More than the test needs, and less than what its bombs claim.
 const ADDRESS_SPACE: u64 = 2 << 30;
@@ -125,8 +125,64 @@ fn filter(stream: &[u8]) -> Option<String> {
     }
 }
 
+/// What a stream takes to be decoded or refused, in nanoseconds of this thread, the least of some tries.
+fn time_of(stream: &[u8], tries: u32) -> u64 {
+    let now = || {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: a live local.
+        assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    let once = |_| {
+        let start = now();
+        _ = std::hint::black_box(sleek::decompress(stream));
+        now() - start
+    };
+    (0..tries).map(once).min().unwrap()
+}
+
+/// Of tiles with tables of their own nobody can make one that lasts long: whatever is changed in table, states and words, with
+/// the checksums made right, it takes no longer than eight times the slowest of the encoder's, and so does its refusal.
+fn nobody_waits_long_for_a_tile() {
+    let (mut usual, mut with_tables) = (0, vec![]);
+    for (k, generator) in vectors::GENERATORS.iter().enumerate() {
+        for dtype in DType::ALL {
+            let mode = if dtype.is_float() && k % 2 == 0 { Mode::Abs } else { Mode::Lossless };
+            let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            params.dims = Dims::new(&[128, 128]).unwrap();
+            let stream = sleek::compress(&params, &vectors::bytes(generator, dtype, 3, 1 << 14, false)).unwrap();
+            let of = reference::container(&stream).unwrap();
+            assert_eq!(of.chunks, 1, "one tile");
+            let (entry, body) = (of.entries_at as usize, of.bodies_at as usize);
+            usual = usual.max(time_of(&stream, 3));
+            // A packed tile, whose head says that it has a table (docs/codecs/ratio.md, 3).
+            if stream[entry + 3] >> 6 == 0 && stream[body] & 0x40 != 0 {
+                with_tables.push((stream, body));
+            }
+        }
+    }
+    assert!(with_tables.len() >= 8, "{} tiles with tables", with_tables.len());
+    let mut random = vectors::Random(17);
+    for (right, body) in with_tables {
+        for _ in 0..200 {
+            let mut stream = right.clone();
+            // Head, table and states lie in the first bytes.
+            let places = (stream.len() - body).min(if random.below(4) == 0 { usize::MAX } else { 160 }) as u64;
+            for _ in 0..1 + random.below(4) {
+                let at = body + random.below(places) as usize;
+                stream[at] = if random.below(2) == 0 { random.next() as u8 } else { [0, 1, 127, 131, 255][at % 5] };
+            }
+            seal(&mut stream);
+            let allowed = 8 * usual;
+            let took = time_of(&stream, 1);
+            assert!(took <= allowed || time_of(&stream, 5) <= allowed, "{took} ns, {usual} for the encoder's slowest");
+        }
+    }
+}
+
 #[test]
 fn what_a_header_claims_is_not_allocated() {
+    nobody_waits_long_for_a_tile();
     let limit = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: ADDRESS_SPACE };
     // SAFETY: a plain call.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
