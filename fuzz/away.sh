@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets that fuzz/carry.sh put beside it on all cores: run.sh SECONDS [EXECUTIONS [TARGET...]]. A third of
-# the time (GUIDED=33 percent) goes to the fuzzer, who looks for new code; what it finds joins the corpora, of which then
-# the program `plain`, many times as quick, tries mutations until each target has had EXECUTIONS (10^8), those of earlier
-# runs in this folder counted too. Three quarters of its processes are `shipped`, the same with the library as a release has
-# it, without assertions and overflow checks, which is quicker. GUIDED=0 leaves the fuzzer out. Prints a table; $OUT (or
-# out) gets it, what crashed, and the corpora made small. Of targets that encode arrays an execution is an array that was
-# encoded, decoded and judged; requests that were refused are counted apart, and arrays by their length.
+# Runs the fuzz targets that fuzz/carry.sh put beside it on all cores: run.sh SECONDS [EXECUTIONS [TARGET[=EXECUTIONS]...]].
+# A third of the time (GUIDED=33 percent) goes to the fuzzer, who looks for new code; what it finds joins the corpora, of
+# which then the program `plain`, many times as quick, tries mutations until each target has had EXECUTIONS (10^8, or its own
+# number), those of earlier runs in this folder counted too. Three quarters of its processes are `shipped`, the same with
+# the library as a release has it, without assertions and overflow checks, which is quicker. GUIDED=0 leaves the fuzzer out.
+# Prints a table; $OUT (or out) gets it, what crashed, and the corpora made small. Of targets that encode arrays an execution
+# is an array that was encoded, decoded and judged; requests that were refused are counted apart, and arrays by their length.
 set -uo pipefail
 cd "$(dirname "$0")"
 seconds=$1 goal=${2:-100000000}
@@ -14,6 +14,13 @@ cores=${CORES:-$(nproc)}
 out=$(mkdir -p "${OUT:-out}" && cd "${OUT:-out}" && pwd)
 # The quick ones first: what they leave of their time is for the others.
 [ $# -gt 0 ] || set -- header plane decode filter capi sealed roundtrip toy boxes sleek ratio
+declare -A goals=()
+names=()
+for word; do
+	names+=("${word%%=*}")
+	goals[${word%%=*}]=$([ "$word" = "${word%%=*}" ] && echo "$goal" || echo "${word#*=}")
+done
+set -- "${names[@]}"
 merging=60
 guided=$((SECONDS + (seconds - merging) * ${GUIDED:-33} / 100)) end=$((SECONDS + seconds))
 export SLEEK_NUM_THREADS=2
@@ -88,7 +95,7 @@ all() { # WAY DEADLINE TARGET...: each on all cores for its share of the time, o
 	for target; do
 		mkdir -p "found/$target"
 		before=$(($(of plain "$target") + $(of fuzzer "$target")))
-		runs=$(((goal - before + cores - 1) / cores))
+		runs=$(((${goals[$target]} - before + cores - 1) / cores))
 		deadline=$((SECONDS + (last - SECONDS) / $#))
 		shift
 		for ((number = 0; number < cores; number++)); do "$way" "$target" "$number" "$runs" "$deadline" & done

@@ -28,11 +28,13 @@ fn array(dtype: DType, seed: u64) -> Vec<u8> {
     vectors::to_bytes(dtype, &words, false)
 }
 
-fn there_and_back(params: &Params, data: &[u8]) {
+/// The stream, for those that read it otherwise.
+fn there_and_back(params: &Params, data: &[u8]) -> Vec<u8> {
     let stream = sleek::compress(params, data).unwrap();
     let back = sleek::decompress(&stream).unwrap();
     let info = sleek::inspect(&stream).unwrap();
     vectors::exact::judge(params, info.abs_bound, data, &back).unwrap();
+    stream
 }
 
 #[test]
@@ -80,10 +82,12 @@ fn codec_ratio() {
                 params.missing = MissingValues::number(Some(1.0));
             }
             let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
-            there_and_back(&params, &data);
-            let stream = sleek::compress(&params, &data).unwrap();
-            read(dtype.name(), &stream);
-            for _ in 0..if WATCHED { 1 } else { 20 } {
+            let stream = there_and_back(&params, &data);
+            // Each tile is decoded whole, which takes Miri long: of the watched ones every other is read in part, the rest damaged.
+            if !WATCHED || k % 2 == 0 {
+                read(dtype.name(), &stream);
+            }
+            for _ in 0..if WATCHED { k % 2 } else { 20 } {
                 read(dtype.name(), &damage(&mut random, &stream));
             }
             if WATCHED {
