@@ -10,6 +10,7 @@ mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
 mod encode_forms;
+mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;

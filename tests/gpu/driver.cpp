@@ -27,6 +27,18 @@ u32 blocks_at_once = 4, fiber_seed = 0;
 bool refuses_cubins;
 int cubins, ptx_texts;
 
+// The call that fails, counted from 0, with what, whether all behind it do too, and how many have. Want of memory (2) is of
+// calls that allocate alone.
+int fault_at = -1, fault_code, fault_calls, faults;
+bool fault_stays;
+Status fault(bool allocates) {
+    if (fault_at < 0 || (fault_code == 2 && !allocates)) return SUCCESS;
+    const int n = fault_calls++;
+    if (n < fault_at || (n > fault_at && !fault_stays)) return SUCCESS;
+    faults++;
+    return fault_code;
+}
+
 void* context_of(int device) { return (void*)(uintptr_t)(0x1000 + device); }
 int device_of(void* context) { return (int)(uintptr_t)context - 0x1000; }
 
@@ -38,6 +50,7 @@ const Memory* find(uintptr_t p) {
 }
 Status allocate(u64* p, size_t bytes, bool managed) {
     if (!current) return 201;
+    if (Status failed = fault(true)) return failed;
     const size_t size = (bytes + 255) / 256 * 256 + 256;
     void* m = aligned_alloc(256, size);
     if (!m) return 2;
@@ -47,16 +60,18 @@ Status allocate(u64* p, size_t bytes, bool managed) {
     *p = (u64)m;
     return SUCCESS;
 }
+// Of a lost context nothing stays, whatever the call says.
 Status release(u64 p) {
     std::lock_guard<std::mutex> g(lock);
     auto i = memory.find((uintptr_t)p);
     if (i == memory.end()) return INVALID_VALUE;
     memory.erase(i);
     free((void*)p);
-    return SUCCESS;
+    return fault(false);
 }
 
 Status copy(void* to, const void* from, size_t n) {
+    if (Status failed = fault(false)) return failed;
     copied += (u32)n;
     memcpy(to, from, n);
     return SUCCESS;
@@ -139,6 +154,7 @@ Status cuMemAllocAsync(u64* p, size_t n, void*) { return allocate(p, n, false); 
 Status cuMemFree_v2(u64 p) { return release(p); }
 Status cuMemFreeAsync(u64 p, void*) { return release(p); }
 Status cuMemHostAlloc(void** p, size_t n, unsigned) {
+    if (Status failed = fault(true)) return failed;
     *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096);
     return *p ? SUCCESS : 2;
 }
@@ -151,12 +167,13 @@ Status cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t n, void*) { return 
 Status cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
 Status cuMemcpyAsync(u64 to, u64 from, size_t n, void*) { return copy((void*)to, (void*)from, n); }
 Status cuMemsetD8Async(u64 p, unsigned char v, size_t n, void*) {
+    if (Status failed = fault(false)) return failed;
     memset((void*)p, v, n);
     return SUCCESS;
 }
 Status cuStreamSynchronize(void*) {
     synchronised++;
-    return SUCCESS;
+    return fault(false);
 }
 // A cubin or PTX is looked at, but not run. As a driver that is too old for the code that it is given, one may refuse
 // cubins.
@@ -195,6 +212,7 @@ Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
     const shim::Kernel& k = *(const shim::Kernel*)f;
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || (int)bx > k.threads || bx % 32) return INVALID_VALUE;
     if (shared > SHARED_ROOM) return INVALID_VALUE;
+    if (Status failed = fault(false)) return failed;
     launches++;
     last_stream = stream;
     void* a = args[0];
@@ -207,6 +225,7 @@ Status cuCtxGetId(void* c, u64* id) {
     return SUCCESS;
 }
 Status cuStreamGetCtx(void* stream, void** c) {
+    if (Status failed = fault(false)) return failed;
     *c = context_of((int)((uintptr_t)stream >> 8 & 1));
     return SUCCESS;
 }
@@ -230,6 +249,13 @@ u64 shim_units_between(const u16* entries, u64 begin, u64 end) {
     shim::launch(1, 1, 32, [&] { units = units_between_at_once(entries, begin, end, threadIdx.x); }, fiber_seed);
     return units;
 }
+void shim_fail(int at, int code, u32 stays) {
+    fault_at = at;
+    fault_code = code;
+    fault_stays = stays;
+    fault_calls = faults = 0;
+}
+int shim_faults() { return faults; }
 void shim_refuse_cubins(u32 yes) { refuses_cubins = yes; }
 int shim_ptx_texts() { return ptx_texts; }
 int shim_cubins() { return cubins; }    // loaded

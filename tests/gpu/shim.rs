@@ -82,6 +82,12 @@ impl Shim {
         f(yes.into());
     }
 
+    /// The call of this number, from now on, fails with `code`, all behind it too if that `stays`; below 0 none does.
+    pub fn fail(&self, at: i32, code: i32, stays: bool) {
+        let f: extern "C" fn(i32, i32, u32) = unsafe { std::mem::transmute(self.symbol("shim_fail")) };
+        f(at, code, stays.into());
+    }
+
     /// What a warp finds to lie between two chunks of an index.
     pub fn units_between(&self, entries: *const u16, begin: u64, end: u64) -> u64 {
         let f: extern "C" fn(*const u16, u64, u64) -> u64 =
