@@ -5,12 +5,14 @@ every driver from 525 on takes), and from it a cubin for each of the architectur
     python3 kernels/build.py LIBNVRTC PTXAS            write the archives that are stale
     python3 kernels/build.py LIBNVRTC PTXAS --check    make all, and compare with the committed ones
 
-An archive, all numbers little-endian: "SLKM", u32 version 1, u64 digest of what the compilers saw, u32 blocks, u32 members; of each block
+An archive, all numbers little-endian: "SLKM", u32 version 2, u64 digest of what the compilers saw, u32 blocks, u32 members; of each block
 u32 offset, packed bytes, bytes, and u64 FNV-1a of the packed bytes; of each member u8 length of its name, the name, u8 architecture (0: PTX,
-with a NUL at its end), u32 block, offset in it, bytes; then the blocks, each an LZMA stream of the form with 13 bytes ahead.
+folded as fold.py has it), u32 block, offset in it, bytes; then the blocks, each an LZMA stream of the form with 13 bytes ahead.
 """
+import concurrent.futures
 import ctypes
 import lzma
+import os
 import pathlib
 import re
 import struct
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import tomllib
 
+import fold
 import uniform
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -27,13 +30,12 @@ STAND_IN = HERE.parent / "tests" / "gpu"
 NVRTC = "12.0.76"
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
 PTXAS = "12.9.86"
-# Members of a module that are packed into one block. Devices of 8.6 and 8.9 run what is compiled for 8.0.
-TOGETHER = [[0], [80], [90]]
-# Instructions are words of 16 bytes; PTX is text.
-CODE = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20, "lc": 0, "lp": 4, "pb": 4}
-TEXT = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 20}
-# Of several modules: those of the same part for other element types are nearly the same text.
-TEXTS = TEXT | {"dict_size": 1 << 22}
+VERSION = 2
+# Devices of 8.6 and 8.9 run what is compiled for 8.0.
+ARCHS = [80, 90]
+# Instructions are words of 16 bytes; PTX is text. The dictionary reaches from one element type's code to the next one's.
+CODE = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 22, "lc": 0, "lp": 4, "pb": 4}
+TEXT = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 22}
 
 INCLUDE = re.compile(r'^#include "([^"]+)"$', re.M)
 # A comment, a string, a name or number, a run of operators, another sign, the end of a line.
@@ -128,45 +130,56 @@ def resources(told):
     return [f"{name} {registers} registers" + f", {spilled} bytes spilled" * (spilled != "0") for name, spilled, registers in kernels]
 
 
+def without_frames(cubin):
+    """The cubin with nothing but zeros where it tells debuggers of call frames, a twentieth of what is packed. No driver reads these."""
+    cubin = bytearray(cubin)
+    (table,), count, names = struct.unpack_from("<Q", cubin, 40), *struct.unpack_from("<HH", cubin, 60)
+    sections = [struct.unpack_from("<I20xQQ", cubin, table + 64 * i) for i in range(count)]
+    for name, at, size in sections:
+        start = sections[names][1] + name
+        if cubin[start : cubin.index(0, start)] in (b".debug_frame", b".rel.debug_frame", b".rela.debug_frame"):
+            cubin[at : at + size] = bytes(size)
+    return bytes(cubin)
+
+
 def members(library, ptxas, row):
-    """What an architecture has of a module; 0 is PTX."""
+    """What an architecture has of a module, 0 folded PTX, and what ptxas tells of its kernels."""
     ptx = compile_ptx(library, row["source"], row["defines"])
     there, asked = re.findall(r"\.visible \.entry (\w+)", ptx), [entry.split(" = ")[1] for entry in row["entries"]]
     if sorted(there) != sorted(asked):
         sys.exit(f"{row['name']} has kernels {there}, modules.toml names {asked}")
-    made = {0: ptx.encode() + b"\0"}
-    for arch in row.get("archs", sorted(a for group in TOGETHER for a in group if a)):
-        made[arch], told = assemble(ptxas, ptx, arch)
-        for line in resources(told):
-            print(f"    sm_{arch} {line}")
-    return made
+    made, told = {0: fold.fold(ptx)}, [f"{row['folder']} {row['name']}"]
+    for arch in ARCHS:
+        # From what the loader will unfold, so that this is PTX is known.
+        cubin, tells = assemble(ptxas, fold.unfold(made[0]), arch)
+        made[arch] = without_frames(cubin)
+        told += [f"    sm_{arch} {line}" for line in resources(tells)]
+    return made, told
 
 
-def grouped(modules, parts):
-    """What is packed together, as pairs of name and architecture: of a module, with those for f16 and bf16 as one, which differ in little; and
-    of modules of one part that are nothing but PTX, which the driver takes seconds to compile, whatever else is unpacked with it."""
+def grouped(rows):
+    """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little.
+    Those in front are unpacked first; what stands behind a module is left packed."""
     groups = {}
-    for name, made in modules.items():
-        for together in TOGETHER:
-            key = parts[name] if set(made) == {0} else (name.replace("bf16", "f16"), together[0])
-            groups.setdefault(key, []).extend((name, arch) for arch in together if arch in made)
-    return [group for group in groups.values() if group]
+    for row in rows:
+        for arch in [0, *ARCHS]:
+            groups.setdefault((row["part"], arch), []).append((row["name"], arch))
+    return list(groups.values())
 
 
-def pack(modules, parts, seen):
+def pack(modules, rows, seen):
     """The archive of modules, name → architecture → bytes."""
     blocks, directory, bodies = [], b"", b""
-    for group in grouped(modules, parts):
+    for group in grouped(rows):
         whole = b"".join(modules[name][arch] for name, arch in group)
-        how = CODE if group[0][1] else TEXT if len(group) == 1 else TEXTS
-        packed, at = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[how]), 0
+        packed, at = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0][1] else TEXT]), 0
         for name, arch in group:
             size = len(modules[name][arch])
             directory += struct.pack("<B", len(name)) + name.encode() + struct.pack("<BIII", arch, len(blocks), at, size)
             at += size
         blocks.append((packed, len(whole)))
     count = sum(map(len, modules.values()))
-    head = b"SLKM" + struct.pack("<IQII", 1, seen, len(blocks), count)
+    head = b"SLKM" + struct.pack("<IQII", VERSION, seen, len(blocks), count)
     at = len(head) + 20 * len(blocks) + len(directory)
     for packed, size in blocks:
         head += struct.pack("<IIIQ", at, len(packed), size, fnv1a(packed))
@@ -176,8 +189,10 @@ def pack(modules, parts, seen):
 
 
 def unpack(archive):
-    """The digest, and name → architecture → bytes."""
-    seen, blocks, count = struct.unpack_from("<QII", archive, 8)
+    """The digest, and name → architecture → bytes; of another version's archive nothing."""
+    version, seen, blocks, count = struct.unpack_from("<IQII", archive, 4)
+    if version != VERSION:
+        return None, {}
     table = [struct.unpack_from("<III", archive, 24 + 20 * i) for i in range(blocks)]
     wholes = [lzma.decompress(archive[at : at + n], format=lzma.FORMAT_ALONE) for at, n, _ in table]
     at, modules = 24 + 20 * blocks, {}
@@ -187,6 +202,12 @@ def unpack(archive):
         modules.setdefault(name, {})[arch] = wholes[block][offset : offset + size]
         at += 14 + n
     return seen, modules
+
+
+def is_fresh(archive, seen, rows):
+    """Whether an archive is of what the compilers see now, and has every module for every architecture."""
+    made_of, modules = unpack(archive)
+    return made_of == seen and {name: set(made) for name, made in modules.items()} == {row["name"]: {0, *ARCHS} for row in rows}
 
 
 if __name__ == "__main__":
@@ -199,14 +220,15 @@ if __name__ == "__main__":
     for folder in sorted({row["folder"] for row in table}):
         rows, modules = [row for row in table if row["folder"] == folder], {}
         target, seen = HERE / folder / "kernels.bin", digest(rows)
-        if not check and target.is_file() and unpack(target.read_bytes())[0] == seen:
+        if not check and target.is_file() and is_fresh(target.read_bytes(), seen, rows):
             continue
-        for row in rows:
-            print(f"{folder} {row['name']}")
-            modules[row["name"]] = members(library, ptxas, row)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for row, (made, told) in zip(rows, pool.map(lambda row: members(library, ptxas, row), rows)):
+                modules[row["name"]] = made
+                print(*told, sep="\n", flush=True)
         # The members count: another liblzma may pack them in other bytes.
         if not check:
-            target.write_bytes(pack(modules, {row["name"]: row["part"] for row in rows}, seen))
+            target.write_bytes(pack(modules, rows, seen))
         elif unpack(target.read_bytes()) != (seen, modules):
             sys.exit(f"{folder}/kernels.bin is not what the sources give")
         print(f"{folder}/kernels.bin: {target.stat().st_size} bytes")

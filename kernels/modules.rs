@@ -14,8 +14,6 @@ pub struct Row {
     pub entries: Vec<(String, String)>,
     /// Empty where the library always has the module.
     pub feature: String,
-    /// The architectures that the archive has code for besides PTX, if not all.
-    pub archs: Option<Vec<u8>>,
 }
 
 /// The rows of the table; panics with the line at fault, for it is read when the library is built.
@@ -50,9 +48,5 @@ fn row(text: &str) -> Row {
         defines: strings("defines"),
         entries: strings("entries").into_iter().map(entry).collect(),
         feature: if has("feature") { string("feature") } else { String::new() },
-        archs: text.contains("\narchs = ").then(|| {
-            let numbers = value("archs").trim_start_matches('[').split(',').map(str::trim).filter(|n| !n.is_empty());
-            numbers.map(|n| n.parse().unwrap_or_else(|e| panic!("modules.toml: archs {n}: {e}"))).collect()
-        }),
     }
 }

@@ -6,13 +6,15 @@ use std::io::Read;
 use lzma_rust2::LzmaReader;
 
 use crate::error::{Result, fail};
-use crate::host::memory::filled;
+use crate::host::memory::{filled, reserve};
+
+use super::fold;
 
 /// The architecture under which an archive has a module's PTX.
 pub const PTX: u8 = 0;
 
 const MAGIC: [u8; 4] = *b"SLKM";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEAD_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 20;
 /// More than any module has, so that a damaged length asks for no memory.
@@ -81,24 +83,29 @@ impl<'a> Archive<'a> {
         })
     }
 
-    /// The bytes of a member; the other members of its block are unpacked and forgotten.
+    /// What the driver takes of a member, a cubin or PTX with a NUL at its end. What stands before it in its block is
+    /// unpacked and forgotten.
     pub fn unpack(&self, member: &Member) -> Result<Vec<u8>> {
         let Some((packed, size)) = self.block(member.block) else {
             return fail!(Internal, "the archive of kernels is damaged in block {} ({})", member.block, member.name);
         };
-        let mut whole = filled(size, 0u8)?;
+        let Some(end) = member.at.checked_add(member.bytes).filter(|end| *end <= size) else {
+            return fail!(Internal, "the kernels of {} end behind the {size} bytes of their block", member.name);
+        };
+        let mut whole = filled(end, 0u8)?;
         // The memory of the dictionary, at most: up to 4 MiB of it is what the build asks for.
         let unpacked = LzmaReader::new_mem_limit(packed, 1 << 16, None).and_then(|mut r| r.read_exact(&mut whole));
         if let Err(e) = unpacked {
             return fail!(Internal, "the kernels of {} cannot be unpacked: {e}", member.name);
         }
-        match member.at.checked_add(member.bytes).filter(|end| *end <= size) {
-            Some(end) => {
-                whole.truncate(end);
-                Ok(whole.split_off(member.at))
-            }
-            None => fail!(Internal, "the kernels of {} end at {size} of their block", member.name),
+        if member.arch == PTX {
+            let mut text = fold::unfold(&whole[member.at..])?;
+            reserve(&mut text, 1)?;
+            text.push(0);
+            return Ok(text);
         }
+        whole.drain(..member.at);
+        Ok(whole)
     }
 
     /// The packed bytes of a block, if they are what the build made, and how many it has unpacked.
@@ -151,7 +158,7 @@ mod tests {
             if let Ok(archive) = Archive::new(&SLEEK[..cut]) {
                 for member in archive.members() {
                     let Ok(bytes) = archive.unpack(&member) else { continue };
-                    assert_eq!(bytes.len(), member.bytes, "{cut}");
+                    assert!(bytes.len() == member.bytes || member.arch == PTX, "{cut}");
                 }
             }
         }

@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod arrays;
 pub(crate) mod driver;
+mod fold;
 pub(crate) mod hyperslab;
 pub mod launch;
 pub(crate) mod memory;
