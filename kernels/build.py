@@ -31,6 +31,8 @@ NVRTC = "12.0.76"
 OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-default-device"]
 PTXAS = "12.9.86"
 VERSION = 2
+# Parts that are another one with more to do: packed behind that one, whose code they have too.
+BEHIND = {"missing": "general", "missing-adaptive": "adaptive", "missing-fast": "base", "lossless": "encoder"}
 # Devices of 8.6 and 8.9 run what is compiled for 8.0.
 ARCHS = [80, 90]
 # Instructions are words of 16 bytes; PTX is text. The dictionary reaches from one element type's code to the next one's.
@@ -161,9 +163,9 @@ def grouped(rows):
     """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little.
     Those in front are unpacked first; what stands behind a module is left packed."""
     groups = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row["part"] in BEHIND):
         for arch in [0, *ARCHS]:
-            groups.setdefault((row["part"], arch), []).append((row["name"], arch))
+            groups.setdefault((BEHIND.get(row["part"], row["part"]), arch), []).append((row["name"], arch))
     return list(groups.values())
 
 
