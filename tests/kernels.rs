@@ -444,12 +444,39 @@ fn check_ptx(row: &Row, ptx: &str) {
     for (_, kernel) in &row.entries {
         assert!(ptx.contains(&format!(".visible .entry {kernel}(")), "{name} has no {kernel}");
     }
+    check_names(name, ptx);
     // kernels/uniform.py was at work: some branches are taken together, and not all.
     let branches: Vec<&str> = ptx.lines().filter(|l| l.starts_with("\t@%p") && l.contains(" bra")).collect();
     let together = branches.iter().filter(|l| l.contains(" bra.uni")).count();
     assert!(row.folder == "hyperslab" || (together > 0 && together < branches.len()), "{name}: {together}");
     // A contracted product and sum would change bytes, but for those that the sources ask for.
     assert!(!ptx.lines().any(|l| l.contains("fma.rn.f32") && !l.ends_with("// exact")), "{name}");
+}
+
+/// Each label stands once and is asked for somewhere; registers are numbered through from 1 on and no more than the
+/// function declares.
+fn check_names(module: &str, ptx: &str) {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '$' || c == '%';
+    let words = || ptx.split(|c: char| !is_name(c)).filter(|word| !word.is_empty());
+    let defined: Vec<&str> =
+        ptx.lines().filter_map(|line| line.strip_prefix("$L")?.split_once(':')).map(|l| l.0).collect();
+    let asked: BTreeSet<&str> = words().filter_map(|word| word.strip_prefix("$L")).collect();
+    assert!(defined.iter().enumerate().all(|(i, label)| *label == i.to_string()), "{module}");
+    // The word of a definition is one of them.
+    assert_eq!(defined.len(), asked.len(), "{module}");
+    let function = |part: &str| {
+        for declared in
+            part.lines().filter_map(|line| line.strip_prefix("\t.reg .")?.split_once('%')?.1.split_once('<'))
+        {
+            let (class, most) = (format!("%{}", declared.0), declared.1.split('>').next().unwrap());
+            let numbers =
+                part.split(|c: char| !is_name(c)).filter_map(|word| word.strip_prefix(class.as_str())?.parse().ok());
+            let numbers: BTreeSet<usize> = numbers.collect();
+            assert!(numbers.iter().eq(&(1..=numbers.len()).collect::<BTreeSet<_>>()), "{module} {class}");
+            assert!(numbers.len() < most.parse().unwrap(), "{module} {class}");
+        }
+    };
+    ptx.split(".visible .entry").flat_map(|part| part.split("\n.func")).for_each(function);
 }
 
 /// An ELF file for CUDA (machine 190) and the architecture, with the kernels in it.

@@ -658,16 +658,46 @@ fn smooth(dtype: DType) -> Vec<u8> {
     }
 }
 
+/// What a program may ask for first, such that each module of kernels is loaded by some of it; `None` where it is not for
+/// this type.
+fn first_asked(what: &str, dtype: DType) -> Option<Params> {
+    let lossless = Params { device: Device::Cuda, ..Params::new(dtype) };
+    let bounded = if dtype.is_float() { lossless.clone().with_bound(Mode::Noa, 1e-3) } else { lossless.clone() };
+    let missing = MissingValues::of(&[MissingValue::Number(-9999.0)]).unwrap();
+    match what {
+        "fast" => Some(Params { profile: Profile::Fast, ..bounded }),
+        "adaptive" => Some(Params { profile: Profile::Adaptive, ..bounded }),
+        "ratio" => Some(Params { profile: Profile::Ratio, ..bounded }),
+        "ratio, lossless" => Some(Params { profile: Profile::Ratio, ..lossless }),
+        "zfp" => matches!(dtype, DType::F32 | DType::F64)
+            .then(|| Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) }),
+        "fast, a missing value" if dtype.is_float() => Some(Params { profile: Profile::Fast, missing, ..bounded }),
+        "adaptive, a missing value" if dtype.is_float() => {
+            Some(Params { profile: Profile::Adaptive, missing, ..bounded })
+        }
+        _ => None,
+    }
+}
+
 /// What a first call takes above later ones, in new processes whose driver keeps nothing of what it compiled.
 fn first() {
-    println!("\n| type | profile | first compress ms | above a later one | first decompress ms | above a later one |");
+    println!("\n| type | asked | first compress ms | above a later one | first decompress ms | above a later one |");
     println!("|---|---|---|---|---|---|");
     let mut most = 0f64;
     for dtype in DType::ALL {
-        for profile in ["fast", "adaptive"] {
+        let all = [
+            "fast",
+            "adaptive",
+            "ratio",
+            "ratio, lossless",
+            "zfp",
+            "fast, a missing value",
+            "adaptive, a missing value",
+        ];
+        for what in all.into_iter().filter(|what| first_asked(what, dtype).is_some()) {
             let of = |call: &str| {
                 let told = std::process::Command::new(std::env::current_exe().unwrap())
-                    .args(["first-call", dtype.name(), profile, call])
+                    .args(["first-call", dtype.name(), what, call])
                     .env("CUDA_CACHE_DISABLE", "1")
                     .output()
                     .unwrap();
@@ -679,23 +709,21 @@ fn first() {
             };
             let ((c, c_above), (d, d_above)) = (of("compress"), of("decompress"));
             most = most.max(c_above).max(d_above);
-            println!("| {} | {profile} | {c:.1} | {c_above:.1} | {d:.1} | {d_above:.1} |", dtype.name());
+            println!("| {} | {what} | {c:.1} | {c_above:.1} | {d:.1} | {d_above:.1} |", dtype.name());
         }
     }
     println!("\nA first call takes at most {most:.1} ms above later ones; 100 are allowed.");
 }
 
 /// Milliseconds of the first call of this process, and the median of later ones.
-fn first_call(dtype: &str, profile: &str, call: &str) {
+fn first_call(dtype: &str, what: &str, call: &str) {
     let dtype = DType::from_name(dtype).unwrap();
-    let profile = if profile == "fast" { Profile::Fast } else { Profile::Adaptive };
-    let plain = Params { profile, ..Params::new(dtype) };
-    let p = if dtype.is_float() { plain.with_bound(Mode::Noa, 1e-3) } else { plain };
+    let p = first_asked(what, dtype).unwrap_or_else(|| panic!("{what} is not for {}", dtype.name()));
     let data = smooth(dtype);
     let count = data.len() / dtype.size();
     let room = sleek::compress_bound(&p, count).unwrap();
     // By the CPU, so that no kernel is there yet.
-    let stream = sleek::compress(&p, &data).unwrap();
+    let stream = sleek::compress(&Params { device: Device::Cpu, ..p.clone() }, &data).unwrap();
     let (src, from, to) = (Memory::of(&data), Memory::of(&stream), Memory::new(room.max(data.len())));
     let run = || match call {
         "compress" => {
@@ -703,7 +731,7 @@ fn first_call(dtype: &str, profile: &str, call: &str) {
         }
         _ => {
             unsafe {
-                route::decompress(Device::Auto, from.at(0), stream.len(), None, to.at(0), data.len(), null_mut())
+                route::decompress(Device::Cuda, from.at(0), stream.len(), None, to.at(0), data.len(), null_mut())
             }
             .unwrap();
         }
@@ -730,10 +758,10 @@ fn enter() {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     enter();
-    if let [_, what, dtype, profile, call] = args.as_slice()
-        && what == "first-call"
+    if let [_, name, dtype, what, call] = args.as_slice()
+        && name == "first-call"
     {
-        return first_call(dtype, profile, call);
+        return first_call(dtype, what, call);
     }
     route::prepare(&Params::new(DType::F32), 0, null_mut()).unwrap_or_else(|e| panic!("{e}"));
     let (name, major, minor) = cuda::describe(0).unwrap_or_else(|e| panic!("{e}"));

@@ -148,6 +148,11 @@ mod tests {
         ] {
             assert_eq!(best(archs(), capability), wanted, "{capability:?}");
         }
+        // What archives have: devices of 8.6 and 8.9 run the code for 8.0.
+        let archive = Archive::new(ARCHIVE).unwrap();
+        for (capability, wanted) in [((8, 0), 80), ((8, 6), 80), ((8, 9), 80), ((9, 0), 90), ((10, 0), PTX)] {
+            assert_eq!(best(archive.members().map(|m| m.arch), capability), wanted, "{capability:?}");
+        }
     }
 
     #[test]
