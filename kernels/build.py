@@ -159,20 +159,24 @@ def members(library, ptxas, row):
     return made, told
 
 
-def grouped(rows):
-    """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little.
-    Those in front are unpacked first; what stands behind a module is left packed."""
-    groups = {}
+def grouped(modules, rows):
+    """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little,
+    and for all architectures where that is soon unpacked, the newest first. What stands behind a module is left packed."""
+    parts, groups = {}, []
     for row in sorted(rows, key=lambda row: row["part"] in BEHIND):
-        for arch in [0, *ARCHS]:
-            groups.setdefault((BEHIND.get(row["part"], row["part"]), arch), []).append((row["name"], arch))
-    return list(groups.values())
+        parts.setdefault(BEHIND.get(row["part"], row["part"]), []).append(row["name"])
+    for names in parts.values():
+        codes = [[(name, arch) for name in names] for arch in sorted(ARCHS, reverse=True)]
+        together = sum(codes, [])
+        is_short = sum(len(modules[name][arch]) for name, arch in together) <= CODE["dict_size"]
+        groups += [[(name, 0) for name in names], *([together] if is_short else codes)]
+    return groups
 
 
 def pack(modules, rows, seen):
     """The archive of modules, name → architecture → bytes."""
     blocks, directory, bodies = [], b"", b""
-    for group in grouped(rows):
+    for group in grouped(modules, rows):
         whole = b"".join(modules[name][arch] for name, arch in group)
         packed, at = lzma.compress(whole, format=lzma.FORMAT_ALONE, filters=[CODE if group[0][1] else TEXT]), 0
         for name, arch in group:

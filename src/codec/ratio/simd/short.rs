@@ -4,6 +4,8 @@
 // Iterators and closures over vectors may stay calls, which code without a level's instructions then makes.
 #![allow(clippy::needless_range_loop)]
 
+use std::sync::atomic::AtomicU32;
+
 use super::Simd;
 use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
 use crate::codec::ratio::counts::TokenCounts;
@@ -26,8 +28,15 @@ use crate::primitives::word::Word;
 pub const MARGIN: usize = 32;
 /// Words of a tile, and of a row.
 const MOST: usize = 1 << TILE_LOG2;
-/// Neighbours where there are none.
-static ZEROS: [u32; MARGIN + MOST + MARGIN] = [0; _];
+/// Neighbours where there are none. Nobody writes these, but as they might be written they take no room in the file.
+#[used]
+static ZEROS: [AtomicU32; MARGIN + MOST + MARGIN] = [const { AtomicU32::new(0) }; _];
+
+#[inline(always)]
+fn zeros() -> &'static [u32] {
+    // SAFETY: an AtomicU32 lies in memory as a u32 does, and these are never written.
+    unsafe { std::slice::from_raw_parts(ZEROS.as_ptr().cast(), ZEROS.len()) }
+}
 
 /// Bits of the magnitudes of short words: eight of them, and 128 such sums, must fit 32 bits; and eight of them a word.
 const fn short_bits<W: Word>() -> u32 {
@@ -378,9 +387,9 @@ impl<'a> Rows<'a> {
         let plane = lens[0] * lens[1];
         Rows {
             own: &short[own..],
-            y: if has_y { &short[own - lens[0]..] } else { &ZEROS },
-            z: if has_z { &short[own - plane..] } else { &ZEROS },
-            yz: if has_y && has_z { &short[own - plane - lens[0]..] } else { &ZEROS },
+            y: if has_y { &short[own - lens[0]..] } else { zeros() },
+            z: if has_z { &short[own - plane..] } else { zeros() },
+            yz: if has_y && has_z { &short[own - plane - lens[0]..] } else { zeros() },
             has: (has_y || has_z, has_z),
         }
     }
