@@ -403,14 +403,16 @@ impl SimdLevel for Avx2 {
     fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
         const { assert!(SUBCHUNKS == 32) };
         let (mut all, mut rest) = ([0; SUBCHUNKS], list);
-        let lists = of.to_le_bytes().map(|of| {
+        // A loop, since the compiler leaves `map` as a function of its own here.
+        let mut lists = [0; 4];
+        for (list, of) in lists.iter_mut().zip(of.to_le_bytes()) {
             let listed = match rest.first_chunk() {
                 Some(listed) => u64::from_le_bytes(*listed),
                 None => rest.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
             };
             rest = &rest[of.count_ones() as usize..];
-            listed as i64
-        });
+            *list = listed as i64;
+        }
         // SAFETY: the processor has the level, as the token says; 32 bytes are stored.
         unsafe {
             let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);

@@ -7,26 +7,11 @@
 use std::arch::x86_64::*;
 
 use super::avx2::{Avx2, Lanes, load, store};
-use super::{HIGHS, Masks, Transposed};
+use super::{HIGHS, Masks, Transposed, listed};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 
-/// For each set of eight lanes their numbers, a byte each; zeros follow.
-pub(super) static LISTED: Lanes<[u8; 8], 256> = {
-    let mut table = [[0; 8]; 256];
-    let mut set = 0;
-    while set < 256 {
-        let (mut count, mut lane) = (0, 0);
-        while lane < 8 {
-            if set >> lane & 1 == 1 {
-                table[set][count] = lane as u8;
-                count += 1;
-            }
-            lane += 1;
-        }
-        set += 1;
-    }
-    Lanes(table)
-};
+/// See `listed`.
+pub(super) static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());
 
 /// For each set of four 64-bit lanes the 32-bit lanes that they are made of, a byte each; zeros follow.
 static LISTED_HALVES: Lanes<[u8; 8], 16> = {

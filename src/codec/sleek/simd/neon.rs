@@ -9,7 +9,7 @@
 
 use std::arch::aarch64::*;
 
-use super::{HIGHS, Masks, Simd, SimdLevel, Transposed, room, scalar};
+use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Transposed, listed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::exec::{Isa, Level};
 use crate::primitives::quantize::Arithmetic;
@@ -390,7 +390,16 @@ macro_rules! extract_exceptions {
                 // SAFETY: four times 16 of the 64 codes.
                 *mask = mask_of(std::array::from_fn(|i| unsafe { $wide(codes.as_ptr().add(16 * i), width) }));
             }
-            scalar::positions(&masks).zip(highs).for_each(|(i, high)| *high = codes[i] >> width);
+            // A loop, since the compiler leaves `scalar::positions` as functions of their own here.
+            let mut count = 0;
+            for (k, mask) in masks[..S / 64].iter().enumerate() {
+                let mut rest = *mask;
+                while rest != 0 && count < HIGHS {
+                    highs[count] = codes[64 * k + rest.trailing_zeros() as usize] >> width;
+                    count += 1;
+                    rest &= rest - 1;
+                }
+            }
             masks
         }
     };
@@ -430,6 +439,80 @@ impl SimdLevel for Neon {
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn expand(self, of: u32, list: &[u8]) -> [u8; SUBCHUNKS] {
+        let (mut all, mut rest) = ([0; SUBCHUNKS], list);
+        for (k, sixteen) in all.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let [low, high] = [(of >> (16 * k)) as u8, (of >> (16 * k + 8)) as u8];
+            let first = next_eight(rest);
+            rest = &rest[low.count_ones() as usize..];
+            let second = next_eight(rest);
+            rest = &rest[high.count_ones() as usize..];
+            // SAFETY: every processor of this architecture has NEON; constants and a vector of 16 bytes.
+            unsafe {
+                let there = vtstq_u8(vcombine_u8(vdup_n_u8(low), vdup_n_u8(high)), vld1q_u8(OWN.as_ptr()));
+                // Minus how many there are in an eight, up to each.
+                let eights = vreinterpretq_u64_u8;
+                let mut count = vaddq_u8(there, vreinterpretq_u8_u64(vshlq_n_u64::<8>(eights(there))));
+                count = vaddq_u8(count, vreinterpretq_u8_u64(vshlq_n_u64::<16>(eights(count))));
+                count = vaddq_u8(count, vreinterpretq_u8_u64(vshlq_n_u64::<32>(eights(count))));
+                let place = vorrq_u8(vsubq_u8(there, count), vld1q_u8(UPPER.as_ptr()));
+                let lists = vreinterpretq_u8_u64(vcombine_u64(vcreate_u64(first), vcreate_u64(second)));
+                vst1q_u8(sixteen.as_mut_ptr(), vandq_u8(vqtbl1q_u8(lists, place), there));
+            }
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn flags(self, masks: &Masks) -> u32 {
+        const { assert!(size_of::<Masks>() == 32) };
+        // SAFETY: every processor of this architecture has NEON; the masks are two vectors.
+        unsafe {
+            let (own, masks) = (vld1q_u8(OWN.as_ptr()), masks.as_ptr().cast::<u8>());
+            let bits = |at| {
+                let bytes = vld1q_u8(masks.add(at));
+                vandq_u8(vtstq_u8(bytes, bytes), own)
+            };
+            let pairs = vpaddq_u8(bits(0), bits(16));
+            let fours = vpaddq_u8(pairs, pairs);
+            vgetq_lane_u32::<0>(vreinterpretq_u32_u8(vpaddq_u8(fours, fours)))
+        }
+    }
+
+    #[inline(always)]
+    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
+        let (mut all, mut at) = ([0; MASK_BYTES + 8], 0);
+        for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
+            // SAFETY: every processor of this architecture has NEON; a row of a table is loaded.
+            let bytes = unsafe {
+                vget_lane_u64::<0>(vreinterpret_u64_u8(vtbl1_u8(
+                    vcreate_u8(*mask),
+                    vld1_u8(LISTED[flags as usize].as_ptr()),
+                )))
+            };
+            all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            at += flags.count_ones() as usize;
+        }
+        *all.first_chunk().expect("as many")
+    }
+}
+
+/// See `listed`.
+static LISTED: [[u8; 8]; 256] = listed();
+/// The bit of each byte of two eights.
+const OWN: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+/// Where a list begins whose bytes go to the second of two eights.
+const UPPER: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8];
+
+/// The next eight numbers of a list, fewer at its end.
+#[inline(always)]
+fn next_eight(list: &[u8]) -> u64 {
+    match list.first_chunk() {
+        Some(listed) => u64::from_le_bytes(*listed),
+        None => list.iter().rev().fold(0, |all, n| all << 8 | u64::from(*n)),
     }
 }
 
