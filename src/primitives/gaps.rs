@@ -215,47 +215,6 @@ fn each_word_of_block(mask: &[u64], mut each: impl FnMut(usize, usize)) -> bool 
     true
 }
 
-/// Where the missing values of a chunk are, for a codec whose elements leave before the chunk is complete.
-pub struct Gaps<'a> {
-    /// The level to use.
-    pub isa: Isa,
-    /// The bytes of an element.
-    pub size: usize,
-    /// A mask for each of the values.
-    pub masks: &'a [Vec<u64>],
-    /// The values as words of the destination.
-    pub values: &'a [u64],
-}
-
-impl Gaps<'_> {
-    /// Puts them among the elements `dst` of the chunk.
-    pub fn put(&self, dst: &mut [u8]) {
-        for (mask, value) in self.masks.iter().zip(self.values) {
-            put(self.isa, self.size, mask, *value, dst);
-        }
-    }
-
-    /// The same for a piece of the chunk of 512 bytes, which begins at its element `first`, a multiple of 64.
-    #[inline(never)]
-    pub fn put_piece(&self, first: usize, dst: &mut [u8; 512]) {
-        let words = dst.len() / (WORD * self.size);
-        for (mask, value) in self.masks.iter().zip(self.values) {
-            let mask = &mask[first / WORD..][..words];
-            // One mask has bits, but whether here is hard to foresee.
-            if self.masks.len() > 1 && mask.iter().all(|word| *word == 0) {
-                continue;
-            }
-            #[cfg(target_arch = "x86_64")]
-            if self.isa.level() == Level::Avx512 {
-                // SAFETY: the processor has the level, as the consent says; there is a bit for each element.
-                unsafe { avx512::put_piece(self.size, mask, *value, dst) };
-                continue;
-            }
-            put(self.isa, self.size, mask, *value, dst);
-        }
-    }
-}
-
 /// Puts the low bytes of `value` where `mask` has bits among the elements of `dst`, words of `size` bytes.
 pub fn put(isa: Isa, size: usize, mask: &[u64], value: u64, dst: &mut [u8]) {
     match size {
@@ -544,29 +503,6 @@ mod avx512 {
         _mm512_mask_mov_epi16(vector, lanes, shifted)
     }
 
-    /// As `super::put`, for 8 vectors. What is read again soon is stored as a whole: a masked store would be waited for.
-    ///
-    /// # Safety
-    /// `mask` has a bit for each element of so many bytes.
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub unsafe fn put_piece(size: usize, mask: &[u64], value: u64, dst: &mut [u8; 512]) {
-        let bits = mask.as_ptr().cast::<u8>();
-        let (shorts, words, longs) =
-            (_mm512_set1_epi16(value as i16), _mm512_set1_epi32(value as i32), _mm512_set1_epi64(value as i64));
-        for (k, vector) in dst.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-            // SAFETY: 64 bytes are a vector; as the caller promises.
-            unsafe {
-                let there = _mm512_loadu_si512(vector.as_ptr().cast());
-                let both = match size {
-                    2 => _mm512_mask_mov_epi16(there, bits.add(4 * k).cast::<u32>().read_unaligned(), shorts),
-                    4 => _mm512_mask_mov_epi32(there, bits.add(2 * k).cast::<u16>().read_unaligned(), words),
-                    _ => _mm512_mask_mov_epi64(there, *bits.add(k), longs),
-                };
-                _mm512_storeu_si512(vector.as_mut_ptr().cast(), both);
-            }
-        }
-    }
-
     /// As `super::put`, for a whole number of blocks.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt")]
     pub fn put<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
@@ -768,7 +704,9 @@ mod avx2 {
                     };
                     before = equal;
                 }
-                runs |= bits & (bits << 1 | last);
+                // What is before the first vector is not there to be taken.
+                let first = if i == 0 { (1 << (32 / size)) - 1 } else { 0 };
+                runs |= bits & (bits << 1 | last | first);
                 (*word, last) = (bits, bits >> 63);
             }
             if runs != 0 {

@@ -22,7 +22,6 @@ use crate::host::fpu;
 use crate::host::memory::reserve;
 use crate::host::pool;
 use crate::params::Params;
-use crate::primitives::gaps::Gaps;
 use crate::primitives::stream::StreamingStores;
 use crate::primitives::{range, stream};
 
@@ -64,25 +63,6 @@ pub trait ChunkCodec: Sync {
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
-    /// Whether `decode_around` does its work past the caches too.
-    const PUTS_GAPS: bool = false;
-    /// Decodes as `decode` does, with the missing values that `gaps` tells put into what is decoded.
-    #[allow(clippy::too_many_arguments)] // as above
-    fn decode_around(
-        &self,
-        gaps: &Gaps,
-        decoder: &mut Self::Decoder,
-        c: usize,
-        kind: Kind,
-        body: Body,
-        ahead: &[u8],
-        out: &mut [u8],
-        past_caches: bool,
-    ) -> Result<()> {
-        self.decode(decoder, c, kind, body, ahead, out, past_caches)?;
-        gaps.put(out);
-        Ok(())
-    }
     /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified too:
     /// some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
     fn decode_before(

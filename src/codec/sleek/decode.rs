@@ -12,7 +12,6 @@ use crate::container::constants::*;
 use crate::container::{Body, Kind};
 use crate::error::{Result, fail};
 use crate::host::memory::Scratch;
-use crate::primitives::gaps::Gaps;
 use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
 use crate::primitives::stream::{Line, PrefetchQueue};
 use crate::primitives::word::Word;
@@ -25,8 +24,8 @@ enum Content<'a> {
     Packed(&'a [u8]),
 }
 
-/// Decodes `body` into `out`, the whole bytes of the chunk, with the missing values of `gaps`; if `PAST_CACHES` as
-/// `primitives::stream` writes. Each has code of its own, as what one does not use costs it registers.
+/// Decodes `body` into `out`, the whole bytes of the chunk; if `PAST_CACHES` as `primitives::stream` writes. Each has
+/// code of its own, as what one does not use costs it registers.
 #[inline(always)]
 pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Simd<u8, S>, const PAST_CACHES: bool>(
     p: P,
@@ -34,7 +33,6 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
     kind: Kind,
     body: Body,
     ahead: &[u8],
-    gaps: Option<&Gaps>,
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
@@ -65,9 +63,6 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                     let $place = subchunk_of(&mut staged);
                     $subchunk;
                     to_order(plan, size, $place);
-                    if let Some(gaps) = gaps {
-                        gaps.put_piece($s * S, $place);
-                    }
                     p.stream(&staged, subchunks.as_flattened_mut(), $s * SUBCHUNK_BYTES, &mut last);
                 }
             } else {
@@ -79,9 +74,6 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S> + Si
                     let $place = if PAST_CACHES { subchunk_of(&mut staged) } else { &mut *subchunk };
                     $subchunk;
                     to_order(plan, size, $place);
-                    if let Some(gaps) = gaps {
-                        gaps.put_piece($s * S, $place);
-                    }
                     if PAST_CACHES {
                         p.stream(&staged, subchunk, 0, &mut last);
                     }

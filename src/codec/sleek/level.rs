@@ -16,7 +16,6 @@ use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
-use crate::primitives::gaps::Gaps;
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
@@ -67,11 +66,10 @@ macro_rules! compiled_for {
                 kind: Kind,
                 body: Body,
                 ahead: &[u8],
-                gaps: Option<&Gaps>,
                 spare: &mut Spare,
                 out: &mut [u8],
             ) -> Result<()> {
-                decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, gaps, spare, out)
+                decode::chunk::<E, S, P, PAST_CACHES>(p, plan, kind, body, ahead, spare, out)
             }
         }
     };
@@ -119,44 +117,40 @@ pub fn encode(
     by_dtype!(plan; scalar::encode, Scalar, plan, buffers, data, stores, out)
 }
 
-/// Decodes a chunk; see `ChunkCodec::decode` and `decode_around`.
-#[allow(clippy::too_many_arguments)] // as there
+/// Decodes a chunk; see `ChunkCodec::decode`.
 pub fn decode<const PAST_CACHES: bool>(
     isa: Isa,
     plan: &Plan,
     kind: Kind,
     body: Body,
     ahead: &[u8],
-    gaps: Option<&Gaps>,
     spare: &mut Spare,
     out: &mut [u8],
 ) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx512::of(isa) {
         // SAFETY: the processor has what `compiled_for` enables, as the token says.
-        return unsafe {
-            by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, gaps, spare, out)
-        };
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx512::decode, level, plan, kind, body, ahead, spare, out) };
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(level) = Avx2::of(isa) {
         // SAFETY: as above.
-        return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, gaps, spare, out) };
+        return unsafe { by_dtype!(plan, PAST_CACHES; avx2::decode, level, plan, kind, body, ahead, spare, out) };
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(level) = Neon::of(isa) {
-        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, gaps, spare, out);
+        return by_dtype!(plan, PAST_CACHES; neon::decode, level, plan, kind, body, ahead, spare, out);
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         let _ = isa;
-        by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, gaps, spare, out)
+        by_dtype!(plan, PAST_CACHES; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
     }
     // Where few processors are without a level of their own, one form of the scalar code is enough.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         const PAST: bool = false;
-        by_dtype!(plan, PAST; scalar::decode, Scalar, plan, kind, body, ahead, gaps, spare, out)
+        by_dtype!(plan, PAST; scalar::decode, Scalar, plan, kind, body, ahead, spare, out)
     }
 }
 

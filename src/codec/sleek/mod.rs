@@ -28,7 +28,6 @@ use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::{Kept, Scratch};
 use crate::params::{Mode, Params, Profile};
-use crate::primitives::gaps::Gaps;
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use constants::CODEC_SLEEK;
@@ -174,24 +173,7 @@ impl ChunkCodec for Chunks {
         past_caches: bool,
     ) -> Result<()> {
         let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.isa, &self.plan, kind, body, ahead, None, &mut decoder.spare, out)
-    }
-
-    const PUTS_GAPS: bool = true;
-
-    fn decode_around(
-        &self,
-        gaps: &Gaps,
-        decoder: &mut Decoder,
-        _: usize,
-        kind: Kind,
-        body: Body,
-        ahead: &[u8],
-        out: &mut [u8],
-        past_caches: bool,
-    ) -> Result<()> {
-        let decode = if past_caches { level::decode::<true> } else { level::decode::<false> };
-        decode(self.isa, &self.plan, kind, body, ahead, Some(gaps), &mut decoder.spare, out)
+        decode(self.isa, &self.plan, kind, body, ahead, &mut decoder.spare, out)
     }
 }
 

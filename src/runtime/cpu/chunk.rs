@@ -2,14 +2,13 @@
 //! scattered, and missing values are taken out before the codec sees the data, and put back behind it.
 
 use super::{ChunkCodec, Data, SLACK};
-use crate::container::missing::{self, MAX_MISSING, Mask};
+use crate::container::missing::{self, Mask};
 use crate::container::{Body, Kind, Layout, Wanted};
 use crate::error::{Result, fail};
 use crate::exec::Isa;
 use crate::host::memory::{Scratch, filled, reserve};
-use crate::primitives::equal;
-use crate::primitives::gaps::{self, Gaps};
 use crate::primitives::stream::{self, StreamingStores};
+use crate::primitives::{equal, gaps};
 
 /// What a thread needs to encode chunks.
 pub struct ChunkEncoder<'a, C: ChunkCodec> {
@@ -258,11 +257,11 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if kind != Kind::Masked {
             return self.codec.decode(&mut self.decoder, c, kind, body, ahead, out, past_caches);
         }
-        if !past_caches || C::PUTS_GAPS {
-            return self.masked(c, body, ahead, out, past_caches);
+        if !past_caches {
+            return self.masked(c, body, ahead, out);
         }
         let mut apart = self.take_apart()?;
-        self.masked(c, body, ahead, &mut apart[..out.len()], false)?;
+        self.masked(c, body, ahead, &mut apart[..out.len()])?;
         stream::copy(&apart[..out.len()], out);
         self.apart = Some(apart);
         Ok(())
@@ -277,7 +276,7 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
     ) -> Result<()> {
         let (c, kind, body) = chunk;
         match kind {
-            Kind::Masked => self.masked(c, body, &[], out, false),
+            Kind::Masked => self.masked(c, body, &[], out),
             _ => self.codec.decode_before(&mut self.decoder, chunk, next.filter(|next| next.1 != Kind::Masked), out),
         }
     }
@@ -312,8 +311,8 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         }
     }
 
-    /// Decodes what is behind the plane, with the missing values over it.
-    fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8], past_caches: bool) -> Result<()> {
+    /// Decodes what is behind the plane, and puts the missing values over it.
+    fn masked(&mut self, c: usize, body: Body, ahead: &[u8], out: &mut [u8]) -> Result<()> {
         let (size, unit) = (self.layout.dtype.size(), self.layout.unit());
         let capacity = self.layout.chunk_bytes() / size;
         let plane = missing::read_plane(self.isa, body.bytes(), capacity, unit, &mut self.masks)?;
@@ -323,11 +322,11 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         if !fits {
             return fail!(Corrupt, "a masked body has one of kind {kind:?} and {} bytes within", inner.len);
         }
-        let mut values = [0; MAX_MISSING];
-        for (value, bits) in values.iter_mut().zip(self.layout.shape.missing.bits()) {
-            *value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
+        self.codec.decode(&mut self.decoder, c, kind, inner, ahead, out, false)?;
+        for (mask, bits) in self.masks.iter().zip(self.layout.shape.missing.bits()) {
+            let value = if self.big_endian { bits.swap_bytes() >> (64 - 8 * size) } else { *bits };
+            gaps::put(self.isa, size, mask, value, out);
         }
-        let gaps = Gaps { isa: self.isa, size, masks: &self.masks, values: &values[..self.masks.len()] };
-        self.codec.decode_around(&gaps, &mut self.decoder, c, kind, inner, ahead, out, past_caches)
+        Ok(())
     }
 }
