@@ -430,6 +430,24 @@ fn verify_sees_masks_that_do_not_agree() {
     }
 }
 
+/// A bound that leaves nothing of the data is taken, with a word.
+#[test]
+fn absurd_bounds_are_told() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (0..5000).map(|i| (i % 100) as f32).collect();
+    bench.put("in", &bytes_of(&values));
+    let told = |args: &str| stderr(&bench.run(&format!("compress --dtype f32 -f {args} in packed")));
+    let said = |args: &str| told(args).contains("may make one of all");
+    for absurd in ["--abs 1e300", "--abs 99", "--abs 1e300 -q"] {
+        assert!(said(absurd), "{absurd}");
+    }
+    for sound in ["--abs 98", "--noa 0.5", "--rel 0.5", "--lossless"] {
+        assert!(!said(sound), "{sound}");
+    }
+    let said = told("--abs 1e300");
+    assert!(said.contains("in: the values seen are from 0 to 99; a bound of 1e300 may make one of all"), "{said}");
+}
+
 /// A mark that nobody declared would be blurred, and stretch the range: an error with both ways on.
 #[test]
 fn undeclared_missing_values_are_refused() {

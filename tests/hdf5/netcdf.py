@@ -110,6 +110,34 @@ def make_marked():
         t[:] = np.where(rng.random((130, 170)) < 0.2, -9999, 20 * rng.random((130, 170)))
 
 
+def make_months():
+    """months.nc: records of two variables with fill values of their own, one of each type."""
+    rng = np.random.default_rng(3)
+    with netCDF4.Dataset("months.nc", "w") as f:
+        for name, n in (("time", None), ("lat", 18), ("lon", 36)):
+            f.createDimension(name, n)
+        axes = {"time": (np.arange(6), "days since 2000-01-01"), "lat": (np.linspace(-85, 85, 18), "degrees_north")}
+        for name, (values, units) in {**axes, "lon": (np.arange(0, 360, 10), "degrees_east")}.items():
+            v = f.createVariable(name, "f8", (name,))
+            v.units, v.standard_name = units, {"lat": "latitude", "lon": "longitude"}.get(name, name)
+            v[:] = values
+        land = rng.random((18, 36)) < 0.3
+        for name, dtype, fill in (("t", "f4", -9999.0), ("u", "f8", 1e20)):
+            v = f.createVariable(name, dtype, ("time", "lat", "lon"), chunksizes=(2, 18, 36), fill_value=fill)
+            v[:] = np.where(land | (rng.random((6, 18, 36)) < 0.05), fill, 280 + np.cumsum(rng.normal(size=(6, 18, 36)), axis=2))
+
+
+def same_results():
+    """Whether all floats of sys.argv[2] and sys.argv[3] have the same mask, and no values are further apart than sys.argv[4]."""
+    with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:
+        names = [name for name in ("t", "u") if name in f.variables]
+        for name in names:
+            a, b = (np.ma.array(file[name][:], "f8") for file in (f, g))
+            assert a.count() and np.array_equal(np.ma.getmaskarray(a), np.ma.getmaskarray(b)), name
+            assert np.abs(a - b).max() <= float(sys.argv[4]), name
+        print(*names)
+
+
 def same_masks():
     """Whether the variable t of sys.argv[2] and sys.argv[3] is masked in the same places."""
     with netCDF4.Dataset(sys.argv[2]) as f, netCDF4.Dataset(sys.argv[3]) as g:

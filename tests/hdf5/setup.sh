@@ -52,8 +52,8 @@ venv venv-python "h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array,
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/adios2.md names
-# What docs/tools/anndata.md and pynwb.md name; only when asked for, as they bring 200 MB.
-[ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb' h5py anndata pynwb
+# What docs/tools/anndata.md, pynwb.md and tests/hdf5/trees.py name; only when asked for, as they bring 900 MB.
+[ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb, silx, iris' h5py anndata pynwb silx scitools-iris
 # What docs/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
 [ "${SLEEK_VTK:-}" != 1 ] || venv venv-vtk 'h5py, h5netcdf, vtkmodules' --no-deps vtk numpy h5py h5netcdf packaging
 # The oldest h5py with wheels for numpy 1 and this Python, if there is one: HDF5 1.14.2.
