@@ -171,11 +171,6 @@ fn marks_that_are_not_there_cost_nothing() {
     assert_eq!(judge(&named(&params), &nothing), judge(&params, &vec![0; 40_000]) + 32);
 }
 
-/// The bytes of a stream with this mode and bound, every element judged.
-fn stream_bytes(dtype: DType, profile: Profile, (mode, bound): (Mode, f64), elements: &[u64]) -> usize {
-    judge(&Params { profile, ..Params::new(dtype).with_bound(mode, bound) }, elements)
-}
-
 /// With a bound a stream of codec sleek is never longer than without one: whole numbers, halves, few distinct values.
 #[test]
 fn a_bound_never_makes_a_stream_longer() {
