@@ -161,16 +161,22 @@ def members(library, ptxas, row):
 
 def grouped(modules, rows):
     """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little,
-    and for all architectures where that is soon unpacked, the newest first. What stands behind a module is left packed."""
+    and for all architectures where that is soon unpacked, the newest first. What stands behind a module is left packed. Where the modules for
+    one architecture are long, those behind another part are apart, and all but "base" in the opposite order of types: a call takes a module of
+    base and another one, and so the two of any type lie equally deep."""
     parts, groups = {}, []
+    behind = {row["name"] for row in rows if row["part"] in BEHIND}
     for row in sorted(rows, key=lambda row: row["part"] in BEHIND):
         parts.setdefault(BEHIND.get(row["part"], row["part"]), []).append(row["name"])
-    for names in parts.values():
+    for part, names in parts.items():
         codes = [[(name, arch) for name in names] for arch in sorted(ARCHS, reverse=True)]
         together = sum(codes, [])
-        is_short = sum(len(modules[name][arch]) for name, arch in together) <= CODE["dict_size"]
-        groups += [[(name, 0) for name in names], *([together] if is_short else codes)]
-    return groups
+        if sum(len(modules[name][arch]) for name, arch in together) <= CODE["dict_size"]:
+            codes = [together]
+        elif part != "base":
+            codes = [[m for m in reversed(group) if (m[0] in behind) == later] for group in codes for later in (False, True)]
+        groups += [[(name, 0) for name in names], *codes]
+    return [group for group in groups if group]
 
 
 def pack(modules, rows, seen):

@@ -65,7 +65,8 @@ fn portable_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -
     }
 }
 
-/// The scan of elements in one byte order or the other, with no, one or more fill values, each a loop of its own.
+/// The scan of elements in the machine's byte order, with no, one or more fill values, and in the other one, each a loop
+/// of its own.
 #[inline(always)]
 fn ordered<const N: usize, W: Word, F: Float>(
     bytes: &[u8],
@@ -78,7 +79,6 @@ fn ordered<const N: usize, W: Word, F: Float>(
     // Where there are fewer fill values a NaN stands for them: it does not count either.
     let fill = |k: usize| fills.get(k).map_or(low + -low, |f| narrow(*f));
     match (big_endian, fills.len()) {
-        (true, 0 | 1) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [fill(0)]),
         (true, _) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [0, 1, 2, 3].map(fill)),
         // What most arrays are has a loop without a comparison too many.
         (false, 0) => scan::<N, F>(bytes, low, |b| float(W::load(b)), []),
