@@ -237,8 +237,8 @@ DEV u32 low_bits_of_counts(u32 at, u32 n, u32 lane) {
     return width > 3 ? width - 3 : 0;
 }
 
-// What codes cost as tokens with so many low bits of each beside the coder, and a table for all groups, which is left in
-// `table`.
+// What codes cost as tokens with so many low bits of each beside the coder, and a table for all groups, which is left
+// in `table`.
 template <class T>
 SELDOM Chosen<T> cost_with_low(const Source<T>& s, u32 symbols, Chosen<T> choice, Part part, u32 bits, u32 table) {
     typedef typename T::Word Word;
@@ -264,7 +264,8 @@ SELDOM Chosen<T> cost_with_low(const Source<T>& s, u32 symbols, Chosen<T> choice
 
 // What the codes of a tile cost as tokens, with and without a table of their own, which is left in `OWN_TABLE`; `low`:
 // of which how many low bits stand beside the coder.
-template <class T> SELDOM Chosen<T> cost_of_tokens(const Source<T>& s, u32 symbols, Chosen<T> choice, Part part, u32 low) {
+template <class T>
+SELDOM Chosen<T> cost_of_tokens(const Source<T>& s, u32 symbols, Chosen<T> choice, Part part, u32 low) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, n = uniform(part.n), at = uniform(s.plane);
     if (uniform(low - 1 < OPEN - 1)) return cost_with_low(s, symbols, choice, part, low, OWN_TABLE);
@@ -340,8 +341,8 @@ template <class Word, class CodeAt> DEV uint2 bare_of(u32 at, u32 n, u32 bits, u
 // What words, to which `taken` belongs, cost as symbols; `sign`: what makes numbers from 0 on of them. The table is
 // left in `OWN_TABLE`.
 template <class T>
-SELDOM Chosen<T> cost_of_symbols(const Source<T>& s, u32 symbols, TileForm form, const typename T::Word* words, Part part,
-                                 typename T::Word taken, typename T::Word sign) {
+SELDOM Chosen<T> cost_of_symbols(const Source<T>& s, u32 symbols, TileForm form, const typename T::Word* words,
+                                 Part part, typename T::Word taken, typename T::Word sign) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, n = uniform(part.n), at = uniform(s.plane);
     const auto number = [&](u32 i) { return wrap<T>(words[i] + taken) ^ sign; };

@@ -30,8 +30,7 @@ template <class T, class WordAt> DEV Part take_words(const Source<T>& s, bool so
     const Part part = {some ? sampled_of(n) : n, some ? (u32)SHARE : 1};
     Word* codes = codes_of(s);
     __syncwarp();
-    for_each(
-        part.n, [&](u32 i) { return word_at(some ? sampled_at(i) : i); }, [&](u32 i, Word w) { codes[i] = w; });
+    for_each(part.n, [&](u32 i) { return word_at(some ? sampled_at(i) : i); }, [&](u32 i, Word w) { codes[i] = w; });
     __syncwarp();
     return part;
 }

@@ -156,8 +156,8 @@ template <class T> SELDOM u32 cost_of_axes(const Source<T>& s, bool some) {
     return cost;
 }
 
-// The set of axes whose differences look shortest: of a large tile of those that do so by what is looked at. For a whole
-// warp.
+// The set of axes whose differences look shortest: of a large tile of those that do so by what is looked at. For a
+// whole warp.
 template <class T> DEV u32 choose_axes(const Source<T>& s) {
     const u32 set = threadIdx.x & 31, allowed = uniform(s.grid->set());
     bool among = set < 8 && (set & ~allowed) == 0;
@@ -199,7 +199,8 @@ template <class T> SELDOM void make_codes(const Source<T>& s, u32 prediction, u3
             }
             return d;
         };
-        for_each<4>(some ? sampled_of(box.n) : box.n, difference, [&](u32 i, Word d) { codes[i] = to_zigzag<T>(wrap<T>(d)); });
+        for_each<4>(some ? sampled_of(box.n) : box.n, difference,
+                    [&](u32 i, Word d) { codes[i] = to_zigzag<T>(wrap<T>(d)); });
     } else if (uniform(prediction == BY_LAGS)) {
         const auto difference = [&](u32 i) {
             const u32 lag = lags[i / SEGMENT];

@@ -27,8 +27,8 @@ u32 blocks_at_once = 4, fiber_seed = 0;
 bool refuses_cubins;
 int cubins, ptx_texts;
 
-// The call that fails, counted from 0, with what, whether all behind it do too, and how many have. Want of memory (2) is of
-// calls that allocate alone.
+// The call that fails, counted from 0, with what, whether all behind it do too, and how many have. Want of memory (2)
+// is of calls that allocate alone.
 int fault_at = -1, fault_code, fault_calls, faults;
 bool fault_stays;
 Status fault(bool allocates) {
