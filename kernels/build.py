@@ -132,18 +132,6 @@ def resources(told):
     return [f"{name} {registers} registers" + f", {spilled} bytes spilled" * (spilled != "0") for name, spilled, registers in kernels]
 
 
-def without_frames(cubin):
-    """The cubin with nothing but zeros where it tells debuggers of call frames, a twentieth of what is packed. No driver reads these."""
-    cubin = bytearray(cubin)
-    (table,), count, names = struct.unpack_from("<Q", cubin, 40), *struct.unpack_from("<HH", cubin, 60)
-    sections = [struct.unpack_from("<I20xQQ", cubin, table + 64 * i) for i in range(count)]
-    for name, at, size in sections:
-        start = sections[names][1] + name
-        if cubin[start : cubin.index(0, start)] in (b".debug_frame", b".rel.debug_frame", b".rela.debug_frame"):
-            cubin[at : at + size] = bytes(size)
-    return bytes(cubin)
-
-
 def members(library, ptxas, row):
     """What an architecture has of a module, 0 folded PTX, and what ptxas tells of its kernels."""
     ptx = compile_ptx(library, row["source"], row["defines"])
@@ -154,7 +142,7 @@ def members(library, ptxas, row):
     for arch in ARCHS:
         # From what the loader will unfold, so that this is PTX is known.
         cubin, tells = assemble(ptxas, fold.unfold(made[0]), arch)
-        made[arch] = without_frames(cubin)
+        made[arch] = cubin
         told += [f"    sm_{arch} {line}" for line in resources(tells)]
     return made, told
 
@@ -162,8 +150,8 @@ def members(library, ptxas, row):
 def grouped(modules, rows):
     """What is packed together, as pairs of name and architecture: of each part the modules for all element types, whose code differs in little,
     and for all architectures where that is soon unpacked, the newest first. What stands behind a module is left packed. Where the modules for
-    one architecture are long, those behind another part are apart, and all but "base" in the opposite order of types: a call takes a module of
-    base and another one, and so the two of any type lie equally deep."""
+    one architecture are long, all but "base" are in the opposite order of types: a call takes a module of base and another one, and so the two
+    of any type lie equally deep; and of the newest architecture those behind another part are apart, which takes room."""
     parts, groups = {}, []
     behind = {row["name"] for row in rows if row["part"] in BEHIND}
     for row in sorted(rows, key=lambda row: row["part"] in BEHIND):
@@ -174,7 +162,8 @@ def grouped(modules, rows):
         if sum(len(modules[name][arch]) for name, arch in together) <= CODE["dict_size"]:
             codes = [together]
         elif part != "base":
-            codes = [[m for m in reversed(group) if (m[0] in behind) == later] for group in codes for later in (False, True)]
+            newest, *others = [sorted(reversed(group), key=lambda member: member[0] in behind) for group in codes]
+            codes = [[m for m in newest if m[0] not in behind], [m for m in newest if m[0] in behind], *others]
         groups += [[(name, 0) for name in names], *codes]
     return [group for group in groups if group]
 
