@@ -13,7 +13,9 @@ RELEASE := $(or $(SLEEK_PREBUILT),$(TARGET)/release)
 STATIC  := $(or $(SLEEK_PREBUILT),$(TARGET)/static/release)
 
 .DEFAULT_GOAL := help
-.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
+.PHONY: help build aarch64 demo test test-long test-all prebuilt fmt lint doc header-check
+.PHONY: memcheck subfiling kills asan ubsan tsan miri fuzz-smoke fuzz fuzz-carry fuzz-keep nightly
+.PHONY: damage unsafe-count deny sbom reproducible exhaustive bench bench-calls repack-speed performance \
 	kernels gpu-check gpu-bench static wheel decoder h5wasm install uninstall clean
 
 help: ## this list

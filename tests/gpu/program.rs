@@ -792,7 +792,10 @@ fn main() {
         Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] \
+             | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
+             | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] \
+             | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
         ),
     }
 }
