@@ -30,8 +30,8 @@ SPEED_BOUND = 1e-3
 SPEED_BYTES = 32 << 20
 SECONDS = 0.1  # CPU time after which a slow filter's share of a round ends
 HDF5_BYTES = 256 << 20
-SLOW_PEERS = ("ZFP", "SZ3")  # on a quarter of the array: they would take most of the time
-HDF5_PEERS = (*SLOW_PEERS, "Blosc2 lz4 shuffle", "Bitshuffle lz4")
+SLOW = ("ZFP", "SZ3", "SLEEK ratio")  # on a quarter of the array: they would take most of the time
+HDF5_PEERS = ("ZFP", "SZ3", "Blosc2 lz4 shuffle", "Bitshuffle lz4")
 
 started = time.monotonic()
 
@@ -90,7 +90,7 @@ def through_hdf5(groups, codecs, program, language, chunk_sizes, threads, size, 
     for case in hdf5.cases(codecs, SPEED_BOUND, chunk_sizes, threads):
         name = f"{case.codec.name}, {report.bound_name(case.bound)}, {case.chunk_bytes >> 10} KiB, {case.threads} threads"
         progress(f"HDF5 from {language}: {name}")
-        part = size // 4 if case.codec.name in SLOW_PEERS else size
+        part = size // 4 if case.codec.name in SLOW else size
         for members in groups:
             key = dict(language=language, codec=case.codec.name, bound=case.bound)
             key |= dict(chunk=case.chunk_bytes, threads=case.threads)
@@ -120,7 +120,7 @@ def run(a):
     groups = [[f for f in real if f.dtype == "f32"], [f for f in real if f.dtype == "f64"], [turbulence]]
     groups = [g for g in groups if g]
 
-    ours = [filters.Sleek(a.sleek, library, profile) for profile in ("adaptive", "fast")]
+    ours = [filters.Sleek(a.sleek, library, profile) for profile in ("adaptive", "fast", "ratio")]
     codecs = ours + filters.peers()
     timed = [c for c in codecs if c in ours or c.name in HDF5_PEERS]
     copies = [measure.in_child(filters.memcpy_seconds) for _ in range(5)]

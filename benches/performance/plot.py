@@ -110,7 +110,7 @@ def label(axis, bells):
             outside = box.width * box.height - shared(box, frame)
             found.append((rank + 10 * outside + 10 * sum(shared(box, o) for o in obstacles), box))
         texts.append(text)
-        options.append(sorted(found, key=lambda option: option[0])[:6])
+        options.append(sorted(found, key=lambda option: option[0])[:4])
     for text, box in zip(texts, arrange(options)):
         text.set_position((box.x0, box.y0))
 

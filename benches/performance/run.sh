@@ -34,7 +34,8 @@ h5cc -shlib -O2 -std=gnu11 -Wall -Wextra benches/hdf5/ram.c -o $place/ram -lm
 [ -n "$setup" ] && exit
 
 cargo bench --quiet --bench cpu -- --mib $mib --rounds $rounds --json "$PWD/$place/cpu.json" >&2
-cargo bench --quiet --bench cpu -- --mib $large_mib --rounds $large_rounds --threads 1 --level avx512 --json "$PWD/$place/large.json" >&2
+cargo bench --quiet --bench cpu -- --mib $large_mib --rounds $large_rounds --threads 1 --level best --profile adaptive,fast \
+    --json "$PWD/$place/large.json" >&2
 export HDF5_PLUGIN_PATH=$PWD/$place/plugin SLEEK_NUM_THREADS=1
 exec "$python" benches/performance/performance.py measure --sleek "$target/sleek" --library $place/plugin/libsleek.so \
     --ram $place/ram --cpu $place/cpu.json --large $place/large.json --data "${SLEEK_DATA:-tests/data}" --out "$out" \
