@@ -21,7 +21,10 @@ need nccopy netcdf-bin
 need nc-config libnetcdf-dev
 need gfortran gfortran
 need python3 python3
-[ -n "${SLEEK_SHORT:-}" ] || need ncks nco    # of docs/tools; the others of its tools are heavier
+if [ -z "${SLEEK_SHORT:-}" ]; then   # of docs/tools; the others of its tools are heavier
+    need ncks nco
+    need cdo cdo
+fi
 python3 -c 'import ensurepip' 2> /dev/null || packages+=(python3-venv)
 
 if [ ${#packages[@]} -gt 0 ]; then
