@@ -42,7 +42,7 @@ test: ## every kind of test that needs no GPU, on fewer cases, with one build: R
 # The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
 prebuilt:
 	$(CARGO) test --all-features --no-run
-	$(CARGO) rustc --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
 	mkdir -p "$(SLEEK_PREBUILT)"
 	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
 

@@ -27,9 +27,7 @@ if ! { command -v nvidia-smi && [ -d "${CUDA_HOME:-/usr/local/cuda}/include" ]; 
     export CUDA_HOME=$work/cuda
     mkdir -p "$CUDA_HOME/include" "$CUDA_HOME/lib64"
     cp tests/gpu/runtime/cuda_runtime.h "$CUDA_HOME/include"
-    # The stand-in holds every kernel, in the sources that kernels/modules.toml names.
-    sed -n "s|^source = \"\(.*\)\"|#include \"$PWD/kernels/\1\"|p" kernels/modules.toml | sort -u > "$work/kernel_sources.h"
-    c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -pthread -I "$work" -Wl,-soname,libcuda.so.1 tests/gpu/driver.cpp -o "$CUDA_HOME/lib64/libcuda.so.1"
+    bash tests/gpu/driver.sh "$CUDA_HOME/lib64"
     cc -shared -fPIC -I"$CUDA_HOME/include" tests/gpu/runtime/runtime.c "$CUDA_HOME/lib64/libcuda.so.1" -o "$CUDA_HOME/lib64/libcudart.so"
 fi
 

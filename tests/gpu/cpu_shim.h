@@ -94,7 +94,7 @@ inline thread_local Fiber* fiber;
 extern "C" void shim_switch(void** save, void* load);
 asm(R"(
 .text
-.globl shim_switch
+.weak shim_switch
 shim_switch:
  pushq %rbp
  pushq %rbx

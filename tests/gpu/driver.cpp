@@ -1,8 +1,7 @@
 // A libcuda.so.1 for tests: a driver of two small devices whose kernels are the library's own sources, run on the CPU
 // by the shim. Device memory is plain memory that this file remembers, so a pointer's kind can be asked for. It also
 // counts what the library must leave balanced; tests set how many blocks run at once and the order of the fibers.
-#define SLEEK_CPU
-#include "kernel_sources.h"    // those of kernels/modules.toml; shim.rs makes it
+#include "../../kernels/common/lookback.cuh"
 #include <map>
 #include <mutex>
 

@@ -1,12 +1,7 @@
 //! The stand-in driver (driver.cpp), and memory of its devices.
 
-#[path = "../../kernels/modules.rs"]
-mod modules;
-
-use std::collections::BTreeSet;
 use std::ffi::{CString, c_void};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The stand-in driver.
@@ -26,34 +21,7 @@ impl Shim {
     }
 
     fn load() -> Shim {
-        let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/gpu/driver.cpp");
-        let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so.1");
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-        let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("kernels");
-        let table = std::fs::read_to_string(kernels.join("modules.toml")).unwrap();
-        let sources: BTreeSet<PathBuf> = modules::read(&table).iter().map(|row| kernels.join(&row.source)).collect();
-        let includes: String = sources.iter().map(|s| format!("#include {s:?}\n")).collect();
-        let generated = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        std::fs::write(generated.join("kernel_sources.h"), includes).unwrap();
-        let built = Command::new(&compiler)
-            .args([
-                "-std=c++17",
-                "-O2",
-                "-ffp-contract=off",
-                "-shared",
-                "-fPIC",
-                "-pthread",
-                "-Wl,-soname,libcuda.so.1",
-                "-o",
-            ])
-            .arg(&library)
-            .args(crate::common::more_cflags())
-            .arg("-I")
-            .arg(&generated)
-            .arg(&source)
-            .output()
-            .unwrap_or_else(|e| panic!("{compiler}: {e}"));
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let library = crate::common::stand_in(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
         let name = CString::new(library.to_str().unwrap()).unwrap();
         // Loaded under its soname, it is what every later request for libcuda.so.1 finds.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };

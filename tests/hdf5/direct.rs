@@ -1,9 +1,5 @@
 //! `sleek_h5d_write` and `sleek_h5d_read`: the programs `direct.c` and `direct.f90`, and `direct.py` for newer versions of HDF5.
 
-#[cfg(feature = "cuda")]
-#[path = "../../kernels/modules.rs"]
-mod modules;
-
 use crate::programs::{WAYS, compile, library_folder};
 use crate::{Place, common, source, venv_python};
 
@@ -33,18 +29,7 @@ fn arrays_in_host_memory() {
 fn arrays_in_gpu_memory() {
     let Some(place) = Place::with(&["h5cc", "cc", "c++"]) else { return };
     let rpath = library_folder(&place);
-    let driver = common::root().join("tests/gpu/driver.cpp");
-    let options = ["-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", "-pthread"];
-    // The driver holds every kernel, in the sources that kernels/modules.toml names.
-    let kernels = common::root().join("kernels");
-    let table = std::fs::read_to_string(kernels.join("modules.toml")).unwrap();
-    let sources: std::collections::BTreeSet<_> =
-        modules::read(&table).iter().map(|m| kernels.join(&m.source)).collect();
-    let includes: String = sources.iter().map(|s| format!("#include {s:?}\n")).collect();
-    std::fs::write(place.path("kernel_sources.h"), includes).unwrap();
-    let mut command = place.command("c++");
-    command.args(options).args(["-I", ".", "-Wl,-soname,libcuda.so.1", "-o", "lib/libcuda.so.1"]).arg(driver);
-    common::run(&mut command);
+    common::stand_in(&place.path("lib"));
     build(&place, "h5cc", &["-shlib"], &rpath);
     let mut command = place.command("./direct");
     let said = common::run(command.args([".", "gpu", "64"]).env("LD_LIBRARY_PATH", place.path("lib")));
