@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 bash examples/demo/need.sh dh:debhelper dpkg-buildpackage:dpkg-dev fakeroot:fakeroot make:make
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
-if [ "$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)" != "$version" ]; then
+if [ "$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)" != "${version/-/\~}" ]; then
     echo "packaging/debian/changelog is not about version $version" >&2
     exit 1
 fi

@@ -6,9 +6,23 @@ cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)
 fail() { echo "packages: FAILED: $*" >&2 && exit 1; }
 
-head -n 1 packaging/debian/changelog | grep -qF "sleek ($version)" || fail "packaging/debian/changelog is not about $version"
+head -n 1 packaging/debian/changelog | grep -qF "sleek (${version/-/\~})" || fail "packaging/debian/changelog is not about $version"
 grep -qxF "  version: \"$version\"" packaging/conda/recipe.yaml || fail "packaging/conda/recipe.yaml is not about $version"
 grep -qF "version(\"$version\"" packaging/spack/spack_repo/sleek/packages/sleek/package.py || fail "Spack's recipe is not about $version"
+
+# Another version reaches every place that names one (docs/release.md). The changelogs keep what was.
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z -- . ':!tests/vectors' ':!tests/data' ':!fuzz/corpus' | tar --null -T - -cf - | tar -xf - -C "$copy"
+bash "$copy/packaging/version.sh" 77.8.9 > /dev/null
+left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude='*.lock' --exclude-dir=debian || true)
+[ -z "$left" ] || fail "packaging/version.sh leaves the old version in: $left"
+for lock in Cargo.lock fuzz/Cargo.lock examples/zarrs/Cargo.lock h5wasm/Cargo.lock; do
+    grep -qxF 'version = "77.8.9"' "$copy/$lock" || fail "packaging/version.sh leaves the old version in $lock"
+    diff <(sed 's/77\.8\.9/X/' "$copy/$lock") <(sed "/^name = \"sleek-\(compress\|zarrs\|h5wasm\)\"/{n;s/$version/X/}" "$lock") > /dev/null ||
+        fail "packaging/version.sh changes more of $lock than our own packages"
+done
+head -n 1 "$copy/packaging/debian/changelog" | grep -qF 'sleek (77.8.9)' || fail "packaging/version.sh leaves Debian's changelog"
 
 # From a release on (docs/release.md) golden streams are never made anew.
 if [ -f tests/vectors/frozen.sha256 ]; then
