@@ -55,6 +55,8 @@ venv venv-python "h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array,
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-recipes 'h5py, hdf5plugin, netCDF4, xarray, h5netcdf, openpmd_api' \
     h5py hdf5plugin netCDF4 xarray h5netcdf openpmd-api   # what docs/recipes.md names
 [ -n "${SLEEK_SHORT:-}" ] || venv venv-adios2 'adios2' 'adios2>=2.12' numpy   # what docs/adios2.md names
+# openPMD-api's ADIOS2 is its own, of a version whose headers and library the package of that version has.
+[ -n "${SLEEK_SHORT:-}" ] || venv venv-openpmd 'adios2, openpmd_api' 'adios2==2.11.*' 'openpmd-api==0.17.*' numpy
 # What docs/tools/anndata.md, pynwb.md and tests/hdf5/trees.py name; only when asked for, as they bring 900 MB.
 [ "${SLEEK_H5AD:-}" != 1 ] || venv venv-h5ad 'h5py, anndata, pynwb, silx, iris' h5py anndata pynwb silx scitools-iris
 # What docs/vtk.md names; only when asked for, as the wheel of VTK has 130 MB.
