@@ -553,6 +553,12 @@ fn dimensions_and_codecs_that_cannot_be() {
     ] {
         bench.fails(&format!("compress --dtype f32 --abs 1 in out {args}"), part);
     }
+    for (args, part) in [
+        ("--dtype f16 --abs 1 --codec zfp", "codec zfp takes f32, f64, i32, i64; f16 was asked for"),
+        ("--dtype f32 --rate 8 --codec sleek", "codec sleek has the modes lossless, abs, noa, rel; rate was asked for"),
+    ] {
+        bench.fails(&format!("compress {args} in out"), part);
+    }
     bench.ok("compress --dtype f32 --abs 1 --codec sleek in packed");
     assert_eq!(bench.json("inspect --json packed")["codec"], "sleek");
     let text = String::from_utf8(bench.ok("h5args --abs 1 --codec sleek")).unwrap();

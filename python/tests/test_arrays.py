@@ -176,6 +176,34 @@ def test_errors_are_the_librarys():
         sleek.compress(a, abs=1, threads=-1)
 
 
+def test_what_a_codec_cannot_do_is_said_with_what_it_can():
+    a = field()
+    for array, request, part in (
+        (a, "abs=1,codec=best", r"codec 'best' is unknown; this library knows 1 \(sleek\)"),
+        (a.astype("f2"), "abs=1,codec=zfp", "codec zfp takes f32, f64, i32, i64; f16 was asked for"),
+        (a, "rel=1e-3,codec=zfp", "codec zfp has the modes lossless, abs, rate, precision; rel was asked for"),
+        (a, "rate=8,codec=sleek", "codec sleek has the modes lossless, abs, noa, rel; rate was asked for"),
+    ):
+        with pytest.raises(sleek.SleekError, match=part):
+            sleek.compress(array, request)
+    with pytest.raises(sleek.SleekError, match="5 dimensions; a compressed array has 1 to 4"):
+        sleek.CompressedArray((2,) * 5, "f4", rate=8)
+    with pytest.raises(sleek.SleekError, match="more elements than fit in memory"):
+        sleek.CompressedArray((1 << 40, 1 << 40), "f4", rate=8)
+    stream = sleek.compress(np.zeros((8, 8), "f4"), abs=1)
+    for start, count in (((), ()), ((0,) * 3, (1,) * 3), ((0, 7), (1, 2))):
+        with pytest.raises(ValueError, match="array"):
+            sleek.decompress_box(stream, start, count)
+    with pytest.raises(ValueError, match="into shape"):
+        sleek.decompress(stream, (3, 5))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="numpy has 32 dimensions at most")
+def test_more_dimensions_than_the_format_has():
+    with pytest.raises(sleek.SleekError, match="rank 33; 1 to 32 dimensions are possible"):
+        sleek.compress(np.zeros((1,) * 32 + (64,), "f4"), abs=1)
+
+
 def test_sizes_may_be_asked_for_in_the_place_of_bounds():
     a = field()
     for words, request in (("rate=8,codec=zfp", {"rate": 8}), ("precision=12,codec=zfp", {"precision": 12})):

@@ -148,6 +148,18 @@ static void parameters(void) {
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "struct_size", struct_size, (size_t)-8);
 }
 
+// What a codec cannot do, with what it can.
+static void codecs(void) {
+    sleek_params p = request(SLEEK_F16);
+    p.codec = SLEEK_CODEC_ZFP;
+    CHECK_FAILS(SLEEK_E_UNSUPPORTED_TYPE, "codec zfp takes f32, f64, i32, i64; f16 was asked for", compress(&p, COUNT));
+    p = request(SLEEK_F32);
+    p.codec = SLEEK_CODEC_ZFP, p.mode = SLEEK_REL, p.bound = 0.25;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "codec zfp has the modes lossless, abs, rate, precision; rel was asked for", compress(&p, COUNT));
+    p.codec = SLEEK_CODEC_SLEEK, p.mode = SLEEK_RATE, p.bound = 8;
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "codec sleek has the modes lossless, abs, noa, rel; rate was asked for", compress(&p, COUNT));
+}
+
 // Dimensions that are not the array's, and missing values that its elements cannot have.
 static void dimensions_and_missing_values(void) {
     static const uint64_t OTHER[] = {50, 101}, HUGE_ONES[] = {1ull << 40, 1ull << 40}, HIDDEN[] = {0, UINT64_MAX, 2};
@@ -330,6 +342,7 @@ int main(int argc, char **argv) {
     another_type();
     requests_in_words();
     parameters();
+    codecs();
     dimensions_and_missing_values();
     struct_sizes();
     buffers();

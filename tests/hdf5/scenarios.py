@@ -382,6 +382,18 @@ def exceptions_say_why():
         words_of_text = struct.unpack("<3I", b"100%s%n%n=1\0")
         text = said(lambda: create(f, "t", a, (50, 50), (2, *words_of_text)))
         assert "'100%s%n%n=1' is unknown" in text, text
+        # What a codec cannot do.
+        for request, part in (
+            ("abs=1,codec=best", "codec 'best' is unknown; this library knows 1 (sleek)"),
+            ("rel=1e-3,codec=zfp", "codec zfp has the modes lossless, abs, rate, precision; rel was asked for"),
+            ("rate=8,codec=sleek", "codec sleek has the modes lossless, abs, noa, rel; rate was asked for"),
+        ):
+            padded = request.encode() + bytes(-len(request) % 4)
+            text = said(lambda: create(f, "c", a, (50, 50), (2, *struct.unpack(f"<{len(padded) // 4}I", padded))))
+            assert part in text, text
+        padded = b"abs=1,codec=zfp\0"
+        text = said(lambda: create(f, "c", a.astype("f2"), (50, 50), (2, *struct.unpack("<4I", padded))))
+        assert "codec zfp takes f32, f64, i32, i64; f16 was asked for" in text, text
         d = create(f, "a", a, (100, 100), opts(ABS, 1e-3))
         bad = bytearray(stream(d))
         bad[200] ^= 1
