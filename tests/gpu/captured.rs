@@ -1,5 +1,4 @@
-//! Batches in both directions, captured into a graph, against the CPU's streams; what has no kernels that compress is
-//! compressed by the CPU.
+//! Batches in both directions, captured into a graph, against the CPU's streams.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -8,7 +7,7 @@ use cudarc::driver::sys;
 use route::batch::Item;
 use sleek::{Params, route};
 
-use super::{Memory, Random, finished, odd, ok};
+use super::{Memory, Random, odd, ok};
 
 /// `arrays` of random lengths, less than what `most` says of each, in bytes; some are empty.
 pub fn check(p: &Params, arrays: usize, most: impl Fn(usize) -> usize, r: &mut Random) {
@@ -32,23 +31,12 @@ pub fn check(p: &Params, arrays: usize, most: impl Fn(usize) -> usize, r: &mut R
     let there: Vec<Item> = (0..arrays).map(|i| item(i, &src[i], &dst[i])).collect();
     let again: Vec<Item> = (0..arrays).map(|i| item(i, &dst[i], &back[i])).collect();
     route::prepare(p, 0, null_mut()).unwrap();
-    let by_kernels = unsafe { route::batch::compress_async(p, &there, made.at(0), workspaces[0].at(0), null_mut()) };
-    finished();
-    if by_kernels.is_err() {
-        for (d, dst) in data.iter().zip(&dst) {
-            let stream = sleek::compress(p, d).unwrap();
-            ok(unsafe { sys::cuMemcpyHtoD_v2(dst.0, stream.as_ptr().cast(), stream.len()) });
-        }
-        finished();
-    }
     let (mut stream, mut graph, mut ready) = (null_mut(), null_mut(), null_mut());
     unsafe {
         ok(sys::cuStreamCreate(&mut stream, 1));
         ok(sys::cuStreamBeginCapture_v2(stream, sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL));
         let s = stream.cast::<c_void>();
-        if by_kernels.is_ok() {
-            route::batch::compress_async(p, &there, made.at(0), workspaces[0].at(0), s).unwrap();
-        }
+        route::batch::compress_async(p, &there, made.at(0), workspaces[0].at(0), s).unwrap();
         route::batch::decompress_async(p, &again, restored.at(0), workspaces[1].at(0), s).unwrap();
         ok(sys::cuStreamEndCapture(stream, &mut graph));
         ok(sys::cuGraphInstantiateWithFlags(&mut ready, graph, 0));
@@ -60,10 +48,7 @@ pub fn check(p: &Params, arrays: usize, most: impl Fn(usize) -> usize, r: &mut R
     }
     for (i, d) in data.iter().enumerate() {
         let expected = sleek::compress(p, d).unwrap();
-        let length = match by_kernels.is_ok() {
-            true => u64::from_le_bytes(made.read(16 * i, 8).try_into().unwrap()) as usize,
-            false => expected.len(),
-        };
+        let length = u64::from_le_bytes(made.read(16 * i, 8).try_into().unwrap()) as usize;
         assert_eq!((length, restored.read(16 * i + 8, 4)), (expected.len(), vec![0; 4]), "array {i} of the batch");
         assert!(dst[i].read(0, length) == expected, "array {i} of the batch: streams differ");
         let restored = sleek::decompress(&expected).unwrap();

@@ -76,8 +76,8 @@ pub fn check(small: bool) -> usize {
     n
 }
 
-/// Takes up to four of an array's own elements, whose neighbours may come back as they are, for missing values, and puts
-/// these at all rates, alone and in runs, into the array.
+/// Takes up to four of an array's own elements, whose neighbours may come back as they are, for missing values, and
+/// puts these at all rates, alone and in runs, into the array.
 fn with_missing(p: &Params, bytes: &mut [u8], r: &mut Random) -> MissingValues {
     let size = p.dtype.size();
     let n = (bytes.len() / size) as u64;
@@ -198,8 +198,7 @@ pub fn bench(sizes: &[usize], reps: usize, bounds: &[f64]) {
     }
 }
 
-/// Times both ways and prints a row; ratio, and speeds beside that of a copy. Where no kernels compress, the CPU does,
-/// and that has no speed.
+/// Times both ways and prints a row; ratio, and speeds beside that of a copy.
 fn row(
     p: &Params,
     (src, back): (&Memory, &Memory),
@@ -211,18 +210,11 @@ fn row(
     let room = sleek::compress_bound(p, count).unwrap();
     let dst = Memory::new(room);
     let (o, w) = (outcome.at(0), workspace.at(0));
-    let compress = || unsafe { route::compress_async(p, src.at(0), count, dst.at(0), room, o, w, null_mut()) };
-    let (n, c) = if compress().is_err() {
-        let stream = sleek::compress(p, &src.read(0, count * p.dtype.size())).unwrap();
-        ok(unsafe { sys::cuMemcpyHtoD_v2(dst.0, stream.as_ptr().cast(), stream.len()) });
-        finished();
-        (stream.len(), f64::NAN)
-    } else {
-        let c = time(reps, || compress().unwrap());
-        let (n, status) = result(&outcome);
-        assert_eq!(status, 0, "{name} {p:?}");
-        (n, c)
-    };
+    let c = time(reps, || unsafe {
+        route::compress_async(p, src.at(0), count, dst.at(0), room, o, w, null_mut()).unwrap();
+    });
+    let (n, status) = result(&outcome);
+    assert_eq!(status, 0, "{name} {p:?}");
     let d = time(reps, || unsafe {
         route::decompress_async(p, dst.at(0), n, back.at(0), (0, count as u64), o, w, null_mut()).unwrap();
     });
