@@ -6,8 +6,9 @@
 //
 // Threads: every function may be called from any number of threads at once, as long as no thread changes the memory
 // that another one passed. For large arrays the library starts threads of its own, which block all signals. It works in
-// a child after fork(). No function takes more than 16 KiB of its caller's stack; blocks of four dimensions of codec zfp,
-// which take more, are coded on a thread of the library, and on the caller's own (28 KiB) only where none can be had.
+// a child after fork(). No function takes more than 16 KiB of its caller's stack; blocks of four dimensions of codec
+// zfp, which take more, are coded on a thread of the library, and on the caller's own (28 KiB) only where none can be
+// had.
 //
 // This file is written by cbindgen from src/api; do not edit it.
 
@@ -470,8 +471,8 @@ const char *sleek_version(void);
 // - cache_bytes: room for decoded blocks; 0 for as many as the square root of the number of all blocks.
 // - array: receives the array, NULL after an error; for sleek_array_free().
 //
-// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written again
-// changes again.
+// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written
+// again changes again.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE;
 // SLEEK_E_OUT_OF_MEMORY.
@@ -480,7 +481,8 @@ int32_t sleek_array_create(const struct sleek_params *params, size_t cache_bytes
 // Reads a box: along each dimension k the count[k] elements from start[k] on.
 //
 // - start, count: a number for each dimension of the array, slowest first.
-// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity bytes.
+// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity
+//   bytes.
 //
 // Any number of threads may read and write one array; they take turns.
 //
@@ -502,8 +504,8 @@ int32_t sleek_array_write(struct sleek_array *array,
                           const void *src,
                           size_t src_bytes);
 
-// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache is
-// the same as before.
+// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache
+// is the same as before.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INTERNAL.
 int32_t sleek_array_flush(struct sleek_array *array);
@@ -512,13 +514,14 @@ int32_t sleek_array_flush(struct sleek_array *array);
 // for kernels that use sleek_array.cuh. A call waits for its copy.
 //
 // - dst_capacity: sleek_array_bytes() at least.
-// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host memory.
+// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host
+//   memory.
 //
 // Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
 int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capacity, void *stream);
 
-// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array of
-// the same dimensions, type and rate; what was in it, and in its cache, is gone.
+// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
+// of the same dimensions, type and rate; what was in it, and in its cache, is gone.
 //
 // - src_bytes: sleek_array_bytes().
 // - stream: as for sleek_array_blocks().
@@ -527,16 +530,16 @@ int32_t sleek_array_blocks(struct sleek_array *array, void *dst, size_t dst_capa
 // SLEEK_E_INTERNAL.
 int32_t sleek_array_set_blocks(struct sleek_array *array, const void *src, size_t src_bytes, void *stream);
 
-// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array is
-// NULL.
+// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array
+// is NULL.
 size_t sleek_array_bytes(const struct sleek_array *array, size_t *cache_bytes);
 
 // Frees an array, which nobody may use any more; NULL is nothing.
 void sleek_array_free(struct sleek_array *array);
 
 // Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
-// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence goes
-// on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
+// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence
+// goes on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
 //
 // - device: what is asked for, one of sleek_device.
 // - src, dst: may be NULL, which counts as host memory; nothing is read or written.
@@ -573,8 +576,8 @@ int32_t sleek_device_prepare(const struct sleek_params *params, int32_t ordinal,
 // All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
 // array has it from the device's pool, allocated and freed in the order of the stream.
 //
-// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec has
-// no kernels for what is asked, which the CPU cannot do here.
+// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec
+// has no kernels for what is asked, which the CPU cannot do here.
 int32_t sleek_compress_async(const struct sleek_params *params,
                              const void *src,
                              size_t count,
@@ -589,8 +592,8 @@ int32_t sleek_compress_async(const struct sleek_params *params,
 //
 // - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
 //   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
-// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
-//   capacity that was given for compressing it will do.
+// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so
+//   the capacity that was given for compressing it will do.
 // - dst: receives elements first ... first + count - 1.
 //
 // No stream, however damaged, makes the work read or write outside these ranges.
@@ -618,8 +621,8 @@ size_t sleek_batch_workspace_bytes(size_t arrays);
 // one for a single array of their total size. The streams are those of single calls.
 //
 // - params: for all arrays. With mode noa and no range given, each array's own range counts.
-// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
-//   These lists are in host memory and may go away when the function returns.
+// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and
+//   dst_capacity. These lists are in host memory and may go away when the function returns.
 // - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
 //   touch the others.
 // - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
@@ -641,8 +644,8 @@ int32_t sleek_compress_batch_async(const struct sleek_params *params,
 //
 // - params: only its codec and its dtype count, for all streams.
 // - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
-// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
-//   refused with SLEEK_E_OUT_OF_RANGE in its result.
+// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of
+//   elements is refused with SLEEK_E_OUT_OF_RANGE in its result.
 //
 // Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any
 // stream.
@@ -666,10 +669,10 @@ int32_t sleek_decompress_batch_async(const struct sleek_params *params,
 // mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
 // dxpl has no data transform, and the file is not shared by MPI ranks.
 //
-// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
-//   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
-// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first element and for
-//   everything from start on.
+// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
+//   for H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first
+//   element and for everything from start on.
 // - buf: the box, contiguous; NULL only if it is empty.
 // - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
 // - info: NULL, or a struct with its struct_size set, which tells what was done.

@@ -1,7 +1,7 @@
 //! From what a user asks for to the quantizer's exact step. A bound is only ever tightened, in exact arithmetic.
 
 use crate::dtype::DType;
-use crate::params::{Params, Profile};
+use crate::mode::Profile;
 
 /// Step of a quantizer: w · 2^j with w = 4 … 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +87,10 @@ pub fn rel_mantissa_bits(bound: f64, mantissa: u32) -> u32 {
     (0..mantissa).find(|k| exp2(-(*k as i32) - 1) <= bound).unwrap_or(mantissa)
 }
 
-/// The absolute bound of `Noa`: bound × the caller's range, else × the range of `measure()`.
-pub fn noa(params: &Params, measure: impl FnOnce() -> Option<(f64, f64)>) -> (f64, f64) {
-    let range = params.range.unwrap_or_else(|| measure().map_or(0.0, |(lo, hi)| sub_down(hi, lo)));
-    (mul_down(params.bound, range), range)
+/// The absolute bound of `Noa`, and the range it is of: `share` of the caller's range, else of that of `measure()`.
+pub fn noa(share: f64, range: Option<f64>, measure: impl FnOnce() -> Option<(f64, f64)>) -> (f64, f64) {
+    let range = range.unwrap_or_else(|| measure().map_or(0.0, |(lo, hi)| sub_down(hi, lo)));
+    (mul_down(share, range), range)
 }
 
 #[cfg(test)]

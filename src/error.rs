@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::host::printable::printable;
+use crate::printable::printable;
 
 /// What went wrong. The discriminants are the C status codes; a number is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,10 @@
 //! How and where a call is carried out. Nothing of it changes a byte of the result.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::error::{Result, fail};
+use crate::host::environment;
 
 /// Results of arrays from this size on go past the caches, unless the caller reads them at once.
 pub const PAST_CACHES_BYTES: usize = 16 << 20;
@@ -27,6 +31,18 @@ impl ExecOptions {
     pub fn past_caches(self, bytes: usize) -> bool {
         bytes >= PAST_CACHES_BYTES && !self.read_at_once
     }
+}
+
+/// Refuses environment variables that say how a call is carried out and cannot be understood.
+pub fn check_environment() -> Result<()> {
+    // An atomic rather than a lock, which could stay locked in a child forked meanwhile.
+    static FINE: AtomicBool = AtomicBool::new(false);
+    if !FINE.load(Ordering::Relaxed) {
+        environment::threads()?;
+        Isa::check(environment::variable(environment::SIMD))?;
+        FINE.store(true, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 /// What instructions may be used. Every level gives the same bytes.
@@ -114,9 +130,25 @@ impl Isa {
         Isa(best)
     }
 
+    /// Refuses a level in `SLEEK_SIMD` that there is none of.
+    fn check(named: Option<OsString>) -> Result<()> {
+        let Some(named) = named.filter(|v| !v.is_empty()) else { return Ok(()) };
+        let names = Level::ALL.map(Level::name);
+        match named.to_str() {
+            Some(v) if names.contains(&v) => Ok(()),
+            _ => fail!(
+                InvalidArgument,
+                "{} is '{}'; one of {} is needed",
+                environment::SIMD,
+                named.display(),
+                names.join(", ")
+            ),
+        }
+    }
+
     /// The level that `SLEEK_SIMD` names.
     fn limit() -> Option<Level> {
-        let wish = crate::host::environment::variable(crate::host::environment::SIMD)?;
+        let wish = environment::variable(environment::SIMD)?;
         Level::ALL.into_iter().find(|l| l.name() == wish)
     }
 
@@ -124,7 +156,7 @@ impl Isa {
     pub fn reason() -> String {
         let best = Isa::best().level();
         let highest = Level::ALL.into_iter().rev().find(|l| l.is_available()).unwrap_or(Level::Scalar);
-        let (name, variable) = (best.name(), crate::host::environment::SIMD);
+        let (name, variable) = (best.name(), environment::SIMD);
         if best < highest {
             return format!("{name}, as {variable} says; this processor has {}", highest.name());
         }
@@ -142,6 +174,52 @@ impl Isa {
     /// The level that was consented to.
     pub fn level(self) -> Level {
         self.0
+    }
+}
+
+/// The right to the instructions of `Level::Avx2`, which only a processor that has them gives. Code compiled for that
+/// level is where its methods are fast.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    /// From a consent to this level or a higher one.
+    pub fn of(isa: Isa) -> Option<Avx2> {
+        (isa.level() >= Level::Avx2).then_some(Avx2(()))
+    }
+}
+
+/// The right to the instructions of `Level::Avx512`.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Avx512(Avx2);
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512 {
+    /// From a consent to this level.
+    pub fn of(isa: Isa) -> Option<Avx512> {
+        Avx2::of(isa).filter(|_| isa.level() >= Level::Avx512).map(Avx512)
+    }
+
+    /// The level below, which it has as well.
+    #[inline(always)]
+    pub fn avx2(self) -> Avx2 {
+        self.0
+    }
+}
+
+/// The right to what is made for `Level::Neon`.
+#[cfg(target_arch = "aarch64")]
+#[derive(Clone, Copy)]
+pub struct Neon(());
+
+#[cfg(target_arch = "aarch64")]
+impl Neon {
+    /// From a consent to this level.
+    pub fn of(isa: Isa) -> Option<Neon> {
+        (isa.level() == Level::Neon).then_some(Neon(()))
     }
 }
 
@@ -169,5 +247,14 @@ mod tests {
             assert_eq!(Isa::of(level).is_some(), available.contains(&level), "{}", level.name());
         }
         assert!(Isa::reason().starts_with(Isa::best().level().name()), "{}", Isa::reason());
+    }
+
+    #[test]
+    fn levels_that_there_are_not_are_refused() {
+        assert!(
+            Isa::check(None).is_ok() && Isa::check(Some("".into())).is_ok() && Isa::check(Some("avx2".into())).is_ok()
+        );
+        let message = Isa::check(Some("AVX2".into())).unwrap_err().message;
+        assert!(message.contains("'AVX2'") && message.contains("scalar, neon, avx2, avx512"), "{message}");
     }
 }

@@ -48,9 +48,14 @@ mod error;
 pub mod exec;
 #[doc(hidden)]
 pub mod host;
+mod mode;
 mod params;
 #[doc(hidden)]
 pub mod primitives;
+#[doc(hidden)]
+pub mod printable;
+#[cfg(test)]
+mod rooms;
 pub mod route;
 #[doc(hidden)]
 pub mod runtime;
@@ -69,7 +74,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most bytes a stream of `count` elements can take.
 pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
-    codec::layout(params, count as u64)?.max_stream_bytes()
+    codec::compress_bound(params, count)
 }
 
 /// Compresses `src`, the little-endian (or `big_endian`) bytes of whole elements, into `dst`; returns the bytes
@@ -80,10 +85,10 @@ pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8]) -> Result<usiz
     codec::compress_into(params, src, dst, ExecOptions::threads(params.threads))
 }
 
-/// What `params` ask of one chunk of an array, `src`, that is kept in chunks which are restored, changed and compressed anew, as
-/// Zarr does it: `Noa` without a range takes the range of this chunk, in which neither missing values count, nor zeros, nor
-/// what the chunk's last element is equal to, which may be the rim that was filled; and a step of a power of two, with which
-/// the bound holds however often that happens.
+/// What `params` ask of one chunk of an array, `src`, that is kept in chunks which are restored, changed and compressed
+/// anew, as Zarr does it: `Noa` without a range takes the range of this chunk, in which neither missing values count,
+/// nor zeros, nor what the chunk's last element is equal to, which may be the rim that was filled; and a step of a
+/// power of two, with which the bound holds however often that happens.
 #[cfg(unix)]
 pub fn of_chunk(params: Params, src: &[u8]) -> Result<Params> {
     let last = params.dtype.size().min(src.len());

@@ -7,7 +7,7 @@ use crate::container::Header;
 #[cfg(feature = "cuda")]
 use crate::container::constants::{EXTENSION_BYTES, HEADER_BYTES};
 use crate::error::{Result, fail};
-use crate::exec::MemorySpace;
+use crate::exec::{ExecOptions, MemorySpace};
 use crate::params::{Device, Params};
 
 /// A decision, and the reason for it.
@@ -122,7 +122,12 @@ pub unsafe fn compress(
         #[cfg(not(feature = "cuda"))]
         Some(_) => fail!(Internal, "a GPU was chosen by a library without the feature cuda"),
         // SAFETY: host memory; the contract of this function.
-        None => crate::compress_into(params, unsafe { slice(src, bytes) }, unsafe { slice_mut(dst, capacity) }),
+        None => codec::compress_into(
+            params,
+            unsafe { slice(src, bytes) },
+            unsafe { slice_mut(dst, capacity) },
+            ExecOptions::threads(params.threads),
+        ),
     }
 }
 
@@ -170,7 +175,7 @@ pub unsafe fn decompress_if(
             let (src, dst) = unsafe { (slice(src, src_bytes), slice_mut(dst, capacity)) };
             look(src, accept)?;
             match range {
-                None => crate::decompress_into(src, dst),
+                None => codec::decompress_into(src, dst, ExecOptions::threads(0)),
                 Some((first, count)) => codec::decompress_range_into(src, first, count, dst),
             }
         }

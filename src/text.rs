@@ -1,9 +1,13 @@
 //! A request in words, as `sleek_params_parse`, `H5Pset_sleek` and `SLEEK_PARAMS` take it: `abs=1e-3`,
 //! `noa=1e-4,range=5`, `rel=1e-2,profile=fast`, `lossless`.
 
+use std::ffi::OsString;
+
+use crate::codec;
 use crate::container::MissingValue;
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
+use crate::host::environment;
 use crate::host::memory::reserve;
 use crate::params::{Mode, Params, Profile};
 
@@ -45,12 +49,13 @@ pub fn parse(text: &str) -> Result<Params> {
         match key {
             "range" => params.range = Some(number(item, value)?),
             "fill" => params.missing.push(missing(item, value)?)?,
-            "codec" => params.codec = crate::codec::by_name(value.unwrap_or_default())?.id(),
+            "codec" => params.codec = codec::by_name(value.unwrap_or_default())?.id(),
             "profile" => params.profile = profile(item, value)?,
             _ => {
                 return fail!(
                     InvalidArgument,
-                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, profile=, \
+                    "'{item}' in '{text}' is unknown; abs=, noa=, rel=, rate=, precision=, lossless, range=, fill=, \
+                    profile=, \
                      codec= are defined"
                 );
             }
@@ -69,6 +74,17 @@ pub fn parse(text: &str) -> Result<Params> {
     Ok(params)
 }
 
+/// What `SLEEK_PARAMS` asks for; `None` if it is not set or empty.
+pub fn of_environment() -> Result<Option<Params>> {
+    request(environment::variable(environment::PARAMS))
+}
+
+fn request(value: Option<OsString>) -> Result<Option<Params>> {
+    let Some(value) = value.filter(|v| !v.is_empty()) else { return Ok(None) };
+    let parsed = parse(&value.to_string_lossy());
+    parsed.map(Some).map_err(|e| Error::new(e.kind, format!("{}: {}", environment::PARAMS, e.message)))
+}
+
 /// The text that `parse` reads back as the same request.
 pub fn format(params: &Params) -> String {
     let mut text = match params.mode {
@@ -84,7 +100,7 @@ pub fn format(params: &Params) -> String {
             MissingValue::Bits(bits) => format!(",fill={bits:#x}"),
         };
     }
-    if let Some(codec) = crate::codec::REGISTRY.iter().find(|c| c.id() == params.codec) {
+    if let Some(codec) = codec::REGISTRY.iter().find(|c| c.id() == params.codec) {
         text += &format!(",codec={}", codec.name());
     }
     if params.profile != Profile::default() {
@@ -142,6 +158,14 @@ mod tests {
         assert_eq!(parse("reversible,codec=zfp").unwrap(), parse("lossless,codec=zfp").unwrap());
         let p = parse(" noa = 0.5 , range = 10, profile=adaptive ").unwrap();
         assert_eq!((p.mode, p.bound, p.range, p.profile), (Mode::Noa, 0.5, Some(10.0), Profile::Adaptive));
+    }
+
+    #[test]
+    fn what_the_environment_asks_for() {
+        assert!(request(None).unwrap().is_none() && request(Some("".into())).unwrap().is_none());
+        assert_eq!(request(Some("abs=0.5".into())).unwrap().unwrap().bound, 0.5);
+        let message = request(Some("junk".into())).unwrap_err().message;
+        assert!(message.starts_with("SLEEK_PARAMS: 'junk' in 'junk' is unknown"), "{message}");
     }
 
     #[test]

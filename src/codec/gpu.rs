@@ -13,7 +13,7 @@ use crate::container::constants::{ALIGN, EXTENSION_BYTES, HEADER_BYTES};
 use crate::container::{Header, Layout, Region};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::exec::WORKSPACE_BYTES;
+use crate::exec::{ExecOptions, WORKSPACE_BYTES};
 use crate::host::memory::filled;
 use crate::params::{Device, Params};
 use crate::runtime::cuda::arrays::Arrays;
@@ -129,7 +129,8 @@ pub fn prepare(params: &Params, ordinal: i32, stream: *mut c_void) -> Result<()>
 /// Compresses on the GPU, wherever the two buffers are; returns the bytes of the stream.
 ///
 /// # Safety
-/// `src` holds `count` elements and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a stream.
+/// `src` holds `count` elements and `dst` `capacity` bytes, in host, device or managed memory; `stream` is null or a
+/// stream.
 pub unsafe fn compress(
     params: &Params,
     src: *const u8,
@@ -198,7 +199,7 @@ pub unsafe fn decompress(
         super::range(&header.layout, first, count)?;
         let wanted = (Part::From(first), count);
         restore(&session, asked, &header, wanted, (src, src_bytes), (dst, capacity), |stream, array| match range {
-            None => crate::decompress_into(stream, array),
+            None => super::decompress_into(stream, array, ExecOptions::threads(0)),
             Some((first, count)) => super::decompress_range_into(stream, first, count, array),
         })
     }
@@ -306,7 +307,7 @@ unsafe fn compress_on_host(
     // SAFETY: the contract of this function; the buffers live until the waits are over.
     unsafe {
         let array = host_copy(session, src, layout.raw_bytes as usize)?;
-        let n = crate::compress_into(params, &array, &mut stream)?;
+        let n = super::compress_into(params, &array, &mut stream, ExecOptions::threads(params.threads))?;
         session.copy(dst, stream.as_ptr(), n)?;
         session.wait()?;
         Ok(n)

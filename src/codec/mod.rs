@@ -10,7 +10,7 @@ pub mod zfp;
 use crate::container::{Dims, Header, Index, Layout, Missing, Region, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::{Result, fail};
-use crate::exec::ExecOptions;
+use crate::exec::{self, ExecOptions};
 use crate::host::memory::{filled, on_heap};
 use crate::params::{Mode, Params, Profile};
 
@@ -205,9 +205,14 @@ fn layout_on_heap(params: &Params, src: &[u8]) -> Result<Box<[Layout]>> {
     on_heap(layout_of(params, src)?)
 }
 
+/// See [`crate::compress_bound`].
+pub fn compress_bound(params: &Params, count: usize) -> Result<usize> {
+    layout(params, count as u64)?.max_stream_bytes()
+}
+
 /// See [`crate::compress_into`]; of `params` and `options` only the latter counts for threads.
 pub fn compress_into(params: &Params, src: &[u8], dst: &mut [u8], options: ExecOptions) -> Result<usize> {
-    crate::host::environment::check()?;
+    exec::check_environment()?;
     let layout = &layout_on_heap(params, src)?[0];
     if dst.len() < layout.bodies_at() {
         return fail!(
@@ -296,7 +301,7 @@ fn wanted_into(
     options: ExecOptions,
     wanted: impl FnOnce(&Layout) -> Result<Wanted>,
 ) -> Result<usize> {
-    crate::host::environment::check()?;
+    exec::check_environment()?;
     let (header, codec) = &open_on_heap(src)?[0];
     let index = Index::new(header, src)?;
     let wanted = wanted(&header.layout)?;

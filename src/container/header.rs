@@ -7,7 +7,7 @@ use super::layout::{EntryForm, Geometry, Layout, Shape};
 use super::missing::{MAX_MISSING, Missing};
 use crate::dtype::DType;
 use crate::error::{Error, Kind, Result, fail};
-use crate::params::{Mode, Profile};
+use crate::mode::{Mode, Profile};
 
 /// The fields of a stream header.
 #[derive(Clone, Debug, PartialEq)]

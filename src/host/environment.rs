@@ -2,12 +2,8 @@
 //! every call that would use it: silence would hide a typing error for ever.
 
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, Result, fail};
-use crate::exec::Level;
-use crate::params::Params;
-use crate::text;
+use crate::error::{Result, fail};
 
 /// Threads to use at most.
 pub const THREADS: &str = "SLEEK_NUM_THREADS";
@@ -50,32 +46,9 @@ fn has_rights_of_others() -> bool {
     false
 }
 
-/// Refuses variables that cannot be understood.
-pub fn check() -> Result<()> {
-    // An atomic rather than a lock, which could stay locked in a child forked meanwhile.
-    static FINE: AtomicBool = AtomicBool::new(false);
-    if !FINE.load(Ordering::Relaxed) {
-        threads()?;
-        simd(variable(SIMD))?;
-        FINE.store(true, Ordering::Relaxed);
-    }
-    Ok(())
-}
-
 /// What `SLEEK_NUM_THREADS` says; `None` if it is not set or empty.
 pub fn threads() -> Result<Option<usize>> {
     number(variable(THREADS))
-}
-
-/// What `SLEEK_PARAMS` says; `None` if it is not set or empty.
-pub fn params() -> Result<Option<Params>> {
-    request(variable(PARAMS))
-}
-
-fn request(value: Option<OsString>) -> Result<Option<Params>> {
-    let Some(value) = value.filter(|v| !v.is_empty()) else { return Ok(None) };
-    let parsed = text::parse(&value.to_string_lossy());
-    parsed.map(Some).map_err(|e| Error::new(e.kind, format!("{PARAMS}: {}", e.message)))
 }
 
 fn number(value: Option<OsString>) -> Result<Option<usize>> {
@@ -83,15 +56,6 @@ fn number(value: Option<OsString>) -> Result<Option<usize>> {
     match value.to_str().and_then(|v| v.trim().parse().ok()) {
         Some(n) if n > 0 => Ok(Some(n)),
         _ => fail!(InvalidArgument, "{THREADS} is '{}'; a whole number from 1 on is needed", value.display()),
-    }
-}
-
-fn simd(value: Option<OsString>) -> Result<()> {
-    let Some(value) = value.filter(|v| !v.is_empty()) else { return Ok(()) };
-    let names = Level::ALL.map(Level::name);
-    match value.to_str() {
-        Some(v) if names.contains(&v) => Ok(()),
-        _ => fail!(InvalidArgument, "{SIMD} is '{}'; one of {} is needed", value.display(), names.join(", ")),
     }
 }
 
@@ -108,12 +72,5 @@ mod tests {
             let message = number(Some(wrong.into())).unwrap_err().message;
             assert!(message.contains(THREADS) && message.contains(&format!("'{wrong}'")), "{message}");
         }
-        assert!(simd(None).is_ok() && simd(Some("".into())).is_ok() && simd(Some("avx2".into())).is_ok());
-        let message = simd(Some("AVX2".into())).unwrap_err().message;
-        assert!(message.contains("'AVX2'") && message.contains("scalar, neon, avx2, avx512"), "{message}");
-        assert!(request(None).unwrap().is_none() && request(Some("".into())).unwrap().is_none());
-        assert_eq!(request(Some("abs=0.5".into())).unwrap().unwrap().bound, 0.5);
-        let message = request(Some("junk".into())).unwrap_err().message;
-        assert!(message.starts_with("SLEEK_PARAMS: 'junk' in 'junk' is unknown"), "{message}");
     }
 }

@@ -71,8 +71,8 @@ pub fn reserve<T>(v: &mut Vec<T>, n: usize) -> Result<()> {
     }
 }
 
-/// Whether `n` bytes can be had: they are asked for and given back, so that small requests behind find them in the heap. For
-/// code of others that would end the process where memory is short.
+/// Whether `n` bytes can be had: they are asked for and given back, so that small requests behind find them in the
+/// heap. For code of others that would end the process where memory is short.
 pub fn is_there(n: usize) -> bool {
     let mut block = Vec::<u8>::new();
     let found = block.try_reserve_exact(n).is_ok();

@@ -6,4 +6,3 @@ pub(crate) mod fpu;
 pub(crate) mod guard;
 pub(crate) mod memory;
 pub mod pool;
-pub mod printable;

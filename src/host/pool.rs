@@ -37,7 +37,7 @@ pub fn threads(requested: u32) -> usize {
     }
     let mut known = DEFAULT.load(Ordering::Relaxed);
     if known == 0 {
-        // A value that cannot be understood was refused before (`environment::check`).
+        // A value that cannot be understood was refused before (`exec::check_environment`).
         known = match crate::host::environment::threads() {
             Ok(Some(n)) => n.min(MAX_THREADS),
             _ if MPI_VARIABLES.iter().any(|v| crate::host::environment::variable(v).is_some()) => 1,
@@ -52,7 +52,8 @@ pub fn threads(requested: u32) -> usize {
 
 const MAX_THREADS: usize = 256;
 
-/// What making a pool takes of the heap at most, and each of its threads: where that is not there, nobody asks for a pool.
+/// What making a pool takes of the heap at most, and each of its threads: where that is not there, nobody asks for a
+/// pool.
 const POOL_BYTES: usize = 64 << 10;
 const THREAD_BYTES: usize = 4 << 10;
 
@@ -84,7 +85,8 @@ pub fn beside<R>(tasks: usize, work: &(dyn Fn() + Sync), main: impl FnOnce() -> 
     }
 }
 
-/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where no pool can be had.
+/// Runs `work` on a thread of the pool, whose stack is large, while this one waits; on this one where no pool can be
+/// had.
 pub fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match pool_of(1) {
         Some(pool) => pool.install(work),

@@ -4,6 +4,8 @@ pub mod changes;
 pub mod equal;
 pub mod gaps;
 pub mod lorenzo;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
 pub mod quantize;
 pub mod range;
 pub mod rans;

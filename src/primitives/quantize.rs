@@ -369,7 +369,7 @@ mod tests {
             for abs in
                 [abs, bound::exp2(-20) * (1.0 + bound::exp2(-18)) * abs, abs.powi(2), bound::exp2(abs.log2() as i32)]
             {
-                let Some(step) = Step::for_bound(dtype, abs, crate::params::Profile::Adaptive) else { continue };
+                let Some(step) = Step::for_bound(dtype, abs, crate::mode::Profile::Adaptive) else { continue };
                 let q = Quantizer::new(dtype, step, abs);
                 let certain = q.certain as i64;
                 assert!(q.certain < q.k);

@@ -24,8 +24,8 @@ pub struct sleek_array(CompressedArray);
 /// - cache_bytes: room for decoded blocks; 0 for as many as the square root of the number of all blocks.
 /// - array: receives the array, NULL after an error; for sleek_array_free().
 ///
-/// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written again
-/// changes again.
+/// A rate promises a size, not a bound: what is read is not exactly what was written, and what is read and written
+/// again changes again.
 ///
 /// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INVALID_BOUND; SLEEK_E_UNSUPPORTED_TYPE;
 /// SLEEK_E_OUT_OF_MEMORY.
@@ -59,7 +59,8 @@ pub unsafe extern "C" fn sleek_array_create(
 /// Reads a box: along each dimension k the count[k] elements from start[k] on.
 ///
 /// - start, count: a number for each dimension of the array, slowest first.
-/// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity bytes.
+/// - dst: receives the box without gaps, its last dimension fastest, in the byte order of the machine; dst_capacity
+///   bytes.
 ///
 /// Any number of threads may read and write one array; they take turns.
 ///
@@ -109,8 +110,8 @@ pub unsafe extern "C" fn sleek_array_write(
     })
 }
 
-/// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache is
-/// the same as before.
+/// Encodes all that was written and is in the cache still. What is read afterwards of a block that had left the cache
+/// is the same as before.
 ///
 /// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
@@ -126,7 +127,8 @@ pub unsafe extern "C" fn sleek_array_flush(array: *mut sleek_array) -> i32 {
 /// for kernels that use sleek_array.cuh. A call waits for its copy.
 ///
 /// - dst_capacity: sleek_array_bytes() at least.
-/// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host memory.
+/// - stream: a CUstream (cudaStream_t) that the copy goes behind; NULL for the default one. Of no matter in host
+///   memory.
 ///
 /// Errors: SLEEK_E_NULL_POINTER; SLEEK_E_BUFFER_TOO_SMALL; SLEEK_E_DEVICE; SLEEK_E_INVALID_ARGUMENT; SLEEK_E_INTERNAL.
 #[unsafe(no_mangle)]
@@ -152,8 +154,8 @@ pub unsafe extern "C" fn sleek_array_blocks(
     })
 }
 
-/// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array of
-/// the same dimensions, type and rate; what was in it, and in its cache, is gone.
+/// Copies compressed blocks, such as a kernel has written, from src, in memory of the host or of a GPU, into an array
+/// of the same dimensions, type and rate; what was in it, and in its cache, is gone.
 ///
 /// - src_bytes: sleek_array_bytes().
 /// - stream: as for sleek_array_blocks().
@@ -183,8 +185,8 @@ pub unsafe extern "C" fn sleek_array_set_blocks(
     })
 }
 
-/// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array is
-/// NULL.
+/// The bytes that the compressed blocks take, and, in cache_bytes unless that is NULL, those of the cache. 0 if array
+/// is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_array_bytes(array: *const sleek_array, cache_bytes: *mut usize) -> usize {
     guard(0, || {

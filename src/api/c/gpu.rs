@@ -23,8 +23,8 @@ pub struct sleek_result {
 }
 
 /// Where sleek_compress() would run for these pointers, and why, as a sentence ("cuda device 0 (NVIDIA H200, ...): the
-/// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence goes
-/// on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
+/// source is in GPU memory", "cpu: the data is in host memory", "none: ..." with the reason). On a GPU the sentence
+/// goes on with the codecs that have no kernels, if there are some: what they do is done by the CPU.
 ///
 /// - device: what is asked for, one of sleek_device.
 /// - src, dst: may be NULL, which counts as host memory; nothing is read or written.
@@ -92,8 +92,8 @@ pub unsafe extern "C" fn sleek_device_prepare(params: *const sleek_params, ordin
 /// All memory must stay valid until the stream has passed the work. A codec whose work takes memory that depends on the
 /// array has it from the device's pool, allocated and freed in the order of the stream.
 ///
-/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec has
-/// no kernels for what is asked, which the CPU cannot do here.
+/// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_compress(): SLEEK_E_DEVICE too where the codec
+/// has no kernels for what is asked, which the CPU cannot do here.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sleek_compress_async(
     params: *const sleek_params,
@@ -132,8 +132,8 @@ pub unsafe extern "C" fn sleek_compress_async(
 ///
 /// - params: only its codec (0: by its profile) and its dtype count; a stream of another codec is refused with
 ///   SLEEK_E_UNSUPPORTED_FORMAT in result, one of other elements with SLEEK_E_INVALID_ARGUMENT.
-/// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so the
-///   capacity that was given for compressing it will do.
+/// - src: a stream in GPU memory, aligned to 16, at the start of src_bytes bytes; they may be more than it takes, so
+///   the capacity that was given for compressing it will do.
 /// - dst: receives elements first ... first + count - 1.
 ///
 /// No stream, however damaged, makes the work read or write outside these ranges.
@@ -192,8 +192,8 @@ pub extern "C" fn sleek_batch_workspace_bytes(arrays: usize) -> usize {
 /// one for a single array of their total size. The streams are those of single calls.
 ///
 /// - params: for all arrays. With mode noa and no range given, each array's own range counts.
-/// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and dst_capacity.
-///   These lists are in host memory and may go away when the function returns.
+/// - src, counts, dst, dst_capacities: for each array what sleek_compress_async() takes as src, count, dst and
+///   dst_capacity. These lists are in host memory and may go away when the function returns.
 /// - results: GPU memory, aligned to 8, that receives one sleek_result for each array; an array that fails does not
 ///   touch the others.
 /// - workspace: at least sleek_batch_workspace_bytes(arrays) of GPU memory, aligned to 16.
@@ -237,8 +237,8 @@ pub unsafe extern "C" fn sleek_compress_batch_async(
 ///
 /// - params: only its codec and its dtype count, for all streams.
 /// - src, src_bytes: of each stream, as sleek_decompress_async() takes them.
-/// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of elements is
-///   refused with SLEEK_E_OUT_OF_RANGE in its result.
+/// - dst, counts: where each array goes, and its elements. Whole arrays are restored: a stream of another number of
+///   elements is refused with SLEEK_E_OUT_OF_RANGE in its result.
 ///
 /// Returns SLEEK_OK if the work was enqueued, or an error as of sleek_decompress(); then nothing was enqueued for any
 /// stream.

@@ -97,10 +97,10 @@ impl sleek_h5d_info {
 /// mem_type has these elements, in any byte order, the box begins and ends between chunks or at the end of the dataset,
 /// dxpl has no data transform, and the file is not shared by MPI ranks.
 ///
-/// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as for
-///   H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
-/// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first element and for
-///   everything from start on.
+/// - dset, mem_type, dxpl: a dataset, the type of the elements in memory and transfer properties (0: the default), as
+///   for H5Dwrite(): hid_t's of the HDF5 that the calling code is linked to, 1.10 or newer.
+/// - start, count: the box to write, as for H5Sselect_hyperslab(), one number for each dimension; NULL for the first
+///   element and for everything from start on.
 /// - buf: the box, contiguous; NULL only if it is empty.
 /// - stream: the CUDA stream that the data is ready on (NULL: the default stream); NULL for host memory.
 /// - info: NULL, or a struct with its struct_size set, which tells what was done.

@@ -12,6 +12,7 @@ mod types;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::OnceLock;
 
+use crate::codec;
 use crate::container::{Header, Index};
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn sleek_compress_bound(params: *const sleek_params, count
     guard(0, || {
         // SAFETY: the contract of this function.
         let params = unsafe { sleek_params::read(params) }?;
-        crate::compress_bound(&params, count)
+        codec::compress_bound(&params, count)
     })
 }
 
@@ -116,7 +117,8 @@ pub unsafe extern "C" fn sleek_compress(
     })
 }
 
-/// What is asked for, where it takes nothing of the caller's stack; never inlined, so that nothing of the way there stays.
+/// What is asked for, where it takes nothing of the caller's stack; never inlined, so that nothing of the way there
+/// stays.
 ///
 /// # Safety
 /// That of `sleek_params::read`.

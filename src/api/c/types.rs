@@ -275,8 +275,9 @@ impl sleek_params {
             if unsafe { params.cast::<u8>().add(at).read() } != 0 {
                 return fail!(
                     InvalidArgument,
-                    "byte {at} of sleek_params is set; this library ({}) is older than the header and knows {ours} bytes",
-                    crate::VERSION
+                    "byte {at} of sleek_params is set; this library ({}) is older than the header and knows {ours} \
+                    bytes",
+                    env!("CARGO_PKG_VERSION")
                 );
             }
         }

@@ -118,8 +118,8 @@ impl<'a> Dataset<'a> {
 
     /// Whether the ranks of an MPI program share the file; `None` if this HDF5 cannot tell.
     ///
-    /// Of a file by subfiling that was opened without an `MPI_Info` HDF5 (2.2.0) gives no access properties, as it cannot copy
-    /// that. An HDF5 without MPI has no such files, and gives them always.
+    /// Of a file by subfiling that was opened without an `MPI_Info` HDF5 (2.2.0) gives no access properties, as it
+    /// cannot copy that. An HDF5 without MPI has no such files, and gives them always.
     pub fn shared_by_ranks(&self) -> Result<Option<bool>> {
         let f = &self.hdf5.data;
         let (Some(query), Some(file_of)) = (f.H5FDdriver_query, f.H5Iget_file_id) else {

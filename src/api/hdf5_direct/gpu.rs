@@ -88,7 +88,7 @@ impl<'a> Work<'a> {
     fn new(session: &'a Session, direct: &'a Direct, array: *mut u8) -> Result<Work<'a>> {
         let boxes = &direct.boxes;
         let bytes = boxes.chunk_bytes();
-        let stride = crate::compress_bound(&direct.params, bytes / boxes.element)?.next_multiple_of(256);
+        let stride = codec::compress_bound(&direct.params, bytes / boxes.element)?.next_multiple_of(256);
         let batch = (BATCH_BYTES / bytes).clamp(1, BATCH_CHUNKS).min(boxes.len());
         let mut pad = [0u8; 8];
         pad[..boxes.element].copy_from_slice(&direct.pad);

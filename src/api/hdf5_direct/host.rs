@@ -55,7 +55,7 @@ pub unsafe fn write(dataset: &Dataset, direct: &Direct, src: *const u8) -> Resul
     let (bytes, mut done) = (boxes.chunk_bytes(), Done::default());
     let (tasks, threads) = shares(boxes.len());
     let params = Params { device: Device::Cpu, ..direct.params.clone() };
-    let room = crate::compress_bound(&params, bytes / params.dtype.size())?;
+    let room = codec::compress_bound(&params, bytes / params.dtype.size())?;
     let array = Array(src.cast_mut());
     let compress = |i: usize| {
         let options = ExecOptions { threads: helpers(tasks, threads), read_at_once: true };

@@ -55,7 +55,8 @@ pub const FEATURE_MPI: c_ulong = 0x100;
 /// `H5P_DEFAULT`, `H5S_ALL` and `H5E_DEFAULT`.
 pub const DEFAULT: Hid = 0;
 
-/// `H5Epush2`: error stack, file, function, line, ids of class, major and minor error, format of the text, what it prints.
+/// `H5Epush2`: error stack, file, function, line, ids of class, major and minor error, format of the text, what it
+/// prints.
 pub type Push =
     unsafe extern "C" fn(Hid, *const c_char, *const c_char, c_uint, Hid, Hid, Hid, *const c_char, ...) -> Herr;
 
@@ -106,14 +107,18 @@ macro_rules! table {
                         let address = find(name(concat!(stringify!($name), "\0"))).ok_or(stringify!($name))?;
                         // SAFETY: the function of this name has this type (the contract, and tests/hdf5/abi.rs).
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(address.as_ptr())
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $ret>(
+                                address.as_ptr(),
+                            )
                         }
                     },)*
                     $($oname: {
                         let names = [concat!(stringify!($oname), "\0") $(, concat!(stringify!($other), "\0"))*];
                         // SAFETY: the functions of these names have this type (the contract, and tests/hdf5/abi.rs).
                         names.into_iter().find_map(|n| find(name(n))).map(|address| unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(address.as_ptr())
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($oarg),*) -> $oret>(
+                                address.as_ptr(),
+                            )
                         })
                     },)*
                     $($aname: find(name(concat!(stringify!($aname), "\0"))).map(Address),)*

@@ -1,8 +1,8 @@
 //! The `cd_values` words of the filter, byte for byte as `docs/hdf5.md` has them. Pure: no HDF5 here.
 //!
-//! A user gives a *request*: what to do, in a few words or as a text. `set_local` puts the long form in its place, which adds
-//! the *element*: what it is done to. Parsing takes all forms, so a property list may be used again for another dataset: the
-//! request comes back, what belongs to the first dataset does not.
+//! A user gives a *request*: what to do, in a few words or as a text. `set_local` puts the long form in its place,
+//! which adds the *element*: what it is done to. Parsing takes all forms, so a property list may be used again for
+//! another dataset: the request comes back, what belongs to the first dataset does not.
 
 use std::ops::RangeInclusive;
 
@@ -77,8 +77,8 @@ pub struct CdValues {
 impl CdValues {
     /// Reads the text, the short or the long form. No words at all mean lossless.
     ///
-    /// So does a single one, whatever it is, but that of an empty text: it cannot name a bound, and there are programs that hand
-    /// on the last word of a dataset alone.
+    /// So does a single one, whatever it is, but that of an empty text: it cannot name a bound, and there are programs
+    /// that hand on the last word of a dataset alone.
     pub fn decode(words: &[u32]) -> Result<CdValues> {
         let lossless = CdValues { request: Params::new(DType::F32), element: None };
         let values = match words {
@@ -149,9 +149,9 @@ pub fn lossless(params: Params) -> Params {
     Params { codec, ..lossless }
 }
 
-/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, codec, range and missing values of `params`, as a text
-/// where it has more than one missing value or names it by bits. The element type and byte order are not in it; the filter takes
-/// them from the dataset.
+/// The short form of `cd_values` for `H5Pset_filter`: mode, bound, profile, codec, range and missing values of
+/// `params`, as a text where it has more than one missing value or names it by bits. The element type and byte order
+/// are not in it; the filter takes them from the dataset.
 pub fn cd_values_of(params: &Params) -> Vec<u32> {
     let missing: Vec<MissingValue> = params.missing.iter().collect();
     let fill = match missing[..] {
@@ -223,8 +223,8 @@ fn named_bits(value: MissingValue, dtype: DType) -> Option<u64> {
     }
 }
 
-/// Mode, bound and range with a range of 32 bits: rounded down, which loosens nothing. One that f32 has not as a normal number
-/// goes into the bound.
+/// Mode, bound and range with a range of 32 bits: rounded down, which loosens nothing. One that f32 has not as a normal
+/// number goes into the bound.
 fn tight(request: &Params) -> (Mode, f64, Option<f32>) {
     match request.range.filter(|_| request.mode == Mode::Noa) {
         None => (request.mode, request.bound, None),

@@ -18,8 +18,8 @@ pub fn told(right: &RangeInclusive<u64>) -> String {
     if right.start() == right.end() { format!("{}", right.end()) } else { format!("{} or more", right.start()) }
 }
 
-/// What the codec is to do to chunks of `bytes`. Where nobody can tell the element type, or the bytes are no whole elements, that
-/// is to keep every bit: then every bound is kept too.
+/// What the codec is to do to chunks of `bytes`. Where nobody can tell the element type, or the bytes are no whole
+/// elements, that is to keep every bit: then every bound is kept too.
 pub fn params(values: &CdValues, bytes: usize) -> Result<Params> {
     let right = values.chunk_bytes();
     if !right.contains(&(bytes as u64)) {
@@ -54,9 +54,9 @@ pub fn measures(params: &Params) -> bool {
 
 /// The same for the chunk `src`, with the value range that `noa` takes where none is given.
 ///
-/// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into the rim of
-/// partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not count either. Where
-/// they are data, that only tightens the bound.
+/// What is no data must not count. The missing values do not. Where nobody has set a fill value, HDF5 puts zeros into
+/// the rim of partial chunks and wherever nothing was written yet, and nothing tells them from data: so zeros do not
+/// count either. Where they are data, that only tightens the bound.
 pub fn measured(params: Params, src: &[u8]) -> Result<Params> {
     measured_without(params, &[], src)
 }
@@ -99,11 +99,11 @@ fn extremes(params: &Params, outside: &[u64], src: &[u8]) -> Option<(f64, f64)> 
 
 /// `noa` for a chunk of this range with a step that is a power of two, at most bound × range.
 ///
-/// HDF5 writes a chunk again and again: when it grows, when a part of it changes, when it leaves the cache in between. Each
-/// time what it restored is rounded anew. A step that is the largest there was, or finer, changes nothing; of coarser ones each is
-/// at least twice the one before, so all errors together, s/2 + s/4 + …, stay below the largest step. That is why the step is
-/// at most the bound, rather than twice as much. The range is of restored values, each of which may lie beyond the original by as
-/// much: hence the bound is divided by 1 + 2 × bound.
+/// HDF5 writes a chunk again and again: when it grows, when a part of it changes, when it leaves the cache in between.
+/// Each time what it restored is rounded anew. A step that is the largest there was, or finer, changes nothing; of
+/// coarser ones each is at least twice the one before, so all errors together, s/2 + s/4 + …, stay below the largest
+/// step. That is why the step is at most the bound, rather than twice as much. The range is of restored values, each of
+/// which may lie beyond the original by as much: hence the bound is divided by 1 + 2 × bound.
 fn steady(params: &Params, range: f64) -> Params {
     let share = (params.bound / (1.0 + 2.0 * params.bound)).next_down().max(0.0);
     let most = bound::mul_down(share, range);

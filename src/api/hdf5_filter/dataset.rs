@@ -49,8 +49,8 @@ pub unsafe fn chunk(hdf5: &Functions, dcpl: Hid) -> Result<Vec<u64>> {
     }
 }
 
-/// The bits of the fill value that the dataset was given, for floats; of arrays and complex numbers those of every part, each once.
-/// None where nobody has set one: HDF5 then fills with zeros, which mark nothing.
+/// The bits of the fill value that the dataset was given, for floats; of arrays and complex numbers those of every
+/// part, each once. None where nobody has set one: HDF5 then fills with zeros, which mark nothing.
 ///
 /// # Safety
 /// `dcpl` and `type_id` are a dataset's creation properties and datatype, of the library of `hdf5`.

@@ -13,8 +13,7 @@ use crate::codec;
 use crate::container::missing::MAX_MISSING;
 use crate::dtype::DType;
 use crate::error::{Kind, Result, fail};
-use crate::exec::ExecOptions;
-use crate::host::environment;
+use crate::exec::{self, ExecOptions};
 use crate::host::memory;
 use crate::params::{MissingValues, Mode, Params};
 
@@ -38,13 +37,14 @@ pub fn logged<T>(failed: T, work: impl FnOnce() -> Result<T>) -> T {
 pub unsafe extern "C" fn set_local(dcpl: Hid, type_id: Hid, _space: Hid, caller: *const c_void) -> Herr {
     guard(-1, caller, || {
         // Each chunk would fail on it, which HDF5 tells when the dataset is closed, if at all.
-        environment::check()?;
+        exec::check_environment()?;
         match Hdf5::<Functions>::of_caller(caller)? {
             // SAFETY: the ids come from the library of `caller`.
             Some(hdf5) => unsafe { complete(&hdf5, dcpl, type_id)? },
             // The user's words stay as they are: with the long form a bound works, with any other chunks are lossless.
             None => report::log(format_args!(
-                "the calling HDF5 hides its functions, and with them the element type; cd_values are taken as given, and those \
+                "the calling HDF5 hides its functions, and with them the element type; cd_values are taken as given, \
+                and those \
                  without one store losslessly"
             )),
         }
@@ -85,12 +85,13 @@ pub struct Place {
     pub resized: bool,
 }
 
-/// The words of a request with what a dataset is added: what its elements are, the lengths of its chunks, and its fill values.
+/// The words of a request with what a dataset is added: what its elements are, the lengths of its chunks, and its fill
+/// values.
 pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fills: Vec<u64>) -> Result<Vec<u32>> {
     let asked = CdValues::decode(words)?.request;
     // A bound in the environment is meant for the fields that have one, not for the coordinates beside them.
     let mut request =
-        if words.is_empty() || asked.mode != Mode::Lossless { environment::params()?.unwrap_or(asked) } else { asked };
+        if words.is_empty() || asked.mode != Mode::Lossless { text::of_environment()?.unwrap_or(asked) } else { asked };
     let lossy = request.mode != Mode::Lossless;
     if lossy && at.preceded && stored.dtype.is_float() {
         return fail!(
@@ -125,8 +126,8 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     Ok(values.encode())
 }
 
-/// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay those that
-/// elements of `dtype` can have.
+/// The dataset's fill values that the user has not named, where there is room for all in a stream. Of the user's stay
+/// those that elements of `dtype` can have.
 fn together(request: &mut Params, dtype: DType, fills: Vec<u64>) -> Result<Option<Vec<u64>>> {
     if !dtype.is_float() {
         return Ok(Some(Vec::new()));
@@ -146,7 +147,8 @@ fn remark(request: &Params, element: &Element, stored: &Stored) -> &'static str 
         }
         () if element.lossless => "; its fill value has too many parts to be kept exactly, so all is kept losslessly",
         () if chunk::measures(request) => {
-            "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it can be \
+            "; each chunk takes its own range, and up to two bits for each value more than a given range, so that it \
+            can be \
              written again"
         }
         () => "",
@@ -218,7 +220,8 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     Ok(Pipeline { ours, filters: count as usize, other })
 }
 
-/// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's buffer is as it was.
+/// `H5Z_func_t` with the caller's return address. Uses nothing of HDF5 but to say why it failed; then the caller's
+/// buffer is as it was.
 ///
 /// # Safety
 /// As HDF5 calls it: `*buf` holds `nbytes` bytes and comes from `malloc`.
@@ -276,7 +279,7 @@ fn asked(words: &[u32], src: &[u8], options: ExecOptions) -> Result<Box<[Params]
 fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
     let options = options(src.len(), BYTES_FOR_THREADS.0);
     let params = &asked(words, src, options)?[0];
-    let mut out = Buffer::new(crate::compress_bound(params, src.len() / params.dtype.size())?)?;
+    let mut out = Buffer::new(codec::compress_bound(params, src.len() / params.dtype.size())?)?;
     let len = codec::compress_into(params, src, out.bytes(), options)?;
     out.shrink(len);
     Ok(out)
@@ -285,7 +288,7 @@ fn encode(words: &[u32], src: &[u8]) -> Result<Buffer> {
 /// What the filter makes of a chunk, by the `cd_values` of its dataset: for the command, which writes chunks itself.
 pub fn stream_of_chunk(words: &[u32], src: &[u8], threads: u32) -> Result<Vec<u8>> {
     let params = chunk::params(&CdValues::decode(words)?, src.len())?;
-    crate::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
+    codec::compress(&chunk::measured(Params { threads, ..params }, src)?, src)
 }
 
 /// Needs no words. But where they tell how long a chunk must be, any other is refused.

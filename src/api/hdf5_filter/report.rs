@@ -10,14 +10,15 @@ use std::sync::OnceLock;
 use super::abi::{Address, Functions, Hid, Push};
 use super::resolve::Hdf5;
 use crate::error::{Error, Kind};
-use crate::host::printable::printable;
 use crate::host::{environment, fork};
+use crate::printable::printable;
 
 /// Puts `error` on the error stack of the HDF5 with the code at `caller`, if it is to be had. No other function of HDF5
 /// may follow in the call-back: most of them empty the stack.
 ///
-/// An HDF5 that calls filters from a pool of threads (2.3, built for that) takes no lock for the functions that are called from
-/// within a filter, so that two failures at once would make ids in the same tables: there nothing is pushed.
+/// An HDF5 that calls filters from a pool of threads (2.3, built for that) takes no lock for the functions that are
+/// called from within a filter, so that two failures at once would make ids in the same tables: there nothing is
+/// pushed.
 pub fn push(caller: *const c_void, error: &Error) {
     // Looking for the functions takes memory.
     if error.kind == Kind::OutOfMemory {

@@ -13,8 +13,8 @@ use crate::host::fork::between_forks;
 ///
 /// The loader is asked while forks are free to come: the C library gives a child a loader that nobody waits in (glibc
 /// always, musl since
-/// 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor forks or calls us, would wait for this
-/// one, and this one for the loader.
+/// 1.2.2). Were forks held up meanwhile, another thread that loads a library, whose constructor forks or calls us,
+/// would wait for this one, and this one for the loader.
 pub struct Object {
     handle: NonNull<c_void>,
     base: *mut c_void,
@@ -150,7 +150,8 @@ impl<T: Table> Hdf5<T> {
             Some(hdf5) => Ok(hdf5),
             None => fail!(
                 Hdf5,
-                "no HDF5 is in sight of the caller, or several are; link the code that calls to HDF5, as a shared library if its \
+                "no HDF5 is in sight of the caller, or several are; link the code that calls to HDF5, as a shared \
+                library if its \
                  symbols are stripped"
             ),
         }
@@ -203,7 +204,10 @@ fn in_program<T: Table>(_caller: *const c_void, _prefix: &str) -> Option<T> {
 /// Defines an `extern "C"` function that passes its arguments and then its own return address on to another, by these
 /// instructions.
 macro_rules! with_return_address {
-    ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty => $to:path, $x86:literal, $arm:literal) => {
+    (
+        $(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty
+        => $to:path, $x86:literal, $arm:literal
+    ) => {
         #[cfg(target_arch = "x86_64")]
         $(#[$attr])*
         #[unsafe(naked)]
@@ -259,7 +263,8 @@ with_return_address! {
 with_return_address! {
     /// `H5Z_func_t`. A seventh argument goes onto the stack of x86.
     pub fn filter(
-        flags: c_uint, cd_nelmts: usize, cd_values: *const c_uint, nbytes: usize, buf_size: *mut usize, buf: *mut *mut c_void
+        flags: c_uint, cd_nelmts: usize, cd_values: *const c_uint, nbytes: usize, buf_size: *mut usize,
+        buf: *mut *mut c_void
     ) -> usize => super::filter::filter, "push [rsp]\ncall {to}\nadd rsp, 8\nret", "mov x6, x30\nb {to}"
 }
 

@@ -9,7 +9,7 @@ use crate::api::hdf5_filter::filter::{completed, logged};
 use crate::api::hdf5_filter::resolve::with_return_address;
 use crate::api::hdf5_filter::{cd_values_of, report};
 use crate::error::{Error, Kind, Result, fail};
-use crate::host::environment;
+use crate::exec;
 
 /// `NC_NOERR`, `NC_EFILTER` and `NC_ENOMEM`.
 const DONE: c_int = 0;
@@ -60,7 +60,8 @@ pub unsafe extern "C" fn to_json(len: usize, words: *const c_uint, codec: *mut *
 with_return_address! {
     /// The words that the filter is run with, of those that a user or a file has.
     pub fn complete(
-        ncid: c_int, varid: c_int, given_len: *mut usize, given: *mut *mut c_uint, len: *mut usize, words: *mut *mut c_uint
+        ncid: c_int, varid: c_int, given_len: *mut usize, given: *mut *mut c_uint, len: *mut usize,
+        words: *mut *mut c_uint
     ) -> c_int => complete_for, "push [rsp]\ncall {to}\nadd rsp, 8\nret", "mov x6, x30\nb {to}"
 }
 
@@ -78,7 +79,7 @@ unsafe extern "C" fn complete_for(
     caller: *const c_void,
 ) -> c_int {
     status(|| {
-        environment::check()?;
+        exec::check_environment()?;
         if given_len.is_null() || given.is_null() || len.is_null() || words.is_null() {
             return fail!(NullPointer, "a place for parameters");
         }
@@ -90,7 +91,8 @@ unsafe extern "C" fn complete_for(
             // Chunks are then lossless.
             None => {
                 report::log(format_args!(
-                    "the calling netCDF hides its functions, and with them the element type: chunks are stored losslessly"
+                    "the calling netCDF hides its functions, and with them the element type: chunks are stored \
+                    losslessly"
                 ));
                 request.to_vec()
             }

@@ -1,6 +1,6 @@
 //! The filter in Zarr arrays that netCDF-C writes and reads (NCZarr). It runs HDF5's filters, and asks the library that
-//! has one for a table: the codec's name in Zarr's metadata, and what turns its JSON into `cd_values` and back. As with HDF5
-//! nothing is linked: netCDF's functions are those of the library that calls.
+//! has one for a table: the codec's name in Zarr's metadata, and what turns its JSON into `cd_values` and back. As with
+//! HDF5 nothing is linked: netCDF's functions are those of the library that calls.
 
 mod codec;
 mod json;
@@ -52,8 +52,8 @@ const fn class(filter_id: c_uint) -> CodecClass {
     }
 }
 
-/// The newest netCDF whose table is known to be this one. netCDF's own development has changed the functions once without
-/// another version of the table, and might release that.
+/// The newest netCDF whose table is known to be this one. netCDF's own development has changed the functions once
+/// without another version of the table, and might release that.
 const NEWEST: (u32, u32) = (4, 10);
 
 /// The table for the netCDF with the code at `caller`.

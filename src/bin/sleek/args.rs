@@ -220,7 +220,7 @@ impl Threads {
 
 /// Refuses variables that cannot be understood before anything is done, also where they would not matter.
 pub fn check_variables() -> Result<(), String> {
-    sleek::host::environment::check().map_err(|e| e.to_string())
+    sleek::exec::check_environment().map_err(|e| e.to_string())
 }
 
 /// How much to say.

@@ -25,8 +25,8 @@ pub struct Args {
     /// Write an NPY file, as where the name of OUT ends in .npy
     #[arg(long)]
     npy: bool,
-    /// Write an NPY file with elements that NumPy calls so, of the same bytes: b1, M8[s], …, or c8 or c16 of a last dimension
-    /// of 2 parts
+    /// Write an NPY file with elements that NumPy calls so, of the same bytes: b1, M8[s], …, or c8 or c16 of a last
+    /// dimension of 2 parts
     #[arg(long, value_name = "TYPE", value_parser = npy::as_type)]
     npy_type: Option<npy::Type>,
     #[command(flatten)]
@@ -39,8 +39,8 @@ pub struct Args {
     /// The compressed file; - is standard input
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; - is
-    /// standard output
+    /// The array, as the plain bytes of its elements, or with a name in .npy as an NPY file, or the safetensors file; -
+    /// is standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
 }

@@ -10,7 +10,8 @@ use crate::Outcome;
 use crate::args::{Quality, check_variables};
 use crate::io::say;
 
-const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, else of each HDF5 chunk";
+const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min), of --range if that is given, \
+else of each HDF5 chunk";
 
 /// Print the HDF5 filter's arguments for h5repack, nccopy, h5py, C, Fortran
 #[derive(clap::Args)]
@@ -53,7 +54,8 @@ fn print(params: &Params, words: &[u32]) {
     say!("# {request}: filter {FILTER_ID} with {n} values. HDF5 finds it through HDF5_PLUGIN_PATH; try: sleek doctor");
     // The letters of the filter stand in the command alone, so that `grep -o 'UD=[0-9,]*'` takes it out.
     section(
-        "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l CHUNK=...)",
+        "h5repack, all datasets of floats (some only: their names and a colon after -f; not chunked yet: add -l \
+        CHUNK=...)",
     );
     say!("h5repack -f UD={FILTER_ID},0,{n},{plain} in.h5 out.h5");
     section("nccopy (for VAR the variables of floats, as a|b; not chunked yet: add -c)");

@@ -181,7 +181,8 @@ impl Watch {
         let mut found = Vec::new();
         for (end, distance) in [least - ends[0].value, ends[1].value - most].into_iter().enumerate() {
             let (Extreme { value, count }, rule) = (ends[end], self.rule(end));
-            // Zero, or whatever is small beside the others, is what a field has where there is nothing: a value like any other.
+            // Zero, or whatever is small beside the others, is what a field has where there is nothing: a value like
+            // any other.
             let is_small =
                 value.abs() <= least.abs().max(most.abs()) && value.signum() == least.signum() || value == 0.0;
             if !is_small && distance > rule.distance * (most - least) && enough(&ends[end], rule) {

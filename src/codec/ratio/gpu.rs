@@ -164,8 +164,8 @@ impl GpuCodec for Ratio {
         let places = all.clamp(1, PLACES) as u32;
         let busy = (places as usize * 4).next_multiple_of(16);
         let scratch = session.allocate(busy + places as usize * TILE_PLACE_BYTES)?;
-        // SAFETY: the contract of this function; slots and what tells of the scratch memory are zeroed before the kernel
-        // uses them.
+        // SAFETY: the contract of this function; slots and what tells of the scratch memory are zeroed before the
+        // kernel uses them.
         unsafe {
             let batch = streams.tell(base.list, decompress, blocks_of)?;
             let common = DecompressArgs { batch, first, dtype: dtype as u32, zero: 0 };

@@ -16,20 +16,19 @@ mod shape;
 pub mod simd;
 pub mod tables;
 
-use std::marker::PhantomData;
-
 use super::{Capabilities, Codec, CpuCodec, Info};
-#[cfg(target_arch = "aarch64")]
-use crate::codec::sleek::simd::neon::Neon;
-#[cfg(target_arch = "x86_64")]
-use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, EntryForm, Geometry, Header, Index, Kind, Layout, MAX_RANK, Shape, Wanted};
 use crate::dtype::DType;
 use crate::error::Result;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
 use crate::exec::{ExecOptions, Isa};
 use crate::host::fpu;
 use crate::host::memory::on_heap;
 use crate::params::{Mode, Params, Profile};
+use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
@@ -72,22 +71,6 @@ impl Codec for Ratio {
     }
 }
 
-/// Calls `$f::<Element>($args)` for an element type.
-macro_rules! by_dtype {
-    ($dtype:expr; $f:ident($($arg:expr),*)) => {
-        match $dtype {
-            DType::F32 => $f::<F32>($($arg),*),
-            DType::F64 => $f::<F64>($($arg),*),
-            DType::F16 => $f::<F16>($($arg),*),
-            DType::BF16 => $f::<BF16>($($arg),*),
-            DType::I8 | DType::U8 => $f::<Int<u8>>($($arg),*),
-            DType::I16 | DType::U16 => $f::<Int<u16>>($($arg),*),
-            DType::I32 | DType::U32 => $f::<Int<u32>>($($arg),*),
-            DType::I64 | DType::U64 => $f::<Int<u64>>($($arg),*),
-        }
-    };
-}
-
 /// Evaluates an expression for the token of a level.
 macro_rules! by_level {
     ($isa:expr, $p:ident => $body:expr) => {{
@@ -108,33 +91,6 @@ macro_rules! by_level {
     }};
 }
 
-/// Compresses elements of one type. Never inlined, so that the stack holds one type's buffers.
-#[inline(never)]
-fn compress<E: Element>(
-    plan: &Plan,
-    header: &mut Header,
-    options: ExecOptions,
-    src: &[u8],
-    dst: &mut [u8],
-) -> Result<usize> {
-    let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
-    cpu::compress(&tiles, header, &[], options, src, dst)
-}
-
-/// Restores elements of one type.
-#[inline(never)]
-fn decompress<E: Element>(
-    plan: &Plan,
-    header: &Header,
-    index: &Index,
-    wanted: &Wanted,
-    dst: &mut [u8],
-    options: ExecOptions,
-) -> Result<()> {
-    let tiles = Tiles::<E> { plan, isa: Isa::best(), element: PhantomData };
-    cpu::decompress(&tiles, header, index, wanted, dst, options)
-}
-
 /// The plan and the header of a stream. Never inlined, so that nothing of it stays on the stack.
 #[inline(never)]
 fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Box<[(Plan, Header)]>> {
@@ -151,7 +107,7 @@ impl CpuCodec for Ratio {
         options: ExecOptions,
     ) -> Result<usize> {
         let (plan, header) = &mut planned(params, layout, src)?[0];
-        by_dtype!(layout.dtype; compress(plan, header, options, src, dst))
+        cpu::compress(&Tiles { plan, isa: Isa::best() }, header, &[], options, src, dst)
     }
 
     fn decompress(
@@ -163,7 +119,7 @@ impl CpuCodec for Ratio {
         options: ExecOptions,
     ) -> Result<()> {
         let plan = &Plan::for_decoding(header)?;
-        by_dtype!(header.layout.dtype; decompress(plan, header, index, wanted, dst, options))
+        cpu::decompress(&Tiles { plan, isa: Isa::best() }, header, index, wanted, dst, options)
     }
 
     fn inspect(&self, header: &Header, _: &Index, info: &mut Info) -> Result<()> {
@@ -173,48 +129,110 @@ impl CpuCodec for Ratio {
 }
 
 /// The coder of the tiles of one stream.
-struct Tiles<'a, E> {
+struct Tiles<'a> {
     plan: &'a Plan,
     isa: Isa,
-    element: PhantomData<E>,
+}
+
+/// What a thread keeps for words of one size: one, on the heap.
+enum ByWord<A, B, C, D> {
+    U8(Box<[A]>),
+    U16(Box<[B]>),
+    U32(Box<[C]>),
+    U64(Box<[D]>),
 }
 
 /// What an encoding thread keeps.
-struct Encoder<E: Element> {
+struct Encoder {
     _fpu: fpu::Guard,
-    /// One, on the heap.
-    buffers: Box<[encode::Buffers<E::Word>]>,
+    buffers: ByWord<encode::Buffers<u8>, encode::Buffers<u16>, encode::Buffers<u32>, encode::Buffers<u64>>,
 }
 
 /// What a decoding thread keeps.
-struct Decoder<E: Element> {
+struct Decoder {
     _fpu: fpu::Guard,
-    /// One, on the heap.
-    buffers: Box<[decode::Buffers<E::Word>]>,
+    buffers: ByWord<decode::Buffers<u8>, decode::Buffers<u16>, decode::Buffers<u32>, decode::Buffers<u64>>,
 }
 
-impl<E: Element> ChunkCodec for Tiles<'_, E> {
-    type Encoder = Encoder<E>;
-    type Decoder = Decoder<E>;
+/// Makes `$make`, on the heap, for words of `$size` bytes.
+macro_rules! for_words {
+    ($size:expr, $make:expr) => {
+        match $size {
+            1 => ByWord::U8(on_heap($make)?),
+            2 => ByWord::U16(on_heap($make)?),
+            4 => ByWord::U32(on_heap($make)?),
+            _ => ByWord::U64(on_heap($make)?),
+        }
+    };
+}
+
+/// Calls `$f::<Element>($before, buffers, $behind)` for an element type, with the buffers for its words.
+macro_rules! by_dtype {
+    ($dtype:expr, $buffers:expr; $f:ident($($before:expr),*; $($behind:expr),*)) => {
+        match ($dtype, &mut $buffers) {
+            (DType::F32, ByWord::U32(one)) => $f::<F32>($($before,)* &mut one[0], $($behind),*),
+            (DType::F64, ByWord::U64(one)) => $f::<F64>($($before,)* &mut one[0], $($behind),*),
+            (DType::F16, ByWord::U16(one)) => $f::<F16>($($before,)* &mut one[0], $($behind),*),
+            (DType::BF16, ByWord::U16(one)) => $f::<BF16>($($before,)* &mut one[0], $($behind),*),
+            (_, ByWord::U8(one)) => $f::<Int<u8>>($($before,)* &mut one[0], $($behind),*),
+            (_, ByWord::U16(one)) => $f::<Int<u16>>($($before,)* &mut one[0], $($behind),*),
+            (_, ByWord::U32(one)) => $f::<Int<u32>>($($before,)* &mut one[0], $($behind),*),
+            (_, ByWord::U64(one)) => $f::<Int<u64>>($($before,)* &mut one[0], $($behind),*),
+        }
+    };
+}
+
+/// Encodes a tile of elements of one type. Never inlined, so that the stack holds what one type needs.
+#[inline(never)]
+fn encode_tile<E: Element>(
+    isa: Isa,
+    plan: &Plan,
+    lens: [usize; AXES],
+    buffers: &mut encode::Buffers<E::Word>,
+    data: &[u8],
+    out: &mut [u8],
+) -> (Kind, usize) {
+    by_level!(isa, p => encode::tile::<E>(p, plan, lens, buffers, data, out))
+}
+
+/// Decodes one, and if it is known which one comes `next` maybe something of that.
+#[inline(never)]
+fn decode_tile<E: Element>(
+    isa: Isa,
+    plan: &Plan,
+    buffers: &mut decode::Buffers<E::Word>,
+    tile: decode::Tile,
+    next: Option<decode::Tile>,
+    out: &mut [u8],
+) -> Result<()> {
+    by_level!(isa, p => decode::tile::<E>(p, plan, buffers, tile, next, out))
+}
+
+impl ChunkCodec for Tiles<'_> {
+    type Encoder = Encoder;
+    type Decoder = Decoder;
 
     #[inline(never)]
-    fn encoder(&self) -> Result<Encoder<E>> {
-        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: on_heap(encode::Buffers::new(self.plan)?)? })
+    fn encoder(&self) -> Result<Encoder> {
+        let size = self.plan.layout.dtype.size();
+        Ok(Encoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, encode::Buffers::new(self.plan)?) })
     }
 
     #[inline(never)]
-    fn decoder(&self) -> Result<Decoder<E>> {
-        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: on_heap(decode::Buffers::new(&self.plan.grid)?)? })
+    fn decoder(&self) -> Result<Decoder> {
+        let size = self.plan.layout.dtype.size();
+        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, decode::Buffers::new(&self.plan.grid)?) })
     }
 
-    fn encode(&self, encoder: &mut Encoder<E>, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
-        let lens = self.plan.grid.lens(self.plan.layout.tile(data.chunk).lens());
-        by_level!(self.isa, p => encode::tile::<E>(p, self.plan, lens, &mut encoder.buffers[0], data.bytes(), out))
+    fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
+        let Tiles { plan, isa } = *self;
+        let lens = plan.grid.lens(plan.layout.tile(data.chunk).lens());
+        by_dtype!(plan.layout.dtype, encoder.buffers; encode_tile(isa, plan, lens; data.bytes(), out))
     }
 
     fn decode(
         &self,
-        decoder: &mut Decoder<E>,
+        decoder: &mut Decoder,
         c: usize,
         kind: Kind,
         body: Body,
@@ -227,17 +245,17 @@ impl<E: Element> ChunkCodec for Tiles<'_, E> {
 
     fn decode_before(
         &self,
-        decoder: &mut Decoder<E>,
+        decoder: &mut Decoder,
         chunk: (usize, Kind, Body),
         next: Option<(usize, Kind, Body)>,
         out: &mut [u8],
     ) -> Result<()> {
         let (tile, next) = (self.tile(chunk), next.map(|next| self.tile(next)));
-        by_level!(self.isa, p => decode::tile::<E>(p, self.plan, &mut decoder.buffers[0], tile, next, out))
+        by_dtype!(self.plan.layout.dtype, decoder.buffers; decode_tile(self.isa, self.plan; tile, next, out))
     }
 }
 
-impl<E: Element> Tiles<'_, E> {
+impl Tiles<'_> {
     fn tile<'a>(&self, (number, kind, body): (usize, Kind, Body<'a>)) -> decode::Tile<'a> {
         let lens = self.plan.grid.lens(self.plan.layout.tile(number).lens());
         decode::Tile { number, lens, kind, body: body.bytes() }

@@ -38,7 +38,9 @@ impl Plan {
         let dtype = params.dtype;
         let (abs, range) = match params.mode {
             Mode::Abs => (params.bound, 0.0),
-            Mode::Noa => bound::noa(params, || cpu::value_range(params, &layout.shape.missing, src)),
+            Mode::Noa => {
+                bound::noa(params.bound, params.range, || cpu::value_range(params, &layout.shape.missing, src))
+            }
             _ => (0.0, 0.0),
         };
         let step = Step::for_bound(dtype, abs, params.profile);

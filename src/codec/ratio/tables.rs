@@ -118,8 +118,8 @@ pub static FIRSTS: [u16; TABLES + 1] = {
 
 /// For each table its symbols, for encoding.
 pub static SYMBOLS: [[Symbol; TOKENS]; TABLES] = symbols();
-/// For each table and each slot: bits 0–9 the number of the slot within its symbol, bits 10–19 the frequency, bits 20–27
-/// the symbol.
+/// For each table and each slot: bits 0–9 the number of the slot within its symbol, bits 10–19 the frequency, bits
+/// 20–27 the symbol.
 pub static SLOTS_OF: [[u32; SLOTS]; TABLES] = slots();
 /// The greatest token of each table.
 static LAST: [u8; TABLES] = last();

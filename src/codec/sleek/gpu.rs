@@ -122,8 +122,8 @@ fn chunks(dtype: DType, count: u64) -> u64 {
     (count * dtype.size() as u64).div_ceil(CHUNK_BYTES as u64)
 }
 
-/// The extension of the header of a stream, and its bytes: arrays of a batch that have dimensions or missing values have
-/// the same.
+/// The extension of the header of a stream, and its bytes: arrays of a batch that have dimensions or missing values
+/// have the same.
 fn extension_of(layout: &Layout) -> ([u64; EXTENSION_WORDS], u32) {
     let bytes = layout.header_bytes - HEADER_BYTES;
     let mut whole = [0; 8 * EXTENSION_WORDS];

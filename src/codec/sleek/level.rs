@@ -7,21 +7,21 @@ use super::plan::Plan;
 use super::{decode, encode};
 use crate::codec::sleek::constants::SUBCHUNKS;
 use crate::codec::sleek::format::ChunkHeader;
-#[cfg(target_arch = "aarch64")]
-use crate::codec::sleek::simd::neon::Neon;
 use crate::codec::sleek::simd::{Simd, scalar::Scalar};
-#[cfg(target_arch = "x86_64")]
-use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::container::{Body, Kind};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::exec::Isa;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::Data;
 
-/// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits are
-/// to be kept, so that no code is made for them alone: it would be a tenth of the library.
+/// Calls `$f::<Element, S, _>($args)` for the plan's element type. Integers go as floats of their size do whose bits
+/// are to be kept, so that no code is made for them alone: it would be a tenth of the library.
 macro_rules! by_dtype {
     ($plan:expr $(, $past:ident)?; $f:path, $($arg:expr),*) => {{
         use $f as f;

@@ -1,6 +1,6 @@
-//! Compressed arrays: an array in memory of which each block of 4^d elements takes the same number of words, so that any
-//! of them is read and written by itself. Decoded blocks are kept in a cache; one that was changed is encoded again when
-//! another one takes its place.
+//! Compressed arrays: an array in memory of which each block of 4^d elements takes the same number of words, so that
+//! any of them is read and written by itself. Decoded blocks are kept in a cache; one that was changed is encoded again
+//! when another one takes its place.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -70,9 +70,9 @@ trait Store {
 }
 
 impl CompressedArray {
-    /// An array of zeros: its dimensions, element type and rate are those of `params`, and its rate is rounded up so that
-    /// a block has whole words of 64 bits. The cache has `cache_bytes`, or, if that is 0, the square root of the number of
-    /// blocks.
+    /// An array of zeros: its dimensions, element type and rate are those of `params`, and its rate is rounded up so
+    /// that a block has whole words of 64 bits. The cache has `cache_bytes`, or, if that is 0, the square root of the
+    /// number of blocks.
     pub fn new(params: &Params, cache_bytes: usize) -> Result<CompressedArray> {
         if params.codec != CODEC_ZFP || params.mode != Mode::Rate {
             return fail!(InvalidArgument, "a compressed array needs mode rate of codec zfp");
@@ -231,8 +231,8 @@ impl<E: Element> Blocks<E> {
         own
     }
 
-    /// The line that has a block; what it had before is encoded if it was changed. The block is not decoded where all of
-    /// it is going to be `replaced`.
+    /// The line that has a block; what it had before is encoded if it was changed. The block is not decoded where all
+    /// of it is going to be `replaced`.
     fn line(&mut self, block: usize, replaced: bool) -> Result<usize> {
         let line = block & (self.lines.len() - 1);
         if self.lines[line].0 == block {

@@ -68,8 +68,8 @@ impl Chunks {
         }
     }
 
-    /// For chunks with these lengths, slowest first, of what `params` ask for: an absolute bound, a rate, a precision, or
-    /// every bit.
+    /// For chunks with these lengths, slowest first, of what `params` ask for: an absolute bound, a rate, a precision,
+    /// or every bit.
     pub fn new(params: &Params, chunk: &[u64]) -> Result<Chunks> {
         let Some(kind) = scalar(params.dtype).filter(|_| !params.big_endian) else {
             let order = if params.big_endian { "big-endian " } else { "" };
@@ -167,8 +167,8 @@ impl Chunks {
     }
 
     /// One of our streams, lossless, of the array that a chunk restores, with the chunk's own blocks in it. `elements`
-    /// are those of [`Chunks::decode`], `dims` the chunk's lengths. Tiles of which the blocks cannot be had so, if there
-    /// are any, are compressed anew.
+    /// are those of [`Chunks::decode`], `dims` the chunk's lengths. Tiles of which the blocks cannot be had so, if
+    /// there are any, are compressed anew.
     pub fn take_over(&self, dims: &Dims, chunk: &[u8], elements: &[u8], threads: u32) -> Result<Vec<u8>> {
         if !self.are(dims.lens()) || elements.len() as u64 != dims.count() * self.dtype().size() as u64 {
             return fail!(InvalidArgument, "a chunk of {dims} is none of {:?}, fastest first", self.lens);
@@ -455,8 +455,8 @@ mod tests {
 
     const TYPES: [DType; 4] = [DType::F32, DType::F64, DType::I32, DType::I64];
 
-    /// In every mode and of every rank: a chunk comes back by its `cd_values` alone, and what is taken over restores the
-    /// same bits, with its blocks in tiles where they have room.
+    /// In every mode and of every rank: a chunk comes back by its `cd_values` alone, and what is taken over restores
+    /// the same bits, with its blocks in tiles where they have room.
     #[test]
     fn chunks_are_read_and_taken_over() {
         let shapes: [&[u64]; 8] = [

@@ -75,8 +75,8 @@ macro_rules! by_dtype {
     };
 }
 
-/// Runs `work` on arrays that have blocks of so many axes. These lie on the stack, and those of four axes, with what is made
-/// of them, take more than callers have to have.
+/// Runs `work` on arrays that have blocks of so many axes. These lie on the stack, and those of four axes, with what is
+/// made of them, take more than callers have to have.
 fn with_stack<R: Send>(axes: usize, work: impl FnOnce() -> R + Send) -> R {
     if axes < MAX_AXES {
         return work();

@@ -24,7 +24,8 @@ use crate::sentinel::{Watch, refuse, text};
 use crate::tensors::{self, Wish};
 use crate::{Outcome, pipeline};
 
-const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes one where OUT ends in .npy.\n\n\
+const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes \
+one where OUT ends in .npy.\n\n\
 A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
 ratio unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
 F32, F64, F16 and BF16; all others come back bit for bit.";
@@ -33,14 +34,14 @@ F32, F64, F16 and BF16; all others come back bit for bit.";
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)))]
 pub struct Args {
-    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: that of an
-    /// NPY file, else what the name of IN ends in]
+    /// Element type: f32, f64, f16, bf16, or (with --lossless) i8, i16, i32, i64, u8, u16, u32, u64 [default: that of
+    /// an NPY file, else what the name of IN ends in]
     #[arg(long, value_name = "TYPE", value_parser = args::dtype)]
     dtype: Option<DType>,
     #[command(flatten)]
     quality: Quality,
-    /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed), or
-    /// the smallest of those that take so many MB/s both ways
+    /// Choose profile and codec by trying all of them on 8 MB of the array: the smallest (ratio), the fastest (speed),
+    /// or the smallest of those that take so many MB/s both ways
     #[arg(long, value_name = "HOW", value_parser = crate::auto::parse, conflicts_with_all = ["profile", "codec"])]
     auto: Option<Auto>,
     #[command(flatten)]
@@ -79,7 +80,8 @@ pub fn run(args: &Args) -> Outcome {
         params(args, dtype)?;
     }
     let mut input = Input::open(&args.input)?;
-    // A pipe may let us wait for the bytes that tell what it is: what is wrong with the place of the result is told first.
+    // A pipe may let us wait for the bytes that tell what it is: what is wrong with the place of the result is told
+    // first.
     let output = match (dtype, input.bytes) {
         (Some(_), None) => Some(create(args, &input)?),
         _ => None,
@@ -241,7 +243,8 @@ fn measure_range(
     Ok(range.filter(|(lo, hi)| hi > lo).map(|(lo, hi)| sleek::bound::sub_down(hi, lo)))
 }
 
-/// Shows all of a regular file in pieces of so many bytes, from where it is read to its end, and goes back to its start.
+/// Shows all of a regular file in pieces of so many bytes, from where it is read to its end, and goes back to its
+/// start.
 fn read_through(args: &Args, input: &mut Input, piece: usize, mut look: impl FnMut(&[u8])) -> Result<(), String> {
     let mut progress = Progress::new("measuring", input.bytes, args.verbosity.quiet);
     pipeline::run(

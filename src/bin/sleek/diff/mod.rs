@@ -33,7 +33,8 @@ use view::{LARGE, View};
 /// Elements of which the autocorrelation is taken, about.
 const SAMPLE: u64 = 8 << 20;
 
-const AFTER_HELP: &str = "ORIGINAL and RESTORED are an array of plain bytes and its compressed file, or two HDF5 or netCDF-4 files, each \
+const AFTER_HELP: &str = "ORIGINAL and RESTORED are an array of plain bytes and its compressed file, or two HDF5 or \
+netCDF-4 files, each \
 with a dataset behind a colon, or without: then all datasets of floats that differ.\n\n\
 Exit code: 0 the bound is kept, 1 it is broken, 2 an error.";
 

@@ -94,10 +94,10 @@ impl Doctor {
                 say!("{variable}: {}", value.display());
             }
         }
-        if let Err(e) = sleek::host::environment::check() {
+        if let Err(e) = sleek::exec::check_environment() {
             self.advice.insert(format!("{}: until then the filter refuses all work", e.message));
         }
-        if let Err(e) = sleek::host::environment::params() {
+        if let Err(e) = sleek::text::of_environment() {
             self.advice.insert(e.message);
         }
         if std::env::var_os("HDF5_PLUGIN_PRELOAD").is_some_and(|v| v == "::") {
@@ -118,7 +118,8 @@ impl Doctor {
             if self.variable.is_some() {
                 let dir = dir.display();
                 self.advice.insert(format!(
-                    "remove {dir} from HDF5_PLUGIN_PATH, or create it: HDF5 stops with an error where a directory is missing"
+                    "remove {dir} from HDF5_PLUGIN_PATH, or create it: HDF5 stops with an error where a directory is \
+                    missing"
                 ));
             }
             return "does not exist".into();

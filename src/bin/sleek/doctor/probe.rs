@@ -98,7 +98,10 @@ impl Hdf5 {
         let name = c"x".as_ptr();
         let dataset = self.create(file, float)?;
         let data = values.as_ptr().cast();
-        call!(self, H5Dwrite(dataset => Hid, float => Hid, 0 => Hid, 0 => Hid, 0 => Hid, data => *const c_void) -> c_int)?;
+        call!(
+            self,
+            H5Dwrite(dataset => Hid, float => Hid, 0 => Hid, 0 => Hid, 0 => Hid, data => *const c_void) -> c_int
+        )?;
         // Closing the dataset runs the filter, and opening it anew reads what the filter wrote.
         call!(self, H5Dclose(dataset => Hid) -> c_int)?;
         let dataset = call!(self, H5Dopen2(file => Hid, name => *const c_char, 0 => Hid) -> Hid)?;

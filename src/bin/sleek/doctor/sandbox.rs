@@ -122,7 +122,7 @@ fn child(what: &str, file: &Path, plugins: Option<&Path>) -> Result<Ran, String>
 /// before: neither is a fault of the library.
 fn leave_out_variables(command: &mut Command) {
     command.env_remove("SLEEK_PARAMS");
-    if sleek::host::environment::check().is_err() {
+    if sleek::exec::check_environment().is_err() {
         command.env_remove(sleek::host::environment::THREADS).env_remove(sleek::host::environment::SIMD);
     }
 }

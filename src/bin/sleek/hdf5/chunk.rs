@@ -44,8 +44,8 @@ impl Field<'_> {
         self.dataset.hdf5.write_chunk.is_some()
     }
 
-    /// Writes a chunk to another dataset of this shape as it is to be stored; with a bit in `skipped` for each filter that
-    /// it did not pass.
+    /// Writes a chunk to another dataset of this shape as it is to be stored; with a bit in `skipped` for each filter
+    /// that it did not pass.
     pub fn write_chunk_to(&self, other: &Id, chunk: &Block, bytes: &[u8], skipped: u32) -> Result<(), String> {
         let hdf5 = self.dataset.hdf5;
         let Some(write_chunk) = hdf5.write_chunk else {

@@ -35,8 +35,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin. What it needs may
-    /// lie beside it, in a wheel that says so in its modules alone; that is loaded before.
+    /// Out of the global scope, as a Python module loads its libraries: the hardest case for a plugin. What it needs
+    /// may lie beside it, in a wheel that says so in its modules alone; that is loaded before.
     pub fn open(file: &Path) -> Result<Loaded, String> {
         let mut loaded = Loaded::open_alone(file);
         for _ in 0..NEEDED {
@@ -253,8 +253,8 @@ impl Hdf5 {
         Ok(hdf5)
     }
 
-    /// Has our own code for filter 32013 in the place of any plugin: that would read the `cd_values` of a new dataset as
-    /// a user's request.
+    /// Has our own code for filter 32013 in the place of any plugin: that would read the `cd_values` of a new dataset
+    /// as a user's request.
     pub fn own_h5z_zfp(&self) -> Result<(), String> {
         h5!(self, H5Zregister((&raw const h5z_zfp::CLASS).cast())).map(drop)
     }

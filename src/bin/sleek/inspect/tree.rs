@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use sleek::host::printable::printable;
+use sleek::printable::printable;
 
 use super::Args;
 use super::dataset::{Coded, Dataset};

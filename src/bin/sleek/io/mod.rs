@@ -12,7 +12,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use sleek::host::printable::{printable, printable_lines};
+use sleek::printable::{printable, printable_lines};
 
 pub use input::Input;
 pub use output::{Output, check_place};

@@ -18,7 +18,8 @@ svg{max-width:100%;height:auto}img{image-rendering:pixelated;display:block}";
 pub fn page(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width\">\n<title>{}</title>\n<style>{STYLE}</style></head><body>\n{body}</body></html>\n",
+         content=\"width=device-width\">\n<title>{}</title>\n<style>{STYLE}</style></head><body>\n\
+         {body}</body></html>\n",
         escaped(title)
     )
 }

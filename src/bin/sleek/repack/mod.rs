@@ -36,14 +36,19 @@ const BROKEN: u8 = 1;
 
 const NOA_HELP: &str = "Bound relative to the value range: |v − r| ≤ E · (max − min) of each whole dataset";
 
-const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other datasets are \
+const AFTER_HELP: &str = "Attributes, links, groups, named types, dimension scales, fill values, chunks and all other \
+datasets are \
 carried over. OUT may be IN (with --force); it appears whole or not at all.\n\n\
 Several files, and folders with -r, go to the folder --to; started again, that goes on where it was ended.\n\n\
 Exit code: 0 done, 1 --verify found a bound broken and nothing was written, 2 an error.";
 
 /// Compress the float datasets of HDF5 or netCDF-4 files, keep the rest as it is
 #[derive(clap::Args, Clone)]
-#[command(after_help = AFTER_HELP, mut_group("Bound", |group| group.required(false)), mut_arg("noa", |noa| noa.help(NOA_HELP)))]
+#[command(
+    after_help = AFTER_HELP,
+    mut_group("Bound", |group| group.required(false)),
+    mut_arg("noa", |noa| noa.help(NOA_HELP))
+)]
 pub struct Args {
     #[command(flatten)]
     quality: Quality,
@@ -68,8 +73,8 @@ pub struct Args {
     /// The filter that the datasets get
     #[arg(long, value_enum, default_value_t, value_name = "NAME")]
     filter: zfp::Filter,
-    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the codec,
-    /// up to 1 MiB
+    /// Give datasets that are compressed chunks of another shape where they take less with it: whole tiles of the
+    /// codec, up to 1 MiB
     #[arg(long)]
     rechunk: bool,
     /// Write no attributes that say what was done (sleek_mode, sleek_bound, …), and no line into netCDF's history

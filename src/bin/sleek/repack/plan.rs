@@ -464,7 +464,8 @@ struct Seen {
 }
 
 impl Survey<'_> {
-    /// The range of the valid values, by a part of them if that will do. Missing values that nobody declared are an error.
+    /// The range of the valid values, by a part of them if that will do. Missing values that nobody declared are an
+    /// error.
     fn range(&self) -> Result<Option<(f64, f64)>, String> {
         if self.is_rough {
             let some = self.see_some()?;

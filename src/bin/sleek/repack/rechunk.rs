@@ -12,8 +12,8 @@ const TOGETHER_BYTES: u64 = 512 << 20;
 /// Old chunks are given up for one part in so many of what they take.
 const GAIN: u64 = 100;
 
-/// Gives a dataset that is to be compressed the chunks with which it takes least; what is to be said of it. Chunks that it
-/// has must be beaten by something.
+/// Gives a dataset that is to be compressed the chunks with which it takes least; what is to be said of it. Chunks that
+/// it has must be beaten by something.
 pub fn rechunk(field: &mut Field, params: &Params, is_rough: bool) -> Result<Option<String>, String> {
     let old = shape(&field.chunk);
     let mut proposals = proposals(field, params);
@@ -59,7 +59,8 @@ fn shape(lens: &[u64]) -> String {
     lens.join("x")
 }
 
-/// Shapes that may do: whole rows; whole tiles of the codec; as many tiles along each dimension as can be, in equal parts.
+/// Shapes that may do: whole rows; whole tiles of the codec; as many tiles along each dimension as can be, in equal
+/// parts.
 fn proposals(field: &Field, params: &Params) -> Vec<Vec<u64>> {
     let (dims, size) = (&field.dims, field.size);
     let mut shapes = vec![good_chunk(dims, size)];

@@ -29,7 +29,8 @@ pub fn named(argument: &str) -> Result<(String, Request), String> {
     Ok((format!("/{}", path.trim_start_matches('/')), parse(request)?))
 }
 
-/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=`, `ssim=` or `bits=` in the place of the bound.
+/// Reads a request: `keep`, a text of the filter, or one with `ratio=`, `psnr=`, `ssim=` or `bits=` in the place of the
+/// bound.
 pub fn parse(request: &str) -> Result<Request, String> {
     if request == "keep" {
         return Ok(Request::Keep);

@@ -96,7 +96,8 @@ impl Rule {
                 }
                 _ => {
                     return Err(format!(
-                        "{key}, a {}, is unknown; there are dataset, type, abs, noa, rel, lossless = true, keep = true, \
+                        "{key}, a {}, is unknown; there are dataset, type, abs, noa, rel, lossless = true, keep = \
+                        true, \
                          ratio, psnr, ssim, bits, range, profile, codec, missing",
                         value.type_str()
                     ));

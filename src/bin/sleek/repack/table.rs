@@ -1,7 +1,7 @@
 //! What `sleek repack` says it did, or would do.
 
 use serde_json::{Value, json};
-use sleek::host::printable::printable;
+use sleek::printable::printable;
 
 use super::plan::{Decision, Item};
 use crate::io::say;

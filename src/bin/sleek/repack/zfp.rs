@@ -145,8 +145,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The elements of a whole chunk. Beyond the rim of a dataset that may grow there are its fill values, else elements
-    /// of its own, which spoil no block.
+    /// The elements of a whole chunk. Beyond the rim of a dataset that may grow there are its fill values, else
+    /// elements of its own, which spoil no block.
     fn elements(&self, block: &Block) -> Result<Vec<u8>, String> {
         let mut bytes = vec![0; self.field.block_bytes(block)];
         self.field.read(block, &mut bytes)?;

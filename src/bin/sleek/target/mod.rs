@@ -1,5 +1,5 @@
-//! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried on the
-//! whole until that meets it.
+//! Targets: a ratio, a size, a PSNR, an SSIM. The absolute bound that meets one is searched for on a sample, and tried
+//! on the whole until that meets it.
 
 mod measured;
 mod search;

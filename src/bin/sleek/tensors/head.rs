@@ -244,9 +244,12 @@ mod tests {
     #[test]
     fn tensors_in_the_order_of_their_data() {
         let head = parse(
-            r#"{"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[4,16]},"b":{"dtype":"F32","shape":[],"data_offsets":[0,4]},
-                "c":{"dtype":"C64","shape":[3],"data_offsets":[16,40]},"d":{"dtype":"F4","shape":[5],"data_offsets":[40,43]},
-                "e":{"dtype":"Q9","shape":[7],"data_offsets":[43,50]},"f":{"dtype":"I64","shape":[0,9],"data_offsets":[50,50]},
+            r#"{"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[4,16]},
+                "b":{"dtype":"F32","shape":[],"data_offsets":[0,4]},
+                "c":{"dtype":"C64","shape":[3],"data_offsets":[16,40]},
+                "d":{"dtype":"F4","shape":[5],"data_offsets":[40,43]},
+                "e":{"dtype":"Q9","shape":[7],"data_offsets":[43,50]},
+                "f":{"dtype":"I64","shape":[0,9],"data_offsets":[50,50]},
                 "__metadata__":{"format":"pt"}}   "#,
         )
         .unwrap();
@@ -269,7 +272,8 @@ mod tests {
         };
         let two = |a: &str, b: &str| {
             format!(
-                r#"{{"t":{{"dtype":"U8","shape":[4],"data_offsets":{a}}},"u":{{"dtype":"U8","shape":[4],"data_offsets":{b}}}}}"#
+                r#"{{"t":{{"dtype":"U8","shape":[4],"data_offsets":{a}}},
+                    "u":{{"dtype":"U8","shape":[4],"data_offsets":{b}}}}}"#
             )
         };
         for (json, part) in [

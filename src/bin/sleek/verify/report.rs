@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sleek::Mode;
-use sleek::host::printable::printable;
+use sleek::printable::printable;
 
 use crate::io::say;
 use crate::progress::figure;

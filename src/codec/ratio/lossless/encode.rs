@@ -366,7 +366,8 @@ impl<W: Word> Buffers<W> {
         std::mem::swap(&mut self.tables.best, &mut self.tables.own);
     }
 
-    /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before them.
+    /// What `Choice::write_side` left of the choice: the table, where it has one, `n` codes, and what stands before
+    /// them.
     pub fn written(&mut self, choice: &Choice<W>, n: usize) -> (Option<Own<'_>>, &[W], &[u8]) {
         let Tables { best, costs, symbols, .. } = &mut self.tables;
         let own = choice.own_table.then(|| {
@@ -390,7 +391,8 @@ impl<W: Word> Buffers<W> {
         }
     }
 
-    /// The set of axes, out of `allowed`, whose differences look shortest: of a large tile of those that do so by a part.
+    /// The set of axes, out of `allowed`, whose differences look shortest: of a large tile of those that do so by a
+    /// part.
     fn axes(&mut self, allowed: u8, lens: [usize; AXES], n: usize) -> u8 {
         let words = &self.words[..n];
         let sets = if sample::is_for(n) { sample::axes(allowed, lens, words) } else { predict::sets(allowed) };

@@ -1,4 +1,5 @@
-//! Words that are near those at a distance, which each segment of a tile names: periods, repeated rows, mirrored planes.
+//! Words that are near those at a distance, which each segment of a tile names: periods, repeated rows, mirrored
+//! planes.
 
 use super::take16;
 use crate::error::{Result, fail};

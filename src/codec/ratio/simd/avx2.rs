@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::Simd;
-use crate::codec::sleek::simd::avx2::Avx2;
+use crate::exec::Avx2;
 use crate::primitives::word::Word;
 
 /// Registers that have the numbers of all lanes.

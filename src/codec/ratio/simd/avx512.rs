@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::Simd;
-use crate::codec::sleek::simd::avx512::Avx512;
+use crate::exec::Avx512;
 use crate::primitives::word::Word;
 
 /// Registers that have the numbers of all lanes.

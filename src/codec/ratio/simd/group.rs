@@ -22,9 +22,10 @@ const FEW: u32 = 60;
 /// What may be read behind the last word that counts.
 const READ_SLACK: usize = LANES;
 
-/// For each token what encodes it in a table: its frequency's reciprocal, and bits 0–9 what the frequency lacks of 1024,
-/// bits 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the right, the
-/// new state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up for.
+/// For each token what encodes it in a table: its frequency's reciprocal, and bits 0–9 what the frequency lacks of
+/// 1024, bits 10–20 what is added, bits 21–24 a shift. With q the upper half of state · reciprocal, shifted to the
+/// right, the new state is state + q · lack + what is added. A frequency of 1 has q = state − 1, which the sum makes up
+/// for.
 #[derive(Clone, Copy)]
 pub struct Encoding<'a> {
     reciprocals: &'a [u32; BYTES],

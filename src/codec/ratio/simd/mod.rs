@@ -17,11 +17,11 @@ use super::encode::State;
 use super::format::Grid;
 use super::lossless::encode::Own;
 use super::plan::Plan;
-#[cfg(target_arch = "aarch64")]
-use crate::codec::sleek::simd::neon::Neon;
-#[cfg(target_arch = "x86_64")]
-use crate::codec::sleek::simd::{avx2::Avx2, avx512::Avx512};
 use crate::error::Result;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::{Avx2, Avx512};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
 use crate::primitives::rans::LANES;
@@ -58,7 +58,8 @@ pub trait Level: Arithmetic + Copy {
         false
     }
 
-    /// Encodes so many short numbers of a tile with these lengths, see `short::encode_tile`; `None` if the level does so no faster than the portable code.
+    /// Encodes so many short numbers of a tile with these lengths, see `short::encode_tile`; `None` if the level does
+    /// so no faster than the portable code.
     fn encode_short(
         self,
         _: &Grid,

@@ -1,10 +1,11 @@
-//! NEON: eight registers have a number for each lane. Words go to states and come from them by a lookup of bytes for each
-//! set of eight states, whose masks are narrowed to one register.
+//! NEON: eight registers have a number for each lane. Words go to states and come from them by a lookup of bytes for
+//! each set of eight states, whose masks are narrowed to one register.
 
 use std::arch::aarch64::*;
 
 use super::Simd;
-use crate::codec::sleek::simd::neon::{Neon, sums32, sums64};
+use crate::exec::Neon;
+use crate::primitives::neon::{sums32, sums64};
 use crate::primitives::word::Word;
 
 /// Registers that have the numbers of all lanes.

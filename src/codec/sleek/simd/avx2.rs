@@ -17,21 +17,9 @@ use super::avx2_choose::{LISTED, lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
 use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
-use crate::exec::{Isa, Level};
+use crate::exec::Avx2;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
-
-/// AVX2: the right to its instructions, which only a processor that has them gives. Code compiled for `Level::Avx2` is
-/// where its methods are fast.
-#[derive(Clone, Copy)]
-pub struct Avx2(());
-
-impl Avx2 {
-    /// From a consent to this level or a higher one.
-    pub fn of(isa: Isa) -> Option<Avx2> {
-        (isa.level() >= Level::Avx2).then_some(Avx2(()))
-    }
-}
 
 /// Vectors of constants.
 #[repr(C, align(32))]

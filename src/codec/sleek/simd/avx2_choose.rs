@@ -6,9 +6,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Avx2, Lanes, load, store};
+use super::avx2::{Lanes, load, store};
 use super::{HIGHS, Masks, Transposed, listed};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::exec::Avx2;
 
 /// See `listed`.
 pub(super) static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());

@@ -6,10 +6,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Avx2, Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
+use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
 use super::avx2_choose::LISTED;
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::exec::Avx2;
 
 const LANES: usize = 16;
 

@@ -4,7 +4,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::avx2::{Avx2, prefetchw};
+use super::avx2::prefetchw;
 use super::avx2_choose::{transpose, wider};
 use super::avx512_choose::{lanes32, lanes64};
 use super::avx512_exceptions as exceptions;
@@ -15,26 +15,9 @@ use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
 use super::avx512_warp_tile as warp_tile;
 use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
-use crate::exec::{Isa, Level};
+use crate::exec::Avx512;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
-
-/// AVX-512: the right to its instructions, as `Avx2` is for its own.
-#[derive(Clone, Copy)]
-pub struct Avx512(Avx2);
-
-impl Avx512 {
-    /// From a consent to this level.
-    pub fn of(isa: Isa) -> Option<Avx512> {
-        Avx2::of(isa).filter(|_| isa.level() >= Level::Avx512).map(Avx512)
-    }
-
-    /// The level below, which it has as well.
-    #[inline(always)]
-    fn avx2(self) -> Avx2 {
-        self.0
-    }
-}
 
 /// One 64-byte vector of constants.
 #[repr(C, align(64))]

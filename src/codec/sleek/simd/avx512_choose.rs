@@ -3,9 +3,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, Lanes, right32, right64};
+use super::avx512::{Lanes, right32, right64};
 use super::{HIGHS, Masks, count_of};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
+use crate::exec::Avx512;
 
 /// Of the 64-bit lanes of two vectors, taken in pairs, the second pair of each two.
 const SECOND_PAIRS: Lanes<u64, 8> = Lanes([2, 3, 6, 7, 10, 11, 14, 15]);
@@ -39,7 +40,8 @@ unsafe fn sample64(x: *const u64) -> __m512i {
 }
 
 macro_rules! choose {
-    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $lzcnt:ident, $right:ident, $cmpgt:ident, $compress:ident,
+    ($name:ident, $w:ty, $s:literal, $sample:ident, $set1:ident, $sub:ident, $lzcnt:ident, $right:ident, $cmpgt:ident,
+     $compress:ident,
      $to_bytes:ident, $store_bytes:ident) => {
         pub mod $name {
             use super::*;

@@ -3,10 +3,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, left32, left64};
+use super::avx512::{left32, left64};
 use super::avx512_unpack::{unpack32, unpack64};
 use super::{Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
+use crate::exec::Avx512;
 
 /// Numbers from 0 on, of which 64 from any exception on are looked up.
 pub static ASCENDING: [u8; 64 + MAX_EXCEPTIONS] = {

@@ -3,10 +3,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, Lanes, optimisation_barrier};
+use super::avx512::{Lanes, optimisation_barrier};
 use super::avx512_unpack::{Unpack, unpack_table};
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
+use crate::exec::Avx512;
 
 const LANES: usize = 32;
 

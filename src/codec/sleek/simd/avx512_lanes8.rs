@@ -6,10 +6,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, Lanes};
+use super::avx512::Lanes;
 use super::avx512_exceptions::ASCENDING;
 use super::{Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::MAX_EXCEPTIONS;
+use crate::exec::Avx512;
 
 const LANES: usize = 64;
 

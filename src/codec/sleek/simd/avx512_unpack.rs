@@ -6,8 +6,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, Lanes, right32, right64};
+use super::avx512::{Lanes, right32, right64};
 use super::room;
+use crate::exec::Avx512;
 
 /// Constants of unpacking n-bit values into lanes of `B` bytes.
 #[derive(Clone, Copy)]

@@ -7,8 +7,9 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512::{Avx512, Lanes};
+use super::avx512::Lanes;
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
+use crate::exec::Avx512;
 
 const _: () = assert!(MODE_SAMPLE == 32 && WARP_TILE == 8, "how samples are loaded");
 
@@ -51,7 +52,8 @@ unsafe fn to_totals<const S: usize>(bits: u32, zeros: [__m512i; 4]) -> [u32; 4] 
 }
 
 macro_rules! measure {
-    ($name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $lzcnt:ident, $sll:ident, $srl:ident, $negative:ident, $mask_sub:ident, $mask_or:ident) => {
+    ($name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $lzcnt:ident, $sll:ident, $srl:ident,
+     $negative:ident, $mask_sub:ident, $mask_or:ident) => {
         /// Adds to `zeros` the zero bits above the highest one of each sample's distances, for offset, zigzag, delta,
         /// special. Words are the bits from `UNUSED` on, and the bits below are zero.
         ///

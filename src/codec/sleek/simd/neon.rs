@@ -11,20 +11,10 @@ use std::arch::aarch64::*;
 
 use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Transposed, listed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
-use crate::exec::{Isa, Level};
+use crate::exec::Neon;
+use crate::primitives::neon::{sums16, sums32, sums64};
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::word::Word;
-
-/// NEON: the right to its level.
-#[derive(Clone, Copy)]
-pub struct Neon(());
-
-impl Neon {
-    /// From a consent to this level.
-    pub fn of(isa: Isa) -> Option<Neon> {
-        (isa.level() == Level::Neon).then_some(Neon(()))
-    }
-}
 
 /// Constants of unpacking eight values of n bits, vector by vector (V of them with L lanes): where each vector's bytes
 /// begin, the bytes that each lane takes of them, and minus the first bit there, which is a shift to the right.
@@ -190,49 +180,6 @@ fn pack<W: Word, const S: usize>(codes: &[W; S], n: u32, out: &mut [u8]) {
     for (i, codes) in codes.as_chunks::<64>().0.iter().enumerate() {
         pack64(codes, n, &mut out[8 * n as usize * i..]);
     }
-}
-
-/// Running sums of lanes behind `carry`, which becomes the sum of all: it waits for one addition a vector only.
-macro_rules! sums {
-    ($name:ident, $vector:ty, $dup:ident, $ext:ident, $add:ident, $last:ident, $steps:tt) => {
-        /// Sums of what comes before each lane and itself.
-        #[inline(always)]
-        pub fn $name(mut v: $vector, carry: &mut $vector) -> $vector {
-            // SAFETY: every processor of this architecture has NEON.
-            unsafe {
-                let zero = $dup(0);
-                sums!(@ v, zero, $ext, $add, $steps);
-                let sums = $add(v, *carry);
-                *carry = $add(*carry, $last(v));
-                sums
-            }
-        }
-    };
-    (@ $v:ident, $zero:ident, $ext:ident, $add:ident, [$($by:literal),*]) => {
-        $($v = $add($v, $ext::<$by>($zero, $v));)*
-    };
-}
-
-sums!(sums16, uint16x8_t, vdupq_n_u16, vextq_u16, vaddq_u16, last16, [7, 6, 4]);
-sums!(sums32, uint32x4_t, vdupq_n_u32, vextq_u32, vaddq_u32, last32, [3, 2]);
-sums!(sums64, uint64x2_t, vdupq_n_u64, vextq_u64, vaddq_u64, last64, [1]);
-
-#[inline(always)]
-unsafe fn last16(v: uint16x8_t) -> uint16x8_t {
-    // SAFETY: every processor of this architecture has NEON.
-    unsafe { vdupq_laneq_u16::<7>(v) }
-}
-
-#[inline(always)]
-unsafe fn last32(v: uint32x4_t) -> uint32x4_t {
-    // SAFETY: as above.
-    unsafe { vdupq_laneq_u32::<3>(v) }
-}
-
-#[inline(always)]
-unsafe fn last64(v: uint64x2_t) -> uint64x2_t {
-    // SAFETY: as above.
-    unsafe { vdupq_laneq_u64::<1>(v) }
 }
 
 /// What the codes of a vector stand for.

@@ -1,14 +1,14 @@
 //! Every level against the portable code, function by function.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Avx512;
-#[cfg(target_arch = "aarch64")]
-use super::neon::Neon;
 use super::scalar::{BitWriter, Scalar, positions};
 use super::*;
 use crate::codec::sleek::constants::SAMPLE;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Avx2;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Avx512;
+#[cfg(target_arch = "aarch64")]
+use crate::exec::Neon;
 use crate::exec::{Isa, Level};
 
 /// Pseudo-random bits.

@@ -1,4 +1,5 @@
-//! The report of a batch as a page: a table, with a small picture of each dataset that was compressed and of its errors.
+//! The report of a batch as a page: a table, with a small picture of each dataset that was compressed and of its
+//! errors.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,8 +14,10 @@ use crate::plot::page;
 use crate::plot::picture::escaped;
 use crate::progress::{bytes, ratio};
 
-const HEAD: &str = "<tr><th class=\"l\">file and dataset</th><th class=\"l\">type</th><th>before</th><th>after</th><th>ratio</th>\
-<th class=\"l\">bound</th><th class=\"l\">verdict</th><th class=\"l\">why</th><th class=\"l\">field</th><th class=\"l\">error</th></tr>";
+const HEAD: &str = "<tr><th class=\"l\">file and dataset</th><th \
+class=\"l\">type</th><th>before</th><th>after</th><th>ratio</th>\
+<th class=\"l\">bound</th><th class=\"l\">verdict</th><th class=\"l\">why</th><th class=\"l\">field</th><th \
+class=\"l\">error</th></tr>";
 
 /// The whole page. What is shown in pictures is read from the files as they are now.
 pub fn page(files: &[Value], args: &Args) -> String {
@@ -71,7 +74,8 @@ fn dataset_row(body: &mut String, dataset: &Value, name: &str, verdict: &str, sh
     };
     let _ = writeln!(
         body,
-        "<tr><td class=\"l\">{}</td><td class=\"l\">{kind}</td>{sizes}<td class=\"l\">{}</td><td class=\"l\">{verdict}</td>\
+        "<tr><td class=\"l\">{}</td><td class=\"l\">{kind}</td>{sizes}<td class=\"l\">{}</td><td \
+        class=\"l\">{verdict}</td>\
          <td class=\"l\">{}</td>{pictures}</tr>",
         escaped(name),
         escaped(bound),

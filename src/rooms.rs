@@ -1,0 +1,117 @@
+//! The arrow of docs/design.md §1: a room uses what stands behind it in this list, and nothing before it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the doors to what everything stands on.
+const ROOMS: [&[&str]; 14] = [
+    &["api"],
+    &["route", "text"],
+    &["codec"],
+    &["runtime"],
+    &["params"],
+    &["container"],
+    &["primitives"],
+    &["bound"],
+    &["mode"],
+    &["exec"],
+    &["host"],
+    &["dtype"],
+    &["error"],
+    &["printable"],
+];
+
+fn rank(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|rooms| rooms.contains(&room))
+}
+
+/// What of `source`, a file of `room`, leads where it must not. `siblings` are the folders of the other codecs, of
+/// which a codec knows none.
+fn wrong_ways(room: &str, siblings: &[String], source: &str) -> Vec<String> {
+    let code: String = source
+        .split("#[cfg(test)]\nmod tests")
+        .take(1)
+        .flat_map(str::lines)
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let paths = code.split("crate::").skip(1).map(|path| {
+        let mut names = path.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':');
+        names.next().unwrap_or_default()
+    });
+    let is_wrong = |path: &&str| {
+        let mut names = path.split("::");
+        let (to, next) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+        to == "codec" && siblings.iter().any(|codec| codec == next)
+            || to != room && rank(to).is_none_or(|to| Some(to) <= rank(room))
+    };
+    paths.filter(is_wrong).map(|path| format!("crate::{path}")).collect()
+}
+
+fn files(folder: &Path, with: &[&str]) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.append(&mut files(&path, with));
+        } else if path.extension().is_some_and(|e| with.iter().any(|w| e == *w)) {
+            all.push(path);
+        }
+    }
+    all
+}
+
+#[test]
+fn arrows_between_rooms_lead_one_way() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let codecs: Vec<String> = fs::read_dir(src.join("codec"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("mod.rs").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for file in files(&src, &["rs"]) {
+        let path = file.strip_prefix(&src).unwrap().with_extension("");
+        let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap()).collect();
+        if matches!(names[0], "bin" | "lib" | "rooms") || names.contains(&"tests") {
+            continue;
+        }
+        assert!(rank(names[0]).is_some(), "{} is in no room of this list", file.display());
+        let own = names.get(1).filter(|name| names[0] == "codec" && codecs.iter().any(|codec| codec == *name));
+        let siblings: Vec<_> = codecs.iter().filter(|codec| own.is_some_and(|own| own != codec)).cloned().collect();
+        let ways = wrong_ways(names[0], &siblings, &fs::read_to_string(&file).unwrap());
+        wrong.extend(ways.into_iter().map(|way| format!("{}: {way}", file.display())));
+        seen += 1;
+    }
+    assert!(wrong.is_empty() && seen > 100, "of {seen} files:\n{}", wrong.join("\n"));
+}
+
+/// What all kernels have in common knows no codec, and codecs' kernels know no other one's.
+#[test]
+fn kernels_include_their_own_folder_and_what_is_common() {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let mut seen = 0;
+    for file in files(&kernels, &["cu", "cuh", "h"]) {
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let Some(name) = line.trim_start().strip_prefix("#include \"") else { continue };
+            let allowed =
+                !name.contains('/') || name.starts_with("../common/") || name.contains("/tests/gpu/cpu_shim.h");
+            assert!(allowed, "{}: {line}", file.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20);
+}
+
+#[test]
+fn wrong_ways_are_seen() {
+    let source = "use crate::error::{Result, fail};\nuse crate::codec::zfp::Tile;\n// crate::api\nfn f() { \
+    crate::api::g() }\n\
+                  #[cfg(test)]\nmod tests {\n    use crate::compress;\n}\n";
+    assert_eq!(wrong_ways("codec", &["zfp".into()], source), ["crate::codec::zfp::Tile", "crate::api::g"]);
+    assert_eq!(wrong_ways("codec", &[], source), ["crate::api::g"]);
+    assert_eq!(wrong_ways("runtime", &[], source), ["crate::codec::zfp::Tile", "crate::api::g"]);
+    assert_eq!(wrong_ways("container", &[], "crate::compress_into(x)"), ["crate::compress_into"]);
+    assert!(wrong_ways("api", &[], "use crate::container::Dims;").is_empty());
+}
