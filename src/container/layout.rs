@@ -135,15 +135,19 @@ impl Wanted {
     }
 }
 
-/// Elements that lie behind each other in a chunk as well as in what is wanted.
+/// Rows of elements that lie behind each other in a chunk as well as in what is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The number of the first one in the chunk.
     pub in_chunk: u64,
     /// The number of the first one in what is wanted.
     pub in_wanted: u64,
-    /// Elements.
+    /// Elements of a row.
     pub len: u64,
+    /// Rows. In the chunk each follows the one before.
+    pub rows: u64,
+    /// Elements from the start of a row to that of the next in what is wanted.
+    pub stride: u64,
 }
 
 /// Where things stand in a stream.
@@ -263,7 +267,7 @@ impl Layout {
     pub fn touches(&self, c: usize, wanted: &Wanted) -> bool {
         match wanted {
             Wanted::Range { first: 0, count } if *count == self.shape.dims.count() => *count > 0,
-            _ => self.pieces(c, wanted, |_| ()),
+            _ => self.pieces(c, wanted, &mut |_| ()),
         }
     }
 
@@ -271,13 +275,14 @@ impl Layout {
     ///
     /// Never inlined: its boxes of 32 dimensions would lie on the stack of whoever decodes a chunk between two calls.
     #[inline(never)]
-    pub fn pieces(&self, c: usize, wanted: &Wanted, mut show: impl FnMut(Piece)) -> bool {
+    pub fn pieces(&self, c: usize, wanted: &Wanted, show: &mut dyn FnMut(Piece)) -> bool {
         let dims = &self.shape.dims;
         let mut any = false;
-        let mut show = |in_chunk, in_wanted, len| {
+        let mut show_rows = |in_chunk, in_wanted, len, rows, stride| {
             any = true;
-            show(Piece { in_chunk, in_wanted, len });
+            show(Piece { in_chunk, in_wanted, len, rows, stride });
         };
+        let mut show = |in_chunk, in_wanted, len| show_rows(in_chunk, in_wanted, len, 1, 0);
         // What a row has in common with a run of elements: its place in the row's box, its place in the run, its
         // length.
         let common = |row: Row, (first, count): (u64, u64)| {
@@ -307,9 +312,7 @@ impl Layout {
                 if begin >= *first && end <= *first + *count {
                     tile.strips(dims, |strip| {
                         let Row { at, in_box, len } = strip.first;
-                        for row in 0..strip.rows {
-                            show(in_box + row * len, at + row * strip.stride - first, len);
-                        }
+                        show_rows(in_box, at - first, len, strip.rows, strip.stride);
                     });
                     return any;
                 }
@@ -437,10 +440,10 @@ mod tests {
                 } else {
                     layout.tile(c).rows(&dims, 0).flat_map(|r| r.at..r.at + r.len).collect()
                 };
-                layout.pieces(c, &wanted, |piece| {
-                    for i in 0..piece.len {
-                        let place = &mut found[(piece.in_wanted + i) as usize];
-                        assert!(place.replace(own[(piece.in_chunk + i) as usize]).is_none());
+                layout.pieces(c, &wanted, &mut |piece| {
+                    for (row, i) in (0..piece.rows).flat_map(|row| (0..piece.len).map(move |i| (row, i))) {
+                        let place = &mut found[(piece.in_wanted + row * piece.stride + i) as usize];
+                        assert!(place.replace(own[(piece.in_chunk + row * piece.len + i) as usize]).is_none());
                     }
                 });
             }

@@ -75,8 +75,8 @@ fn portable_range(dtype: DType, big_endian: bool, fills: &[f64], bytes: &[u8]) -
     }
 }
 
-/// The scan of elements in the machine's byte order, with no, one or more fill values, and in the other one, each a loop
-/// of its own.
+/// The scan of elements in the machine's byte order with no fill value or one, each a loop of its own, and that of all
+/// else.
 #[inline(always)]
 fn ordered<const N: usize, W: Word, F: Float>(
     bytes: &[u8],
@@ -88,12 +88,12 @@ fn ordered<const N: usize, W: Word, F: Float>(
 ) -> Option<(f64, f64)> {
     // Where there are fewer fill values a NaN stands for them: it does not count either.
     let fill = |k: usize| fills.get(k).map_or(low + -low, |f| narrow(*f));
+    let word = |b: &[u8; N]| if big_endian { W::load(b).swap() } else { W::load(b) };
     match (big_endian, fills.len()) {
-        (true, _) => scan::<N, F>(bytes, low, |b| float(W::load(b).swap()), [0, 1, 2, 3].map(fill)),
         // What most arrays are has a loop without a comparison too many.
         (false, 0) => scan::<N, F>(bytes, low, |b| float(W::load(b)), []),
         (false, 1) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [fill(0)]),
-        (false, _) => scan::<N, F>(bytes, low, |b| float(W::load(b)), [0, 1, 2, 3].map(fill)),
+        _ => scan::<N, F>(bytes, low, |b| float(word(b)), [0, 1, 2, 3].map(fill)),
     }
 }
 

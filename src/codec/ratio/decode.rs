@@ -232,14 +232,28 @@ fn packed<E: Element, P: Level>(
             }
         }
     }
-    let words = &mut buffers.words[..n];
-    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
+    let (words, places) = (&mut buffers.words[..n], &mut buffers.codes[..plan.grid.groups() * GROUP]);
+    by_portable_code::<E>(plan, &prefix, lens, words, places, &mut buffers.present, out)
+}
+
+/// The elements of a packed tile without a level's instructions. Never inlined: it is one for all levels.
+#[inline(never)]
+fn by_portable_code<E: Element>(
+    plan: &Plan,
+    prefix: &Prefix<E::Word>,
+    lens: [usize; AXES],
+    words: &mut [E::Word],
+    places: &mut [E::Word],
+    present: &mut [u32],
+    out: &mut [u8],
+) -> Result<()> {
+    let (n, base) = (words.len(), prefix.base);
     let whole = n == plan.grid.capacity() && n.is_multiple_of(BATCH);
     if whole {
         prefix.codes::<true>(&[], places)?;
     } else {
-        plan.grid.present(lens, &mut buffers.present);
-        prefix.codes::<false>(&buffers.present, places)?;
+        plan.grid.present(lens, present);
+        prefix.codes::<false>(present, places)?;
     }
     let gather = |words: &mut [E::Word], word: fn(E::Word) -> E::Word| {
         if whole {

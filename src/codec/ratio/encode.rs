@@ -151,7 +151,7 @@ fn quantized<E: Element>(
         if bins.are_short
             && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
         {
-            return (Some(short::<E>(plan, Meaning::Bins, bins.base, &tile, buffers, out)), bins.seen);
+            return (Some(short(plan, Meaning::Bins, bins.base, &tile, buffers, element::<E>, out)), bins.seen);
         }
     }
     let words = &mut buffers.words[..n];
@@ -188,8 +188,8 @@ fn by_bits<E: Element>(
     Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
 }
 
-/// Encodes every bit in the form that takes least; `None` if the elements themselves take less. Never inlined: tables of
-/// its own would lie on the stack of tiles with a bound too.
+/// Encodes every bit in the form that takes least; `None` if the elements themselves take less. Never inlined: tables
+/// of its own would lie on the stack of tiles with a bound too.
 #[inline(never)]
 fn lossless_tile<E: Element>(
     p: impl Level,
@@ -245,22 +245,26 @@ impl Meaning {
     }
 }
 
+/// The element that a word stands for.
+type ElementOf<W> = fn(&Plan, Meaning, W) -> W;
+
 /// Writes a tile of short words.
-fn short<E: Element>(
+fn short<W: Word>(
     plan: &Plan,
     meaning: Meaning,
-    base: E::Word,
+    base: W,
     tile: &ShortTile,
-    buffers: &Buffers<E::Word>,
+    buffers: &Buffers<W>,
+    element: ElementOf<W>,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let base = base.add(E::Word::from_u64(tile.choice.middle));
+    let base = base.add(W::from_u64(tile.choice.middle));
     let mut prefix = Prefix::new(base, meaning.form(), tile.choice.set, plan.quantizer.is_some());
     prefix.head.has_table = tile.has_table;
     let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
     match &tile.coded {
         Some((state, at)) => (Kind::Packed, prefix.write(side, state, &buffers.short.stream[*at..], out)),
-        None => flat::<E>(plan, meaning, base, &mut prefix, out),
+        None => flat(plan, meaning, base, &mut prefix, element, out),
     }
 }
 
@@ -275,20 +279,36 @@ fn pack<E: Element>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let words = &mut buffers.words[..n];
-    let mut base = words[0];
+    let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
     if let Meaning::Bits(_) = meaning
         && p.shorten(words, &mut buffers.short)
         && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
     {
-        return short::<E>(plan, meaning, base, &tile, buffers, out);
+        return short(plan, meaning, base, &tile, buffers, element::<E>, out);
     }
+    pack_words(plan, meaning, (lens, n), base, buffers, element::<E>, out)
+}
+
+/// The same without a level's instructions, of words from which `base` was taken. Never inlined: it is one for all
+/// types and levels that have such words.
+#[inline(never)]
+fn pack_words<W: Word>(
+    plan: &Plan,
+    meaning: Meaning,
+    (lens, n): ([usize; AXES], usize),
+    mut base: W,
+    buffers: &mut Buffers<W>,
+    element: ElementOf<W>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let words = &mut buffers.words[..n];
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
     let choice = predict::choose_by_some(&plan.grid, lens, words, trial, differences);
-    base = base.add(E::Word::from_u64(choice.middle));
+    base = base.add(W::from_u64(choice.middle));
     let mut prefix = Prefix::new(base, meaning.form(), choice.set, plan.quantizer.is_some());
-    if differences.iter().all(|d| *d == E::Word::ZERO) {
-        return flat::<E>(plan, meaning, base, &mut prefix, out);
+    if differences.iter().all(|d| *d == W::ZERO) {
+        return flat(plan, meaning, base, &mut prefix, element, out);
     }
     let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let mut words = Words::new(&mut buffers.stream);
@@ -336,24 +356,24 @@ fn code<W: Word>(
 }
 
 /// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
-fn flat<E: Element>(
+fn flat<W: Word>(
     plan: &Plan,
     meaning: Meaning,
-    base: E::Word,
+    base: W,
     prefix: &mut Prefix,
+    element: ElementOf<W>,
     out: &mut [u8],
 ) -> (Kind, usize) {
-    let size = size_of::<E::Word>().next_multiple_of(plan.layout.unit());
+    let size = size_of::<W>().next_multiple_of(plan.layout.unit());
     if size > prefix.len.next_multiple_of(plan.layout.unit()) {
         return (Kind::Packed, prefix.write(&[], &State::new(), &[], out));
     }
     out[..size].fill(0);
-    element::<E>(plan, meaning, base).store(out);
+    element(plan, meaning, base).store(out);
     (Kind::Constant, size)
 }
 
-/// The element that a word stands for.
-#[inline(always)]
+/// See `ElementOf`.
 fn element<E: Element>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
     match (meaning, &plan.quantizer) {
         (Meaning::Bins, Some(q)) => quantize::decode::<E, Plain>(q, word),

@@ -294,8 +294,13 @@ fn collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers: &Int
         let within = |s: usize| extremes.least[s].biased() <= x.biased() && x.biased() <= extremes.most[s].biased();
         (0..SUBCHUNKS).any(within)
     };
-    integers.extremes.as_ref().is_none_or(is_within)
-        && integers.words[1..].iter().any(|words| words.iter().fold(false, |any, w| any | (*w == x)))
+    integers.extremes.as_ref().is_none_or(is_within) && integers.words[1..].iter().any(|words| contains(words, x))
+}
+
+/// Never inlined: of rows of a known length the compiler would make as many pieces of code.
+#[inline(never)]
+fn contains<W: Word>(words: &[W], x: W) -> bool {
+    words.iter().fold(false, |any, w| any | (*w == x))
 }
 
 /// The same of small integers, which are exact distances from the domain's reference.

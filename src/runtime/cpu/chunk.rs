@@ -296,9 +296,12 @@ impl<'a, C: ChunkCodec> ChunkDecoder<'a, C> {
         let len = self.layout.chunk_raw_bytes(c);
         self.decode_before(chunk, next, &mut apart[..len])?;
         let size = self.layout.dtype.size();
-        self.layout.pieces(c, wanted, |piece| {
-            let at = piece.in_chunk as usize * size;
-            put(piece.in_wanted as usize * size, &apart[at..at + piece.len as usize * size]);
+        self.layout.pieces(c, wanted, &mut |piece| {
+            let len = piece.len as usize * size;
+            let rows = &apart[piece.in_chunk as usize * size..][..piece.rows as usize * len];
+            for (row, bytes) in rows.chunks_exact(len.max(1)).enumerate() {
+                put((piece.in_wanted as usize + row * piece.stride as usize) * size, bytes);
+            }
         });
         self.apart = Some(apart);
         Ok(())

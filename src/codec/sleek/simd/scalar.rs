@@ -12,8 +12,82 @@ use crate::primitives::word::Word;
 pub struct Scalar;
 
 impl Arithmetic for Scalar {}
-impl SimdLevel for Scalar {}
-impl<W: Word, const S: usize> Simd<W, S> for Scalar {}
+
+/// The loops that take long are functions of their own: the compiler makes much of each, and where the encoder and the
+/// decoder call them they would be there many times.
+impl SimdLevel for Scalar {
+    #[inline(never)]
+    fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
+        transpose(widths, rows);
+    }
+
+    #[inline(never)]
+    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
+        wider(rows, limits)
+    }
+
+    #[inline(never)]
+    fn flags(self, masks: &Masks) -> u32 {
+        flags(masks)
+    }
+}
+
+impl<W: Word, const S: usize> Simd<W, S> for Scalar {
+    #[inline(never)]
+    fn pack(self, codes: &[W; S], n: u32, out: &mut [u8]) {
+        pack(codes, n, out);
+    }
+
+    #[inline(never)]
+    fn unpack(self, packed: &[u8], n: u32, codes: &mut [W; S]) {
+        unpack(packed, n, codes);
+    }
+
+    #[inline(never)]
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [W; SUBCHUNKS]) {
+        unpack(packed, n, bases);
+    }
+
+    #[inline(never)]
+    fn zigzag_delta_decode(self, start: W, second_difference: bool, codes: &mut [W; S]) {
+        zigzag_delta_decode(start, second_difference, codes);
+    }
+
+    #[inline(never)]
+    fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
+        extremes(x)
+    }
+
+    #[inline(never)]
+    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        totals(x, least, exponent_bits)
+    }
+
+    #[inline(never)]
+    fn width(self, codes: &[W; S]) -> u32 {
+        width(codes)
+    }
+
+    #[inline(never)]
+    fn widths(self, codes: &[W; S], to: &mut [u8; S]) {
+        widths(codes, to);
+    }
+
+    #[inline(never)]
+    fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
+        extract_exceptions(codes, width, highs)
+    }
+
+    #[inline(never)]
+    fn pack_highs(self, highs: &[W; HIGHS], count: usize, n: u32, out: &mut [u8]) -> usize {
+        pack_highs(highs, count, n, out)
+    }
+
+    #[inline(never)]
+    fn apply_exceptions(self, codes: &mut [W; S], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
+        apply_exceptions(codes, width, masks, highs, high_width);
+    }
+}
 
 /// See `Simd::pack`.
 #[inline(always)]
