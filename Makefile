@@ -63,7 +63,8 @@ test-all: test-long ## test-long, then the packages, which are built and used in
 
 # clang-format, if there is one; CUDA sources end their lines at 120 columns too.
 CLANG_FORMAT ?= clang-format
-CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu) tests/gpu/cpu_shim.h tests/gpu/driver.cpp
+CUDA_SOURCES := $(wildcard kernels/*/*.cu kernels/*/*.cuh tests/codecs/*/*.cu tests/gpu/*.cu examples/cuda/*.cu) \
+	tests/gpu/cpu_shim.h tests/gpu/driver.cpp
 
 fmt: ## format the Rust and CUDA sources
 	$(CARGO) fmt

@@ -45,7 +45,9 @@ fn table(rows: &[modules::Row]) -> String {
         let k = archives.iter().position(|archive| *archive == (folder, feature)).unwrap_or_default();
         let _ = writeln!(
             rust,
-            "{}Row {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, entries: &{entries:?}, archive: ARCHIVE_{k} }},",
+            "{}Row {{ folder: {folder:?}, codec: {codec}, name: {name:?}, dtypes: &{dtypes:?}, part: {part:?}, \
+             entries: &{entries:?}, \
+             archive: ARCHIVE_{k} }},",
             only_with(feature)
         );
     }

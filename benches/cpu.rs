@@ -1,7 +1,8 @@
 //! Speed in memory on the CPU, per field, type, profile, bound and SIMD level: against memcpy in the same rounds,
 //! against one thread, and in the processor's instructions and cycles where it lets them be counted.
 //!
-//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAMES --bound B --level NAME --cpu-time --json FILE]`
+//! `cargo bench --bench cpu [-- --mib N --rounds N --threads N --field NAME --profile NAMES --bound B --level NAME
+//! --cpu-time --json FILE]`
 //!
 //! NAMES are separated by commas; the level `best` is the processor's own.
 //! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a
@@ -135,7 +136,8 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
         "field": field.name, "ratio": src.len() as f64 / n as f64, "threads": o.threads, "mib": o.bytes >> 20,
         "memcpy": of(&|r| gb / r[0]),
         "compress": of(&|r| gb / r[1]), "compress_memcpy": of(&|r| r[0] / r[1]), "compress_all": of(&|r| r[1] / r[2]),
-        "decompress": of(&|r| gb / r[3]), "decompress_memcpy": of(&|r| r[0] / r[3]), "decompress_all": of(&|r| r[3] / r[4]),
+        "decompress": of(&|r| gb / r[3]),
+        "decompress_memcpy": of(&|r| r[0] / r[3]), "decompress_all": of(&|r| r[3] / r[4]),
         "compress_instructions": instructions, "compress_cycles": cycles,
         "decompress_instructions": instructions_back, "decompress_cycles": cycles_back,
     })

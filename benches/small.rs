@@ -1,7 +1,8 @@
 //! Small arrays: what a call costs, and from which size on more threads pay.
 //!
-//! `cargo bench --bench small [-- --cpu-time]`. Arrays of each size are cut from the first field of a type, compressed and restored one
-//! after the other for 0.05 s; GB/s, medians of 7 rounds in which one thread and all cores take turns; noa 1e-3.
+//! `cargo bench --bench small [-- --cpu-time]`. Arrays of each size are cut from the first field of a type, compressed
+//! and restored one after the other for 0.05 s; GB/s, medians of 7 rounds in which one thread and all cores take turns;
+//! noa 1e-3.
 
 #[path = "fields.rs"]
 mod fields;

@@ -1,4 +1,5 @@
-//! Reads `modules.toml`, for the build script and the tests: TOML of one table, whose values are strings, numbers and arrays of strings.
+//! Reads `modules.toml`, for the build script and the tests: TOML of one table, whose values are strings, numbers and
+//! arrays of strings.
 
 /// A module of kernels; `modules.toml` says what each field is.
 #[allow(dead_code)] // each of its readers needs some fields

@@ -38,9 +38,9 @@ fn constants(chunks: usize) -> Vec<u8> {
     stream.bytes()
 }
 
-/// Streams of every codec whose headers claim what is not there, each with the checksums that go with it: dimensions of `MANY`
-/// and more chunks, over no index and over one whose entries are all the `entry`; extensions and sections that are longer
-/// than the stream.
+/// Streams of every codec whose headers claim what is not there, each with the checksums that go with it: dimensions of
+/// `MANY` and more chunks, over no index and over one whose entries are all the `entry`; extensions and sections that
+/// are longer than the stream.
 fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
     let put = |stream: &mut [u8], at: usize, bytes: &[u8]| stream[at..at + bytes.len()].copy_from_slice(bytes);
     let mut bombs = vec![];
@@ -141,8 +141,9 @@ fn time_of(stream: &[u8], tries: u32) -> u64 {
     (0..tries).map(once).min().unwrap()
 }
 
-/// Of tiles with tables of their own nobody can make one that lasts long: whatever is changed in table, states and words, with
-/// the checksums made right, it takes no longer than eight times the slowest of the encoder's, and so does its refusal.
+/// Of tiles with tables of their own nobody can make one that lasts long: whatever is changed in table, states and
+/// words, with the checksums made right, it takes no longer than eight times the slowest of the encoder's, and so does
+/// its refusal.
 fn nobody_waits_long_for_a_tile() {
     let (mut usual, mut with_tables) = (0, vec![]);
     for (k, generator) in vectors::GENERATORS.iter().enumerate() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The pages: no link leads nowhere, prose ends at 120 columns, every page is in the site's table of contents, and the site, where
-# mdBook is there, has no dead link either. Needs python3.
+# The pages: no link leads nowhere, prose, Rust and CUDA end at 120 columns, every page is in the site's table of contents, and the
+# site, where mdBook is there, has no dead link either. Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,11 +23,15 @@ if [ "$(wc -l <<< "$found")" != 1 ] || [[ $found != *lines.md:1:* ]]; then
     exit 1
 fi
 
+{ printf '| %0120d\n' 0 && echo '```'; } > "$wrong/lines.rs"
+if python3 tests/pages.py --lines "$wrong/lines.rs" 2> /dev/null; then echo "docs: a long line of a source was passed over" >&2 && exit 1; fi
+
 # The template of docs/performance.md has that page's links.
 mapfile -t pages < <(git ls-files '*.md' ':!benches/performance/performance.md')
 python3 tests/pages.py --links "${pages[@]}"
 mapfile -t all_pages < <(git ls-files '*.md')
-python3 tests/pages.py --lines "${all_pages[@]}"
+mapfile -t sources < <(git ls-files '*.rs' '*.cu' '*.cuh' 'kernels/*.h')
+python3 tests/pages.py --lines "${all_pages[@]}" "${sources[@]}"
 
 for page in docs/*.md docs/*/*.md; do
     [ "$page" = docs/SUMMARY.md ] || grep -qF "(${page#docs/})" docs/SUMMARY.md || { echo "docs: $page is not in docs/SUMMARY.md" >&2 && exit 1; }

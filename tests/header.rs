@@ -12,7 +12,8 @@ fn generate() -> String {
     let mut config = cbindgen::Config::from_file(root.join("cbindgen.toml")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     config.after_includes = Some(format!(
-        "\n// The version of this header; sleek_version() tells that of the library.\n#define SLEEK_VERSION \"{version}\""
+        "\n// The version of this header; sleek_version() tells that of the library.\n#define SLEEK_VERSION \
+        \"{version}\""
     ));
     let builder = SOURCES.iter().fold(cbindgen::Builder::new(), |b, file| b.with_src(root.join(file)));
     let mut text = Vec::new();

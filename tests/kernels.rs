@@ -163,7 +163,8 @@ fn comment(indent: &str, doc: &str) -> String {
 /// A `launch.h`, of some structs of src/runtime/cuda/launch.rs and numbers that go with them.
 fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> String {
     let mut h = String::from(
-        "// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n",
+        "// Structs of src/runtime/cuda/launch.rs, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+         #pragma once\n",
     );
     writeln!(h, "{includes}").unwrap();
     for (name, value) in numbers {
@@ -186,7 +187,8 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
 /// `kernels/ratio/tables.h`: the numbers of codec ratio and its tables.
 fn ratio_tables_h() -> String {
     let mut h = String::from(
-        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n#pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
+        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+         #pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
     );
     let numbers: [(&str, usize); 20] = [
         ("CODEC_RATIO", CODEC_RATIO.into()),
@@ -227,7 +229,13 @@ fn ratio_tables_h() -> String {
     let classes: Vec<u16> = CLASSES.concat().iter().map(|class| u16::from(*class)).collect();
     writeln!(
         h,
-        "}};\n// The classes, dense and sparse, whose tables have all tokens.\nenum : u32 {{ WIDEST = {}, WIDEST_SPARSE = {} }};\n\n// Of each table the number of its first frequency, and of the last one's end.\nCONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\nCONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n// The class of a group by whether it is sparse and the quarter octave of its sum.\nCONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
+        "}};\n// The classes, dense and sparse, whose tables have all tokens.\n\
+         enum : u32 {{ WIDEST = {}, WIDEST_SPARSE = {} }};\n\n\
+         // Of each table the number of its first frequency, and of the last one's end.\n\
+         CONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\n\
+         CONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n\
+         // The class of a group by whether it is sparse and the quarter octave of its sum.\n\
+         CONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
         WIDEST[0],
         WIDEST[1],
         firsts.len(),

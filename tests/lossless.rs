@@ -89,7 +89,8 @@ fn hostile_forms_do_no_harm() {
     assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
 }
 
-/// Our encoder writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a format that was released.
+/// Our encoder writes these bytes, and reads them. `SLEEK_UPDATE=1` rewrites them; never for a format that was
+/// released.
 #[test]
 fn golden_forms() {
     let cases = [

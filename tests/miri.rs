@@ -66,7 +66,8 @@ fn chunks_of_other_kinds() {
     }
 }
 
-/// Codec ratio: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part, damage.
+/// Codec ratio: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
+/// damage.
 #[test]
 fn codec_ratio() {
     let mut random = Random(7);
@@ -83,7 +84,8 @@ fn codec_ratio() {
             }
             let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
             let stream = there_and_back(&params, &data);
-            // Each tile is decoded whole, which takes Miri long: of the watched ones every other is read in part, the rest damaged.
+            // Each tile is decoded whole, which takes Miri long: of the watched ones every other is read in part, the
+            // rest damaged.
             if !WATCHED || k % 2 == 0 {
                 read(dtype.name(), &stream);
             }
@@ -97,7 +99,8 @@ fn codec_ratio() {
     }
 }
 
-/// Codec zfp: blocks of one to three axes in every mode, a part, damage. Those of four go to threads, which Miri need not watch.
+/// Codec zfp: blocks of one to three axes in every mode, a part, damage. Those of four go to threads, which Miri need
+/// not watch.
 #[test]
 fn codec_zfp() {
     let mut random = Random(9);

@@ -189,7 +189,8 @@ fn a_bound_never_makes_a_stream_longer() {
                         let bounded = of(mode, bound);
                         assert!(
                             bounded <= lossless,
-                            "{dtype:?} {profile:?}: whole numbers up to {kinds} times {scale} at {mode:?} {bound}: {bounded} > {lossless}"
+                            "{dtype:?} {profile:?}: whole numbers up to {kinds} times {scale} at {mode:?} {bound}: \
+                            {bounded} > {lossless}"
                         );
                     }
                 }

@@ -9,7 +9,7 @@ Each page is worked through in an empty folder (--with puts copies of files ther
 
 Blocks of any other kind are refused, since nobody would run them; a page says "not run here" in the line before one that must
 not be. --links instead checks that each page's links lead to files and headings that are there, --lines that prose ends at 120
-columns: a line of a table or a block may be longer, and one that is a link and nothing else.
+columns: a line of a table or a block may be longer, and one that is a link and nothing else. Of sources each line ends there.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def check_lines(page):
         text = line.strip()
         fence = text.startswith("```")
         inside ^= fence
-        apart = inside or fence or text.startswith("|") or re.fullmatch(r"(?:[-*] |\d+\. )?!?\[[^\]]*\](\([^)]*\)|: \S+)[,.;]?", text)
+        apart = page.suffix == ".md" and (inside or fence or text.startswith("|")) or re.fullmatch(r"(?:[-*] |\d+\. )?!?\[[^\]]*\](\([^)]*\)|: \S+)[,.;]?", text)
         if len(line) > COLUMNS and not apart:
             long.append(f"{page}:{number}: {len(line)} columns, at most {COLUMNS} are allowed")
     return long

@@ -1,5 +1,5 @@
-//! Codec zfp: what the page's decoder says of its streams, golden bytes, the bound where zfp's own does not hold, hostile
-//! bodies, and the size of a rate.
+//! Codec zfp: what the page's decoder says of its streams, golden bytes, the bound where zfp's own does not hold,
+//! hostile bodies, and the size of a rate.
 
 mod reference;
 mod vectors;

@@ -1,5 +1,6 @@
-/* Heat that spreads from a point, on a grid whose state is kept in compressed arrays in GPU memory (sleek_array.cuh): what becomes of the
- * result, of the memory and of the time, beside arrays of double and float. examples/cpp/diffusion.cpp does the same on the CPU.
+/* Heat that spreads from a point, on a grid whose state is kept in compressed arrays in GPU memory (sleek_array.cuh):
+ * what becomes of the result, of the memory and of the time, beside arrays of double and float.
+ * examples/cpp/diffusion.cpp does the same on the CPU.
  *
  *     nvcc -O2 -std=c++17 -Iinclude examples/cuda/diffusion.cu -o diffusion
  *     ./diffusion [side of the grid] [steps]
@@ -12,13 +13,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CUDA(call)                                                                        \
-    do {                                                                                  \
-        cudaError_t e = (call);                                                           \
-        if (e != cudaSuccess) {                                                           \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e));                    \
-            exit(1);                                                                      \
-        }                                                                                 \
+#define CUDA(call)                                                     \
+    do {                                                               \
+        cudaError_t e = (call);                                        \
+        if (e != cudaSuccess) {                                        \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); \
+            exit(1);                                                   \
+        }                                                              \
     } while (0)
 
 typedef unsigned long long number;
@@ -27,14 +28,12 @@ typedef sleek::device_array<double, 2> grid;
 static const double K = 0.2;
 
 /* u + k * Laplacian(u); 0 at the edges. */
-__device__ static double moved(double here, double above, double below, double left, double right)
-{
+__device__ static double moved(double here, double above, double below, double left, double right) {
     return here + K * (above + below + left + right - 4 * here);
 }
 
 /* A thread for each element of a plain grid. */
-template <class T> __global__ void step(const T *u, T *next, number side)
-{
+template <class T> __global__ void step(const T* u, T* next, number side) {
     const number x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
     if (x >= side) return;
     const number i = y * side + x;
@@ -42,9 +41,9 @@ template <class T> __global__ void step(const T *u, T *next, number side)
     next[i] = inside ? (T)moved(u[i], u[i - side], u[i + side], u[i - 1], u[i + 1]) : u[i];
 }
 
-/* A thread for each block of a compressed one, which it makes of its own elements and of those next to it in four others. */
-__global__ void step(grid u, grid next)
-{
+/* A thread for each block of a compressed one, which it makes of its own elements and of those next to it in four
+ * others. */
+__global__ void step(grid u, grid next) {
     const number n = blockIdx.x * (number)blockDim.x + threadIdx.x, wide = u.along(1), high = u.along(0);
     if (n >= wide * high) return;
     const number bx = n % wide, by = n / wide;
@@ -71,19 +70,18 @@ __global__ void step(grid u, grid next)
         const int y = 1 + i / 4, x = 1 + i % 4;
         const number at_y = 4 * by + i / 4, at_x = 4 * bx + i % 4;
         const bool inside = at_x > 0 && at_y > 0 && at_x + 1 < u.lens[1] && at_y + 1 < u.lens[0];
-        if (inside) here[i] = moved(around[y][x], around[y - 1][x], around[y + 1][x], around[y][x - 1], around[y][x + 1]);
+        if (inside)
+            here[i] = moved(around[y][x], around[y - 1][x], around[y + 1][x], around[y][x - 1], around[y][x + 1]);
     }
     next.store(n, here);
 }
 
-__global__ void begin(grid u)
-{
+__global__ void begin(grid u) {
     const uint64_t at[2] = {u.lens[0] / 2, u.lens[1] / 2};
     u.set(at, 1e6);
 }
 
-__global__ void read(grid u, double *to)
-{
+__global__ void read(grid u, double* to) {
     const number n = blockIdx.x * (number)blockDim.x + threadIdx.x;
     if (n >= u.blocks()) return;
     double v[16];
@@ -102,8 +100,7 @@ struct result {
 };
 
 /* Runs all steps and takes their time. */
-template <class Step> static double timed(int steps, Step one)
-{
+template <class Step> static double timed(int steps, Step one) {
     cudaEvent_t start, end;
     float ms;
     CUDA(cudaEventCreate(&start));
@@ -119,28 +116,26 @@ template <class Step> static double timed(int steps, Step one)
     return ms / 1e3;
 }
 
-template <class T> static result plain(number side, int steps)
-{
-    T *u[2];
+template <class T> static result plain(number side, int steps) {
+    T* u[2];
     const size_t bytes = side * side * sizeof(T);
     std::vector<T> state(side * side, 0);
     state[side / 2 * side + side / 2] = (T)1e6;
-    for (T *&one : u) {
+    for (T*& one : u) {
         CUDA(cudaMalloc(&one, bytes));
         CUDA(cudaMemcpy(one, state.data(), bytes, cudaMemcpyHostToDevice));
     }
     const dim3 blocks((unsigned)((side + 127) / 128), (unsigned)side);
     const double seconds = timed(steps, [&](int s) { step<T><<<blocks, 128>>>(u[s & 1], u[~s & 1], side); });
     CUDA(cudaMemcpy(state.data(), u[steps & 1], bytes, cudaMemcpyDeviceToHost));
-    for (T *one : u) CUDA(cudaFree(one));
+    for (T* one : u) CUDA(cudaFree(one));
     return {std::vector<double>(state.begin(), state.end()), seconds, (double)bytes};
 }
 
-static result compressed(number side, int steps, double rate)
-{
+static result compressed(number side, int steps, double rate) {
     grid u[2];
-    double *all;
-    for (grid &one : u) {
+    double* all;
+    for (grid& one : u) {
         one = grid{nullptr, {side, side}, sleek::block_bytes<double, 2>(rate)};
         CUDA(cudaMalloc(&one.words, one.bytes()));
         /* Blocks of zeros. */
@@ -154,13 +149,12 @@ static result compressed(number side, int steps, double rate)
     read<<<blocks, 128>>>(u[steps & 1], all);
     CUDA(cudaMemcpy(r.state.data(), all, side * side * sizeof(double), cudaMemcpyDeviceToHost));
     CUDA(cudaFree(all));
-    for (grid &one : u) CUDA(cudaFree(one.words));
+    for (grid& one : u) CUDA(cudaFree(one.words));
     return r;
 }
 
 /* The largest error, as a part of the largest value. */
-static double report(const char *name, const result &r, const result &exact)
-{
+static double report(const char* name, const result& r, const result& exact) {
     double largest = 0, square = 0, top = 0;
     for (size_t i = 0; i < r.state.size(); i++) {
         const double error = std::fabs(r.state[i] - exact.state[i]);
@@ -173,8 +167,7 @@ static double report(const char *name, const result &r, const result &exact)
     return largest / top;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char** argv) {
     const long side = argc > 1 ? atol(argv[1]) : 2048;
     const int steps = argc > 2 ? atoi(argv[2]) : 400;
     if (side < 8 || side > 60000 || steps < 1) {

@@ -1,10 +1,11 @@
-/* A 3-D heat equation on the GPU whose checkpoints go to HDF5 compressed, straight from GPU memory, and which restarts from its own.
+/* A 3-D heat equation on the GPU whose checkpoints go to HDF5 compressed, straight from GPU memory, and which restarts
+ * from its own.
  *
  *     nvcc -O2 -Iinclude $(pkg-config --cflags hdf5) examples/cuda/heat.cu -o heat -lsleek $(pkg-config --libs hdf5)
  *     HDF5_PLUGIN_PATH=<directory of libsleek.so> ./heat heat.h5
  *
- * It runs 2 x STEPS steps and writes a checkpoint in the middle, then starts again from the checkpoint and compares: what the
- * compression changed in the checkpoint, against its bound, and what became of that by the end. */
+ * It runs 2 x STEPS steps and writes a checkpoint in the middle, then starts again from the checkpoint and compares:
+ * what the compression changed in the checkpoint, against its bound, and what became of that by the end. */
 #include <cstdio>
 #include <cstdlib>
 #include <cmath>
@@ -13,44 +14,62 @@
 #include <sleek_hdf5.h>
 
 static const hsize_t N = 256, STEPS = 200;
-static const double BOUND = 1e-3;    /* kelvin */
+static const double BOUND = 1e-3; /* kelvin */
 
-#define CUDA(call) do { cudaError_t e = (call); if (e != cudaSuccess) { fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); exit(1); } } while (0)
-#define HDF5(call) do { if ((call) < 0) { fprintf(stderr, "%s failed\n", #call); exit(1); } } while (0)
-#define SLEEK(call) do { if ((call) != SLEEK_OK) { fprintf(stderr, "%s: %s\n", #call, sleek_last_error()); exit(1); } } while (0)
+#define CUDA(call)                                                     \
+    do {                                                               \
+        cudaError_t e = (call);                                        \
+        if (e != cudaSuccess) {                                        \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); \
+            exit(1);                                                   \
+        }                                                              \
+    } while (0)
+#define HDF5(call)                                 \
+    do {                                           \
+        if ((call) < 0) {                          \
+            fprintf(stderr, "%s failed\n", #call); \
+            exit(1);                               \
+        }                                          \
+    } while (0)
+#define SLEEK(call)                                                 \
+    do {                                                            \
+        if ((call) != SLEEK_OK) {                                   \
+            fprintf(stderr, "%s: %s\n", #call, sleek_last_error()); \
+            exit(1);                                                \
+        }                                                           \
+    } while (0)
 
-__global__ void begin(float *u, unsigned n)
-{
+__global__ void begin(float* u, unsigned n) {
     const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
     if (x >= n) return;
     const float a = (float)x / n - 0.4f, b = (float)y / n - 0.5f, c = (float)z / n - 0.6f;
-    u[(z * (size_t)n + y) * n + x] = 280 + 60 * expf(-40 * (a * a + b * b + c * c)) + 5 * sinf(12 * a) * cosf(9 * b + 7 * c);
+    u[(z * (size_t)n + y) * n + x] =
+        280 + 60 * expf(-40 * (a * a + b * b + c * c)) + 5 * sinf(12 * a) * cosf(9 * b + 7 * c);
 }
 
 /* An explicit step; the border keeps its temperature. */
-__global__ void step(const float *u, float *next, unsigned n)
-{
+__global__ void step(const float* u, float* next, unsigned n) {
     const unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y, z = blockIdx.z;
     if (x >= n) return;
     const size_t i = (z * (size_t)n + y) * n + x, row = n, plane = (size_t)n * n;
     const bool rim = x == 0 || y == 0 || z == 0 || x == n - 1 || y == n - 1 || z == n - 1;
-    next[i] = rim ? u[i] : u[i] + 0.15f * (u[i - 1] + u[i + 1] + u[i - row] + u[i + row] + u[i - plane] + u[i + plane] - 6 * u[i]);
+    next[i] =
+        rim ? u[i]
+            : u[i] + 0.15f * (u[i - 1] + u[i + 1] + u[i - row] + u[i + row] + u[i - plane] + u[i + plane] - 6 * u[i]);
 }
 
-static void run(float *&u, float *&other, hsize_t steps, cudaStream_t stream)
-{
+static void run(float*& u, float*& other, hsize_t steps, cudaStream_t stream) {
     const dim3 blocks((unsigned)(N + 127) / 128, (unsigned)N, (unsigned)N);
     for (hsize_t s = 0; s < steps; s++) {
         step<<<blocks, 128, 0, stream>>>(u, other, (unsigned)N);
-        float *t = u;
+        float* t = u;
         u = other;
         other = t;
     }
     CUDA(cudaGetLastError());
 }
 
-static void save(const char *path, const float *u, cudaStream_t stream)
-{
+static void save(const char* path, const float* u, cudaStream_t stream) {
     const hsize_t dims[3] = {N, N, N}, chunk[3] = {64, 64, N};
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t space = H5Screate_simple(3, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
@@ -71,8 +90,7 @@ static void save(const char *path, const float *u, cudaStream_t stream)
     HDF5(H5Fclose(file));
 }
 
-static void load(const char *path, float *u, cudaStream_t stream)
-{
+static void load(const char* path, float* u, cudaStream_t stream) {
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), dset = H5Dopen2(file, "temperature", H5P_DEFAULT);
     HDF5(dset);
     SLEEK(H5Dread_sleek(dset, H5T_NATIVE_FLOAT, NULL, NULL, H5P_DEFAULT, u, stream, NULL));
@@ -80,8 +98,7 @@ static void load(const char *path, float *u, cudaStream_t stream)
     HDF5(H5Fclose(file));
 }
 
-static double largest_difference(const float *a, const float *b)
-{
+static double largest_difference(const float* a, const float* b) {
     std::vector<float> x(N * N * N), y(N * N * N);
     CUDA(cudaMemcpy(x.data(), a, x.size() * sizeof(float), cudaMemcpyDefault));
     CUDA(cudaMemcpy(y.data(), b, y.size() * sizeof(float), cudaMemcpyDefault));
@@ -90,9 +107,8 @@ static double largest_difference(const float *a, const float *b)
     return most;
 }
 
-int main(int argc, char **argv)
-{
-    const char *path = argc > 1 ? argv[1] : "heat.h5";
+int main(int argc, char** argv) {
+    const char* path = argc > 1 ? argv[1] : "heat.h5";
     const size_t bytes = N * N * N * sizeof(float);
     float *u, *middle, *again, *spare;
     cudaStream_t stream;
@@ -104,7 +120,7 @@ int main(int argc, char **argv)
 
     begin<<<dim3((unsigned)(N + 127) / 128, (unsigned)N, (unsigned)N), 128, 0, stream>>>(u, (unsigned)N);
     run(u, spare, STEPS, stream);
-    save(path, u, stream);    /* in stream order: no copy to the host, no synchronisation before it */
+    save(path, u, stream); /* in stream order: no copy to the host, no synchronisation before it */
     CUDA(cudaMemcpyAsync(middle, u, bytes, cudaMemcpyDeviceToDevice, stream));
     run(u, spare, STEPS, stream);
     CUDA(cudaStreamSynchronize(stream));

@@ -8,7 +8,8 @@ fn main() -> sleek::Result<()> {
     let field: Vec<f32> = (0..rows).flat_map(|y| (0..columns).map(move |x| at(y, x))).collect();
     let bytes: Vec<u8> = field.iter().flat_map(|v| v.to_le_bytes()).collect();
 
-    // The smallest stream for |v - r| <= 0.001; with `Profile::Adaptive` dimensions are not needed, and it is much faster.
+    // The smallest stream for |v - r| <= 0.001; with `Profile::Adaptive` dimensions are not needed, and it is much
+    // faster.
     let mut params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
     params.profile = Profile::Ratio;
     params.dims = Dims::new(&[rows, columns])?;

@@ -1,7 +1,7 @@
 //! Mutations of a corpus without a fuzzer, which sees no coverage and is many times as quick:
-//! plain TARGET EXECUTIONS SECONDS SEED FILE FOLDER... FILE has the input that it is at, so that one that ends the process
-//! is not lost. Inputs that take long are taken less often than quick ones: a fuzzer gathers long arrays, of which a
-//! hundredth part is enough.
+//! plain TARGET EXECUTIONS SECONDS SEED FILE FOLDER... FILE has the input that it is at, so that one that ends the
+//! process is not lost. Inputs that take long are taken less often than quick ones: a fuzzer gathers long arrays, of
+//! which a hundredth part is enough.
 //! Prints how many executions it made, less those whose request was refused, so that no array was coded; then how many
 //! those were, and of the arrays how many had less than 256, 2048 and 16384 bytes, and more.
 
@@ -57,7 +57,8 @@ fn main() {
     println!("{made} {refused} {least} {short} {middle} {long}");
 }
 
-/// Each seed as often as its time allows: one to `MOST` times, the quicker half most often; those that are refused once.
+/// Each seed as often as its time allows: one to `MOST` times, the quicker half most often; those that are refused
+/// once.
 fn by_time<'a>(seeds: &'a [Vec<u8>], mut time: impl FnMut(&[u8]) -> Duration) -> Vec<&'a [u8]> {
     const MOST: u128 = 128;
     // The first time warms up.

@@ -1,5 +1,5 @@
-//! The filter as a side module of h5wasm, HDF5 compiled to WebAssembly. It reads; what writes datasets in a browser gets
-//! HDF5's own word that the filter has no encoder.
+//! The filter as a side module of h5wasm, HDF5 compiled to WebAssembly. It reads; what writes datasets in a browser
+//! gets HDF5's own word that the filter has no encoder.
 //!
 //! Memory and output are those of the main module, which exports what is imported here to every plugin. Nothing else is
 //! imported: no system, no thread.
@@ -150,8 +150,8 @@ fn restored(words: &[c_uint], chunk: &[u8]) -> Result<(*mut c_void, usize), Stri
     }
 }
 
-/// Prints the reason, in a browser onto its console: newer HDF5s let nothing onto their error stack while a filter runs, and
-/// the functions by which it goes all the same are not exported.
+/// Prints the reason, in a browser onto its console: newer HDF5s let nothing onto their error stack while a filter
+/// runs, and the functions by which it goes all the same are not exported.
 fn report(reason: &str) {
     let Ok(text) = CString::new(reason) else { return };
     // SAFETY: printf without floating-point numbers, and a text that outlives the call.

@@ -76,7 +76,8 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! keyed_sums {
-        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $srli:ident, $shuffle:ident,
+        ($name:ident, $feature:literal, $words:literal, $zero:ident, $load:ident, $store:ident, $set1:ident,
+         $srli:ident, $shuffle:ident,
          $mul:ident, $add:ident, $add_keys:ident) => {
             /// The sums of `bodies`, which begin with word `first`, by V vectors of each in turn: as far as all go
             /// together, then each alone.

@@ -124,8 +124,8 @@ impl Before<'_> {
 /// The most words of a block that `take_out` takes.
 const MOST_WORDS: usize = 8;
 
-/// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more than
-/// a plane has.
+/// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
+/// than a plane has.
 pub fn can_take_out(size: usize, words: usize, bytes: usize) -> bool {
     let block = words * WORD * size;
     words <= MOST_WORDS && bytes.is_multiple_of(block) && (1..=32).contains(&(bytes / block))

@@ -63,8 +63,8 @@ pub trait ChunkCodec: Sync {
         out: &mut [u8],
         past_caches: bool,
     ) -> Result<()>;
-    /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified too:
-    /// some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
+    /// The same of a chunk's number, kind and body where it is known which one comes `next`, whose body is verified
+    /// too: some of that may be decoded meanwhile. What is wrong with it is told when its turn comes.
     fn decode_before(
         &self,
         decoder: &mut Self::Decoder,

@@ -286,7 +286,8 @@ fn calls_that_are_interrupted_or_do_half() {
         ("sleek compress -q --dtype f32 --lossless in out", None),
         ("sleek decompress -q out back", Some("back")),
         (
-            "cat in | sleek compress -q --dtype f32 --lossless --frame-bytes 400000 - - | sleek decompress -q - - > piped",
+            "cat in | sleek compress -q --dtype f32 --lossless --frame-bytes 400000 - - | sleek decompress -q - - > \
+            piped",
             Some("piped"),
         ),
         ("sleek verify in out > said", None),
@@ -322,7 +323,8 @@ fn every_signal_that_ends_leaves_nothing() {
     }
 }
 
-/// `SLEEK_KILLS` says how many times. What stands under the name is whole; nothing else is left, but for a moment of `--force`.
+/// `SLEEK_KILLS` says how many times. What stands under the name is whole; nothing else is left, but for a moment of
+/// `--force`.
 #[cfg(target_os = "linux")]
 #[test]
 fn killed_at_any_moment() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use serde_json::json;
 use sleek::DType;
 
 use super::{Bench, bytes_of, common, floats_of, max_error, stderr, wave};
@@ -251,7 +252,7 @@ fn what_the_user_says_it_is() {
     bench.ok("compress -qf --lossless --dims 1 x.npy packed");
     bench.put("x.npy", &array("<f4", &format!("({})", "1, ".repeat(32) + "12"), &data));
     bench.ok("compress -qf --lossless --dims 3,4 x.npy packed");
-    assert_eq!(bench.json("inspect --json packed")["dims"], serde_json::json!([3, 4]));
+    assert_eq!(bench.json("inspect --json packed")["dims"], json!([3, 4]));
     bench.fails("compress --lossless --dims 3,5 x.npy out", "of 12 elements");
     // Complex numbers in Fortran's order keep their parts together.
     let numbers: Vec<f32> = (0..12).map(|i| i as f32).collect();
@@ -279,7 +280,7 @@ fn other_subcommands_take_it() {
         bench.put("i.npy", &array("<i4", "(2,)", &[0; 8]));
         bench.fails("analyze i.npy", "bounds are for floats");
         let diff = &bench.json("diff --json x.npy packed")["fields"][0];
-        assert_eq!((&diff["kept"], &diff["dims"]), (&true.into(), &serde_json::json!([60, 100])));
+        assert_eq!((&diff["kept"], &diff["dims"]), (&true.into(), &json!([60, 100])));
         bench.fails("diff y.npy packed", "y.npy: has elements <f8");
     }
 }
@@ -289,8 +290,8 @@ fn other_subcommands_take_it() {
 fn a_tensor_becomes_an_npy_file() {
     let bench = Bench::new();
     let data = bytes_of(&wave(6));
-    let tensor = |kind: &str, shape: &[u64], at: [usize; 2]| serde_json::json!({"dtype": kind, "shape": shape, "data_offsets": at});
-    let header = serde_json::json!({
+    let tensor = |kind: &str, shape: &[u64], at: [usize; 2]| json!({"dtype": kind, "shape": shape, "data_offsets": at});
+    let header = json!({
         "w": tensor("F32", &[2, 3], [0, 24]),
         "z": tensor("C64", &[3], [24, 48]),
         "mask": tensor("BOOL", &[24], [48, 72]),
@@ -358,7 +359,8 @@ np.save("a.npy", c)
 subprocess.run([sleek, "compress", "-qf", "--abs", "1e-3", "--dtype", "f64", "a.npy", "c"], check=True)
 subprocess.run([sleek, "decompress", "-qf", "--npy-type", "c16", "c", "b.npy"], check=True)
 back = np.load("b.npy")
-assert back.dtype == c.dtype and back.shape == c.shape and max(abs((back - c).real).max(), abs((back - c).imag).max()) <= 1e-3
+assert back.dtype == c.dtype and back.shape == c.shape
+assert max(abs((back - c).real).max(), abs((back - c).imag).max()) <= 1e-3
 for other in rng.random((9, 11)) < 0.5, np.datetime64("2026-01-01") + np.arange(40):
     np.save("a.npy", other)
     size = other.dtype.itemsize

@@ -232,7 +232,8 @@ fn inspection_copies_header_and_index_alone() {
     assert_eq!((said[7], said[11] + said[12] + said[13]), (stream.len() as u64, 70));
     let there = shim.upload(0, &stream, 0);
     let at = there.at(0).cast();
-    // First the header and the beginning of an extension; 70 chunks are two groups, header and index end at a multiple of 16.
+    // First the header and the beginning of an extension; 70 chunks are two groups, header and index end at a multiple
+    // of 16.
     let (head, index) = (64 + 16, 64 + 2 * 16 + 70 * 2 + 4);
     assert_eq!(inspect(at, stream.len()), (head + index, 0, said));
     let of = |kind: Kind| kind.code();

@@ -102,7 +102,8 @@ fn tiles_of_all_forms_in_one_array() {
     }
 }
 
-/// Tiles of just so many elements that a part of them tells which forms are tried, and boxes of such, whole and cut ones.
+/// Tiles of just so many elements that a part of them tells which forms are tried, and boxes of such, whole and cut
+/// ones.
 #[test]
 fn tiles_of_which_a_part_is_looked_at() {
     let (shim, _turn) = Shim::get();

@@ -9,7 +9,8 @@ use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
 
 const COUNT: usize = 5000;
-/// What the driver says: no memory once, none any more, an illegal address, a failed launch, a handle of nothing any more.
+/// What the driver says: no memory once, none any more, an illegal address, a failed launch, a handle of nothing any
+/// more.
 const FAULTS: [(i32, bool, Kind); 5] = [
     (2, false, Kind::OutOfMemory),
     (2, true, Kind::OutOfMemory),
@@ -18,9 +19,9 @@ const FAULTS: [(i32, bool, Kind); 5] = [
     (400, true, Kind::Device),
 ];
 
-/// Each call of the driver that `work` makes fails in turn: `work` says so, in the kind of the fault, or has done what it is
-/// for; nothing stays allocated, the caller's context is the current one, and the next time all is as if nothing had been.
-/// How many faults there were.
+/// Each call of the driver that `work` makes fails in turn: `work` says so, in the kind of the fault, or has done what
+/// it is for; nothing stays allocated, the caller's context is the current one, and the next time all is as if nothing
+/// had been. How many faults there were.
 fn survives(shim: &Shim, name: &str, mut work: impl FnMut() -> Result<Vec<u8>, Error>) -> i32 {
     let right = work().unwrap();
     let (live, current) = (shim.number("shim_live_allocations"), shim.current());

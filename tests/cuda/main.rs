@@ -1,6 +1,7 @@
 //! The GPU path without a GPU: tests/gpu/driver.cpp stands in for the CUDA driver and runs the library's own kernels on
 //! the CPU, so that host code and kernels are tested together, bit for bit against the CPU path.
-#![allow(clippy::undocumented_unsafe_blocks)] // every one calls the stand-in driver, or reads its memory, which is the host's
+// Every one calls the stand-in driver, or reads its memory, which is the host's.
+#![allow(clippy::undocumented_unsafe_blocks)]
 #![cfg(all(feature = "cuda", target_os = "linux"))]
 
 mod bytes;

@@ -132,8 +132,8 @@ fn words_of_any_order_and_few_words() {
     }
 }
 
-/// Words from one end of all 64 bits to the other and with one lower half, so that their middle, from one of them on, has
-/// zeros in its own.
+/// Words from one end of all 64 bits to the other and with one lower half, so that their middle, from one of them on,
+/// has zeros in its own.
 #[test]
 fn words_around_a_middle_of_long_numbers() {
     let (shim, _turn) = Shim::get();
@@ -287,8 +287,8 @@ fn missing_values_of_tiles_give_the_bytes_of_the_cpu() {
     assert!(met.iter().all(|n| *n > 10), "packed, raw, constant and masked tiles: {met:?}");
 }
 
-/// Numbers around a missing value, closer to it than the bound: some would come back as it is, in tiles that have it and
-/// in such that do not.
+/// Numbers around a missing value, closer to it than the bound: some would come back as it is, in tiles that have it
+/// and in such that do not.
 #[test]
 fn tiles_whose_elements_would_come_back_as_a_missing_value() {
     let (shim, _turn) = Shim::get();

@@ -138,8 +138,8 @@ fn hostile_bodies_get_the_verdict_of_the_cpu() {
     assert!(sound > 50, "{sound} streams that restore something");
 }
 
-/// Tiles with parameters of their own behind a header that says reversible, as `sleek repack` takes them over from chunks
-/// of H5Z-ZFP, at a fixed rate above all, where lanes go to each block.
+/// Tiles with parameters of their own behind a header that says reversible, as `sleek repack` takes them over from
+/// chunks of H5Z-ZFP, at a fixed rate above all, where lanes go to each block.
 #[test]
 fn tiles_that_were_taken_over_come_back() {
     let (shim, _turn) = Shim::get();

@@ -1,6 +1,5 @@
-/* Several GPUs in one process: each works on what lies in its memory, whichever is current, and whichever that was stays so.
- *     devices
- * With one GPU it checks what there is to check with one. */
+/* Several GPUs in one process: each works on what lies in its memory, whichever is current, and whichever that was
+ * stays so. devices With one GPU it checks what there is to check with one. */
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -13,8 +12,21 @@
 #include <dlfcn.h>
 #include <sleek.h>
 
-#define CHECK(condition) do { if (!(condition)) { fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, sleek_last_error()); exit(1); } } while (0)
-#define CUDA(call) do { const cudaError_t e = (call); if (e != cudaSuccess) { fprintf(stderr, "line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(e)); exit(1); } } while (0)
+#define CHECK(condition)                                                                     \
+    do {                                                                                     \
+        if (!(condition)) {                                                                  \
+            fprintf(stderr, "line %d: %s (%s)\n", __LINE__, #condition, sleek_last_error()); \
+            exit(1);                                                                         \
+        }                                                                                    \
+    } while (0)
+#define CUDA(call)                                                                        \
+    do {                                                                                  \
+        const cudaError_t e = (call);                                                     \
+        if (e != cudaSuccess) {                                                           \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(e)); \
+            exit(1);                                                                      \
+        }                                                                                 \
+    } while (0)
 
 static const size_t COUNT = 3000001, BYTES = COUNT * sizeof(float);
 static std::vector<float> field(COUNT), expected(COUNT);
@@ -22,8 +34,7 @@ static std::vector<unsigned char> stream_of_cpu;
 static size_t room;
 static std::atomic<int> calls{0};
 
-static sleek_params params(int device)
-{
+static sleek_params params(int device) {
     sleek_params p;
     CHECK(sleek_params_init(&p) == SLEEK_OK);
     p.dtype = SLEEK_F32;
@@ -34,8 +45,7 @@ static sleek_params params(int device)
 }
 
 /* What the CPU makes of the field. */
-static void expect()
-{
+static void expect() {
     for (size_t i = 0; i < COUNT; i++) field[i] = sinf(1e-4f * i) + 0.01f * cosf(0.3f * i);
     const sleek_params p = params(SLEEK_CPU);
     room = sleek_compress_bound(&p, COUNT);
@@ -46,48 +56,51 @@ static void expect()
     CHECK(sleek_decompress(stream_of_cpu.data(), bytes, expected.data(), BYTES, NULL, NULL) == SLEEK_OK);
 }
 
-static bool same(const void *at, const void *wanted, size_t bytes)
-{
+static bool same(const void* at, const void* wanted, size_t bytes) {
     std::vector<unsigned char> got(bytes);
     CUDA(cudaMemcpy(got.data(), at, bytes, cudaMemcpyDefault));
     return memcmp(got.data(), wanted, bytes) == 0;
 }
 
-/* Memory of a GPU, whichever is current; of the host for -1, managed for -2. It holds nothing that an earlier call left there. */
+/* Memory of a GPU, whichever is current; of the host for -1, managed for -2. It holds nothing that an earlier call left
+ * there. */
 struct Memory {
-    void *at = NULL;
+    void* at = NULL;
     int where;
-    Memory(size_t bytes, int where) : where(where)
-    {
+    Memory(size_t bytes, int where) : where(where) {
         int current;
         CUDA(cudaGetDevice(&current));
         if (where >= 0) CUDA(cudaSetDevice(where));
-        if (where == -1) CHECK((at = malloc(bytes)) != NULL);
-        else if (where == -2) CUDA(cudaMallocManaged(&at, bytes, cudaMemAttachGlobal));
-        else CUDA(cudaMalloc(&at, bytes));
-        if (where == -1) memset(at, 0xa5, bytes);
-        else CUDA(cudaMemset(at, 0xa5, bytes));
+        if (where == -1)
+            CHECK((at = malloc(bytes)) != NULL);
+        else if (where == -2)
+            CUDA(cudaMallocManaged(&at, bytes, cudaMemAttachGlobal));
+        else
+            CUDA(cudaMalloc(&at, bytes));
+        if (where == -1)
+            memset(at, 0xa5, bytes);
+        else
+            CUDA(cudaMemset(at, 0xa5, bytes));
         CUDA(cudaDeviceSynchronize());
         CUDA(cudaSetDevice(current));
     }
-    Memory(const Memory &) = delete;
-    ~Memory()
-    {
-        if (where == -1) free(at);
-        else cudaFree(at);
+    Memory(const Memory&) = delete;
+    ~Memory() {
+        if (where == -1)
+            free(at);
+        else
+            cudaFree(at);
     }
 };
 
-static bool is_current(int wanted)
-{
+static bool is_current(int wanted) {
     int current;
     CUDA(cudaGetDevice(&current));
     return current == wanted;
 }
 
 /* There and back between two memories, by calls that wait. */
-static void round_trip(int from, int to, cudaStream_t stream, int current)
-{
+static void round_trip(int from, int to, cudaStream_t stream, int current) {
     const sleek_params p = params(SLEEK_AUTO);
     Memory source(BYTES, from), packed(room, to), restored(BYTES, from);
     CUDA(cudaMemcpy(source.at, field.data(), BYTES, cudaMemcpyDefault));
@@ -102,16 +115,18 @@ static void round_trip(int from, int to, cudaStream_t stream, int current)
 }
 
 /* The same by calls that only enqueue. */
-static void enqueued(int where, cudaStream_t stream, int current)
-{
+static void enqueued(int where, cudaStream_t stream, int current) {
     const sleek_params p = params(SLEEK_AUTO);
     const size_t space = sleek_workspace_bytes();
-    Memory source(BYTES, where), packed(room, where), restored(BYTES, where), result(2 * sizeof(sleek_result), where), workspace(space, where);
-    sleek_result *results = (sleek_result *)result.at, got[2];
+    Memory source(BYTES, where), packed(room, where), restored(BYTES, where), result(2 * sizeof(sleek_result), where),
+        workspace(space, where);
+    sleek_result *results = (sleek_result*)result.at, got[2];
     CUDA(cudaMemcpy(source.at, field.data(), BYTES, cudaMemcpyDefault));
     CUDA(cudaDeviceSynchronize());
-    CHECK(sleek_compress_async(&p, source.at, COUNT, packed.at, room, results, workspace.at, space, stream) == SLEEK_OK);
-    CHECK(sleek_decompress_async(&p, packed.at, room, 0, COUNT, restored.at, BYTES, results + 1, workspace.at, space, stream) == SLEEK_OK);
+    CHECK(sleek_compress_async(&p, source.at, COUNT, packed.at, room, results, workspace.at, space, stream) ==
+          SLEEK_OK);
+    CHECK(sleek_decompress_async(&p, packed.at, room, 0, COUNT, restored.at, BYTES, results + 1, workspace.at, space,
+                                 stream) == SLEEK_OK);
     CHECK(is_current(current));
     CUDA(cudaStreamSynchronize(stream));
     CUDA(cudaMemcpy(got, results, sizeof got, cudaMemcpyDefault));
@@ -120,8 +135,7 @@ static void enqueued(int where, cudaStream_t stream, int current)
     calls += 2;
 }
 
-static void work_on(int where, int current)
-{
+static void work_on(int where, int current) {
     cudaStream_t stream;
     CUDA(cudaSetDevice(where));
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -141,8 +155,7 @@ static void work_on(int where, int current)
 }
 
 /* What has to be refused: two GPUs in one call, a stream of another one. */
-static void refused(int one, int other)
-{
+static void refused(int one, int other) {
     const sleek_params p = params(SLEEK_AUTO);
     Memory source(BYTES, one), there(room, other), here(room, one);
     cudaStream_t stream;
@@ -151,17 +164,17 @@ static void refused(int one, int other)
     CUDA(cudaStreamCreate(&stream));
     CHECK(sleek_compress(&p, source.at, COUNT, there.at, room, &bytes, NULL) == SLEEK_E_INVALID_ARGUMENT && bytes == 0);
     CHECK(strstr(sleek_last_error(), "two GPUs") != NULL);
-    CHECK(sleek_compress(&p, source.at, COUNT, here.at, room, &bytes, stream) == SLEEK_E_INVALID_ARGUMENT && bytes == 0);
+    CHECK(sleek_compress(&p, source.at, COUNT, here.at, room, &bytes, stream) == SLEEK_E_INVALID_ARGUMENT &&
+          bytes == 0);
     CHECK(strstr(sleek_last_error(), "another device") != NULL);
     CHECK(is_current(other));
     CUDA(cudaStreamDestroy(stream));
 }
 
 /* Whether a device's own context is there. */
-static bool is_in_use(int device)
-{
-    static void *const driver = dlopen("libcuda.so.1", RTLD_NOW);
-    typedef int (*State)(int, unsigned *, int *);
+static bool is_in_use(int device) {
+    static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+    typedef int (*State)(int, unsigned*, int*);
     const State state = (State)dlsym(driver, "cuDevicePrimaryCtxGetState");
     unsigned flags;
     int active = -1;
@@ -169,8 +182,7 @@ static bool is_in_use(int device)
     return active;
 }
 
-int main()
-{
+int main() {
     int n;
     CUDA(cudaGetDeviceCount(&n));
     expect();
@@ -186,7 +198,7 @@ int main()
             CUDA(cudaSetDevice(t % n));
             for (int round = 0; round < 5; round++) work_on(t % n, t % n);
         });
-    for (std::thread &t : threads) t.join();
+    for (std::thread& t : threads) t.join();
     printf("%d GPUs: %d calls, each on the GPU of its data, the current one left as it was\n", n, calls.load());
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Whole fields in GPU memory to an HDF5 file and back, three ways: copied to the host and written without a filter; copied to the
- * host and written with the filter on all cores; by sleek_h5d_write. Real fields from tests/data, repeated to the size asked for.
- *     h5d_bench FOLDER GIB */
+/* Whole fields in GPU memory to an HDF5 file and back, three ways: copied to the host and written without a filter;
+ * copied to the host and written with the filter on all cores; by sleek_h5d_write. Real fields from tests/data,
+ * repeated to the size asked for. h5d_bench FOLDER GIB */
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,11 +11,30 @@
 #include <sleek.h>
 #include <sleek_hdf5.h>
 
-#define CUDA(call) do { cudaError_t e = (call); if (e != cudaSuccess) { fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); exit(1); } } while (0)
-#define HDF5(call) do { if ((call) < 0) { fprintf(stderr, "line %d: %s\n", __LINE__, #call); exit(1); } } while (0)
-#define SLEEK(call) do { if ((call) != SLEEK_OK) { fprintf(stderr, "%s: %s\n", #call, sleek_last_error()); exit(1); } } while (0)
+#define CUDA(call)                                                     \
+    do {                                                               \
+        cudaError_t e = (call);                                        \
+        if (e != cudaSuccess) {                                        \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e)); \
+            exit(1);                                                   \
+        }                                                              \
+    } while (0)
+#define HDF5(call)                                             \
+    do {                                                       \
+        if ((call) < 0) {                                      \
+            fprintf(stderr, "line %d: %s\n", __LINE__, #call); \
+            exit(1);                                           \
+        }                                                      \
+    } while (0)
+#define SLEEK(call)                                                 \
+    do {                                                            \
+        if ((call) != SLEEK_OK) {                                   \
+            fprintf(stderr, "%s: %s\n", #call, sleek_last_error()); \
+            exit(1);                                                \
+        }                                                           \
+    } while (0)
 
-static const hsize_t SIDE = 1024, CHUNK = 128;    /* two of three dimensions, and every dimension of a chunk */
+static const hsize_t SIDE = 1024, CHUNK = 128; /* two of three dimensions, and every dimension of a chunk */
 enum Way { PLAIN, FILTER, THREADS, DIRECT };
 
 struct Field {
@@ -24,21 +43,25 @@ struct Field {
     size_t size;
     hsize_t dims[3];
     size_t bytes;
-    char *data, *back;    /* in GPU memory */
+    char *data, *back; /* in GPU memory */
 };
 
-static char *slab;    /* pinned: CHUNK planes */
+static char* slab; /* pinned: CHUNK planes */
 static std::string folder;
 
-static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-static void fill(Field &f, size_t gib)
-{
+static void fill(Field& f, size_t gib) {
     f.dims[1] = f.dims[2] = SIDE;
     f.dims[0] = ((gib << 30) / f.size / (SIDE * SIDE) + CHUNK - 1) / CHUNK * CHUNK;
     f.bytes = f.dims[0] * SIDE * SIDE * f.size;
-    FILE *in = fopen(f.file, "rb");
-    if (!in) { fprintf(stderr, "%s is missing\n", f.file); exit(1); }
+    FILE* in = fopen(f.file, "rb");
+    if (!in) {
+        fprintf(stderr, "%s is missing\n", f.file);
+        exit(1);
+    }
     std::vector<char> sample(64 << 20);
     const size_t n = fread(sample.data(), 1, sample.size(), in);
     fclose(in);
@@ -49,20 +72,23 @@ static void fill(Field &f, size_t gib)
         CUDA(cudaMemcpy(f.data + have, f.data, std::min(have, f.bytes - have), cudaMemcpyDeviceToDevice));
 }
 
-static void slabs(const Field &f, hid_t dset, Way way, bool writing)
-{
+static void slabs(const Field& f, hid_t dset, Way way, bool writing) {
     const hsize_t count[3] = {CHUNK, f.dims[1], f.dims[2]};
     const size_t bytes = count[0] * count[1] * count[2] * f.size;
     hid_t space = H5Dget_space(dset), memory = H5Screate_simple(3, count, NULL);
     for (hsize_t at = 0; at < f.dims[0]; at += CHUNK) {
         const hsize_t start[3] = {at, 0, 0};
-        char *there = (writing ? f.data : f.back) + at * count[1] * count[2] * f.size;
+        char* there = (writing ? f.data : f.back) + at * count[1] * count[2] * f.size;
         HDF5(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
         if (writing) CUDA(cudaMemcpy(slab, there, bytes, cudaMemcpyDeviceToHost));
-        if (way == THREADS && writing) SLEEK(H5Dwrite_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
-        else if (way == THREADS) SLEEK(H5Dread_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
-        else if (writing) HDF5(H5Dwrite(dset, f.type, memory, space, H5P_DEFAULT, slab));
-        else HDF5(H5Dread(dset, f.type, memory, space, H5P_DEFAULT, slab));
+        if (way == THREADS && writing)
+            SLEEK(H5Dwrite_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
+        else if (way == THREADS)
+            SLEEK(H5Dread_sleek(dset, f.type, start, count, H5P_DEFAULT, slab, NULL, NULL));
+        else if (writing)
+            HDF5(H5Dwrite(dset, f.type, memory, space, H5P_DEFAULT, slab));
+        else
+            HDF5(H5Dread(dset, f.type, memory, space, H5P_DEFAULT, slab));
         if (!writing) CUDA(cudaMemcpy(there, slab, bytes, cudaMemcpyHostToDevice));
     }
     HDF5(H5Sclose(space));
@@ -72,8 +98,7 @@ static void slabs(const Field &f, hid_t dset, Way way, bool writing)
 static std::string path(Way way) { return folder + "/" + std::to_string(way) + ".h5"; }
 
 /* Seconds from creating the dataset to closing the file. */
-static double write_field(const Field &f, Way way, double bound, hsize_t *stored)
-{
+static double write_field(const Field& f, Way way, double bound, hsize_t* stored) {
     const hsize_t chunk[3] = {CHUNK, CHUNK, CHUNK};
     hid_t file = H5Fcreate(path(way).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     HDF5(file);
@@ -85,8 +110,10 @@ static double write_field(const Field &f, Way way, double bound, hsize_t *stored
     }
     hid_t dset = H5Dcreate2(file, "field", f.type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     HDF5(dset);
-    if (way == DIRECT) SLEEK(H5Dwrite_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.data, NULL, NULL));
-    else slabs(f, dset, way, true);
+    if (way == DIRECT)
+        SLEEK(H5Dwrite_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.data, NULL, NULL));
+    else
+        slabs(f, dset, way, true);
     HDF5(H5Fflush(file, H5F_SCOPE_GLOBAL));
     *stored = H5Dget_storage_size(dset);
     HDF5(H5Dclose(dset));
@@ -96,24 +123,25 @@ static double write_field(const Field &f, Way way, double bound, hsize_t *stored
     return now() - begun;
 }
 
-static double read_field(const Field &f, Way way)
-{
+static double read_field(const Field& f, Way way) {
     hid_t file = H5Fopen(path(way).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     HDF5(file);
     const double begun = now();
     hid_t dset = H5Dopen2(file, "field", H5P_DEFAULT);
     HDF5(dset);
-    if (way == DIRECT) SLEEK(H5Dread_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.back, NULL, NULL));
-    else slabs(f, dset, way, false);
+    if (way == DIRECT)
+        SLEEK(H5Dread_sleek(dset, f.type, NULL, NULL, H5P_DEFAULT, f.back, NULL, NULL));
+    else
+        slabs(f, dset, way, false);
     HDF5(H5Dclose(dset));
     HDF5(H5Fclose(file));
     return now() - begun;
 }
 
 /* Every chunk of the files of two ways has the same bytes. */
-static bool same_chunks(const Field &f, Way a, Way b)
-{
-    hid_t files[2] = {H5Fopen(path(a).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fopen(path(b).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)};
+static bool same_chunks(const Field& f, Way a, Way b) {
+    hid_t files[2] = {H5Fopen(path(a).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
+                      H5Fopen(path(b).c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)};
     hid_t d[2] = {H5Dopen2(files[0], "field", H5P_DEFAULT), H5Dopen2(files[1], "field", H5P_DEFAULT)};
     std::vector<char> bytes[2];
     bool same = true;
@@ -129,13 +157,15 @@ static bool same_chunks(const Field &f, Way a, Way b)
                     HDF5(H5Dread_chunk(d[k], H5P_DEFAULT, at, &mask, bytes[k].data()));
                     if (k == 1) same = same && bytes[0] == bytes[1];
                 }
-    for (int k = 0; k < 2; k++) { HDF5(H5Dclose(d[k])); HDF5(H5Fclose(files[k])); }
+    for (int k = 0; k < 2; k++) {
+        HDF5(H5Dclose(d[k]));
+        HDF5(H5Fclose(files[k]));
+    }
     return same;
 }
 
 /* Whether two arrays in GPU memory are equal. */
-static bool equal(const char *a, const char *b, size_t bytes)
-{
+static bool equal(const char* a, const char* b, size_t bytes) {
     std::vector<char> x(256 << 20), y(256 << 20);
     for (size_t at = 0; at < bytes; at += x.size()) {
         const size_t n = std::min(x.size(), bytes - at);
@@ -146,35 +176,45 @@ static bool equal(const char *a, const char *b, size_t bytes)
     return true;
 }
 
-static double median(std::vector<double> v) { std::sort(v.begin(), v.end()); return v[v.size() / 2]; }
+static double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+}
 
-int main(int argc, char **argv)
-{
-    if (argc != 3) { fprintf(stderr, "h5d_bench FOLDER GIB\n"); return 2; }
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        fprintf(stderr, "h5d_bench FOLDER GIB\n");
+        return 2;
+    }
     folder = argv[1];
     Field fields[2] = {{"f32", "tests/data/" FIELD_F32, H5T_NATIVE_FLOAT, 4, {}, 0, NULL, NULL},
                        {"f64", "tests/data/" FIELD_F64, H5T_NATIVE_DOUBLE, 8, {}, 0, NULL, NULL}};
     CUDA(cudaMallocHost(&slab, CHUNK * SIDE * SIDE * 8));
     bool right = true;
-    printf("| field | bound | ratio | write: unfiltered | filter | threads | direct | direct / unfiltered "
-           "| read: unfiltered | filter | threads | direct | direct / unfiltered |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-    for (Field &f : fields) {
+    printf(
+        "| field | bound | ratio | write: unfiltered | filter | threads | direct | direct / unfiltered "
+        "| read: unfiltered | filter | threads | direct | direct / unfiltered |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (Field& f : fields) {
         fill(f, (size_t)atoi(argv[2]));
         hsize_t plain, stored;
         const double gb = f.bytes / 1e9;
-        write_field(f, PLAIN, 0, &plain);    /* the RAM disk gets its pages */
+        write_field(f, PLAIN, 0, &plain); /* the RAM disk gets its pages */
         for (double bound : {0.0, 1e-2, 1e-3, 1e-4}) {
             std::vector<double> w[4], r[4];
             for (int round = 0; round < 3; round++)
                 for (Way way : {PLAIN, FILTER, THREADS, DIRECT}) {
-                    if (round > 0 && (way == FILTER || way == THREADS)) continue;    /* slow, and not those in question */
+                    if (round > 0 && (way == FILTER || way == THREADS)) continue; /* slow, and not those in question */
                     w[way].push_back(write_field(f, way, bound, way == PLAIN ? &plain : &stored));
                     r[way].push_back(read_field(f, way));
                     if (round == 0 && bound == 0) right = right && equal(f.data, f.back, f.bytes);
                 }
-            if (!same_chunks(f, FILTER, DIRECT) || !same_chunks(f, FILTER, THREADS)) { printf("other bytes than the filter's\n"); right = false; }
+            if (!same_chunks(f, FILTER, DIRECT) || !same_chunks(f, FILTER, THREADS)) {
+                printf("other bytes than the filter's\n");
+                right = false;
+            }
             printf("| %s | %s%g | %.2f |", f.name, bound > 0 ? "noa " : "lossless ", bound, (double)f.bytes / stored);
-            for (auto *t : {w, r}) {
+            for (auto* t : {w, r}) {
                 for (int way = PLAIN; way <= DIRECT; way++) printf(" %.2f |", gb / median(t[way]));
                 printf(" %.1f |", median(t[PLAIN]) / median(t[DIRECT]));
             }
@@ -186,6 +226,7 @@ int main(int argc, char **argv)
         CUDA(cudaFree(f.data));
         CUDA(cudaFree(f.back));
     }
-    puts(right ? "GB/s of data; medians of 3, of filter and threads one run. Chunks are the filter's, byte for byte." : "FAILED");
+    puts(right ? "GB/s of data; medians of 3, of filter and threads one run. Chunks are the filter's, byte for byte."
+               : "FAILED");
     return right ? 0 : 1;
 }

@@ -19,7 +19,8 @@ type Kind = (&'static str, fn(&Row) -> bool);
 /// The heading of the lines that `print` prints.
 pub fn heading() {
     println!(
-        "\n| MiB | profile | type | arrays | rows | ratio | compress × memcpy | least | decompress × memcpy | least |\n|---|---|---|---|---|---|---|---|---|---|"
+        "\n| MiB | profile | type | arrays | rows | ratio | compress × memcpy | least | decompress × memcpy | least \
+        |\n|---|---|---|---|---|---|---|---|---|---|"
     );
 }
 

@@ -451,8 +451,8 @@ impl Bench {
 }
 
 impl Bench {
-    /// Rows of a field of each width without a missing value, with one that is named but not there, with one in a hundred
-    /// elements and every second one, and with half of all runs of 200, as land lies in the sea.
+    /// Rows of a field of each width without a missing value, with one that is named but not there, with one in a
+    /// hundred elements and every second one, and with half of all runs of 200, as land lies in the sea.
     fn missing(&self) {
         let mut r = Random(11);
         let value = MissingValue::Number(-9999.0);
@@ -493,7 +493,8 @@ fn gaps(mib: usize, reps: usize) {
     println!("\nmemcpy: {:.0} GB/s of {mib} MiB", bench.bytes as f64 / 1e6 / bench.copy());
 }
 
-const HEADING: &str = "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|";
+const HEADING: &str = "| field | bound | profile | ratio | compress × memcpy | share of 2/(1+1/ratio) | range measured \
+too | decompress × memcpy | share |\n|---|---|---|---|---|---|---|---|---|";
 
 const BOUNDS: [f64; 5] = [1e-1, 1e-2, 1e-3, 1e-4, 1e-6];
 
@@ -549,7 +550,8 @@ fn other_types(field: &Field) -> Vec<Field> {
 /// Arrays of one size in one launch, together as large as the arrays of the other table.
 fn batches(mib: usize, reps: usize) {
     println!(
-        "\n| KiB of an array | arrays | profile | ratio | compress × memcpy | decompress × memcpy |\n|---|---|---|---|---|---|"
+        "\n| KiB of an array | arrays | profile | ratio | compress × memcpy | decompress × memcpy \
+        |\n|---|---|---|---|---|---|"
     );
     let Some(field) = fields::load().into_iter().find(|f| f.name.starts_with("navy")) else { return };
     let bench = Bench::new(mib, reps);
@@ -596,7 +598,8 @@ fn clock(reps: usize, mut run: impl FnMut()) -> f64 {
 /// Whole synchronous calls, and transfers between GPU and pinned host memory against raw pinned copies.
 fn calls(reps: usize) {
     println!(
-        "\n| field | KiB | ratio | compress µs | decompress µs | to host µs | raw copy µs | times | from host µs | raw copy µs | times |\n|---|---|---|---|---|---|---|---|---|---|---|"
+        "\n| field | KiB | ratio | compress µs | decompress µs | to host µs | raw copy µs | times | from host µs | raw \
+        copy µs | times |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for field in fields::load().iter().filter(|f| ["navy", "cth", "axisem"].iter().any(|n| f.name.starts_with(n))) {
         // Around ratios of 4, 8 and 60.
@@ -658,8 +661,8 @@ fn smooth(dtype: DType) -> Vec<u8> {
     }
 }
 
-/// What a program may ask for first, such that each module of kernels is loaded by some of it; `None` where it is not for
-/// this type.
+/// What a program may ask for first, such that each module of kernels is loaded by some of it; `None` where it is not
+/// for this type.
 fn first_asked(what: &str, dtype: DType) -> Option<Params> {
     let lossless = Params { device: Device::Cuda, ..Params::new(dtype) };
     let bounded = if dtype.is_float() { lossless.clone().with_bound(Mode::Noa, 1e-3) } else { lossless.clone() };
@@ -792,10 +795,12 @@ fn main() {
         Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
         Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
-            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] [repeats] \
+            "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
+            [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
              | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] \
-             | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] [repeats]"
+             | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] \
+             [repeats]"
         ),
     }
 }

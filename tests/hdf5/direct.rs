@@ -1,4 +1,5 @@
-//! `sleek_h5d_write` and `sleek_h5d_read`: the programs `direct.c` and `direct.f90`, and `direct.py` for newer versions of HDF5.
+//! `sleek_h5d_write` and `sleek_h5d_read`: the programs `direct.c` and `direct.f90`, and `direct.py` for newer versions
+//! of HDF5.
 
 use crate::programs::{WAYS, compile, library_folder};
 use crate::{Place, common, source, venv_python};

@@ -211,7 +211,8 @@ fn climate(place: &Place) {
     let script = "import netCDF4, numpy as np\n\
         units = dict(time='days since 2000-01-01', lat='degrees_north', lon='degrees_east')\n\
         with netCDF4.Dataset('old.nc', 'w') as f:\n\
-        \x20   for name, values in ('time', np.arange(3)), ('lat', np.linspace(-88, 88, 60)), ('lon', 4 * np.arange(90)):\n\
+        \x20   for name, values in ('time', np.arange(3)), ('lat', np.linspace(-88, 88, 60)), \
+            ('lon', 4 * np.arange(90)):\n\
         \x20       f.createDimension(name, None if name == 'time' else len(values))\n\
         \x20       v = f.createVariable(name, 'f8', (name,)); v[:] = values; v.units = units[name]\n\
         \x20   y, x = np.mgrid[0:60, 0:90]\n\

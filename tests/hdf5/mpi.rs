@@ -70,8 +70,8 @@ fn collective_writes() {
     }
 }
 
-/// Other file access properties, through the filter and by `sleek_h5d_write` and `sleek_h5d_read`. HDF5 has subfiling from 1.14
-/// on, if it is built for it: `make subfiling` builds one, and asks for it with `SLEEK_SUBFILING=required`.
+/// Other file access properties, through the filter and by `sleek_h5d_write` and `sleek_h5d_read`. HDF5 has subfiling
+/// from 1.14 on, if it is built for it: `make subfiling` builds one, and asks for it with `SLEEK_SUBFILING=required`.
 #[test]
 fn other_ways_to_share_a_file() {
     let Some(place) = place() else { return };

@@ -138,7 +138,8 @@ fn stripped_program() {
 #[test]
 fn header_in_cpp() {
     let Some(place) = Place::with(&["h5cc", "c++"]) else { return };
-    let text = "#include <sleek.h>\n#include <sleek_hdf5.h>\n#include <sleek.h>\nherr_t f(hid_t d) { return H5Pset_sleek_noa(d, 1e-3, 5) < 0 ? -1 : sleek_h5_register(); }\n";
+    let text = "#include <sleek.h>\n#include <sleek_hdf5.h>\n#include <sleek.h>\nherr_t f(hid_t d) { return \
+    H5Pset_sleek_noa(d, 1e-3, 5) < 0 ? -1 : sleek_h5_register(); }\n";
     std::fs::write(place.path("a.cpp"), text).unwrap();
     let flags = place.run("h5cc", &["-show"]);
     let include_hdf5: Vec<_> = flags.split_whitespace().filter(|f| f.starts_with("-I")).collect();

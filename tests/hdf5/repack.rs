@@ -266,8 +266,8 @@ fn a_dry_run_estimates_and_writes_nothing() {
     assert!((ratio(&dry) / ratio(&done) - 1.0).abs() < 0.1, "{dry}\n{done}");
 }
 
-/// A dry run looks at a part of each large dataset: one chunk of it that cannot be read is not missed, and what the rest
-/// would take is about right.
+/// A dry run looks at a part of each large dataset: one chunk of it that cannot be read is not missed, and what the
+/// rest would take is about right.
 #[test]
 fn a_dry_run_reads_a_part() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
@@ -618,8 +618,8 @@ fn chunks_that_compress_well() {
     sleek_fails(&place, &["repack", "--rechunk", "--ratio", "5", "old.h5", "no.h5"], "--rechunk: goes with a bound");
 }
 
-/// Files that other filters wrote: whatever is asked for, with and without their plugins, nothing gets larger by more than
-/// 1 %, nothing is lost that was not asked for, and the table has each dataset with a reason.
+/// Files that other filters wrote: whatever is asked for, with and without their plugins, nothing gets larger by more
+/// than 1 %, nothing is lost that was not asked for, and the table has each dataset with a reason.
 #[test]
 fn files_of_other_filters_are_not_harmed() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };

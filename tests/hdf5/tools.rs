@@ -159,8 +159,8 @@ fn nccopy_with_a_fill_value() {
     }
 }
 
-/// NCO and CDO compute with what is not missing, and hand the mask on: each result is that of the file without a filter,
-/// within the bound. NCO gives what it writes the filter of what it reads.
+/// NCO and CDO compute with what is not missing, and hand the mask on: each result is that of the file without a
+/// filter, within the bound. NCO gives what it writes the filter of what it reads.
 #[test]
 fn results_of_nco_and_cdo_have_the_same_mask() {
     let netcdf = venv_python("venv-netcdf");

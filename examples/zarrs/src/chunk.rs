@@ -74,7 +74,8 @@ impl Chunk {
         Ok(params)
     }
 
-    /// The array's fill value beside the missing values that are named; a 0 stands for no fill value, as in most arrays.
+    /// The array's fill value beside the missing values that are named; a 0 stands for no fill value, as in most
+    /// arrays.
     fn add_fill(&self, params: &mut Params, fill_value: &FillValue) -> sleek::Result<()> {
         let bytes = fill_value.as_ne_bytes();
         let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));

@@ -1,7 +1,8 @@
 //! The codec `sleek` for [`zarrs`], as `docs/zarr.md` specifies it: each chunk of an array is one stream.
 //!
-//! A program that has this crate opens arrays with the codec like any others; `use sleek_zarrs as _;` is enough where it only
-//! reads. Who writes makes one of a request in words, or of the configuration that stands in an array's metadata:
+//! A program that has this crate opens arrays with the codec like any others; `use sleek_zarrs as _;` is enough where
+//! it only reads. Who writes makes one of a request in words, or of the configuration that stands in an array's
+//! metadata:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -39,8 +40,8 @@ use chunk::Chunk;
 
 /// The codec: an array's serializer.
 ///
-/// A bound holds for every element of a floating-point type; what is of another type keeps every bit. The array's fill value, if
-/// it is not 0, is a missing value, which comes back as it was.
+/// A bound holds for every element of a floating-point type; what is of another type keeps every bit. The array's fill
+/// value, if it is not 0, is a missing value, which comes back as it was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sleek {
     request: Params,

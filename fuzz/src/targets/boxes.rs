@@ -1,5 +1,5 @@
-//! Arrays of several dimensions with any codec: refused, or restored as promised; boxes of them are what plain slicing of
-//! the whole gives, and boxes elsewhere are refused.
+//! Arrays of several dimensions with any codec: refused, or restored as promised; boxes of them are what plain slicing
+//! of the whole gives, and boxes elsewhere are refused.
 
 use super::Input;
 use crate::vectors::exact;

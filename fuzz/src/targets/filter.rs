@@ -28,8 +28,8 @@ impl Chunk {
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
     }
 
-    /// Whether the filter took it; if not, it is as it was. A failure makes the filter look for the HDF5 that has called
-    /// in the program's file, which takes ten times as long as the rest: mostly the caller is no code at all.
+    /// Whether the filter took it; if not, it is as it was. A failure makes the filter look for the HDF5 that has
+    /// called in the program's file, which takes ten times as long as the rest: mostly the caller is no code at all.
     fn filter(&mut self, flags: u32, words: &[u32], as_hdf5: bool) -> bool {
         let before = (self.start, self.bytes().to_vec());
         // SAFETY: the class lives for ever; the call is made as HDF5 makes it.

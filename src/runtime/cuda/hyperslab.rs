@@ -85,7 +85,8 @@ impl Hyperslabs {
     /// Enqueues copying chunks out of the array.
     ///
     /// # Safety
-    /// `args.array` holds the array, `args.chunks` room for `args.count` chunks at `args.stride`, until the stream has passed.
+    /// `args.array` holds the array, `args.chunks` room for `args.count` chunks at `args.stride`, until the stream has
+    /// passed.
     pub unsafe fn gather(&self, session: &Session, args: &SlabArgs) -> Result<()> {
         // SAFETY: the contract.
         unsafe { self.gather.launch(session, self.gather.blocks(args.turns()), args) }
@@ -94,8 +95,8 @@ impl Hyperslabs {
     /// Enqueues copying chunks into the array.
     ///
     /// # Safety
-    /// `args.array` has room for the array, and `args.sources` lists `args.count` addresses of whole chunks or 0, until the stream
-    /// has passed.
+    /// `args.array` has room for the array, and `args.sources` lists `args.count` addresses of whole chunks or 0, until
+    /// the stream has passed.
     pub unsafe fn scatter(&self, session: &Session, args: &SlabArgs) -> Result<()> {
         // SAFETY: the contract.
         unsafe { self.scatter.launch(session, self.scatter.blocks(args.turns()), args) }

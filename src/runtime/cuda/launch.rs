@@ -395,8 +395,8 @@ launch_structs! {
 pub const TILE_BLOCK_BYTES: usize = 15 * TILE_TABLE_BYTES;
 /// Of the slots of a table.
 pub const TILE_TABLE_BYTES: usize = 4 << 10;
-/// And for each of its warps: a ring of words, sums over planes or rows, a group on its way between lanes, what it knows
-/// of its tile, and that tile's own table.
+/// And for each of its warps: a ring of words, sums over planes or rows, a group on its way between lanes, what it
+/// knows of its tile, and that tile's own table.
 pub const TILE_WARP_BYTES: usize =
     TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES + TILE_OWN_BYTES + TILE_TABLE_BYTES;
 /// Of the ring.

@@ -94,7 +94,8 @@ impl Kernel {
     /// Launches `grid` blocks with the argument struct `args`.
     ///
     /// # Safety
-    /// `args` is the kernel's argument struct, and what it points to stays valid until the stream has passed the kernel.
+    /// `args` is the kernel's argument struct, and what it points to stays valid until the stream has passed the
+    /// kernel.
     pub unsafe fn launch<A>(&self, session: &Session, grid: u32, args: &A) -> Result<()> {
         let mut params = [ptr::from_ref(args).cast_mut().cast::<c_void>()];
         // SAFETY: one parameter, which the driver copies before it returns; the rest is the contract.
