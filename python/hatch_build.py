@@ -1,4 +1,4 @@
-"""Puts libsleek.so into the wheel, and names the wheel after what the library needs."""
+"""Puts libsleek.so and the command into the wheel, and names the wheel after what they need."""
 
 import os
 import platform
@@ -10,19 +10,21 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 class LibraryHook(BuildHookInterface):
     def initialize(self, version, build_data):
-        library = os.environ.get("SLEEK_LIBRARY", "")
-        if not Path(library).is_file():
-            raise FileNotFoundError(f"SLEEK_LIBRARY is {library!r}, which is not a file: build the wheel with make wheel")
+        library, command = (os.environ.get(name, "") for name in ("SLEEK_LIBRARY", "SLEEK_COMMAND"))
+        for name, file in ("SLEEK_LIBRARY", library), ("SLEEK_COMMAND", command):
+            if not Path(file).is_file():
+                raise FileNotFoundError(f"{name} is {file!r}, which is not a file: build the wheel with make wheel")
         build_data["pure_python"] = False
         # Any Python 3: the library is loaded with ctypes and knows nothing of Python's own interface.
-        build_data["tag"] = f"py3-none-{platform_tag(Path(library).read_bytes())}"
+        build_data["tag"] = f"py3-none-{platform_tag(Path(library).read_bytes() + Path(command).read_bytes())}"
         # A folder with nothing else in it, so that HDF5_PLUGIN_PATH can name it.
         build_data["force_include"][library] = "sleek/plugin/libsleek.so"
+        build_data["shared_scripts"][command] = "sleek"
 
 
-def platform_tag(library: bytes) -> str:
-    """manylinux_2_X for the newest glibc symbol that the library asks for; it needs libc, libm and libgcc_s only."""
-    versions = {(int(major), int(minor)) for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", library)}
+def platform_tag(binaries: bytes) -> str:
+    """manylinux_2_X for the newest glibc symbol that they ask for; they need libc, libm and libgcc_s only."""
+    versions = {(int(major), int(minor)) for major, minor in re.findall(rb"GLIBC_(\d+)\.(\d+)", binaries)}
     if not versions:
         raise ValueError("the library names no version of glibc: this wheel is for Linux with glibc")
     major, minor = max(versions)

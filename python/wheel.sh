@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel around the library that SLEEK_LIBRARY names, into the folder that is the argument.
+# Builds the wheel around the library that SLEEK_LIBRARY names, and the command that lies beside it, into the folder that is the
+# argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -11,11 +12,12 @@ if ! "$python" -c 'import hatchling.build' 2> /dev/null; then
     python3 -m venv build/venv-wheel
     "$python" -m pip install --quiet --disable-pip-version-check 'hatchling>=1.27'
 fi
-# Without the tables for debuggers it takes a tenth.
-library=$(mktemp -d)/libsleek.so
-trap 'rm -r "$(dirname "$library")"' EXIT
-strip --strip-unneeded -o "$library" "$SLEEK_LIBRARY"
+# Without the tables for debuggers they take a tenth.
+stripped=$(mktemp -d)
+trap 'rm -r "$stripped"' EXIT
+strip --strip-unneeded -o "$stripped/libsleek.so" "$SLEEK_LIBRARY"
+strip -o "$stripped/sleek" "$(dirname "$SLEEK_LIBRARY")/sleek"
 
 rm -f "$out"/sleek_compress-*.whl
-SLEEK_LIBRARY=$library "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python
+SLEEK_LIBRARY=$stripped/libsleek.so SLEEK_COMMAND=$stripped/sleek "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps --wheel-dir "$out" ./python
 ls "$out"/sleek_compress-*.whl

@@ -15,6 +15,9 @@ python3 -m venv "$work/new"
 awk '$0 == "```" { on = 0 } on { print } $0 == "```sh" { on = 1 }' docs/python.md > "$work/printed.sh"
 grep -q 'pip install' "$work/printed.sh"
 (PATH=$work/new/bin:$PATH && bash -euo pipefail "$work/printed.sh")
+[ "$("$work/new/bin/sleek" --version)" = "sleek $(sed -n 's/^version *= *"\(.*\)"/\1/p' Cargo.toml | head -n 1)" ]
+"$work/new/bin/sleek" compress -q --dtype f32 --abs 0.01 tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek"
+"$work/new/bin/sleek" verify -q tests/data/navy_uwnd_12x73x144.f32 "$work/wind.sleek" > /dev/null
 (cd "$work" && new/bin/python -c 'import sleek; print("python: sleek", sleek.__version__, "without h5py")')
 
 # One installation for all environments, which stay as they are.
