@@ -1,4 +1,4 @@
-//! The transforms that codecs are made of, one file each. They know no codec, no thread and no device.
+//! The transforms that codecs are made of, one file or folder each. They know no codec, no thread and no device.
 
 pub mod changes;
 pub mod equal;

@@ -1,0 +1,53 @@
+//! One value put back into all gaps.
+
+use super::WORD;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
+use crate::primitives::word::Word;
+
+/// Puts the low bytes of `value` where `mask` has bits among the elements of `dst`, words of `size` bytes.
+pub fn put(isa: Isa, size: usize, mask: &[u64], value: u64, dst: &mut [u8]) {
+    match size {
+        2 => put_words::<u16>(isa, mask, value, dst),
+        4 => put_words::<u32>(isa, mask, value, dst),
+        _ => put_words::<u64>(isa, mask, value, dst),
+    }
+}
+
+#[inline(always)]
+fn put_words<W: Word>(isa: Isa, mask: &[u64], value: u64, dst: &mut [u8]) {
+    let n = dst.len() / size_of::<W>();
+    let (whole, rest) = mask[..n.div_ceil(WORD)].split_at(n / WORD);
+    let (blocks, tail) = dst.split_at_mut(whole.len() * WORD * size_of::<W>());
+    let value = W::from_u64(value);
+    match isa.level() {
+        // SAFETY: the processor has the level, as the consent says.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { avx512::put(whole, value, blocks) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { avx2::put(whole, value, blocks) },
+        _ => put_bits(whole, value, blocks),
+    }
+    rest.iter().for_each(|word| put_bits(&[word & !(!0 << (n % WORD))], value, tail));
+}
+
+/// Bit by bit, but for whole words.
+#[inline(always)]
+pub fn put_bits<W: Word>(mask: &[u64], value: W, dst: &mut [u8]) {
+    let size = size_of::<W>();
+    for (word, block) in mask.iter().zip(dst.chunks_mut(WORD * size)).filter(|(word, _)| **word != 0) {
+        if *word == !0 {
+            block.chunks_exact_mut(size).for_each(|element| value.store(element));
+            continue;
+        }
+        let mut bits = *word;
+        while bits != 0 {
+            value.store(&mut block[bits.trailing_zeros() as usize * size..][..size]);
+            bits &= bits - 1;
+        }
+    }
+}

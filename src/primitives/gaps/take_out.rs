@@ -1,0 +1,107 @@
+//! Gaps found and filled at once, by the value that stands in them.
+
+use std::hint::select_unpredictable;
+
+use super::WORD;
+use super::fill::fill_word;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+use crate::exec::Isa;
+#[cfg(target_arch = "x86_64")]
+use crate::exec::Level;
+use crate::primitives::equal;
+use crate::primitives::word::Word;
+
+/// The most words of a block that `take_out` takes.
+pub const MOST_WORDS: usize = 8;
+
+/// Whether `take_out` takes `bytes` of elements of `size` bytes in blocks of so many `words`: whole blocks, no more
+/// than a plane has.
+pub fn can_take_out(size: usize, words: usize, bytes: usize) -> bool {
+    let block = words * WORD * size;
+    words <= MOST_WORDS && bytes.is_multiple_of(block) && (1..=32).contains(&(bytes / block))
+}
+
+/// Marks the elements of `src` with the bits of `value` in `mask`, which has room for a bit each, and copies all to
+/// `dst`, with others in their places as `fill` has it: one pass where a gap is a single element that does not begin a
+/// block. `can_take_out` has to hold. False if there is nothing else than gaps.
+pub fn take_out(isa: Isa, size: usize, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> bool {
+    assert!(can_take_out(size, words, src.len()) && dst.len() == src.len());
+    let mask = &mut mask[..src.len() / (WORD * size)];
+    // Bit b is set where block b has nothing but gaps.
+    let empty = match (isa.level(), size) {
+        // SAFETY: the processor has the level, as the consent says; there are as many bytes in whole blocks.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, 2) => unsafe { avx512::words16::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, 4) => unsafe { avx512::words32::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, _) => unsafe { avx512::words64::take_out(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 2) => unsafe { avx2::take_out::<u16>(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 4) => unsafe { avx2::take_out::<u32>(words, value, src, mask, dst) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, _) => unsafe { avx2::take_out::<u64>(words, value, src, mask, dst) },
+        (_, 2) => take_out_words::<u16>(isa, words, value, src, mask, dst),
+        (_, 4) => take_out_words::<u32>(isa, words, value, src, mask, dst),
+        _ => take_out_words::<u64>(isa, words, value, src, mask, dst),
+    };
+    if empty == 0 {
+        return true;
+    }
+    let Some(i) = mask.iter().position(|word| *word != !0) else { return false };
+    let of_all = i * WORD + mask[i].trailing_ones() as usize;
+    let element = &src[of_all * size..][..size];
+    for (_, block) in dst.chunks_exact_mut(words * WORD * size).enumerate().filter(|(b, _)| empty >> b & 1 == 1) {
+        match size {
+            2 => fill_with::<u16>(element, block),
+            4 => fill_with::<u32>(element, block),
+            _ => fill_with::<u64>(element, block),
+        }
+    }
+    true
+}
+
+/// Fills `place` with one element.
+#[inline(always)]
+fn fill_with<W: Word>(element: &[u8], place: &mut [u8]) {
+    let element = W::load(element);
+    place.chunks_exact_mut(size_of::<W>()).for_each(|place| element.store(place));
+}
+
+/// `take_out` without instructions of its own.
+fn take_out_words<W: Word>(isa: Isa, words: usize, value: u64, src: &[u8], mask: &mut [u64], dst: &mut [u8]) -> u32 {
+    let (size, mut empty) = (size_of::<W>(), 0);
+    equal::mark(isa, size, src, value, mask, dst);
+    let block = words * WORD * size;
+    let blocks = src.chunks_exact(block).zip(dst.chunks_exact_mut(block)).zip(mask.chunks_exact(words));
+    for (b, ((from, to), mask)) in blocks.enumerate().filter(|(_, (_, mask))| mask.iter().any(|word| *word != 0)) {
+        let some = each_word_of_block(mask, |i, before| {
+            if mask[i] != 0 {
+                fill_word::<W>(mask[i], before, i, from, to);
+            }
+        });
+        empty |= u32::from(!some) << b;
+    }
+    empty
+}
+
+/// Calls `each` for the words of a block's `mask`, with the element of the block that comes before them; false if the
+/// block has none.
+#[inline(always)]
+pub fn each_word_of_block(mask: &[u64], mut each: impl FnMut(usize, usize)) -> bool {
+    let Some(first) = mask.iter().position(|word| *word != !0) else { return false };
+    let mut before = first * WORD + mask[first].trailing_ones() as usize;
+    for (i, word) in mask.iter().enumerate() {
+        each(i, before);
+        let last = (i * WORD + WORD - 1).wrapping_sub((!word).leading_zeros() as usize);
+        before = select_unpredictable(*word == !0, before, last);
+    }
+    true
+}
