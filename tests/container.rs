@@ -116,6 +116,84 @@ fn parts_are_parts_of_the_whole() {
     }
 }
 
+/// Whether a box has an element of chunk `c`.
+fn touches(of: &reference::Container, c: u64, (start, lens): (&[u64], &[u64])) -> bool {
+    let (chunk_start, chunk_lens) = of.chunk(c);
+    if chunk_start.len() == start.len() {
+        let meet = |k: usize| start[k] < chunk_start[k] + chunk_lens[k] && chunk_start[k] < start[k] + lens[k];
+        return (0..start.len()).all(meet);
+    }
+    // A run of elements: row by row.
+    let run = chunk_start[0]..chunk_start[0] + chunk_lens[0];
+    let [.., row] = lens else { return false };
+    (0..lens.iter().product::<u64>()).step_by(*row as usize).any(|mut i| {
+        let (mut at, mut stride) = (0, 1);
+        for k in (0..start.len()).rev() {
+            at += (start[k] + i % lens[k]) * stride;
+            i /= lens[k];
+            stride *= of.dims[k];
+        }
+        at < run.end && run.start < at + row
+    })
+}
+
+/// Changes the body of chunk `c`, behind valid checksums, so that it cannot be decoded; false if any body will do.
+fn break_chunk(stream: &mut Vec<u8>, of: &reference::Container, c: u64, random: &mut Random) -> bool {
+    let before: u64 = (0..c).map(|c| of.entry(stream, c).unwrap().1).sum();
+    let (at, len) = ((of.bodies_at + before) as usize, of.entry(stream, c).unwrap().1);
+    let sound = stream.clone();
+    (0..40).any(|_| {
+        stream.copy_from_slice(&sound);
+        (0..3).for_each(|_| stream[at + random.below(len.min(16)) as usize] ^= 1 << random.below(8));
+        seal(stream);
+        sleek::decompress(stream).is_err()
+    })
+}
+
+/// Ranges and boxes decode the chunks that have some of their elements and no other: one that nobody can decode is in
+/// the way of these alone.
+#[test]
+fn chunks_that_are_not_touched_are_not_decoded() {
+    let random = &mut Random(31);
+    for params in plain_requests() {
+        let shape = [50u64, 60, 70];
+        let params = Params { dims: dims(&shape), ..params };
+        let size = params.dtype.size();
+        let (stream, whole) = checked(&params, &array("walk", &params, 9));
+        let of = reference::container(&stream).unwrap();
+        let (mut met, mut passed) = (0, 0);
+        for _ in 0..8 {
+            let (c, mut broken) = (random.below(of.chunks), stream.clone());
+            if !break_chunk(&mut broken, &of, c, random) {
+                continue;
+            }
+            for round in 0..24 {
+                let most = |len: u64| [2, 20, len][round % 3].min(len);
+                let lens: Vec<u64> = shape.iter().map(|len| 1 + random.below(most(*len))).collect();
+                let start: Vec<u64> = shape.iter().zip(&lens).map(|(all, len)| random.below(all - len + 1)).collect();
+                let expected = sliced(&whole, size, &shape, &start, &lens);
+                let mut part = vec![0xa5; expected.len()];
+                let done = sleek::decompress_box_into(&broken, &start, &lens, &mut part);
+                let is_met = touches(&of, c, (&start, &lens));
+                assert_eq!(done.is_err(), is_met, "{params:?}: chunk {c}, {lens:?} from {start:?}: {done:?}");
+                assert!(is_met || part == expected, "{params:?}: {lens:?} from {start:?}");
+                (met, passed) = (met + u32::from(is_met), passed + u32::from(!is_met));
+
+                // Of a range, the rows that it has a part of.
+                let (first, count) = (random.below(params.dims.count()), lens.iter().product::<u64>());
+                let count = count.min(params.dims.count() - first);
+                let mut part = vec![0xa5; count as usize * size];
+                let done = sleek::decompress_range_into(&broken, first, count as usize, &mut part);
+                let rows = (first..first + count).map(|i| [i / 4200, i / 70 % 60, i % 70]);
+                let is_met = rows.clone().any(|at| touches(&of, c, (&at, &[1, 1, 1])));
+                assert_eq!(done.is_err(), is_met, "{params:?}: chunk {c}, {count} from {first}: {done:?}");
+                assert!(is_met || part == whole[first as usize * size..][..part.len()], "{count} from {first}");
+            }
+        }
+        assert!(met > 3 && passed > 50, "{params:?}: {met} met, {passed} passed by");
+    }
+}
+
 /// Which elements are missing comes back exactly, both ways, whatever the rate, the values and the mode.
 #[test]
 fn missing_values_come_back_and_no_others() {

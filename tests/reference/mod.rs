@@ -98,7 +98,7 @@ impl Container {
     }
 
     /// Where chunk `c` begins and its lengths along the dimensions; of runs along the line of all elements.
-    fn chunk(&self, c: u64) -> (Vec<u64>, Vec<u64>) {
+    pub fn chunk(&self, c: u64) -> (Vec<u64>, Vec<u64>) {
         let line = [self.data_bytes / self.elem_bytes as u64];
         let (dims, sides) = match &self.geometry {
             Geometry::Runs(_) => (&line[..], vec![self.capacity() as u64]),

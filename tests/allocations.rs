@@ -1,0 +1,107 @@
+//! Coding takes no memory for each chunk or tile: a call that codes three times as many asks for memory as often.
+
+mod common;
+mod vectors;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use sleek::exec::ExecOptions;
+use sleek::{MissingValues, Params, Profile, codec};
+use vectors::requests::{dims, requests};
+
+thread_local! {
+    /// How often this thread asked for memory.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: what the system's allocator does, counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(at, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn asked(call: impl FnOnce()) -> usize {
+    let before = ASKED.get();
+    call();
+    ASKED.get() - before
+}
+
+/// Elements of a piece, in which data are of one kind. That is a tile of codec ratio.
+const PIECE: usize = 128 * 128;
+
+/// How often each call asks for memory for so many pieces, in which data of every kind take turns, every other one with
+/// `mark` among them.
+fn calls(params: &Params, pieces: usize, mark: Option<u64>) -> [usize; 4] {
+    let params = Params { dims: dims(&[128 * pieces as u64, 128]), ..params.clone() };
+    let (size, count) = (params.dtype.size(), params.dims.count() as usize);
+    let mut words = Vec::new();
+    for (k, generator) in vectors::GENERATORS.iter().cycle().take(pieces).enumerate() {
+        words.extend(vectors::words(generator, params.dtype, k as u64, PIECE));
+        if let (Some(mark), 1) = (mark, k % 2) {
+            words[k * PIECE..].iter_mut().step_by(97).for_each(|word| *word = mark);
+        }
+    }
+    let data = vectors::to_bytes(params.dtype, &words, params.big_endian);
+    let mut stream = vec![0; sleek::compress_bound(&params, count).unwrap()];
+    let (mut back, mut bytes) = (vec![0; data.len()], 0);
+    let options = ExecOptions::threads(params.threads);
+    let compress = asked(|| bytes = codec::compress_into(&params, &data, &mut stream, options).unwrap());
+    let stream = &stream[..bytes];
+    let decompress = asked(|| assert_eq!(codec::decompress_into(stream, &mut back, options).unwrap(), data.len()));
+    let range = asked(|| sleek::decompress_range_into(stream, 1, count - 2, &mut back[..(count - 2) * size]).unwrap());
+    let lens = [128 * pieces as u64 - 2, 126];
+    let room = lens.iter().product::<u64>() as usize * size;
+    let a_box = asked(|| sleek::decompress_box_into(stream, &[1, 1], &lens, &mut back[..room]).unwrap());
+    [compress, decompress, range, a_box]
+}
+
+#[test]
+fn a_call_asks_as_often_for_many_tiles_as_for_few() {
+    // SAFETY: no other thread looks at variables.
+    unsafe { std::env::set_var("SLEEK_NUM_THREADS", "1") };
+    let every = if common::short() { 3 } else { 1 };
+    let (few, many) = (vectors::GENERATORS.len(), 3 * vectors::GENERATORS.len());
+    let mut checked = [0; 4];
+    for (k, (codec, params)) in requests().enumerate().filter(|(k, _)| k % every == 0) {
+        let profiles = if codec.profiles().is_empty() { &[Profile::Adaptive] } else { codec.profiles() };
+        for (profile, mark) in profiles.iter().flat_map(|profile| [(profile, None), (profile, Some(-77.0))]) {
+            let missing = MissingValues::number(mark);
+            let params = Params { profile: *profile, missing, threads: 1, big_endian: k % 2 == 1, ..params.clone() };
+            let Ok(bits) = missing.of_type(params.dtype) else { continue };
+            if sleek::compress_bound(&params, few * PIECE).is_err() {
+                continue;
+            }
+            let mark = bits.bits().first().copied();
+            // What is set up once in a process.
+            calls(&params, 1, mark);
+            let (of_few, of_many) = (calls(&params, few, mark), calls(&params, many, mark));
+            // Buffers of zfp-rs grow when a longer block comes.
+            let grown = if codec.name() == "zfp" { 4 } else { 0 };
+            let none_asks_more = of_few.iter().zip(&of_many).all(|(few, many)| *many <= few + grown);
+            assert!(none_asks_more, "{params:?}: compress, decompress, range, box ask {of_few:?}, then {of_many:?}");
+            assert!(of_few.iter().all(|n| *n < 100), "{params:?}: {of_few:?}");
+            checked[usize::from(codec.id()).min(3)] += 1;
+        }
+    }
+    assert!(checked[1..].iter().all(|n| *n >= 5), "{checked:?}");
+}
