@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use sleek::exec::MemorySpace;
 use sleek::route;
 use sleek::route::batch::{self, Item};
-use sleek::{DType, Device, Kind, Mode, Params, Profile};
+use sleek::{DType, Device, Dims, Kind, Mode, Params, Profile};
 
 use crate::inputs::{KINDS, Random, data};
 use crate::shim::{Memory, Shim};
@@ -37,11 +37,17 @@ fn code_is_loaded_as_it_is_and_ptx_where_the_driver_refuses_it() {
 #[test]
 fn pointers_of_every_kind_mix() {
     let (shim, _turn) = Shim::get();
-    let mut r = Random(3);
-    let bytes = data("smooth", DType::F64, 5000, &mut r);
     let p = Params::new(DType::F64).with_bound(Mode::Abs, 1e-4);
-    let expected = sleek::compress(&p, &bytes).unwrap();
-    let room = sleek::compress_bound(&p, 5000).unwrap();
+    mix(shim, &p);
+    mix(shim, &Params { profile: Profile::Ratio, dims: Dims::new(&[5, 40, 25]).unwrap(), ..p });
+}
+
+/// An array of 5000 elements from and to host and devices, in every combination.
+fn mix(shim: &'static Shim, p: &Params) {
+    let mut r = Random(3);
+    let bytes = data("smooth", p.dtype, 5000, &mut r);
+    let expected = sleek::compress(p, &bytes).unwrap();
+    let room = sleek::compress_bound(p, 5000).unwrap();
     // Device 1, to see that the number is found out.
     let (on_gpu, gpu_room) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
     assert_eq!(route::place(on_gpu.at(8).cast()), MemorySpace::Device(1));
@@ -49,7 +55,7 @@ fn pointers_of_every_kind_mix() {
     let mut host = vec![0; room];
     // Device to host: a compressed download. A caller's context stays current.
     shim.set_current(0x1000);
-    let n = unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { route::compress(p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) }.unwrap();
     assert_eq!(host[..n], expected);
     // A context keeps one workspace; nothing else of a call stays. Device 0 has its own from here on.
     let cuda = Params { device: Device::Cuda, ..p.clone() };
@@ -62,7 +68,7 @@ fn pointers_of_every_kind_mix() {
     assert_eq!(back.read(0, bytes.len()), sleek::decompress(&expected).unwrap());
     drop(back);
     // Host to device compression, and everything on the host by request.
-    let n = unsafe { route::compress(&p, bytes.as_ptr(), 5000, gpu_room.at(0), room, std::ptr::null_mut()) }.unwrap();
+    let n = unsafe { route::compress(p, bytes.as_ptr(), 5000, gpu_room.at(0), room, std::ptr::null_mut()) }.unwrap();
     assert_eq!(gpu_room.read(0, n), expected);
     let launches = shim.number("shim_launches");
     let n =
@@ -74,14 +80,14 @@ fn pointers_of_every_kind_mix() {
     assert_eq!(gpu_room.read(0, n), expected);
     // A stream of the other device, and a CPU that cannot reach the data.
     let stream = 0x5000 as *mut c_void;
-    let wrong = unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
+    let wrong = unsafe { route::compress(p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) };
     assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     let cpu = Params { device: Device::Cpu, ..p.clone() };
     let wrong = unsafe { route::compress(&cpu, on_gpu.at(0), 5000, host.as_mut_ptr(), room, std::ptr::null_mut()) };
     assert_eq!(wrong.unwrap_err().kind, Kind::InvalidArgument);
     // The caller's stream is the one that is used.
     let stream = 0x5100 as *mut c_void;
-    unsafe { route::compress(&p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) }.unwrap();
+    unsafe { route::compress(p, on_gpu.at(0), 5000, host.as_mut_ptr(), room, stream) }.unwrap();
     let last: extern "C" fn() -> *mut c_void = unsafe { std::mem::transmute(shim.symbol("shim_last_stream")) };
     assert_eq!(last(), stream);
     assert_eq!(shim.current(), 0x1000);

@@ -143,6 +143,35 @@ fn fields_without_a_floor() {
     assert!((10.0..10.2).contains(&range), "{range}");
 }
 
+/// The column `smallest` is what profile `ratio` makes of the field with its dimensions.
+#[test]
+fn the_smallest_is_that_of_profile_ratio() {
+    let Some(place) = Place::with(&[]) else { return };
+    let value = |i: u32| (f64::from(i % 400) * 0.02).sin() + (f64::from(i / 400) * 0.05).cos();
+    put(&place, "sheet.f32", &(0..400 * 300).map(|i| value(i) as f32).collect::<Vec<_>>());
+    let (of_sheet, of_line) = (["--dtype", "f32", "--dims", "300x400", "sheet.f32"], ["--dtype", "f32", "sheet.f32"]);
+    let report = json(&place, &of_sheet);
+    assert_eq!(report["sample_bytes"], 4 * 400 * 300, "all of it");
+    assert!(analyze(&place, &of_sheet).contains("smallest"));
+    let of_line = json(&place, &of_line);
+    let rows = |report: &Value| report["rows"].as_array().unwrap().clone();
+    let mut checked = 0;
+    for (row, line) in rows(&report).iter().zip(rows(&of_line)).filter(|(row, _)| row["mode"] == "noa") {
+        let bound = row["bound"].as_f64().unwrap().to_string();
+        let request = ["compress", "-qf", "--dtype", "f32", "--dims", "300x400", "--noa", &bound];
+        let files = ["--profile", "ratio", "sheet.f32", "sheet.slk"];
+        place.run(env!("CARGO_BIN_EXE_sleek"), &[&request[..], &files].concat());
+        let bytes = fs::metadata(place.path("sheet.slk")).unwrap().len();
+        let smallest = row["smallest_ratio"].as_f64().unwrap();
+        assert!((smallest * bytes as f64 / 480_000.0 - 1.0).abs() < 0.01, "{row}: {bytes} bytes");
+        // Where next to nothing is left a shape tells nothing.
+        let line = line["smallest_ratio"].as_f64().unwrap();
+        assert!(row["bound"].as_f64().unwrap() > 0.05 || smallest > line, "{row}: {line} as a line");
+        checked += 1;
+    }
+    assert!(checked > 4, "{report}");
+}
+
 #[test]
 fn a_dataset_of_hdf5_and_its_commands() {
     let python = venv_python("venv-h5py-1.14");

@@ -1,6 +1,8 @@
 """Datasets of one codec, by its number: codecs.py make FILE CODEC RANK | check FILE CODEC | compare FILE OTHER.
 
 One dataset for every rank up to RANK, with partial chunks, and one of big-endian numbers with gaps.
+
+    codecs.py shapes PROFILE      chunks of many shapes by one profile, each as a file of its bytes and one of its stream
 """
 
 import struct
@@ -67,6 +69,44 @@ def compare(name, other):
         for key in a:
             # A second time nothing moves by more than the bound again.
             assert np.abs(a[key][...].astype("f8") - b[key][...].astype("f8")).max() <= BOUND, key
+
+
+# Lines, long and short, sides of 1 anywhere, up to 32 dimensions; shapes of a dataset and of its chunks.
+ODD_SHAPES = [
+    ((300000,), (262144,)),
+    ((90000, 1), (70000, 1)),
+    ((1, 5000), (1, 1300)),
+    ((130, 131), (130, 131)),
+    ((40, 1, 70, 1), (20, 1, 70, 1)),
+    ((9, 60, 70), (1, 60, 70)),
+    ((60, 9, 70), (60, 1, 35)),
+    ((40, 50, 3), (20, 50, 3)),
+    ((3, 3, 3, 4, 5, 6, 7), (2, 3, 1, 4, 5, 6, 7)),
+    ((2,) * 9, (2,) * 9),
+    ((1,) * 11 + (7,) + (1,) * 9 + (33,) + (1,) * 9 + (40,), (1,) * 11 + (3,) + (1,) * 9 + (33,) + (1,) * 9 + (40,)),
+]
+
+
+def shapes(profile):
+    for k, (shape, chunk) in enumerate(ODD_SHAPES):
+        for dtype in ("<f4", ">f8", "<f2", "<i4"):
+            values = field(shape).astype(dtype)
+            mode = 1 if values.dtype.kind == "f" else 0
+            bound = struct.unpack("<2I", struct.pack("<d", 0.01 if mode else 0.0))
+            dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            dcpl.set_chunk(chunk)
+            dcpl.set_filter(SLEEK, 0, (1, mode, *bound, int(profile)))
+            with h5py.File("shapes.h5", "w") as f:
+                space = h5py.h5s.create_simple(shape)
+                d = h5py.Dataset(h5py.h5d.create(f.id, b"d", h5py.h5t.py_create(values.dtype), space, dcpl))
+                d[...] = values
+            with h5py.File("shapes.h5") as f:
+                assert np.abs(f["d"][...].astype("f8") - values.astype("f8")).max() <= 0.01 * mode
+                _, stream = f["d"].id.read_direct_chunk((0,) * len(shape))
+            name = f"{k}{dtype[1:]}"
+            open(f"{name}.slk", "wb").write(stream)
+            open(f"{name}.raw", "wb").write(values[tuple(slice(0, n) for n in chunk)].tobytes())
+            print("chunk", name, dtype, *chunk)
 
 
 globals()[sys.argv[1]](*sys.argv[2:])

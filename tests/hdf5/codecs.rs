@@ -2,7 +2,7 @@
 
 use crate::{Place, source, venv_python};
 use sleek::codec::REGISTRY;
-use sleek::{DType, Mode, Params};
+use sleek::{DType, Dims, Mode, Params, Profile};
 
 #[test]
 fn datasets_of_every_codec() {
@@ -25,6 +25,38 @@ fn datasets_of_every_codec() {
         let filter = format!("UD=47474,0,{},{}", words.len(), words.join(","));
         place.run("h5repack", &["-f", &filter, "plain.h5", "again.h5"]);
         run(&["compare", "made.h5", "again.h5"]);
+    }
+}
+
+/// A chunk is an array with the chunk's dimensions, whatever these are: its stream is that of the library.
+#[test]
+fn chunks_of_every_shape_are_arrays_of_that_shape() {
+    for venv in ["venv-h5py-1.14", "venv-h5py-2"] {
+        let python = venv_python(venv);
+        let Some(place) = Place::with(&[&python]) else { return };
+        let said = place.run(&python, &[&source("codecs.py"), "shapes", "2"]);
+        let chunks: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("chunk ")).collect();
+        assert!(chunks.len() > 40, "{said}");
+        for chunk in chunks {
+            let words: Vec<&str> = chunk.split(' ').collect();
+            let lens: Vec<u64> = words[2..].iter().map(|len| len.parse().unwrap()).collect();
+            let dtype = match &words[1][1..] {
+                "f4" => DType::F32,
+                "f8" => DType::F64,
+                "f2" => DType::F16,
+                _ => DType::I32,
+            };
+            let (mode, bound) = if dtype.is_float() { (Mode::Abs, 0.01) } else { (Mode::Lossless, 0.0) };
+            let read = |end: &str| std::fs::read(place.path(&format!("{}.{end}", words[0]))).unwrap();
+            // Where the filter's words have no room for all dimensions the slowest are one.
+            let rank = sleek::inspect(&read("slk")).unwrap().dims.rank();
+            assert!(rank == lens.len() || lens.len() > 8 && rank > 8, "{venv}: {chunk}: {rank} dimensions");
+            let (slowest, others) = lens.split_at(lens.len() - rank + 1);
+            let dims = Dims::new(&[&[slowest.iter().product()], others].concat()).unwrap();
+            let (request, big_endian) = (Params::new(dtype).with_bound(mode, bound), words[1].starts_with('>'));
+            let params = Params { profile: Profile::Ratio, dims, big_endian, ..request };
+            assert!(read("slk") == sleek::compress(&params, &read("raw")).unwrap(), "{venv}: {chunk}");
+        }
     }
 }
 

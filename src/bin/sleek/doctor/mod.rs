@@ -232,13 +232,15 @@ fn verdict(findings: &Findings) -> String {
     if findings.version.is_none() && findings.ended.is_none() {
         return "FAILS: the library cannot be loaded".into();
     }
-    match (findings.available, findings.stored, &findings.ended) {
-        (_, _, Some(how)) => format!("FAILS: {how}"),
-        (true, Some((raw, stored)), _) => {
+    match (&findings.ended, findings.available) {
+        (Some(how), _) => format!("FAILS: {how}"),
+        (None, true) if findings.works() => {
+            let stored = findings.stored.iter().map(|(_, stored, profile)| format!("{stored} ({profile})"));
+            let (raw, stored) = (findings.stored[0].0, stored.collect::<Vec<_>>().join(", "));
             format!("works; {raw} bytes written as {stored} and read back within the bound")
         }
-        (true, None, _) => "FAILS: it loads, but a dataset cannot be written and read".into(),
-        (false, _, _) => "NOT FOUND by this library".into(),
+        (None, true) => "FAILS: it loads, but a dataset cannot be written and read".into(),
+        (None, false) => "NOT FOUND by this library".into(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What the child process of `sleek doctor` does: load a library, say in one line each what it learns.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::process::ExitCode;
 use std::ptr::null;
 
 use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of};
-use sleek::{DType, Mode, Params};
+use sleek::{DType, Mode, Params, Profile};
 
 use crate::Outcome;
 use crate::hdf5::Loaded;
@@ -15,8 +15,9 @@ use crate::io::say;
 /// `hid_t` since HDF5 1.10.
 type Hid = i64;
 
-/// Values of the dataset that is written, and the bound on their errors.
+/// Values of a dataset that is written, the rows that they are, and the bound on their errors.
 const VALUES: usize = 1 << 16;
+const ROWS: u64 = 1 << 7;
 const BOUND: f64 = 1e-3;
 
 /// `H5F_ACC_TRUNC`.
@@ -46,8 +47,11 @@ pub fn library(file: &Path) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     say!("available");
-    let stored = hdf5.round_trip()?;
-    say!("stored {} {stored}", VALUES * size_of::<f32>());
+    let file = hdf5.file_in_memory()?;
+    for profile in Profile::ALL {
+        let stored = hdf5.round_trip(file, profile).map_err(|e| format!("profile {}: {e}", profile.name()))?;
+        say!("stored {} {stored} {}", VALUES * size_of::<f32>(), profile.name());
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,13 +94,13 @@ impl Hdf5 {
         Ok(unsafe { self.0.symbol(name)?.cast::<Hid>().read() })
     }
 
-    /// Writes a dataset in memory through the filter, reads it back and compares; returns the bytes that it took.
-    fn round_trip(&self) -> Result<u64, String> {
+    /// Writes a dataset through the filter, reads it back and compares; returns the bytes that it took.
+    fn round_trip(&self, file: Hid, profile: Profile) -> Result<u64, String> {
         let values: Vec<f32> = (0..VALUES).map(|i| (i as f32 * 1e-3).sin()).collect();
         let float = self.id(c"H5T_IEEE_F32LE_g")?;
-        let file = self.file_in_memory()?;
-        let name = c"x".as_ptr();
-        let dataset = self.create(file, float)?;
+        let name = CString::new(profile.name()).map_err(|e| e.to_string())?;
+        let dataset = self.create(file, float, &name, profile)?;
+        let name = name.as_ptr();
         let data = values.as_ptr().cast();
         call!(
             self,
@@ -125,20 +129,20 @@ impl Hdf5 {
         call!(self, H5Fcreate(name => *const c_char, TRUNCATE => c_uint, 0 => Hid, access => Hid) -> Hid)
     }
 
-    /// A chunked dataset with the filter.
-    fn create(&self, file: Hid, float: Hid) -> Result<Hid, String> {
-        let dims = [VALUES as u64];
+    /// A chunked dataset with the filter, of rows, so that the filter is told a shape.
+    fn create(&self, file: Hid, float: Hid, name: &CStr, profile: Profile) -> Result<Hid, String> {
+        let dims = [ROWS, VALUES as u64 / ROWS];
         let space =
-            call!(self, H5Screate_simple(1 => c_int, dims.as_ptr() => *const u64, null() => *const u64) -> Hid)?;
+            call!(self, H5Screate_simple(2 => c_int, dims.as_ptr() => *const u64, null() => *const u64) -> Hid)?;
         let class = self.id(c"H5P_CLS_DATASET_CREATE_ID_g")?;
         let creation = call!(self, H5Pcreate(class => Hid) -> Hid)?;
-        call!(self, H5Pset_chunk(creation => Hid, 1 => c_int, dims.as_ptr() => *const u64) -> c_int)?;
-        let words = cd_values_of(&Params::new(DType::F32).with_bound(Mode::Abs, BOUND));
+        call!(self, H5Pset_chunk(creation => Hid, 2 => c_int, dims.as_ptr() => *const u64) -> c_int)?;
+        let words = cd_values_of(&Params { profile, ..Params::new(DType::F32).with_bound(Mode::Abs, BOUND) });
         let (n, words) = (words.len(), words.as_ptr());
         call!(self, H5Pset_filter(
             creation => Hid, FILTER_ID => c_int, 0 => c_uint, n => usize, words => *const c_uint
         ) -> c_int)?;
-        let name = c"x".as_ptr();
+        let name = name.as_ptr();
         call!(self, H5Dcreate2(
             file => Hid, name => *const c_char, float => Hid, space => Hid, 0 => Hid, creation => Hid, 0 => Hid
         ) -> Hid)

@@ -8,6 +8,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sleek::Profile;
+
 use crate::io::end_with_parent;
 
 /// The variable by which a user says where HDF5 plugins are.
@@ -24,8 +26,8 @@ pub struct Findings {
     pub version: Option<String>,
     pub directories: Vec<PathBuf>,
     pub available: bool,
-    /// Bytes of the dataset that was written and read back, and bytes that it took.
-    pub stored: Option<(u64, u64)>,
+    /// Of each dataset that was written and read back, its bytes, the bytes that it took, and the profile.
+    pub stored: Vec<(u64, u64, String)>,
     /// How the child ended, if not well.
     pub ended: Option<String>,
     pub complaints: Vec<String>,
@@ -34,7 +36,7 @@ pub struct Findings {
 impl Findings {
     /// The filter does what it should.
     pub fn works(&self) -> bool {
-        self.available && self.stored.is_some() && self.ended.is_none()
+        self.available && self.stored.len() == Profile::ALL.len() && self.ended.is_none()
     }
 
     /// HDF5 before 1.10 has another binary interface.
@@ -49,10 +51,16 @@ impl Findings {
             "version" => self.version = Some(value.into()),
             "directory" => self.directories.push(value.into()),
             "available" => self.available = true,
-            "stored" => self.stored = value.split_once(' ').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?))),
+            "stored" => self.stored.extend(stored(value)),
             _ => {}
         }
     }
+}
+
+/// What was stored of a dataset, as a child says it.
+fn stored(value: &str) -> Option<(u64, u64, String)> {
+    let mut words = value.split(' ');
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?, words.next()?.into()))
 }
 
 /// Tries a libhdf5, with `plugins` as its plugin directory if given, else with what it finds by itself.
