@@ -112,9 +112,9 @@ tsan: ## threads that compress and decompress under ThreadSanitizer; needs a nig
 	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test -Zbuild-std --no-default-features --features test-codecs \
 		--target x86_64-unknown-linux-gnu --target-dir $(TARGET)/tsan --test threads
 
-miri: ## codec and format in Miri, which watches each access; needs a nightly toolchain with miri, minutes
-	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows" $(CARGO) +nightly miri test --no-default-features --test miri \
-		--config profile.dev.package.sleek-compress.debug-assertions=false --config profile.dev.package.sleek-compress.overflow-checks=false
+PART ?=
+miri: ## codecs and format in Miri, which watches each access; needs a nightly toolchain with miri; PART=NAME runs some of it
+	@bash tests/miri.sh $(PART)
 
 MINUTES ?= 10
 fuzz-smoke: ## every fuzz target for a few seconds; passed over with a word where nightly or cargo-fuzz is missing

@@ -1,7 +1,10 @@
-//! A little of everything, small enough for an interpreter that watches each access: `make miri` runs it in Miri.
-//! Arrays of every type, mode and profile make the way there and back; streams with every feature of the format are
-//! read, in part too; they and the golden ones are damaged behind their checksums and read again.
+//! A little of everything, small enough for an interpreter that watches each access: `make miri` runs it in Miri, each
+//! test in a process of its own. Arrays of every type, mode and profile make the way there and back; streams with every
+//! feature of the format are read, in part too; they and the golden ones are damaged behind their checksums and read
+//! again.
 
+#[path = "vectors/forms.rs"]
+mod forms;
 mod reference;
 mod vectors;
 
@@ -12,10 +15,19 @@ use vectors::Random;
 /// Miri takes seconds for a packed chunk.
 const WATCHED: bool = cfg!(miri);
 
-/// One element type for each coder: signed and unsigned integers share theirs.
-fn types() -> Vec<DType> {
-    let signed = [DType::I8, DType::I16, DType::I32, DType::I64];
-    DType::ALL.into_iter().filter(|dtype| !(WATCHED && signed.contains(dtype))).collect()
+/// A test for each element type. Signed and unsigned integers share their coders: Miri need not watch both.
+macro_rules! of_types {
+    ($name:ident: $($part:ident $dtype:ident),*; besides: $($again:ident $same:ident),*) => {
+        mod $name {
+            use sleek::DType;
+            $(#[test] fn $part() { super::$name(DType::$dtype) })*
+            $(#[test] #[cfg(not(miri))] fn $again() { super::$name(DType::$same) })*
+        }
+    };
+    ($name:ident) => {
+        of_types!($name: f16 F16, bf16 BF16, f32 F32, f64 F64, u8 U8, u16 U16, u32 U32, u64 U64;
+            besides: i8 I8, i16 I16, i32 I32, i64 I64);
+    };
 }
 
 /// A chunk whose first elements are of many kinds and whose rest is one value, which costs Miri little.
@@ -37,89 +49,112 @@ fn there_and_back(params: &Params, data: &[u8]) -> Vec<u8> {
     stream
 }
 
-#[test]
-fn every_type_mode_and_profile() {
-    for dtype in types() {
-        let modes =
-            if dtype.is_float() { &[Mode::Abs, Mode::Noa, Mode::Rel, Mode::Lossless][..] } else { &[Mode::Lossless] };
-        for &mode in modes {
-            for profile in [Profile::Adaptive, Profile::Fast] {
-                if WATCHED && profile == Profile::Fast && matches!(mode, Mode::Noa | Mode::Rel) {
-                    continue; // as abs and lossless
-                }
-                let params = Params { profile, ..Params::new(dtype).with_bound(mode, 1e-3) };
-                there_and_back(&params, &array(dtype, 1));
+of_types!(every_mode_and_profile);
+
+fn every_mode_and_profile(dtype: DType) {
+    let modes =
+        if dtype.is_float() { &[Mode::Abs, Mode::Noa, Mode::Rel, Mode::Lossless][..] } else { &[Mode::Lossless] };
+    for &mode in modes {
+        for profile in [Profile::Adaptive, Profile::Fast] {
+            if WATCHED && profile == Profile::Fast && matches!(mode, Mode::Noa | Mode::Rel) {
+                continue; // as abs and lossless
             }
+            let params = Params { profile, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            there_and_back(&params, &array(dtype, 1));
         }
     }
 }
 
-#[test]
-fn chunks_of_other_kinds() {
-    for dtype in if WATCHED { vec![DType::F32, DType::U8] } else { DType::ALL.to_vec() } {
-        let params = Params::new(dtype);
-        there_and_back(&params, &vectors::bytes("noise", dtype, 3, 40, false));
-        there_and_back(&params, &vectors::bytes("constant", dtype, 3, 40, false));
-        there_and_back(&params, &[]);
-        let big_endian = Params { big_endian: true, ..params };
-        there_and_back(&big_endian, &vectors::bytes("noise", dtype, 3, 40, true));
-    }
+of_types!(chunks_of_other_kinds);
+
+fn chunks_of_other_kinds(dtype: DType) {
+    let params = Params::new(dtype);
+    there_and_back(&params, &vectors::bytes("noise", dtype, 3, 40, false));
+    there_and_back(&params, &vectors::bytes("constant", dtype, 3, 40, false));
+    there_and_back(&params, &[]);
+    let big_endian = Params { big_endian: true, ..params };
+    there_and_back(&big_endian, &vectors::bytes("noise", dtype, 3, 40, true));
 }
+
+of_types!(codec_ratio);
 
 /// Codec ratio: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
 /// damage.
-#[test]
-fn codec_ratio() {
+fn codec_ratio(dtype: DType) {
     let mut random = Random(7);
+    let k = dtype as usize;
     let shapes: [&[u64]; 4] = [&[700], &[20, 30], &[5, 6, 7], &[512]];
-    for (k, dtype) in types().into_iter().enumerate() {
-        for (lens, generator) in
-            shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
-        {
-            let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
-            let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
-            params.dims = Dims::new(lens).unwrap();
-            if dtype.is_float() {
-                params.missing = MissingValues::number(Some(1.0));
-            }
-            let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
-            let stream = there_and_back(&params, &data);
-            // Each tile is decoded whole, which takes Miri long: of the watched ones every other is read in part, the
-            // rest damaged.
-            if !WATCHED || k % 2 == 0 {
-                read(dtype.name(), &stream);
-            }
-            for _ in 0..if WATCHED { k % 2 } else { 20 } {
-                read(dtype.name(), &damage(&mut random, &stream));
-            }
-            if WATCHED {
-                break;
-            }
+    for (lens, generator) in
+        shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
+    {
+        let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
+        let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
+        params.dims = Dims::new(lens).unwrap();
+        if dtype.is_float() {
+            params.missing = MissingValues::number(Some(1.0));
+        }
+        let data = vectors::bytes(generator, dtype, 1, params.dims.count() as usize, false);
+        let stream = there_and_back(&params, &data);
+        // Each tile is decoded whole, which takes Miri long.
+        read(dtype.name(), &stream);
+        for _ in 0..if WATCHED { 1 } else { 20 } {
+            read(dtype.name(), &damage(&mut random, &stream));
+        }
+        if WATCHED {
+            break;
         }
     }
 }
 
+/// Lossless tiles of codec ratio in these forms, there and back, and damaged.
+fn lossless_forms(kind: &str, dtype: DType, wanted: &[&str]) {
+    let n = if WATCHED { 600 } else { 1500 };
+    let params = forms::params(dtype, &[n]);
+    let data = vectors::to_bytes(dtype, &forms::words(kind, dtype, n as usize), false);
+    let stream = there_and_back(&params, &data);
+    let names: Vec<_> = forms::forms(&stream).into_iter().map(forms::form_name).collect();
+    assert!(wanted.iter().all(|form| names.iter().any(|name| name.contains(form))), "{kind}: {names:?}");
+    let mut random = Random(13);
+    for _ in 0..if WATCHED { 2 } else { 50 } {
+        read(kind, &damage(&mut random, &stream));
+    }
+}
+
+#[test]
+fn lossless_forms_decimals() {
+    lossless_forms("decimals", DType::F32, &["decimals"]);
+}
+
+#[test]
+fn lossless_forms_repeats() {
+    lossless_forms("repeats", DType::F64, &["lags"]);
+}
+
+#[test]
+fn lossless_forms_weights() {
+    lossless_forms("weights", DType::BF16, &["symbols table"]);
+}
+
+of_types!(codec_zfp: f32 F32, f64 F64, i32 I32, i64 I64; besides:);
+
 /// Codec zfp: blocks of one to three axes in every mode, a part, damage. Those of four go to threads, which Miri need
 /// not watch.
-#[test]
-fn codec_zfp() {
-    let mut random = Random(9);
+fn codec_zfp(dtype: DType) {
+    let (mut random, k) = (Random(9), dtype as usize);
     let shapes: [&[u64]; 3] = [&[70], &[9, 10], &[5, 6, 7]];
-    for (k, dtype) in [DType::F32, DType::F64, DType::I32, DType::I64].into_iter().enumerate() {
-        for (m, mode) in [Mode::Lossless, Mode::Rate, Mode::Precision, Mode::Abs].into_iter().enumerate() {
-            if mode == Mode::Abs && !dtype.is_float() {
-                continue;
-            }
-            for lens in shapes.iter().skip(if WATCHED { (k + m) % 3 } else { 0 }).take(if WATCHED { 1 } else { 3 }) {
-                let bound = if mode == Mode::Abs { 1e-3 } else { 11.0 };
-                let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(mode, bound) };
-                params.dims = Dims::new(lens).unwrap();
-                let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
-                let stream = sleek::compress(&params, &data).unwrap();
-                read(dtype.name(), &stream);
-                for _ in 0..if WATCHED { 1 } else { 20 } {
-                    read(dtype.name(), &damage(&mut random, &stream));
-                }
+    for (m, mode) in [Mode::Lossless, Mode::Rate, Mode::Precision, Mode::Abs].into_iter().enumerate() {
+        if mode == Mode::Abs && !dtype.is_float() {
+            continue;
+        }
+        for lens in shapes.iter().skip(if WATCHED { (k + m) % 3 } else { 0 }).take(if WATCHED { 1 } else { 3 }) {
+            let bound = if mode == Mode::Abs { 1e-3 } else { 11.0 };
+            let mut params = Params { codec: 3, ..Params::new(dtype).with_bound(mode, bound) };
+            params.dims = Dims::new(lens).unwrap();
+            let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
+            let stream = sleek::compress(&params, &data).unwrap();
+            read(dtype.name(), &stream);
+            for _ in 0..if WATCHED { 1 } else { 20 } {
+                read(dtype.name(), &damage(&mut random, &stream));
             }
         }
     }
@@ -166,39 +201,58 @@ fn damage(random: &mut Random, stream: &[u8]) -> Vec<u8> {
     stream
 }
 
-#[test]
-fn packed_chunks() {
-    let mut random = Random(11);
-    for dtype in types() {
-        for _ in 0..if WATCHED { 1 } else { 30 } {
-            let stream = packed(&mut random, dtype);
-            read(dtype.name(), &stream);
-            assert!(sleek::inspect(&stream).is_ok());
-            for _ in 0..if WATCHED { 2 } else { 10 } {
-                read(dtype.name(), &damage(&mut random, &stream));
-            }
+of_types!(packed_chunks);
+
+fn packed_chunks(dtype: DType) {
+    let mut random = Random(11 + dtype as u64);
+    for _ in 0..if WATCHED { 1 } else { 30 } {
+        let stream = packed(&mut random, dtype);
+        read(dtype.name(), &stream);
+        assert!(sleek::inspect(&stream).is_ok());
+        for _ in 0..if WATCHED { 2 } else { 10 } {
+            read(dtype.name(), &damage(&mut random, &stream));
         }
     }
 }
 
-/// The golden streams; in Miri those of a few values only.
-#[test]
-fn golden_streams() {
-    let folder = format!("{}/tests/vectors", env!("CARGO_MANIFEST_DIR"));
+/// The golden streams of a folder whose names are such; in Miri every so many of those that have few bytes.
+fn golden_streams(folder: &str, named: impl Fn(&str) -> bool, most_bytes: usize, every: usize) {
+    let folder = format!("{}/tests/vectors/{folder}", env!("CARGO_MANIFEST_DIR"));
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|e| e == "slk"));
-    let (mut random, mut streams) = (Random(3), 0);
-    for path in files {
-        let (name, stream) = (path.display().to_string(), std::fs::read(&path).unwrap());
-        if WATCHED && !(name.contains("length") && stream.len() < 128) {
-            continue;
-        }
-        streams += 1;
-        assert!(sleek::inspect(&stream).is_ok(), "{name}");
-        read(&name, &stream);
-        for _ in 0..if WATCHED { 2 } else { 50 } {
-            read(&name, &damage(&mut random, &stream));
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "slk")).collect();
+    files.sort();
+    let mut streams: Vec<_> =
+        files.iter().map(|path| (path.display().to_string(), std::fs::read(path).unwrap())).collect();
+    streams.retain(|(name, stream)| named(name) && (!WATCHED || stream.len() < most_bytes));
+    let mut random = Random(3);
+    for (name, stream) in streams.iter().step_by(if WATCHED { every } else { 1 }) {
+        assert!(sleek::inspect(stream).is_ok(), "{name}");
+        read(name, stream);
+        for _ in 0..if WATCHED { 1 } else { 50 } {
+            read(name, &damage(&mut random, stream));
         }
     }
-    assert!(streams > 5);
+    assert!(streams.len() >= 3);
+}
+
+#[test]
+fn golden_streams_of_a_few_values() {
+    golden_streams("", |name| name.contains("length"), 128, 1);
+}
+
+/// Codec ratio, with final states of four-bit lengths.
+#[test]
+fn golden_streams_of_tiles() {
+    golden_streams("", |name| name.contains("-ratio-"), 500, 3);
+}
+
+/// Ranks, and low parts beside the symbols, among them.
+#[test]
+fn golden_streams_of_forms() {
+    golden_streams("lossless", |_| true, 2500, 1);
+}
+
+#[test]
+fn golden_streams_of_zfp() {
+    golden_streams("zfp", |_| true, usize::MAX, 1);
 }
