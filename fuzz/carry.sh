@@ -19,7 +19,10 @@ cargo +nightly fuzz build --sanitizer "${SANITIZER:-none}" --no-trace-compares
 for profile in plain shipped; do (cd fuzz && cargo build --profile $profile --example plain); done
 
 mkdir -p "$out/bin" "$out/corpus/golden"
-cp tests/vectors/*.slk "$out/corpus/golden"
+for stream in tests/vectors/*.slk tests/vectors/*/*.slk; do
+	folder=${stream%/*}
+	cp "$stream" "$out/corpus/golden/${folder##*/}-${stream##*/}"
+done
 cp fuzz/away.sh "$out/run.sh"
 take() { # PROGRAM [NAME]
 	local program=$1 name=${2:-${1##*/}} newest

@@ -9,7 +9,7 @@ SLEEK_FUZZ=required
 for target; do
 	known=$(mktemp -d) kept=$(mktemp -d)
 	mkdir -p "fuzz/found/$target" "fuzz/corpus/$target"
-	[[ $of_streams != *" $target "* ]] || cp tests/vectors/*.slk "$known"
+	[[ $of_streams != *" $target "* ]] || find tests/vectors -name '*.slk' -exec cp --parents -t "$known" {} +
 	# Only which code is reached counts, not how often: the corpus stays small.
 	cargo +nightly fuzz run "$target" "$known" "fuzz/corpus/$target" "fuzz/found/$target" -- -set_cover_merge=1 -use_counters=0 -max_len=2048 \
 		>/dev/null 2>&1
