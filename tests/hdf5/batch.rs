@@ -3,12 +3,13 @@
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::repack::{PYTHON, header, sleek, sleek_fails, sleek_ok};
+use crate::repack::{PYTHON, at_work, header, sleek, sleek_fails, sleek_ok};
 use crate::{Place, common, venv_python};
 
 /// Makes so many small files in two folders, and what is no HDF5 file beside them.
@@ -195,6 +196,67 @@ fn killed_and_begun_again() {
     // One or two may have been in their places without being told of.
     assert!(totals["again"].as_u64().unwrap() as usize + 2 >= done, "{totals}");
     assert_eq!(contents(place.path("in")), before);
+}
+
+/// `SLEEK_KILLS` says how many times. Each new file is whole or not there; what is begun again does the rest.
+#[test]
+fn killed_at_any_moment() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    make(&place, 6);
+    let before = contents(place.path("in"));
+    let rounds: u32 = std::env::var("SLEEK_KILLS").map_or(10, |n| n.parse().unwrap());
+    // By a name that no other test has, processes are known.
+    let request = ["repack", "-q", "-r", "--no-attributes", "--abs", "1e-3", "-j", "2", "--to", "of-the-killed", "in"];
+    let new = || {
+        let mut files = contents(place.path("of-the-killed"));
+        files.retain(|(path, _)| !path.ends_with(".sleek-repack.jsonl"));
+        files
+    };
+    let start = Instant::now();
+    sleek_ok(&place, &request);
+    let (lasts, right) = (start.elapsed(), new());
+    // HDF5 notes down when each of four objects was made.
+    let same = |a: &[u8], b: &[u8]| a.len() == b.len() && a.iter().zip(b).filter(|(a, b)| a != b).count() <= 16;
+    let is_right = |(path, bytes): &(PathBuf, Vec<u8>)| right.iter().any(|(p, b)| p == path && same(b, bytes));
+    let (mut whole, mut hidden) = (0, 0);
+    for i in 0..rounds {
+        fs::remove_dir_all(place.path("of-the-killed")).unwrap();
+        let mut batch = place.command(env!("CARGO_BIN_EXE_sleek"));
+        let mut batch = batch.args(request).env_remove("SLEEK_LOG").stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(lasts * i / rounds);
+        batch.kill().unwrap();
+        batch.wait().unwrap();
+        let patience = Instant::now();
+        while at_work(Path::new("of-the-killed")) > 0 {
+            assert!(patience.elapsed() < Duration::from_secs(5), "round {i}: the work goes on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut left = new();
+        // Of the moment before a child listens for its parent's end, or of that before the new name.
+        for (path, bytes) in left.extract_if(.., |(path, _)| !path.extension().is_some_and(|e| e == "h5")) {
+            let is_whole = right.iter().any(|(_, right)| same(right, &bytes));
+            assert!(bytes.is_empty() || is_whole, "round {i}: {}", path.display());
+            hidden += 1;
+        }
+        for file in &left {
+            assert!(is_right(file), "round {i}: {} is not what it is to be", file.0.display());
+        }
+        whole += left.len();
+        sleek_ok(&place, &[&request[..], &["--report", "report.json"]].concat());
+        let mut now = new();
+        now.retain(|(path, _)| path.extension().is_some_and(|e| e == "h5"));
+        assert!(now.len() == right.len() && now.iter().all(is_right), "round {i}: begun again");
+        let totals = report(&place, "report.json")["totals"].clone();
+        let told = |key: &str| totals[key].as_u64().unwrap() as usize;
+        assert_eq!((told("again") + told("done"), told("failed")), (right.len(), 0), "round {i}: {totals}");
+        // Two may have been in their places without being told of.
+        assert!(told("again") <= left.len() && left.len() <= told("again") + 2, "round {i}: {totals}");
+    }
+    assert_eq!(contents(place.path("in")), before);
+    println!(
+        "killed {rounds} times: {whole} files of {} were there, {hidden} hidden ones",
+        right.len() as u32 * rounds
+    );
 }
 
 /// The files of SLEEK_DATA, as a folder of 200 (or 8): two batches at once, one of them killed, a file cut short in the

@@ -365,7 +365,7 @@ fn names(place: &Place) -> Vec<String> {
 }
 
 /// Processes that have the file's name among their arguments.
-fn at_work(new: &Path) -> usize {
+pub fn at_work(new: &Path) -> usize {
     let name = new.as_os_str().as_encoded_bytes();
     let arguments =
         fs::read_dir("/proc").unwrap().map(|e| fs::read(e.unwrap().path().join("cmdline")).unwrap_or_default());
