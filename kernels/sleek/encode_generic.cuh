@@ -138,6 +138,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         if (lane == 0) shared.bins[warp] = TileIntegers::SURE;
         if (threadIdx.x == 0) state.sums[LEADER_WARP] = shared.zeros.said = shared.inexact.said = 0;
         if (threadIdx.x == 0) shared.round[CHOOSE] = shared.arrived = shared.attempt = shared.open = shared.samples = 0;
+        if (lane == 0) tell_excess(NO_EXCESS);
         if constexpr (MISSING > 0) {
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -199,13 +200,19 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             if (gaps(PLACE).only()) return shared.open;
             if (gaps(PLACE).collides) return true;
         }
-        return shared.open || decision_of(shared.samples) != NO;
+        return shared.open || decision_of(shared.samples) != NO || (USE != BINS && may_exceed_exponents());
     }
+    // Whether lossless words are to be tried by the exponent map alone, and whether this is done.
+    DEV bool may_exceed_exponents() const { return T::EXPONENT > 0 && shared.told.may_exceed_exponents(); }
+    DEV bool alone() const {
+        return T::EXPONENT > 0 && USE != BINS && shared.attempt == BY_BITS && !plan.step_w && !plan.drop;
+    }
+    DEV void tell_excess(u32 excess) const { ((u32*)&shared.told.more)[warp] = excess; }
     // Decides what is tried next, where chunks may be of elements' bits. Apart from the loop over the chunks, which
     // keeps its registers.
     DEV void settle() {
         u32 next = BY_PLAN;
-        if (uniform(is_open())) {
+        if (uniform(is_open() || may_exceed_exponents())) {
             const bool by_bits = uniform(shared.attempt == BY_BITS);
             const u32 entry = entry_of(lay_out<T>(shared.told, lane));
             u32 units = entry & ENTRY_SIZE_MASK;
@@ -215,9 +222,11 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
                 next = BY_BITS;
                 units = ~0u;    // whatever bits take
             } else {
-                next = units > LEAST_PACKED_UNITS && may_take_less() ? BY_BITS : KEPT;
+                const bool may = uniform(may_exceed_exponents()) || may_take_less();
+                next = units > LEAST_PACKED_UNITS && may ? BY_BITS : KEPT;
             }
             __syncthreads();
+            if (lane == 0) tell_excess(NO_EXCESS);
             if (threadIdx.x == 0 && !by_bits) shared.units = units;
         }
         __syncthreads();
@@ -398,7 +407,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         special = SPECIAL_DELTA2;
         if (together(quantized())) return;    // for each subchunk when its turn comes
         if (USE == ANYTHING && uniform(rounds())) round_off(q);
-        const bool shifted = (!fast() || (plan.rounded && rounds())) && drop_common_zeros(q);
+        const bool shifted = (!fast() || (plan.rounded && rounds())) && !uniform(alone()) && drop_common_zeros(q);
         if (!shifted && T::EXPONENT > 0 && plan.is_float) special = SPECIAL_EXPONENT;
     }
 
@@ -643,10 +652,23 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
             c.based = c.mode == SUBMODE_OFFSET;
             c.width = width_of(encode<W>(uniform(c.mode), (typename W::Word)c.base, fitting, kept));
         } else {
-            const u32 mode = uniform(
-                ::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
+            u32 mode = SUBMODE_SPECIAL;
+            if (!uniform(alone()))
+                mode = uniform(
+                    ::mode_of<W>(special, integers<W>(), lane, (typename W::Word)s.first, (typename W::Word)s.least));
             s.any = encode<W>(mode, (typename W::Word)(mode == SUBMODE_OFFSET ? s.least : s.first), fitting, kept);
             c = choose_widths<W>(s, mode, fitting, kept);
+            if constexpr (T::EXPONENT > 0 && USE != BINS && W::BITS == T::BITS) {
+                const bool asked = shared.attempt == BY_PLAN && plan.is_float && !plan.step_w && !plan.drop;
+                u32 excess = NO_EXCESS;
+                if (uniform(asked)) {
+                    // Each subchunk's four lanes say the same.
+                    static_assert(LANES == 4, "their sum by two is twice the warp's");
+                    const i32 sum = (i32)__reduce_add_sync(FULL, (u32)excess_of<T>(s, c, shift));
+                    excess = (u32)(sum >> 1) | (__any_sync(FULL, c.based) ? 1 : 0);
+                }
+                if (lane == 0) tell_excess(excess);
+            }
         }
         if (lane % LANES == 0) tell(c, warp * PER_WARP + lane / LANES, s.origin);
     }
@@ -663,7 +685,7 @@ template <class T, Use USE, bool ADAPTIVE, u32 MISSING> struct GeneralEncoder {
         const u32 full = s.full();
         u32 counts = 0;
         if (T::BITS > 8 && __any_sync(FULL, fitting < full)) counts = find_wide<W>(fitting, kept);
-        const Choice<T> c = decide<T>(s, mode, special, fitting, counts);
+        const Choice<T> c = decide<T>(s, mode, special, fitting, counts, alone());
         __syncwarp();
         // Where all codes are 0, all integers are equal, and codes of any mode those of offsets.
         const bool other = c.mode != mode && full;

@@ -26,7 +26,31 @@ template <class T> struct Told {
     Chosen choice[SUBCHUNKS];
     typename T::Word first[COMPRESS_WARPS];    // of each warp: the word that all its words equal
     uint4 same;                                // of each warp: whether they do
+    uint4 more;                                // of each warp: see Excess
+
+    // Whether the exponent map alone may take fewer bytes of the chunk.
+    DEV bool may_exceed_exponents() const {
+        const i32 most = (i32)(4 * T::BITS + ALIGN / 2);
+        const uint4 m = more;
+        const i32 sum = ((i32)m.x >> 1) + ((i32)m.y >> 1) + ((i32)m.z >> 1) + ((i32)m.w >> 1);
+        return sum < most && (m.x | m.y | m.z | m.w) & 1 && !(same.x & same.y & same.z & same.w);
+    }
 };
+
+// Of a warp's subchunks: by how much the least that the exponent map may take exceeds what was chosen, twice, and one
+// more where there are bases. Where nobody asks:
+#define NO_EXCESS ((u32)CHUNK_BYTES * 2)
+// The part of a subchunk, whose codes of words without `shift` low bits the choice `c` is for.
+template <class T> DEV i32 excess_of(const Survey<T>& s, const Choice<T>& c, u32 shift) {
+    typedef typename T::Word Word;
+    const Word least = s.least, most = wrap<T>(least + s.spread);
+    const u32 by_map = c.based ? width_of((Word)(to_exponent_code<T>(wrap<T>(least << shift)) |
+                                                 to_exponent_code<T>(wrap<T>(most << shift))))
+                               : s.full();
+    const u32 own =
+        BYTES_A_BIT(T) * c.width + (c.high ? exception_bytes<T>(c.counts & 0x1ff, c.counts >> 9, c.high) : 0);
+    return (i32)(BYTES_A_BIT(T) * by_map - own);
+}
 
 // What a packed chunk begins with, and where its parts are.
 template <class T> struct ChunkHeader {

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use sleek::route;
-use sleek::{DType, Device, Kind, MissingValues, Mode, Params, Profile};
+use sleek::{DType, Device, Kind, MissingValue, MissingValues, Mode, Params, Profile};
 
 use crate::common;
+use crate::forms::{COMPARED, compared};
 use crate::inputs::{KINDS, Random, data, element, settings, swap};
 use crate::shim::Shim;
+use crate::vectors;
 
 /// Compresses and restores on both paths and compares every byte; device pointers with the given offset.
 pub fn compare(shim: &'static Shim, p: &Params, bytes: &[u8], offset: usize, what: &str) {
@@ -64,6 +66,26 @@ fn every_type_mode_and_profile_gives_the_bytes_of_the_cpu() {
                 shim.set([4, 1, 3][(i + j) % 3], (i * 31 + j) as u32 % 5);
                 compare(shim, p, &bytes, 0, &format!("{kind} {dtype:?} {count}"));
             }
+        }
+    }
+}
+
+/// Lossless chunks that are tried once more by the exponent map alone, or nearly are, in both byte orders, with missing
+/// values or without; among them some that are smaller for it, and some that are not.
+#[test]
+fn chunks_by_the_exponent_map_alone() {
+    let (shim, _turn) = Shim::get();
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let n = 3 * 16384 / dtype.size() + 77;
+        for (i, kind) in COMPARED.into_iter().chain(["weights", "pruned", "repeats", "specials"]).enumerate() {
+            let words = compared(kind, dtype, n);
+            let missing = [words[n / 3]].map(MissingValue::Bits);
+            let p = Params { big_endian: i % 3 == 2, ..Params::new(dtype) };
+            let bytes = vectors::to_bytes(dtype, &words, p.big_endian);
+            shim.set([4, 1, 3][i % 3], i as u32 % 5);
+            compare(shim, &p, &bytes, 0, kind);
+            let p = Params { missing: MissingValues::of(&missing[..i % 2]).unwrap(), ..p };
+            compare(shim, &p, &bytes, dtype.size() * (i % 2), kind);
         }
     }
 }

@@ -60,6 +60,43 @@ pub const KINDS: [&str; 13] = [
     "walk", "signed",
 ];
 
+/// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take more
+/// than they save, and where many or few low bits are zero in all words.
+pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
+    let random = &mut Random(n as u64 + 3);
+    let nearest = |x: f64| if dtype.is_float() { dtype.nearest(x) } else { (x * 1000.0) as i64 as u64 };
+    match kind {
+        "random walk" => {
+            let mut at = 0.0;
+            (0..n).map(|_| (at += bell(random), nearest(at)).1).collect()
+        }
+        "gaussian" => (0..n).map(|_| nearest(1e3 * bell(random))).collect(),
+        "small gaussian" => (0..n).map(|_| nearest(0.02 * bell(random))).collect(),
+        "log1p of counts" => (0..n).map(|_| nearest((random.below(6) as f64 * random.below(9) as f64).ln_1p())).collect(),
+        "halves" => {
+            let drop = [0, 0, 13, 42][dtype.size().ilog2() as usize];
+            (0..n).map(|_| nearest(bell(random)) >> drop << drop).collect()
+        }
+        "even" => (0..n).map(|_| nearest(bell(random)) & !1).collect(),
+        // A few ones, whose codes are short, among equal subchunks with bases far apart.
+        "ones among zeros" => (0..n).map(|i| nearest(f64::from(u8::from(i / 600 % 7 == 3)))).collect(),
+        "squares" => (0..n).map(|_| nearest(1e-6 * bell(random).powi(2))).collect(),
+        "sparse" => (0..n).map(|_| if random.below(40) > 0 { 0 } else { nearest(bell(random)) }).collect(),
+        // A wave with places of noise, so that some warp tiles are better off one way and some the other.
+        "patches" => {
+            let patch = |i: usize| if i / 1000 % 3 == 0 { 1.0 } else { 1e-4 };
+            (0..n).map(|i| nearest((i as f64 * 0.01).sin() * 4.0 + bell(random) * patch(i))).collect()
+        }
+        _ => words(kind, dtype, n),
+    }
+}
+
+/// All of these.
+pub const COMPARED: [&str; 10] = [
+    "random walk", "gaussian", "small gaussian", "log1p of counts", "halves", "even", "ones among zeros", "squares",
+    "sparse", "patches",
+];
+
 /// The forms of a stream's packed tiles, and whether these have a table of their own.
 pub fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
     let container = reference::container(stream).unwrap();

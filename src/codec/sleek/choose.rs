@@ -16,6 +16,12 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
+//! Lossless floats may take fewer bytes by the exponent map alone, which is all that the profile `fast` knows: a mode is
+//! chosen by the mean of widths, but codes take the largest one, and bases take bytes that the map does not need. Where
+//! the least that it may take is less than what was chosen takes, the whole chunk is encoded once more (`alone`): by
+//! the map in every subchunk, with exceptions, without step 3 and with common zeros in place. The smaller one is kept,
+//! so none is larger than what `fast` makes of it.
+//!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in
 //! all.
 
@@ -23,6 +29,7 @@ use super::plan::Plan;
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
+use crate::container::constants::ALIGN;
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, scalar};
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
@@ -246,11 +253,14 @@ pub fn window<W: Word, const S: usize>(words: &Words<W, S>, s: usize) -> Window<
     Window(&words.as_flattened()[(s + 1) * S - 2..(s + 2) * S])
 }
 
-/// The codes of the subchunks of warp tile `q` of a chunk, in the mode that is chosen for them.
+/// The codes of the subchunks of warp tile `q` of a chunk, in the mode that is chosen for them; special if it is that
+/// `alone`.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of `adaptive`")]
 fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
+    alone: bool,
     words: &Words<E::Word, S>,
     q: usize,
     least: &[E::Word; WARP_TILE],
@@ -259,7 +269,7 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
 ) -> SubMode {
     let own = words[1 + q * WARP_TILE..].first_chunk().expect("a warp tile");
     let exponent_bits = (special == Special::Exponent).then_some(E::EXPONENT_BITS);
-    let mode = mode_of(p.totals(own, least, exponent_bits));
+    let mode = if alone { SubMode::Special } else { mode_of(p.totals(own, least, exponent_bits)) };
     // The mode is asked for once, not for each subchunk: nobody could predict it.
     macro_rules! each {
         ($mode:expr) => {
@@ -283,9 +293,11 @@ fn encode_warp_tile<E: Element, const S: usize, P: Simd<E::Word, S>>(
 /// subchunks do not depend on each other, so the processor overlaps them, and what is one number a subchunk is done for
 /// all at once. Half of `prefetch` is fetched.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "what is known of a chunk, and where its codes go")]
 pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     p: P,
     special: Special,
+    alone: bool,
     words: &Words<E::Word, S>,
     Extremes { least, most }: &Extremes<E::Word>,
     codes: &mut [[E::Word; S]; SUBCHUNKS],
@@ -296,7 +308,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
     let mut c = Choices::NONE;
     let tiles = codes.chunks_exact_mut(WARP_TILE).zip(least.as_chunks().0).enumerate();
     for (q, (codes, least)) in tiles {
-        let mode = encode_warp_tile::<E, S, P>(p, special, words, q, least, codes, prefetch);
+        let mode = encode_warp_tile::<E, S, P>(p, special, alone, words, q, least, codes, prefetch);
         c.modes[q * WARP_TILE..][..WARP_TILE].fill(mode as u16);
     }
     for (full, codes) in c.fulls.iter_mut().zip(&*codes) {
@@ -318,7 +330,7 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
             lists.masks[s] = masks;
         }
     }
-    for s in c.settle::<S>(least, most) {
+    for s in c.settle::<S>(alone, least, most) {
         encode::<E, S>(SubMode::Offset, special, window(words, s), least[s], &mut codes[s]);
     }
     c.find_bases(special, least, words);
@@ -327,17 +339,24 @@ pub fn adaptive<E: Element, const S: usize, P: Simd<E::Word, S>>(
 
 impl<W: Word> Choices<W> {
     /// Takes exceptions where they are allowed and save bytes; step 3. Returns the subchunks of which the offsets are
-    /// still to be coded.
+    /// still to be coded: none of codes of a mode that stands `alone`, whose exceptions are to save more than bytes at
+    /// the payload's end that are none of a code (there are some in chunks of 64-bit words).
     #[inline(always)]
-    fn settle<const S: usize>(&mut self, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
+    fn settle<const S: usize>(
+        &mut self,
+        alone: bool,
+        least: &[W; SUBCHUNKS],
+        most: &[W; SUBCHUNKS],
+    ) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
+        let spare = if alone { ALIGN as u16 / 2 } else { 0 };
         for s in 0..SUBCHUNKS {
             let (width, full, count) = (self.widths[s], self.fulls[s], self.exceptions[s]);
             let with = payload::<S>(width) + exception_bytes::<S>(count, self.mask_bytes[s], full - width);
-            let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with < payload::<S>(full);
+            let patched = count > 0 && count <= MAX_EXCEPTIONS as u16 && with + spare < payload::<S>(full);
             let bytes = if patched { with } else { payload::<S>(full) };
             let plain = most[s].sub(least[s]).width() as u16;
-            changed[s] = self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
+            changed[s] = !alone && self.modes[s] != SubMode::Offset as u16 && payload::<S>(plain) <= bytes;
             let keep = !changed[s];
             self.modes[s] = if keep { self.modes[s] } else { SubMode::Offset as u16 };
             self.exceptions[s] = if keep && patched { count } else { 0 };
@@ -345,6 +364,30 @@ impl<W: Word> Choices<W> {
             self.widths[s] = if keep && patched { width } else { self.fulls[s] };
         }
         Subchunks::which(|s| changed[s])
+    }
+
+    /// Whether the exponent map alone may take fewer bytes of words without `shift` low bits: by the codes of each
+    /// subchunk's least and largest word, or by its own, where the map is its mode. Bases may take up to a word of each
+    /// subchunk, but are worth nothing where all words of each warp tile are equal.
+    #[inline(always)]
+    pub fn may_exceed_exponents<E: Element<Word = W>, const S: usize>(
+        &self,
+        Extremes { least, most }: &Extremes<W>,
+        shift: u32,
+    ) -> bool {
+        let mut more = 0;
+        for s in 0..SUBCHUNKS {
+            let code = |x: W| exponent::encode(x << shift, E::EXPONENT_BITS);
+            let width = (code(least[s]) | code(most[s])).width() as u16;
+            let by_map = if self.based >> s & 1 == 1 { width } else { self.fulls[s] };
+            let high_width = self.fulls[s] - self.widths[s];
+            let exceptions = exception_bytes::<S>(self.exceptions[s], self.mask_bytes[s], high_width);
+            let own = payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 };
+            more += i32::from(payload::<S>(by_map)) - i32::from(own);
+        }
+        let are_equal = |q: usize| (0..WARP_TILE).all(|i| most[q + i] == least[q] && least[q + i] == least[q]);
+        let spare = (SUBCHUNKS * size_of::<W>() + ALIGN / 2) as i32;
+        self.based != 0 && more < spare && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
     }
 
     /// Enters the base of each subchunk, where its mode has one.

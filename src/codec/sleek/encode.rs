@@ -2,7 +2,7 @@
 
 use super::choose::{self, Choices, Extremes, Lists, Words};
 use super::constants::*;
-use super::plan::Plan;
+use super::plan::{Exponents, Plan};
 use crate::codec::sleek::format::{ChunkHeader, Special, Subchunks};
 use crate::codec::sleek::simd::scalar::{BitWriter, Scalar};
 use crate::codec::sleek::simd::{HIGHS, HIGHS_SLACK, MASK_BYTES, Masks, Simd};
@@ -115,7 +115,7 @@ impl<W: Word> Domain<W> {
 pub enum Verdict {
     /// The body is the chunk's.
     Fine,
-    /// Elements' own bits may take fewer bytes than bins.
+    /// Elements' own bits may take fewer bytes than bins, or the exponent map alone fewer than what was chosen.
     MayBeSmaller,
     /// An element would come back as a missing value: the body must not be used.
     Collides,
@@ -133,14 +133,14 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
     out: &mut [u8],
 ) -> (Kind, usize, Verdict) {
     let src = data.bytes();
-    let may_be_smaller = may_be_smaller::<E, S>(plan, src);
+    let mut may_be_smaller = may_be_smaller::<E, S>(plan, src);
     let mut queues = MemoryQueues { prefetch: PrefetchQueue::new(data.ahead, CHUNK_BYTES / 64), stores };
     let (body, collides) = match to_small_integers::<E, S, P>(p, plan, src, words, too_wide, &mut queues.prefetch) {
         Some((reference, extremes)) => {
             let domain = Domain { shift: 0, special: Special::Delta2, reference };
             let integers = Integers { words: view(words), extremes: Some(extremes) };
             let collides = plan.collisions().iter().any(|x| near_collision(*x, &domain, &integers));
-            (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
+            (encode::<E, Int<u16>, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, &mut false), collides)
         }
         None => {
             let (words, domain) = match integers_in_place::<E, S>(plan, data) {
@@ -155,7 +155,8 @@ pub fn chunk<E: Element, const S: usize, P: Simd<E::Word, S> + Simd<u16, S>>(
                 (plan.profile == Profile::Adaptive).then(|| Extremes::of::<S, P>(p, words, &mut queues.prefetch));
             let integers = Integers { words, extremes };
             let collides = plan.collisions().iter().any(|x| collision(*x, &domain, &integers));
-            (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out), collides)
+            let doubt = &mut may_be_smaller;
+            (encode::<E, E, S, P>(p, plan, &domain, &integers, scratch, &mut queues, out, doubt), collides)
         }
     };
     let verdict = match (collides, may_be_smaller) {
@@ -313,8 +314,10 @@ fn near_collision<W: Word, const S: usize>(x: u64, domain: &Domain<W>, integers:
         && collision(small.into(), &Domain { shift: 0, special: domain.special, reference: 0u16 }, integers)
 }
 
-/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data.
+/// Encodes the integers of a chunk; `None` if the payload alone is no smaller than the data. `doubt`: whether the
+/// exponent map alone may take fewer bytes.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "what a chunk is made of, and where it goes")]
 fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     p: P,
     plan: &Plan,
@@ -323,6 +326,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     scratch: &mut Scratch,
     queues: &mut MemoryQueues,
     out: &mut [u8],
+    doubt: &mut bool,
 ) -> Option<(Kind, usize)> {
     let constant = match &integers.extremes {
         Some(extremes) => extremes.is_constant(),
@@ -333,7 +337,7 @@ fn encode<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
         to_element::<E>(plan, domain, domain.word(integers.words[1][0])).store(out);
         return Some((Kind::Constant, ALIGN));
     }
-    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out)?;
+    let bytes = pack_chunk::<E, X, S, P>(p, plan, domain, integers, scratch, queues, out, doubt)?;
     Some((Kind::Packed, bytes))
 }
 
@@ -372,7 +376,7 @@ fn integers_in_place<'a, E: Element, const S: usize>(plan: &Plan, data: Data<'a>
     let ([], words, []) = (unsafe { data.behind(SUBCHUNK_BYTES)?.align_to::<[E::Word; S]>() }) else { return None };
     let words: &Words<E::Word, S> = words.try_into().ok()?;
     // One odd word says that there is no shift; where the first subchunk has none, `to_integers` looks at all.
-    let unshifted = plan.profile == Profile::Fast || words[1].iter().any(|w| *w & E::Word::ONE == E::Word::ONE);
+    let unshifted = !plan.drops_zeros() || words[1].iter().any(|w| *w & E::Word::ONE == E::Word::ONE);
     unshifted.then_some(words)
 }
 
@@ -398,7 +402,7 @@ fn to_integers<E: Element, const S: usize>(
     if let Some(keep) = plan.keep_bits {
         round::encode(words.as_flattened_mut(), mantissa_and_bias(plan.dtype).0, keep);
     }
-    let shift = if plan.profile == Profile::Fast && plan.keep_bits.is_none() { 0 } else { common_zeros(words) };
+    let shift = if plan.drops_zeros() { common_zeros(words) } else { 0 };
     if shift > 0 {
         words.as_flattened_mut().iter_mut().for_each(|w| *w = w.sar(shift));
     }
@@ -505,8 +509,9 @@ fn to_element<E: Element>(plan: &Plan, domain: &Domain<E::Word>, x: E::Word) -> 
     }
 }
 
-/// Packs the chunk; `None` if its payload alone is no smaller than the data.
+/// Packs the chunk; see `encode`.
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of `encode`")]
 fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     p: P,
     plan: &Plan,
@@ -515,12 +520,19 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
     Scratch { codes, lists, exceptions }: &mut Scratch,
     queues: &mut MemoryQueues,
     out: &mut [u8],
+    doubt: &mut bool,
 ) -> Option<usize> {
     let (codes, lists) = (view::<[[X::Word; S]; SUBCHUNKS]>(codes), view(lists));
     let adaptive = extremes.is_some();
     let mut choices = match extremes {
         Some(extremes) => {
-            choose::adaptive::<X, S, P>(p, domain.special, words, extremes, codes, lists, &mut queues.prefetch)
+            let (prefetch, alone) = (&mut queues.prefetch, plan.exponents == Exponents::Alone);
+            let choices =
+                choose::adaptive::<X, S, P>(p, domain.special, alone, words, extremes, codes, lists, prefetch);
+            if plan.exponents == Exponents::Doubted {
+                *doubt = choices.may_exceed_exponents::<X, S>(extremes, domain.shift);
+            }
+            choices
         }
         None => Choices::NONE,
     };

@@ -159,7 +159,7 @@ impl ChunkCodec for Chunks {
 
     fn encode(&self, encoder: &mut Encoder, data: Data, stores: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let (kind, bytes, verdict) = level::encode(self.isa, &self.plan, &mut encoder.buffers, data, stores, out);
-        if verdict == Verdict::Fine { (kind, bytes) } else { self.by_bits(encoder, data, (kind, bytes), verdict, out) }
+        if verdict == Verdict::Fine { (kind, bytes) } else { self.again(encoder, data, (kind, bytes), verdict, out) }
     }
 
     fn decode(
@@ -178,10 +178,10 @@ impl ChunkCodec for Chunks {
 }
 
 impl Chunks {
-    /// Encodes a chunk by its elements' bits as well, and takes that where it is shorter than the `body` in `out`, or
-    /// where that must not be used.
+    /// Encodes a chunk in another way as well, and takes that where it is shorter than the `body` in `out`, or where
+    /// that must not be used.
     #[cold]
-    fn by_bits(
+    fn again(
         &self,
         encoder: &mut Encoder,
         data: Data,
@@ -192,7 +192,7 @@ impl Chunks {
         if verdict == Verdict::MayBeSmaller && body.1 <= encode::LEAST_PACKED_BYTES {
             return body;
         }
-        let plan = self.plan.of_bits();
+        let plan = self.plan.second();
         let Encoder { buffers, other, .. } = encoder;
         let (kind, bytes, _) = level::encode(self.isa, &plan, buffers, data, StreamingStores::none(), other);
         if verdict == Verdict::MayBeSmaller && bytes >= body.1 {

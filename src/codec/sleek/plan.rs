@@ -26,9 +26,22 @@ pub struct Plan {
     pub profile: Profile,
     /// The chunk is one of elements' bits in a stream of bins.
     pub exact_apart: bool,
+    /// What to do with the exponent map in chunks that the adaptive profile codes losslessly.
+    pub exponents: Exponents,
     /// Integers that would come back as a missing value, and how many there are: bins, or elements' bits where those
     /// are rounded.
     colliding: ([u64; MAX_MISSING], usize),
+}
+
+/// How the encoder uses the exponent map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exponents {
+    /// Where a warp tile's samples speak for it.
+    Chosen,
+    /// The same, and it is asked whether a chunk of nothing else may be smaller.
+    Doubted,
+    /// In every subchunk.
+    Alone,
 }
 
 /// The four bytes of the header that are SLEEK's: the quantizer's step.
@@ -90,6 +103,8 @@ impl Plan {
             stream_bytes: 0,
         };
         let quantizer = step.map(|s| Quantizer::new(dtype, s, abs));
+        let lossless = quantizer.is_none() && keep_bits.is_none();
+        let lossless = lossless && dtype.is_float() && params.profile == Profile::Adaptive;
         let plan = Plan {
             dtype,
             big_endian: params.big_endian,
@@ -97,6 +112,7 @@ impl Plan {
             keep_bits,
             profile: params.profile,
             exact_apart: false,
+            exponents: if lossless { Exponents::Doubted } else { Exponents::Chosen },
             colliding: colliding(dtype, &layout.shape.missing, quantizer.as_ref(), keep_bits),
         };
         (plan, header)
@@ -108,9 +124,22 @@ impl Plan {
             quantizer: None,
             keep_bits: None,
             exact_apart: self.quantizer.is_some(),
+            exponents: Exponents::Chosen,
             colliding: ([0; MAX_MISSING], 0),
             ..*self
         }
+    }
+
+    /// The plan of a second attempt at a chunk: elements' bits; by the exponent map alone, where these were the first.
+    pub fn second(&self) -> Plan {
+        let alone = self.exponents == Exponents::Doubted;
+        Plan { exponents: if alone { Exponents::Alone } else { Exponents::Chosen }, ..self.of_bits() }
+    }
+
+    /// Whether low bits that are zero in all words of a chunk are dropped.
+    pub fn drops_zeros(&self) -> bool {
+        let fast = self.profile == Profile::Fast && self.keep_bits.is_none();
+        !fast && self.exponents != Exponents::Alone
     }
 
     /// The integers that no element may become.
@@ -151,6 +180,7 @@ impl Plan {
             keep_bits: None,
             profile: header.profile,
             exact_apart: false,
+            exponents: Exponents::Chosen,
             colliding: ([0; MAX_MISSING], 0),
         })
     }
