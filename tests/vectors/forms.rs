@@ -72,7 +72,9 @@ pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
         }
         "gaussian" => (0..n).map(|_| nearest(1e3 * bell(random))).collect(),
         "small gaussian" => (0..n).map(|_| nearest(0.02 * bell(random))).collect(),
-        "log1p of counts" => (0..n).map(|_| nearest((random.below(6) as f64 * random.below(9) as f64).ln_1p())).collect(),
+        "log1p of counts" => {
+            (0..n).map(|_| nearest((random.below(6) as f64 * random.below(9) as f64).ln_1p())).collect()
+        }
         "halves" => {
             let drop = [0, 0, 13, 42][dtype.size().ilog2() as usize];
             (0..n).map(|_| nearest(bell(random)) >> drop << drop).collect()
@@ -93,8 +95,16 @@ pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
 
 /// All of these.
 pub const COMPARED: [&str; 10] = [
-    "random walk", "gaussian", "small gaussian", "log1p of counts", "halves", "even", "ones among zeros", "squares",
-    "sparse", "patches",
+    "random walk",
+    "gaussian",
+    "small gaussian",
+    "log1p of counts",
+    "halves",
+    "even",
+    "ones among zeros",
+    "squares",
+    "sparse",
+    "patches",
 ];
 
 /// The forms of a stream's packed tiles, and whether these have a table of their own.

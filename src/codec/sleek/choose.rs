@@ -29,8 +29,8 @@ use super::plan::Plan;
 use crate::codec::sleek::constants::{MASK_BYTE_VALUES, MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::{Special, SubMode, Subchunks};
-use crate::container::constants::ALIGN;
 use crate::codec::sleek::simd::{HIGHS, Masks, Simd, Transposed, count_of, scalar};
+use crate::container::constants::ALIGN;
 use crate::primitives::quantize::Element;
 use crate::primitives::stream::PrefetchQueue;
 use crate::primitives::word::Word;
@@ -342,12 +342,7 @@ impl<W: Word> Choices<W> {
     /// still to be coded: none of codes of a mode that stands `alone`, whose exceptions are to save more than bytes at
     /// the payload's end that are none of a code (there are some in chunks of 64-bit words).
     #[inline(always)]
-    fn settle<const S: usize>(
-        &mut self,
-        alone: bool,
-        least: &[W; SUBCHUNKS],
-        most: &[W; SUBCHUNKS],
-    ) -> Subchunks {
+    fn settle<const S: usize>(&mut self, alone: bool, least: &[W; SUBCHUNKS], most: &[W; SUBCHUNKS]) -> Subchunks {
         let mut changed = [false; SUBCHUNKS];
         let spare = if alone { ALIGN as u16 / 2 } else { 0 };
         for s in 0..SUBCHUNKS {
