@@ -361,29 +361,49 @@ impl<W: Word> Choices<W> {
         Subchunks::which(|s| changed[s])
     }
 
+    /// Bytes of each subchunk's payload and exceptions.
+    #[inline(always)]
+    fn bytes<const S: usize>(&self) -> PerSubchunk {
+        let mut bytes = [0; SUBCHUNKS];
+        for s in 0..SUBCHUNKS {
+            let high_width = self.fulls[s] - self.widths[s];
+            let exceptions = exception_bytes::<S>(self.exceptions[s], self.mask_bytes[s], high_width);
+            bytes[s] = payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 };
+        }
+        bytes
+    }
+
     /// Whether the exponent map alone may take fewer bytes of words without `shift` low bits: by the codes of each
     /// subchunk's least and largest word, or by its own, where the map is its mode. Bases may take up to a word of each
     /// subchunk, but are worth nothing where all words of each warp tile are equal.
     #[inline(always)]
-    pub fn may_exceed_exponents<E: Element<Word = W>, const S: usize>(
-        &self,
-        Extremes { least, most }: &Extremes<W>,
-        shift: u32,
-    ) -> bool {
-        let mut more = 0;
+    pub fn may_exceed_exponents<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
+        let (mut codes, mut narrowest) = ([W::ZERO; SUBCHUNKS], !W::ZERO);
+        let code = |x: W| exponent::encode(x << shift, E::EXPONENT_BITS);
         for s in 0..SUBCHUNKS {
-            let code = |x: W| exponent::encode(x << shift, E::EXPONENT_BITS);
-            let width = (code(least[s]) | code(most[s])).width() as u16;
-            let by_map = if self.based >> s & 1 == 1 { width } else { self.fulls[s] };
-            let high_width = self.fulls[s] - self.widths[s];
-            let exceptions = exception_bytes::<S>(self.exceptions[s], self.mask_bytes[s], high_width);
-            let own = payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 };
-            more += i32::from(payload::<S>(by_map)) - i32::from(own);
+            codes[s] = code(all.least[s]) | code(all.most[s]);
+            narrowest = narrowest.min(codes[s]);
         }
-        let are_equal = |q: usize| (0..WARP_TILE).all(|i| most[q + i] == least[q] && least[q + i] == least[q]);
-        let spare = (SUBCHUNKS * size_of::<W>() + ALIGN / 2) as i32;
-        self.based != 0 && more < spare && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
+        let bytes = self.bytes::<S>();
+        let own = bytes.iter().fold(0, |sum, bytes| sum + i32::from(*bytes)) + Self::SPARE;
+        // Most chunks are as good as that even if all subchunks had the shortest codes.
+        let least = SUBCHUNKS as i32 * i32::from(payload::<S>(narrowest.width() as u16));
+        least < own && self.exceeds_exponents::<S>(all, &codes, own)
     }
+
+    /// The same where the `codes` are known, and `own` bytes.
+    #[cold]
+    #[inline(never)]
+    fn exceeds_exponents<const S: usize>(&self, all: &Extremes<W>, codes: &[W; SUBCHUNKS], own: i32) -> bool {
+        let width = |s: usize| if self.based >> s & 1 == 1 { codes[s].width() as u16 } else { self.fulls[s] };
+        let by_map: i32 = (0..SUBCHUNKS).map(|s| i32::from(payload::<S>(width(s)))).sum();
+        let is = |x: W, s: usize| all.least[s] == x && all.most[s] == x;
+        let are_equal = |q: usize| (q..q + WARP_TILE).all(|s| is(all.least[q], s));
+        self.based != 0 && by_map < own && !(0..SUBCHUNKS).step_by(WARP_TILE).all(are_equal)
+    }
+
+    /// Bytes that bases may take, and those at the payload's end that are none of a code.
+    const SPARE: i32 = (SUBCHUNKS * size_of::<W>() + ALIGN / 2) as i32;
 
     /// Enters the base of each subchunk, where its mode has one.
     #[inline(always)]

@@ -529,7 +529,7 @@ fn pack_chunk<E: Element, X: Element, const S: usize, P: Simd<X::Word, S>>(
             let (prefetch, alone) = (&mut queues.prefetch, plan.exponents == Exponents::Alone);
             let choices =
                 choose::adaptive::<X, S, P>(p, domain.special, alone, words, extremes, codes, lists, prefetch);
-            if plan.exponents == Exponents::Doubted {
+            if X::EXPONENT_BITS > 0 && plan.exponents == Exponents::Doubted {
                 *doubt = choices.may_exceed_exponents::<X, S>(extremes, domain.shift);
             }
             choices
