@@ -13,8 +13,8 @@ pub struct Scalar;
 
 impl Arithmetic for Scalar {}
 
-/// The loops that take long are functions of their own: the compiler makes much of each, and where the encoder and the
-/// decoder call them they would be there many times.
+/// Loops are functions of their own: the compiler makes much of each, and where the encoder and the decoder call them
+/// they would be there many times. But for `totals`, which is made for one kind of words and one exponent at a time.
 impl SimdLevel for Scalar {
     #[inline(never)]
     fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
@@ -56,11 +56,6 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     #[inline(never)]
     fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
         extremes(x)
-    }
-
-    #[inline(never)]
-    fn totals(self, x: &[[W; S]; WARP_TILE], least: &[W; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
-        totals(x, least, exponent_bits)
     }
 
     #[inline(never)]
