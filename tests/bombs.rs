@@ -162,7 +162,7 @@ fn nobody_waits_long_for_a_tile() {
             }
         }
     }
-    assert!(with_tables.len() >= 8, "{} tiles with tables", with_tables.len());
+    assert!(with_tables.len() >= 100, "{} tiles with tables", with_tables.len());
     let mut random = vectors::Random(17);
     for (right, body) in with_tables {
         for _ in 0..200 {
