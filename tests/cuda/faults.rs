@@ -5,15 +5,17 @@ use std::ffi::c_void;
 use sleek::route;
 use sleek::{DType, Device, Error, Kind, Mode, Params, Profile};
 
+use crate::common;
 use crate::inputs::{Random, data};
 use crate::shim::{Memory, Shim};
 
 const COUNT: usize = 5000;
-/// What the driver says: no memory once, none any more, an illegal address, a failed launch, a handle of nothing any
-/// more.
-const FAULTS: [(i32, bool, Kind); 5] = [
+/// What the driver says: no memory once, none any more, no code for this device, an illegal address, a failed launch, a
+/// handle of nothing any more.
+const FAULTS: [(i32, bool, Kind); 6] = [
     (2, false, Kind::OutOfMemory),
     (2, true, Kind::OutOfMemory),
+    (209, false, Kind::Device),
     (700, true, Kind::Device),
     (719, true, Kind::Device),
     (400, true, Kind::Device),
@@ -21,13 +23,27 @@ const FAULTS: [(i32, bool, Kind); 5] = [
 
 /// Each call of the driver that `work` makes fails in turn: `work` says so, in the kind of the fault, or has done what
 /// it is for; nothing stays allocated, the caller's context is the current one, and the next time all is as if nothing
-/// had been. How many faults there were.
-fn survives(shim: &Shim, name: &str, mut work: impl FnMut() -> Result<Vec<u8>, Error>) -> i32 {
+/// had been. If it `loads`, each time in a context in which no kernel has been loaded, and in the end none is loaded
+/// twice. How many faults there were.
+fn survives(shim: &Shim, name: &str, loads: bool, mut work: impl FnMut() -> Result<Vec<u8>, Error>) -> i32 {
     let right = work().unwrap();
-    let (live, current) = (shim.number("shim_live_allocations"), shim.current());
+    let current = shim.current();
+    let state = || {
+        if loads {
+            shim.renew_contexts();
+        }
+        // A workspace stays with each context.
+        (shim.number("shim_live_allocations") + i32::from(loads), shim.number("shim_modules"))
+    };
+    let (_, modules) = state();
+    assert!(work().unwrap() == right);
+    let modules = shim.number("shim_modules") - modules;
+    assert_eq!(modules > 0, loads, "{name}: modules");
     let mut all = 0;
-    for (code, stays, kind) in FAULTS {
+    // Kernels take long to unpack without optimizations.
+    for &(code, stays, kind) in if loads { &FAULTS[1..4] } else { &FAULTS[..] } {
         for at in 0.. {
+            let (live, before) = state();
             shim.fail(at, code, stays);
             let got = work();
             let faults = shim.number("shim_faults");
@@ -41,6 +57,7 @@ fn survives(shim: &Shim, name: &str, mut work: impl FnMut() -> Result<Vec<u8>, E
             assert!(shim.number("shim_live_allocations") <= live, "{what}: memory stays");
             assert_eq!(shim.current(), current, "{what}");
             assert!(work().unwrap() == right, "{what}: the next call");
+            assert_eq!(shim.number("shim_modules"), before + modules, "{what}: modules stay");
             if faults == 0 {
                 break;
             }
@@ -66,12 +83,12 @@ fn any_call_of_the_driver_may_fail() {
         let (room, expected) = (sleek::compress_bound(&p, COUNT).unwrap(), sleek::compress(&p, &bytes).unwrap());
         let (src, dst) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
         let name = format!("{profile:?}, compress");
-        assert!(survives(shim, &name, || compressed(&p, src.at(0), &dst, room, stream)) >= 20, "{name}");
+        assert!(survives(shim, &name, false, || compressed(&p, src.at(0), &dst, room, stream)) >= 20, "{name}");
         assert!(compressed(&p, src.at(0), &dst, room, stream).unwrap() == expected);
 
         let (packed, back) = (shim.upload(1, &expected, 0), shim.allocate(1, bytes.len()));
         let name = format!("{profile:?}, decompress");
-        let faults = survives(shim, &name, || {
+        let faults = survives(shim, &name, false, || {
             let (from, to) = (packed.at(0), back.at(0));
             unsafe { route::decompress(Device::Auto, from, expected.len(), None, to, bytes.len(), stream) }?;
             Ok(back.read(0, bytes.len()))
@@ -82,11 +99,34 @@ fn any_call_of_the_driver_may_fail() {
         let cuda = Params { device: Device::Cuda, ..p.clone() };
         let mut host = vec![0; room];
         let name = format!("{profile:?}, host");
-        let faults = survives(shim, &name, || {
+        let faults = survives(shim, &name, false, || {
             let none = std::ptr::null_mut();
             let n = unsafe { route::compress(&cuda, bytes.as_ptr(), COUNT, host.as_mut_ptr(), room, none) }?;
             Ok(host[..n].to_vec())
         });
         assert!(faults >= 20, "{name}");
+    }
+}
+
+/// Modules are loaded by a context's first call. Of one that fails there none stays loaded that nobody knows of.
+#[test]
+fn any_call_that_loads_may_fail() {
+    let (shim, _turn) = Shim::get();
+    let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
+    let requests =
+        [(1, Profile::Adaptive, Mode::Abs), (2, Profile::Ratio, Mode::Lossless), (3, Profile::Adaptive, Mode::Abs)];
+    let some = if common::short() { 1 } else { requests.len() };
+    for (k, (codec, profile, mode)) in requests.into_iter().take(some).enumerate() {
+        let p = Params { codec, profile, ..Params::new(DType::F32).with_bound(mode, 1e-3) };
+        let room = sleek::compress_bound(&p, COUNT).unwrap();
+        let (src, dst) = (shim.upload(0, &bytes, 0), shim.allocate(0, room));
+        for ptx in [false, true].into_iter().take(if k == 0 && some > 1 { 2 } else { 1 }) {
+            let name = format!("codec {codec}, {}", if ptx { "PTX" } else { "code" });
+            shim.refuse_cubins(ptx);
+            let none = std::ptr::null_mut();
+            let faults = survives(shim, &name, true, || compressed(&p, src.at(0), &dst, room, none));
+            shim.refuse_cubins(false);
+            assert!(faults >= 100, "{name}: {faults} faults");
+        }
     }
 }

@@ -24,12 +24,14 @@ void* last_stream;
 
 u32 blocks_at_once = 4, fiber_seed = 0;
 bool refuses_cubins;
-int cubins, ptx_texts;
+int cubins, ptx_texts, modules;
+u64 contexts_gone;
 
 // The call that fails, counted from 0, with what, whether all behind it do too, and how many have. Want of memory (2)
-// is of calls that allocate alone.
+// is of calls that allocate alone. The context that was current before can always be entered again.
 int fault_at = -1, fault_code, fault_calls, faults;
 bool fault_stays;
+void* home;
 Status fault(bool allocates) {
     if (fault_at < 0 || (fault_code == 2 && !allocates)) return SUCCESS;
     const int n = fault_calls++;
@@ -91,19 +93,23 @@ Status cuDeviceGetCount(int* n) {
     return SUCCESS;
 }
 Status cuDeviceGet(int* d, int ordinal) {
+    if (Status failed = fault(false)) return failed;
     if (ordinal < 0 || ordinal >= DEVICES) return INVALID_DEVICE;
     *d = ordinal;
     return SUCCESS;
 }
 Status cuDeviceGetName(char* name, int bytes, int) {
+    if (Status failed = fault(false)) return failed;
     snprintf(name, bytes, "shim");
     return SUCCESS;
 }
 Status cuDeviceGetAttribute(int* v, int attribute, int) {
+    if (Status failed = fault(false)) return failed;
     *v = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 97 ? 84000 : 1;
     return SUCCESS;
 }
 Status cuDevicePrimaryCtxRetain(void** c, int d) {
+    if (Status failed = fault(false)) return failed;
     retained[d]++;
     *c = context_of(d);
     return SUCCESS;
@@ -118,14 +124,17 @@ Status cuDevicePrimaryCtxGetState(int d, unsigned* flags, int* active) {
     return SUCCESS;
 }
 Status cuCtxGetCurrent(void** c) {
+    if (Status failed = fault(false)) return failed;
     *c = current;
     return SUCCESS;
 }
 Status cuCtxSetCurrent(void* c) {
+    if (Status failed = c == home ? SUCCESS : fault(false)) return failed;
     current = c;
     return SUCCESS;
 }
 Status cuCtxGetDevice(int* d) {
+    if (Status failed = fault(false)) return failed;
     if (!current) return 201;
     *d = device_of(current);
     return SUCCESS;
@@ -177,17 +186,23 @@ Status cuStreamSynchronize(void*) {
 // A cubin or PTX is looked at, but not run. As a driver that is too old for the code that it is given, one may refuse
 // cubins.
 Status cuModuleLoadData(void** m, const void* image) {
+    if (Status failed = fault(true)) return failed;
     const bool is_cubin = !memcmp(image,
                                   "\x7f"
                                   "ELF",
                                   4);
     if (is_cubin ? refuses_cubins : !strstr((const char*)image, ".target sm_80")) return 209;
     ++(is_cubin ? cubins : ptx_texts);
+    modules++;
     *m = (void*)1;
     return SUCCESS;
 }
-Status cuModuleUnload(void*) { return SUCCESS; }
+Status cuModuleUnload(void*) {
+    modules--;
+    return fault(false);
+}
 Status cuModuleGetFunction(void** f, void*, const char* name) {
+    if (Status failed = fault(false)) return failed;
     for (const shim::Kernel& k : shim::kernels())
         if (!strcmp(k.name, name)) {
             *f = (void*)&k;
@@ -196,13 +211,15 @@ Status cuModuleGetFunction(void** f, void*, const char* name) {
     return NOT_FOUND;
 }
 Status cuFuncGetAttribute(int* v, int attribute, void* f) {
+    if (Status failed = fault(false)) return failed;
     // Maximal threads of a block, and the bytes that a kernel names to share.
     if (attribute > 1) return INVALID_VALUE;
     *v = attribute ? 2500 : ((const shim::Kernel*)f)->threads;
     return SUCCESS;
 }
-Status cuFuncSetAttribute(void*, int, int) { return SUCCESS; }
+Status cuFuncSetAttribute(void*, int, int) { return fault(false); }
 Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void*, int, size_t) {
+    if (Status failed = fault(false)) return failed;
     *n = 2;
     return SUCCESS;
 }
@@ -220,7 +237,8 @@ Status cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned b
     return SUCCESS;
 }
 Status cuCtxGetId(void* c, u64* id) {
-    *id = (u64)c;
+    if (Status failed = fault(false)) return failed;
+    *id = (u64)c + (contexts_gone << 32);
     return SUCCESS;
 }
 Status cuStreamGetCtx(void* stream, void** c) {
@@ -253,8 +271,12 @@ void shim_fail(int at, int code, u32 stays) {
     fault_code = code;
     fault_stays = stays;
     fault_calls = faults = 0;
+    home = current;
 }
 int shim_faults() { return faults; }
+// From now on each context is another one at the place of one that is gone, in which nothing is loaded.
+void shim_renew_contexts() { contexts_gone++; }
+int shim_modules() { return modules; }    // loaded and not unloaded
 void shim_refuse_cubins(u32 yes) { refuses_cubins = yes; }
 int shim_ptx_texts() { return ptx_texts; }
 int shim_cubins() { return cubins; }    // loaded

@@ -21,7 +21,7 @@ build() {
         jobs+=($!)
     done
     for job in "${jobs[@]}"; do wait "$job"; done
-    $options -shared -Wl,-soname,libcuda.so.1 "${objects[@]}" -o "$place/libcuda.so.1.new"
+    $options -shared -Wl,-soname,libcuda.so "${objects[@]}" -o "$place/libcuda.so.1.new"
     mv "$place/libcuda.so.1.new" "$place/libcuda.so.1"
     echo "$options" > "$place/options"
 }
@@ -31,3 +31,4 @@ exec 9> "$place/lock"
 flock 9
 is_fresh || build
 cp "$place/libcuda.so.1" "$1/libcuda.so.1"
+ln -sf libcuda.so.1 "$1/libcuda.so"   # by either name it is found before the driver of a machine that has one

@@ -23,7 +23,8 @@ impl Shim {
     fn load() -> Shim {
         let library = crate::common::stand_in(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
         let name = CString::new(library.to_str().unwrap()).unwrap();
-        // Loaded under its soname, it is what every later request for libcuda.so.1 finds.
+        // Loaded under its soname, it is what a later request for libcuda.so finds, which the library makes before that
+        // for libcuda.so.1: the driver of a machine that has one is not asked.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         assert!(!handle.is_null());
         let shim = Shim { handle: handle as usize };
@@ -48,6 +49,12 @@ impl Shim {
     pub fn refuse_cubins(&self, yes: bool) {
         let f: extern "C" fn(u32) = unsafe { std::mem::transmute(self.symbol("shim_refuse_cubins")) };
         f(yes.into());
+    }
+
+    /// From now on each context is another one at the place of one that is gone, in which nothing is loaded.
+    pub fn renew_contexts(&self) {
+        let f: extern "C" fn() = unsafe { std::mem::transmute(self.symbol("shim_renew_contexts")) };
+        f();
     }
 
     /// The call of this number, from now on, fails with `code`, all behind it too if that `stays`; below 0 none does.

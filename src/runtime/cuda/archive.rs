@@ -1,12 +1,12 @@
 //! Archives of compiled modules (`kernels/build.py` says byte by byte what is in them), of which one member at a time
 //! is unpacked.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use lzma_rust2::LzmaReader;
 
 use crate::error::{Result, fail};
-use crate::host::memory::{filled, reserve};
+use crate::host::memory::{filled, is_there, reserve};
 
 use super::fold;
 
@@ -19,6 +19,10 @@ const HEAD_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 20;
 /// More than any module has, so that a damaged length asks for no memory.
 const MAX_BLOCK_BYTES: usize = 16 << 20;
+/// The dictionary that the build asks for.
+const DICTIONARY_BYTES: usize = 4 << 20;
+/// What the unpacker takes beside it, for its tables and for what it reads: it would end the process without.
+const UNPACKER_BYTES: usize = 128 << 10;
 
 /// An archive whose head was read.
 pub struct Archive<'a> {
@@ -93,10 +97,17 @@ impl<'a> Archive<'a> {
             return fail!(Internal, "the kernels of {} end behind the {size} bytes of their block", member.name);
         };
         let mut whole = filled(end, 0u8)?;
-        // The memory of the dictionary, at most: up to 4 MiB of it is what the build asks for.
-        let unpacked = LzmaReader::new_mem_limit(packed, 1 << 16, None).and_then(|mut r| r.read_exact(&mut whole));
-        if let Err(e) = unpacked {
-            return fail!(Internal, "the kernels of {} cannot be unpacked: {e}", member.name);
+        // The memory of the dictionary, at most, in KiB.
+        let unpacked = match is_there(UNPACKER_BYTES + 2 * end.min(DICTIONARY_BYTES)) {
+            true => LzmaReader::new_mem_limit(packed, 1 << 16, None).and_then(|mut r| r.read_exact(&mut whole)),
+            false => Err(ErrorKind::OutOfMemory.into()),
+        };
+        match unpacked {
+            Err(e) if e.kind() == ErrorKind::OutOfMemory => {
+                return fail!(OutOfMemory, "no memory to unpack the kernels of {}", member.name);
+            }
+            Err(e) => return fail!(Internal, "the kernels of {} cannot be unpacked: {e}", member.name),
+            Ok(()) => (),
         }
         if member.arch == PTX {
             let mut text = fold::unfold(&whole[member.at..])?;

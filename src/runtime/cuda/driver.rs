@@ -173,11 +173,12 @@ impl Session {
         unsafe {
             check(sys::cuCtxGetCurrent(&mut current), "asking for the current context")?;
             let restore = Restore(current);
-            let mut context = if device_of(current) == Some(ordinal) { current } else { ptr::null_mut() };
+            let is_there = device_of(current).is_ok_and(|device| device == Some(ordinal));
+            let mut context = if is_there { current } else { ptr::null_mut() };
             // 0, 1 and 2 are the default streams of whatever context is current.
             if stream as usize > 2 {
                 check(sys::cuStreamGetCtx(stream, &mut context), "asking for the stream's context")?;
-                if device_of(context) != Some(ordinal) {
+                if device_of(context)? != Some(ordinal) {
                     return fail!(
                         InvalidArgument,
                         "the stream belongs to another device than the data, which lies on device {ordinal}"
@@ -371,22 +372,19 @@ impl Drop for Pinned {
 }
 
 /// The device of a context; `None` for no context.
-fn device_of(context: CUcontext) -> Option<i32> {
+fn device_of(context: CUcontext) -> Result<Option<i32>> {
     if context.is_null() {
-        return None;
+        return Ok(None);
     }
-    let mut device = -1;
+    let (mut device, mut before) = (-1, ptr::null_mut());
     // SAFETY: a live context is made current for the question, and the one before comes back.
     unsafe {
-        let mut before = ptr::null_mut();
-        if sys::cuCtxGetCurrent(&mut before) != CUresult::CUDA_SUCCESS {
-            return None;
-        }
+        check(sys::cuCtxGetCurrent(&mut before), "asking for the current context")?;
         let _restore = Restore(before);
-        let known = sys::cuCtxSetCurrent(context) == CUresult::CUDA_SUCCESS
-            && sys::cuCtxGetDevice(&mut device) == CUresult::CUDA_SUCCESS;
-        known.then_some(device)
+        check(sys::cuCtxSetCurrent(context), "entering a context")?;
+        check(sys::cuCtxGetDevice(&mut device), "asking for a context's device")?;
     }
+    Ok(Some(device))
 }
 
 /// The primary context of a device: the one that the CUDA runtime uses. It is retained once per process and device.
@@ -422,7 +420,7 @@ pub fn default_ordinal() -> i32 {
     let mut current = ptr::null_mut();
     // SAFETY: only called where the driver is usable; a live local.
     let asked = unsafe { sys::cuCtxGetCurrent(&mut current) };
-    if asked == CUresult::CUDA_SUCCESS { device_of(current).unwrap_or(0) } else { 0 }
+    if asked == CUresult::CUDA_SUCCESS { device_of(current).ok().flatten().unwrap_or(0) } else { 0 }
 }
 
 /// The name and compute capability of a device.

@@ -79,6 +79,7 @@ impl Hyperslabs {
             pack: module.kernel("pack")?,
         };
         modules.insert((session.context_id, element), kernels);
+        module.keep();
         Ok(kernels)
     }
 

@@ -171,24 +171,33 @@ impl<T: Copy> Loaded<T> {
     }
 
     /// What there is for the session's context and a module; loaded and made at the first call.
-    pub fn get(&self, session: &Session, row: &'static Row, make: impl FnOnce(Opened) -> Result<T>) -> Result<T> {
+    pub fn get(&self, session: &Session, row: &'static Row, make: impl FnOnce(&Opened) -> Result<T>) -> Result<T> {
         let key = (session.context_id, row.folder, row.name);
         let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = loaded.get_or_insert_default();
         if let Some(found) = all.get(&key) {
             return Ok(*found);
         }
-        let made = make(open(session, row)?)?;
+        let opened = open(session, row)?;
+        let made = make(&opened)?;
         all.insert(key, made);
+        opened.keep();
         Ok(made)
     }
 }
 
-/// A module that was loaded into a context. It stays loaded as long as the context.
+/// A module that was loaded into a context. It stays loaded as long as the context if it is kept, else till the drop.
 pub struct Opened {
     handle: sys::CUmodule,
     ordinal: i32,
     row: &'static Row,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `open`, unloaded once; whatever was found in it is forgotten.
+        let _ = unsafe { sys::cuModuleUnload(self.handle) };
+    }
 }
 
 /// Loads a module: code for the device where the archive has it, else PTX, which the driver compiles in its own time.
@@ -233,6 +242,11 @@ fn load_image(image: &[u8]) -> std::result::Result<sys::CUmodule, CUresult> {
 }
 
 impl Opened {
+    /// To be said when everything that is needed was found in it.
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+
     /// Whether the module has a kernel for this role.
     pub fn has(&self, role: &str) -> bool {
         self.row.entries.iter().any(|(r, _)| *r == role)
