@@ -153,10 +153,25 @@ macro_rules! arithmetic {
 arithmetic!(bin_f32, round_f32, value_f32, scale_f32, f32, u32, single, MAGIC_F32);
 arithmetic!(bin_f64, round_f64, value_f64, scale_f64, f64, u64, double, MAGIC_F64);
 
+/// `round_f64` as the nearest number of 16 bits. All around 1.5 · 2^m, certain bins and 2^15 more, are numbers of one
+/// sign and exponent, in the order of their bits; NaN is far.
+#[inline(always)]
+fn small_f64(q: &Quantizer, v: f64, reference: u64) -> u16 {
+    let zero = MAGIC_F64.to_bits().wrapping_add(reference);
+    let (low, high) = (f64::from_bits(zero - (1 << 15)), f64::from_bits(zero + (1 << 15) - 1));
+    let biased = v * q.double.inverse + MAGIC_F64;
+    // What the instructions do that compare: `min` and `max` would take NaN for no number.
+    let biased = if biased < high { biased } else { high };
+    let biased = if biased > low { biased } else { low };
+    (biased.to_bits() as u16).wrapping_sub(zero as u16)
+}
+
 /// What a level of instructions offers for the arithmetic of quantizers; every one gives the same results.
 pub trait Arithmetic {
     /// Whether it has fused multiplication and addition.
     const HAS_FMA: bool = false;
+    /// Whether it compares numbers of f64 faster than words of 64 bits.
+    const CLAMPS_F64: bool = false;
 }
 
 /// What a codec needs of an element type.
@@ -171,6 +186,11 @@ pub trait Element: Send + Sync + 'static {
     #[inline(always)]
     fn certain_bin(q: &Quantizer, bits: Self::Word, reference: Self::Word) -> Self::Word {
         Self::bin(q, bits).sub(reference)
+    }
+    /// The same as the nearest number of 16 bits; `reference` is below `Quantizer::certain`.
+    #[inline(always)]
+    fn certain_small<L: Arithmetic>(q: &Quantizer, bits: Self::Word, reference: Self::Word) -> u16 {
+        Self::certain_bin(q, bits, reference).saturate16()
     }
     /// Bits of a bin's value.
     fn value<L: Arithmetic>(q: &Quantizer, x: Self::Word) -> Self::Word;
@@ -297,6 +317,13 @@ impl Element for F64 {
         round_f64(q, f64::from_bits(bits), reference)
     }
     #[inline(always)]
+    fn certain_small<L: Arithmetic>(q: &Quantizer, bits: u64, reference: u64) -> u16 {
+        if L::CLAMPS_F64 {
+            return small_f64(q, f64::from_bits(bits), reference);
+        }
+        Self::certain_bin(q, bits, reference).saturate16()
+    }
+    #[inline(always)]
     fn value<L: Arithmetic>(q: &Quantizer, x: u64) -> u64 {
         value_f64::<L>(q, x).to_bits()
     }
@@ -410,6 +437,38 @@ mod tests {
                     assert_eq!(round_f32(&q, v, 0), bin_f32(&q, v), "{bits:x}, {step:?}");
                 }
             }
+        }
+    }
+
+    /// A level that compares numbers.
+    struct Clamping;
+
+    impl Arithmetic for Clamping {
+        const CLAMPS_F64: bool = true;
+    }
+
+    #[test]
+    fn small_bins_are_the_same_by_words_and_by_numbers() {
+        let q = Quantizer::new(DType::F64, Step { w: 5, j: -3 }, 2.6 * bound::exp2(-3));
+        let small = |v: f64, reference: i64| {
+            let (bits, reference) = (v.to_bits(), reference as u64);
+            let [words, numbers] =
+                [F64::certain_small::<Plain>(&q, bits, reference), F64::certain_small::<Clamping>(&q, bits, reference)];
+            (words as i16, numbers as i16)
+        };
+        for reference in [0, 1, -1, 40_000, -1_000_000_007, q.certain as i64 - (1 << 14) - 1] {
+            for n in (-70_000..70_000).step_by(37).chain([-32_769, -32_768, -32_767, 32_766, 32_767, 32_768]) {
+                let (words, numbers) = small((reference + n) as f64 * q.step.value(), reference);
+                assert_eq!(words, numbers, "{n} from {reference}");
+                assert_eq!(i64::from(words), n.clamp(-32_768, 32_767));
+            }
+            for v in [f64::MAX, f64::MIN, f64::INFINITY, f64::NEG_INFINITY] {
+                let (words, numbers) = small(v, reference);
+                assert_eq!(words, numbers, "{v}");
+            }
+            // NaN is far either way.
+            let (words, numbers) = small(f64::NAN, reference);
+            assert!(words.unsigned_abs() >= 1 << 14 && numbers.unsigned_abs() >= 1 << 14);
         }
     }
 

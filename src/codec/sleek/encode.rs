@@ -432,9 +432,9 @@ fn to_small_integers<E: Element, const S: usize, P: Simd<u16, S>>(
     let words: &mut Words<u16, S> = view(words);
     // What is beyond the quantizer's range is far from the reference, since bins go on with the bits of larger numbers.
     if reference.magnitude().to_u64() + (1 << SMALL_BITS) < q.certain {
-        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::certain_bin(q, bits, reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::certain_small::<P>(q, bits, reference));
     } else {
-        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::bin(q, bits).sub(reference));
+        small_integers::<E, S>(plan, src, words, prefetch, |bits| E::bin(q, bits).sub(reference).saturate16());
     }
     let extremes = Extremes::of::<S, P>(p, words, prefetch);
     if !extremes.fit(SMALL_BITS) {
@@ -451,7 +451,7 @@ fn small_integers<E: Element, const S: usize>(
     src: &[u8],
     words: &mut Words<u16, S>,
     prefetch: &mut PrefetchQueue,
-    integer: impl Fn(E::Word) -> E::Word,
+    integer: impl Fn(E::Word) -> u16,
 ) {
     let size = size_of::<E::Word>();
     let mut loaded = [E::Word::ZERO; S];
@@ -460,11 +460,11 @@ fn small_integers<E: Element, const S: usize>(
         // What need not be put together first is read from where it is.
         match whole(src, s).filter(|_| !plan.big_endian) {
             Some(data) => {
-                (0..S).for_each(|i| small[i] = integer(E::Word::load(&data[i * size..][..size])).saturate16())
+                (0..S).for_each(|i| small[i] = integer(E::Word::load(&data[i * size..][..size])));
             }
             None => {
                 load::<E::Word, S>(plan, src, s, &mut loaded);
-                (0..S).for_each(|i| small[i] = integer(loaded[i]).saturate16());
+                (0..S).for_each(|i| small[i] = integer(loaded[i]));
             }
         }
     }
@@ -590,8 +590,8 @@ impl<'a, const S: usize> Exceptions<'a, S> {
         for (s, own) in Subchunks(patched).zip(&mut flags) {
             let flags = p.flags(&lists.masks[s]);
             *own = flags.to_le_bytes();
-            // All that there may be: a copy of a known length is short.
-            masks[masks_end..][..MASK_BYTES].copy_from_slice(&p.compress(&lists.masks[s], flags));
+            let place = masks[masks_end..].first_chunk_mut().expect("room for all that there may be");
+            p.compress::<S>(&lists.masks[s], flags, place);
             masks_end += choices.mask_bytes[s] as usize;
             let (count, high_width) = (choices.exceptions[s] as usize, choices.fulls[s] - choices.widths[s]);
             highs_end += p.pack_highs(&lists.highs[s], count, high_width.into(), &mut highs[highs_end..]);

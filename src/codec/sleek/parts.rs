@@ -170,10 +170,8 @@ impl<W: Word> Parts<W> {
         for (s, flags) in Subchunks(self.header.patched).zip(flags.chunks_exact(flag_bytes)) {
             let flags = flags.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte));
             let count = take(tail, flags.count_ones() as usize)?.len();
-            let bytes = p.expand(flags, readable);
+            let masks = p.masks::<S>(flags, readable);
             readable = &readable[count..];
-            let mut masks: Masks = [0; _];
-            masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, bytes)| *mask = u64::from_le_bytes(*bytes));
             is_wrong |= flags == 0 || p.flags(&masks) != flags;
             self.masks[s] = masks;
         }

@@ -13,10 +13,11 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::avx2_choose::{LISTED, lanes32, lanes64, transpose, wider};
+use super::avx2_choose::{LISTED, NO_PLACE, PLACES, PLACES_HALVES, lanes32, lanes64, transpose, wider};
 use super::avx2_lanes16 as lanes16;
-use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
-use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS};
+use super::avx2_warp_tile as warp_tile;
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, count_of, room, scalar};
+use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::exec::Avx2;
 use crate::primitives::quantize::Arithmetic;
 use crate::primitives::stream::{self, Line, bytes};
@@ -233,12 +234,12 @@ fn pack_u32<const VALUES: usize>(_: Avx2, codes: &[u32], n: u32, out: &mut [u8])
             return;
         }
         let low = _mm256_set1_epi32((u32::MAX >> (32 - n)) as i32);
-        let keep = _mm256_set1_epi64x((1 << n) - 1);
-        let shift = string_shift(2 * n);
+        let gap = 32 - n as i32;
+        let (above, shift) = (_mm256_set1_epi64x(gap.into()), string_shift(2 * n));
         for i in 0..VALUES / 8 {
             let v = _mm256_and_si256(load(codes.add(8 * i)), low);
-            let shifted = _mm256_srl_epi64(v, _mm_cvtsi32_si128(32 - n as i32));
-            let pairs = _mm256_or_si256(_mm256_and_si256(v, keep), _mm256_andnot_si256(keep, shifted));
+            // The gap goes below the first value, and then away.
+            let pairs = _mm256_srl_epi64(_mm256_sllv_epi32(v, above), _mm_cvtsi32_si128(gap));
             // The first pair begins with a byte; whatever stands before it is shifted out.
             let before = _mm256_permute4x64_epi64::<0b10_01_00_00>(pairs);
             put_strings::<0>(pairs, before, shift, 2 * n, out.add(n as usize * i));
@@ -366,15 +367,70 @@ pub(super) fn prefetchw(_: Avx2, at: *const u8) {
     }
 }
 
+/// See `SimdLevel::stream`, where a chunk begins `SHARED` bytes behind a line: what a subchunk has of its last line waits
+/// for the next one. Vectors are loaded as they were stored: a load of parts of two that were just stored waits until
+/// both are in the cache.
+#[inline(always)]
+fn stream_lines<const SHARED: usize>(_: Avx2, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+    assert!(at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());
+    if at == 0 && SHARED > 0 {
+        stream::copy_piece(&staged[0].0[..64 - SHARED], &mut chunk[..64 - SHARED]);
+    }
+    // SAFETY: the processor has the level, as the token says. Lines from the one that the subchunk shares with the one
+    // before on, if there is one, else from the next one on, end before the subchunk does, and are aligned.
+    unsafe {
+        let halves = |line: &Line| [load(line.0.as_ptr()), load(line.0.as_ptr().add(32))];
+        let behind = |a, b| _mm256_permute2x128_si256::<0x21>(a, b);
+        let mut before = halves(last);
+        for (k, line) in staged.iter().enumerate() {
+            let this = halves(line);
+            let [low, high] = match SHARED {
+                0 => this,
+                16 => [behind(before[1], this[0]), behind(this[0], this[1])],
+                32 => [before[1], this[0]],
+                _ => [behind(before[0], before[1]), behind(before[1], this[0])],
+            };
+            if at + 64 * k >= SHARED {
+                let to: *mut __m256i = chunk.as_mut_ptr().add(at + 64 * k - SHARED).cast();
+                _mm256_stream_si256(to, low);
+                _mm256_stream_si256(to.add(1), high);
+            }
+            before = this;
+        }
+        store(last.0.as_mut_ptr(), before[0]);
+        store(last.0.as_mut_ptr().add(32), before[1]);
+    }
+    let end = at + SUBCHUNK_BYTES;
+    if end == chunk.len() && SHARED > 0 {
+        stream::copy_piece(&last.0[64 - SHARED..], &mut chunk[end - SHARED..]);
+    }
+}
+
+/// See `SimdLevel::stream`. A function of its own: in each loop that restores chunks it would take 3 KB.
+#[target_feature(enable = "avx2")]
+#[inline(never)]
+fn stream_subchunk(level: Avx2, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+    match chunk.as_ptr().addr() % 64 {
+        0 => stream_lines::<0>(level, staged, chunk, at, last),
+        16 => stream_lines::<16>(level, staged, chunk, at, last),
+        32 => stream_lines::<32>(level, staged, chunk, at, last),
+        48 => stream_lines::<48>(level, staged, chunk, at, last),
+        _ => stream::copy(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES]),
+    }
+}
+
 /// Eight bytes 8.
 const UPPER: i64 = 0x0808_0808_0808_0808;
 
 impl Arithmetic for Avx2 {
     const HAS_FMA: bool = true;
+    // There is no least or largest of 64-bit words.
+    const CLAMPS_F64: bool = true;
 }
 
 impl SimdLevel for Avx2 {
     const PREFERS_SMALL: bool = true;
+    const JOINS_LINES: bool = true;
 
     #[inline(always)]
     fn transpose<const S: usize>(self, widths: &[[u8; S]; SUBCHUNKS], rows: &mut Transposed<S>) {
@@ -420,15 +476,25 @@ impl SimdLevel for Avx2 {
         all
     }
 
-    // A line at a time.
     #[inline(always)]
-    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, _last: &mut Line) {
-        stream::copy_lines(bytes(staged), &mut chunk[at..at + SUBCHUNK_BYTES], |from, to| {
-            for i in 0..2 {
-                // SAFETY: the processor has the level, as the token says; 32 of 64 bytes each, and `to` is aligned.
-                unsafe { _mm256_stream_si256(to.0.as_mut_ptr().add(32 * i).cast(), load(from.as_ptr().add(32 * i))) };
-            }
-        });
+    fn masks<const S: usize>(self, flags: u32, list: &[u8]) -> Masks {
+        let (mut masks, mut rest): (Masks, _) = ([0; _], list);
+        for (mask, flags) in masks.iter_mut().take(S / 64).zip(flags.to_le_bytes()) {
+            let listed = u64::from_le_bytes(*rest.first_chunk().expect("more is readable"));
+            // SAFETY: the processor has the level, as the token says; 8 bytes of a table are loaded.
+            *mask = unsafe {
+                let places = _mm_loadl_epi64(PLACES.0[flags as usize].as_ptr().cast());
+                _mm_cvtsi128_si64(_mm_shuffle_epi8(_mm_cvtsi64_si128(listed as i64), places)) as u64
+            };
+            rest = &rest[flags.count_ones() as usize..];
+        }
+        masks
+    }
+
+    #[inline(always)]
+    fn stream(self, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
+        // SAFETY: the processor has the level, as the token says.
+        unsafe { stream_subchunk(self, staged, chunk, at, last) };
     }
 
     #[inline(always)]
@@ -442,18 +508,17 @@ impl SimdLevel for Avx2 {
     }
 
     #[inline(always)]
-    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
-        let (mut all, mut at) = ([0; MASK_BYTES + 8], 0);
-        for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
+        let mut at = 0;
+        for (mask, flags) in masks.iter().take(S / 64).zip(flags.to_le_bytes()) {
             // SAFETY: the processor has the level, as the token says; 8 bytes of a table are loaded.
             let bytes = unsafe {
                 let listed = _mm_loadl_epi64(LISTED.0[flags as usize].as_ptr().cast());
                 _mm_cvtsi128_si64(_mm_shuffle_epi8(_mm_cvtsi64_si128(*mask as i64), listed))
             };
-            all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
             at += flags.count_ones() as usize;
         }
-        *all.first_chunk().expect("as many")
     }
 
     #[inline(always)]
@@ -463,6 +528,15 @@ impl SimdLevel for Avx2 {
 }
 
 impl Simd<u32, 128> for Avx2 {
+    #[inline(always)]
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u32; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: the processor has the level, as the token says; n + 24 bytes from n·i on are in `packed`.
+            unsafe { store(eight.as_mut_ptr(), unpack32::<true>(packed.as_ptr().add(n as usize * i), n)) };
+        }
+    }
+
     #[inline(always)]
     fn pack(self, codes: &[u32; 128], n: u32, out: &mut [u8]) {
         pack_u32::<128>(self, codes, n, out);
@@ -506,6 +580,11 @@ impl Simd<u32, 128> for Avx2 {
     }
 
     #[inline(always)]
+    fn totals(self, x: &[[u32; 128]; WARP_TILE], least: &[u32; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals32(self, x, least, exponent_bits)
+    }
+
+    #[inline(always)]
     fn width(self, codes: &[u32; 128]) -> u32 {
         lanes32::width(self, codes)
     }
@@ -534,21 +613,49 @@ impl Simd<u32, 128> for Avx2 {
     #[inline(always)]
     fn apply_exceptions(self, codes: &mut [u32; 128], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<128>(masks);
-        room((count * high_width as usize).div_ceil(8), highs);
-        let mut parts = [0; 128];
-        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins,
-            // high_width + 24 bytes are in `highs`.
-            unsafe {
+        if count > MAX_EXCEPTIONS {
+            return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        }
+        let eights = if count > MAX_EXCEPTIONS / 2 { 4 } else { 2 };
+        let mut parts = [0u32; MAX_EXCEPTIONS + 8];
+        room(eights * high_width as usize, highs);
+        // SAFETY: the processor has the level, as the token says; from high_width · i on high_width + 24 bytes are in
+        // `highs`; codes are accessed 8 at a time; eight of `parts` are read from a place on that is no higher than
+        // there are exceptions.
+        unsafe {
+            // No closure for it: where one is not inlined, every intrinsic in it is a call.
+            for i in 0..eights {
                 let v = unpack32::<true>(highs.as_ptr().add(high_width as usize * i), high_width);
-                store(parts.as_mut_ptr(), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
+                store(parts.as_mut_ptr().add(8 * i), _mm256_sll_epi32(v, _mm_cvtsi32_si128(width as i32)));
+            }
+            let mut at = 0;
+            for i in 0..16 {
+                let set = (masks[i / 8] >> (i % 8 * 8)) as u8;
+                let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES.0[set as usize].as_ptr().cast()));
+                let next = _mm256_permutevar8x32_epi32(load(parts.as_ptr().add(at)), places);
+                let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
+                let to = codes.as_mut_ptr().add(8 * i);
+                store(to, _mm256_or_si256(load(to), next));
+                at += set.count_ones() as usize;
             }
         }
-        scalar::place(codes, masks, &parts);
     }
 }
 
 impl Simd<u64, 64> for Avx2 {
+    #[inline(always)]
+    fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [u64; SUBCHUNKS]) {
+        room(4 * n as usize, packed);
+        for (i, eight) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // SAFETY: the processor has the level, as the token says; n + 24 bytes from n·i on are in `packed`.
+            unsafe {
+                let from = packed.as_ptr().add(n as usize * i);
+                store(eight.as_mut_ptr(), unpack64::<true>(from, n, 0));
+                store(eight.as_mut_ptr().add(4), unpack64::<true>(from, n, 1));
+            }
+        }
+    }
+
     #[inline(always)]
     fn pack(self, codes: &[u64; 64], n: u32, out: &mut [u8]) {
         pack_u64::<64>(self, codes, n, out);
@@ -596,6 +703,11 @@ impl Simd<u64, 64> for Avx2 {
     }
 
     #[inline(always)]
+    fn totals(self, x: &[[u64; 64]; WARP_TILE], least: &[u64; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals64(self, x, least, exponent_bits)
+    }
+
+    #[inline(always)]
     fn width(self, codes: &[u64; 64]) -> u32 {
         lanes64::width(self, codes)
     }
@@ -625,18 +737,31 @@ impl Simd<u64, 64> for Avx2 {
     #[inline(always)]
     fn apply_exceptions(self, codes: &mut [u64; 64], width: u32, masks: &Masks, highs: &[u8], high_width: u32) {
         let count = count_of::<64>(masks);
-        room((count * high_width as usize).div_ceil(8) + 32, highs);
-        let mut parts = [0; 64];
-        for (i, parts) in parts.chunks_exact_mut(8).take(count.div_ceil(8)).enumerate() {
-            // SAFETY: the processor has the level, as the token says; from high_width · i on, where a high part begins,
-            // high_width + 24 bytes are in `highs`.
-            unsafe {
-                let (from, shift) = (highs.as_ptr().add(high_width as usize * i), _mm_cvtsi32_si128(width as i32));
-                store(parts.as_mut_ptr(), _mm256_sll_epi64(unpack64::<true>(from, high_width, 0), shift));
-                store(parts.as_mut_ptr().add(4), _mm256_sll_epi64(unpack64::<true>(from, high_width, 1), shift));
+        if count > MAX_EXCEPTIONS {
+            return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+        }
+        let eights = if count > MAX_EXCEPTIONS / 2 { 4 } else { 2 };
+        let mut parts = [0u64; MAX_EXCEPTIONS + 4];
+        room(eights * high_width as usize, highs);
+        // SAFETY: the processor has the level, as the token says; from high_width · i on high_width + 24 bytes are in
+        // `highs`; codes are accessed 4 at a time; four of `parts` are read from a place on that is no higher than
+        // there are exceptions.
+        unsafe {
+            for i in 0..2 * eights {
+                let v = unpack64::<true>(highs.as_ptr().add(high_width as usize * (i / 2)), high_width, i % 2);
+                store(parts.as_mut_ptr().add(4 * i), _mm256_sll_epi64(v, _mm_cvtsi32_si128(width as i32)));
+            }
+            let mut at = 0;
+            for i in 0..16 {
+                let set = masks[0] >> (4 * i) & 15;
+                let places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES_HALVES.0[set as usize].as_ptr().cast()));
+                let next = _mm256_permutevar8x32_epi32(load(parts.as_ptr().add(at)), places);
+                let next = _mm256_andnot_si256(_mm256_cmpeq_epi32(places, _mm256_set1_epi32(NO_PLACE.into())), next);
+                let to = codes.as_mut_ptr().add(4 * i);
+                store(to, _mm256_or_si256(load(to), next));
+                at += set.count_ones() as usize;
             }
         }
-        scalar::place(codes, masks, &parts);
     }
 }
 
@@ -659,6 +784,11 @@ impl<const S: usize> Simd<u16, S> for Avx2 {
     #[inline(always)]
     fn try_zigzag_delta_decode(self, second_difference: bool, codes: &mut [u16; S]) -> bool {
         lanes16::zigzag_delta_decode(self, 0, second_difference, codes)
+    }
+
+    #[inline(always)]
+    fn totals(self, x: &[[u16; S]; WARP_TILE], least: &[u16; WARP_TILE], exponent_bits: Option<u32>) -> [u32; 4] {
+        warp_tile::totals16(self, x, least, exponent_bits)
     }
 
     #[inline(always)]

@@ -14,6 +14,24 @@ use crate::exec::Avx2;
 /// See `listed`.
 pub(super) static LISTED: Lanes<[u8; 8], 256> = Lanes(listed());
 
+/// A shuffle finds nothing there, and neither does one of words that `both_bytes` makes of it.
+pub(super) const NO_PLACE: u8 = 0xc0;
+
+/// For each set of eight lanes how many of it come before each of them; `NO_PLACE` for a lane that is not of it.
+pub(super) static PLACES: Lanes<[u8; 8], 256> = {
+    let mut table = [[NO_PLACE; 8]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let mut k = 0;
+        while k < (set as u32).count_ones() as usize {
+            table[set][LISTED.0[set][k] as usize] = k as u8;
+            k += 1;
+        }
+        set += 1;
+    }
+    Lanes(table)
+};
+
 /// For each set of four 64-bit lanes the 32-bit lanes that they are made of, a byte each; zeros follow.
 static LISTED_HALVES: Lanes<[u8; 8], 16> = {
     let mut table = [[0; 8]; 16];
@@ -30,12 +48,29 @@ static LISTED_HALVES: Lanes<[u8; 8], 16> = {
     Lanes(table)
 };
 
+/// For each set of four 64-bit lanes the halves of those of `PLACES`, each two numbers of 32 bits.
+pub(super) static PLACES_HALVES: Lanes<[u8; 8], 16> = {
+    let mut table = [[NO_PLACE; 8]; 16];
+    let mut set = 0;
+    while set < 16 {
+        let mut k = 0;
+        while k < 8 {
+            if PLACES.0[set][k / 2] != NO_PLACE {
+                table[set][k] = 2 * PLACES.0[set][k / 2] + (k % 2) as u8;
+            }
+            k += 1;
+        }
+        set += 1;
+    }
+    Lanes(table)
+};
+
 /// The widths of the lanes.
 ///
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn width32(x: __m256i) -> __m256i {
+pub(super) unsafe fn width32(x: __m256i) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
         let cleared = _mm256_andnot_si256(_mm256_srli_epi32::<1>(x), x);
@@ -51,7 +86,7 @@ unsafe fn width32(x: __m256i) -> __m256i {
 /// # Safety
 /// The processor has the level's features.
 #[inline(always)]
-unsafe fn width64(x: __m256i) -> __m256i {
+pub(super) unsafe fn width64(x: __m256i) -> __m256i {
     // SAFETY: as the caller promises.
     unsafe {
         let (above_low, above_high) = (_mm256_set1_pd(TWO52), _mm256_set1_pd(TWO84));

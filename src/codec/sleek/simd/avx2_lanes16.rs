@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::{Lanes, NARROW, fours, load, load_halves, pack_narrow, put_strings, store, string_shift};
-use super::avx2_choose::LISTED;
+use super::avx2_choose::{LISTED, PLACES};
 use super::{HIGHS, Masks, count_of, room, scalar};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE};
 use crate::exec::Avx2;
@@ -223,6 +223,19 @@ pub fn widths<const S: usize>(_: Avx2, codes: &[u16; S], widths: &mut [u8; S]) {
     }
 }
 
+/// For lanes of 16 bits, of which a half of a vector has eight, both bytes of each; of `NO_PLACE` such as find nothing.
+///
+/// # Safety
+/// The processor has the level's features.
+#[inline(always)]
+unsafe fn both_bytes(lanes: __m128i) -> __m256i {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let bytes = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(lanes), _mm256_set1_epi16(0x0202));
+        _mm256_add_epi16(bytes, _mm256_set1_epi16(0x0100))
+    }
+}
+
 /// A bit for each of 32 codes: whether there is one in its part.
 ///
 /// # Safety
@@ -259,9 +272,7 @@ pub fn extract_exceptions<const S: usize>(_: Avx2, codes: &[u16; S], width: u32,
             let (low, high) = (sets as u8, (sets >> 8) as u8);
             let lanes = |set: u8| _mm_loadl_epi64(LISTED.0[set as usize].as_ptr().cast());
             let lanes = _mm_unpacklo_epi64(lanes(low), lanes(high));
-            // Both bytes of each lane.
-            let bytes = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(lanes), _mm256_set1_epi16(0x0202));
-            let bytes = _mm256_add_epi16(bytes, _mm256_set1_epi16(0x0100));
+            let bytes = both_bytes(lanes);
             let parts = _mm256_shuffle_epi8(parts(i), bytes);
             let middle = at + low.count_ones() as usize;
             _mm_storeu_si128(highs.as_mut_ptr().add(at).cast(), _mm256_castsi256_si128(parts));
@@ -284,20 +295,37 @@ pub fn apply_exceptions<const S: usize>(
     highs: &[u8],
     high_width: u32,
 ) {
-    let count = count_of::<S>(masks);
-    room((count * high_width as usize).div_ceil(8), highs);
-    let mut parts = [0; S];
-    for (i, parts) in parts.chunks_exact_mut(LANES).take(count.div_ceil(LANES)).enumerate() {
-        // SAFETY: the processor has the level, as the token says; from 2 · high_width · i on, where a high part begins,
-        // high_width + 16 bytes are in `highs`.
-        unsafe {
-            let from = highs.as_ptr().add(2 * high_width as usize * i);
-            let v = match high_width {
-                ..=TWO_BYTES => unpack16::<false>(from, high_width),
-                _ => unpack16::<true>(from, high_width),
-            };
-            store(parts.as_mut_ptr(), _mm256_sll_epi16(v, _mm_cvtsi32_si128(width as i32)));
+    // Two vectors hold the high parts; more are rare.
+    if count_of::<S>(masks) > MAX_EXCEPTIONS {
+        return scalar::apply_exceptions(codes, width, masks, highs, high_width);
+    }
+    const { assert!(MAX_EXCEPTIONS == 2 * LANES) };
+    let mut parts = [0u16; MAX_EXCEPTIONS + 8];
+    room(2 * high_width as usize, highs);
+    // SAFETY: the processor has the level, as the token says; from 2 · high_width · i on high_width + 16 bytes are in
+    // `highs`; codes are accessed `LANES` at a time; eight of `parts` are read from a place on that is no higher than
+    // there are exceptions.
+    unsafe {
+        let (from, second) = (highs.as_ptr(), 2 * high_width as usize);
+        let of_each = match high_width {
+            ..=TWO_BYTES => [unpack16::<false>(from, high_width), unpack16::<false>(from.add(second), high_width)],
+            _ => [unpack16::<true>(from, high_width), unpack16::<true>(from.add(second), high_width)],
+        };
+        for i in 0..2 {
+            let v = _mm256_sll_epi16(of_each[i], _mm_cvtsi32_si128(width as i32));
+            store(parts.as_mut_ptr().add(LANES * i), v);
+        }
+        let mut at = 0;
+        for i in 0..S / LANES {
+            let sets = masks[i / 4] >> (i % 4 * LANES);
+            let (low, high) = (sets as u8, (sets >> 8) as u8);
+            let places = |set: u8| _mm_loadl_epi64(PLACES.0[set as usize].as_ptr().cast());
+            let places = both_bytes(_mm_unpacklo_epi64(places(low), places(high)));
+            let middle = at + low.count_ones() as usize;
+            let next = load_halves(parts.as_ptr().add(at), parts.as_ptr().add(middle));
+            let to = codes.as_mut_ptr().add(LANES * i);
+            store(to, _mm256_or_si256(load(to), _mm256_shuffle_epi8(next, places)));
+            at = middle + high.count_ones() as usize;
         }
     }
-    scalar::place(codes, masks, &parts);
 }

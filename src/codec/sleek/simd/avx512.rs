@@ -13,7 +13,7 @@ use super::avx512_lanes16 as lanes16;
 use super::avx512_pack::{pack_u8, pack_u16, pack_u32, pack_u64};
 use super::avx512_unpack::{unpack_u32, unpack_u64, unpack32, unpack64};
 use super::avx512_warp_tile as warp_tile;
-use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Staged, Transposed, room};
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Staged, Transposed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SUBCHUNK_BYTES, SUBCHUNKS, WARP_TILE};
 use crate::exec::Avx512;
 use crate::primitives::quantize::Arithmetic;
@@ -252,14 +252,12 @@ impl SimdLevel for Avx512 {
     }
 
     #[inline(always)]
-    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
-        let mut all = [0; MASK_BYTES];
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
         // SAFETY: the processor has the level, as the token says; masks are 32 bytes, and as many are stored.
         unsafe {
             let masks = _mm256_loadu_si256(masks.as_ptr().cast());
-            _mm256_storeu_si256(all.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
+            _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_maskz_compress_epi8(flags, masks));
         }
-        all
     }
 
     // Lines of `chunk` are put together from vectors as they were stored: a load of parts of two of them would wait for

@@ -9,6 +9,8 @@ mod avx2_choose;
 #[cfg(target_arch = "x86_64")]
 mod avx2_lanes16;
 #[cfg(target_arch = "x86_64")]
+mod avx2_warp_tile;
+#[cfg(target_arch = "x86_64")]
 pub mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_choose;
@@ -40,6 +42,8 @@ use crate::primitives::word::Word;
 pub const READ_SLACK: usize = 64 + 2 * 64;
 /// The most mask bytes of a subchunk: those of words of 16 bits.
 pub const MASK_BYTES: usize = SUBCHUNK_BYTES / 2 / MASK_BYTE_VALUES;
+/// Mask bytes, and what may be written behind them.
+pub type MaskBytes = [u8; MASK_BYTES + 8];
 /// For each value of a subchunk a bit, which says whether it is an exception; 0 behind the last one.
 pub type Masks = [u64; MASK_BYTES * MASK_BYTE_VALUES / 64];
 /// Room for a list of high parts, and what is written behind it.
@@ -136,6 +140,16 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::expand(of, list)
     }
 
+    /// The masks of S values: the mask bytes that have `flags` are the first of `list`, behind which `READ_SLACK` bytes
+    /// are readable, but for the portable level.
+    #[inline(always)]
+    fn masks<const S: usize>(self, flags: u32, list: &[u8]) -> Masks {
+        let bytes = self.expand(flags, list);
+        let mut masks: Masks = [0; _];
+        masks.iter_mut().zip(bytes.as_chunks().0).for_each(|(mask, bytes)| *mask = u64::from_le_bytes(*bytes));
+        masks
+    }
+
     /// For each number the sum of `start` and those before it; no sum takes more than 16 bits.
     #[inline(always)]
     fn running_sums(self, numbers: &[u16; SUBCHUNKS], start: u16) -> [u16; SUBCHUNKS] {
@@ -148,10 +162,11 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::flags(masks)
     }
 
-    /// The mask bytes that have `flags`, one behind the other, and anything behind them.
+    /// Puts the mask bytes of S values that have `flags` at the start of `out`, one behind the other, and anything behind
+    /// them.
     #[inline(always)]
-    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
-        scalar::compress(masks, flags)
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
+        scalar::compress(masks, flags, out);
     }
 
     /// Copies a subchunk from `staged` to its place `at` in `chunk`, as `primitives::stream` does; to be called for all

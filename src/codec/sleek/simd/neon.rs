@@ -9,7 +9,7 @@
 
 use std::arch::aarch64::*;
 
-use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Transposed, listed, room};
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed, listed, room};
 use crate::codec::sleek::constants::{MAX_EXCEPTIONS, SAMPLE, SUBCHUNKS};
 use crate::exec::Neon;
 use crate::primitives::neon::{sums16, sums32, sums64};
@@ -430,9 +430,9 @@ impl SimdLevel for Neon {
     }
 
     #[inline(always)]
-    fn compress(self, masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
-        let (mut all, mut at) = ([0; MASK_BYTES + 8], 0);
-        for (mask, flags) in masks.iter().zip(flags.to_le_bytes()) {
+    fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
+        let mut at = 0;
+        for (mask, flags) in masks.iter().take(S / 64).zip(flags.to_le_bytes()) {
             // SAFETY: every processor of this architecture has NEON; a row of a table is loaded.
             let bytes = unsafe {
                 vget_lane_u64::<0>(vreinterpret_u64_u8(vtbl1_u8(
@@ -440,10 +440,9 @@ impl SimdLevel for Neon {
                     vld1_u8(LISTED[flags as usize].as_ptr()),
                 )))
             };
-            all[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            out[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
             at += flags.count_ones() as usize;
         }
-        *all.first_chunk().expect("as many")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Portable code, for every width and element type. Packing goes through 64-bit words.
 
-use super::{HIGHS, MASK_BYTES, Masks, Simd, SimdLevel, Transposed};
+use super::{HIGHS, MaskBytes, Masks, Simd, SimdLevel, Transposed};
 use crate::codec::sleek::constants::{MODE_SAMPLE, SAMPLE, SUBCHUNKS, WARP_TILE};
 use crate::codec::sleek::exponent_map as exponent;
 use crate::codec::sleek::format::Subchunks;
@@ -306,10 +306,8 @@ pub fn flags(masks: &Masks) -> u32 {
 
 /// See `SimdLevel::compress`.
 #[inline(always)]
-pub fn compress(masks: &Masks, flags: u32) -> [u8; MASK_BYTES] {
-    let mut all = [0; MASK_BYTES];
-    Subchunks(flags).zip(&mut all).for_each(|(j, byte)| *byte = (masks[j / 8] >> (j % 8 * 8)) as u8);
-    all
+pub fn compress(masks: &Masks, flags: u32, out: &mut MaskBytes) {
+    Subchunks(flags).zip(out).for_each(|(j, byte)| *byte = (masks[j / 8] >> (j % 8 * 8)) as u8);
 }
 
 /// See `Simd::apply_exceptions`.
@@ -324,22 +322,6 @@ pub fn apply_exceptions<W: Word, const S: usize>(
     for (k, i) in positions(masks).enumerate() {
         let high = W::from_u64(bits_at(highs, k * high_width as usize, high_width));
         codes[i] = codes[i] | high << width;
-    }
-}
-
-/// Adds the parts to the codes that `masks` tell, one after the other; as many as there are, at most N.
-#[inline(always)]
-pub fn place<W: Word, const S: usize, const N: usize>(codes: &mut [W; S], masks: &Masks, parts: &[W; N]) {
-    const { assert!(N.is_power_of_two()) };
-    let mut k = 0;
-    for (codes, mask) in codes.as_chunks_mut::<64>().0.iter_mut().zip(masks) {
-        let mut rest = *mask;
-        while rest != 0 {
-            let code = &mut codes[rest.trailing_zeros() as usize];
-            *code = *code | parts[k % N];
-            k += 1;
-            rest &= rest - 1;
-        }
     }
 }
 

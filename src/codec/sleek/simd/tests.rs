@@ -184,8 +184,13 @@ fn lists<P: SimdLevel>(p: P) {
         assert_eq!(expanded, Scalar.expand(of, list));
         let mut masks: Masks = [0; _];
         masks.iter_mut().zip(expanded.as_chunks().0).for_each(|(m, bytes)| *m = u64::from_le_bytes(*bytes));
+        let readable: Vec<u8> = list.iter().copied().chain([0xaa; READ_SLACK]).collect();
+        assert_eq!(p.masks::<256>(of, &readable), masks);
+        assert_eq!(p.masks::<128>(of & 0xffff, &readable)[..2], masks[..2]);
         assert_eq!(p.flags(&masks), of);
-        assert_eq!(p.compress(&masks, of)[..list.len()], *list);
+        let mut compressed = [0xaa; MASK_BYTES + 8];
+        p.compress::<256>(&masks, of, &mut compressed);
+        assert_eq!(compressed[..list.len()], *list);
     }
     for limit in [1, 512, 2047] {
         let numbers = std::array::from_fn(|_| (r.next() % limit) as u16);
