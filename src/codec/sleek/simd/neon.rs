@@ -489,6 +489,17 @@ macro_rules! simd {
         }
 
         #[inline(always)]
+        fn unpack_bases(self, packed: &[u8], n: u32, bases: &mut [$w; SUBCHUNKS]) {
+            room(SUBCHUNKS / 8 * n as usize, packed);
+            for (i, bases) in bases.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                for (v, bases) in bases.as_chunks_mut::<{ 8 / $vectors }>().0.iter_mut().enumerate() {
+                    // SAFETY: eight values from n·i bytes on are in `packed`, and the slack behind them.
+                    unsafe { $store(bases.as_mut_ptr(), $unpack::<true>(packed.as_ptr().add(n as usize * i), n, v)) };
+                }
+            }
+        }
+
+        #[inline(always)]
         fn zigzag_delta_decode(self, start: $w, second_difference: bool, codes: &mut [$w; $s]) {
             $decode(start, second_difference, codes);
         }
