@@ -138,10 +138,10 @@ fn touches(of: &reference::Container, c: u64, (start, lens): (&[u64], &[u64])) -
 }
 
 /// Changes the body of chunk `c`, behind valid checksums, so that it cannot be decoded; false if any body will do.
-fn break_chunk(stream: &mut Vec<u8>, of: &reference::Container, c: u64, random: &mut Random) -> bool {
+fn break_chunk(stream: &mut [u8], of: &reference::Container, c: u64, random: &mut Random) -> bool {
     let before: u64 = (0..c).map(|c| of.entry(stream, c).unwrap().1).sum();
     let (at, len) = ((of.bodies_at + before) as usize, of.entry(stream, c).unwrap().1);
-    let sound = stream.clone();
+    let sound = stream.to_vec();
     (0..40).any(|_| {
         stream.copy_from_slice(&sound);
         (0..3).for_each(|_| stream[at + random.below(len.min(16)) as usize] ^= 1 << random.below(8));

@@ -86,7 +86,7 @@ pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
         "sparse" => (0..n).map(|_| if random.below(40) > 0 { 0 } else { nearest(bell(random)) }).collect(),
         // A wave with places of noise, so that some warp tiles are better off one way and some the other.
         "patches" => {
-            let patch = |i: usize| if i / 1000 % 3 == 0 { 1.0 } else { 1e-4 };
+            let patch = |i: usize| if (i / 1000).is_multiple_of(3) { 1.0 } else { 1e-4 };
             (0..n).map(|i| nearest((i as f64 * 0.01).sin() * 4.0 + bell(random) * patch(i))).collect()
         }
         _ => words(kind, dtype, n),

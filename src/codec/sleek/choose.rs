@@ -364,13 +364,11 @@ impl<W: Word> Choices<W> {
     /// Bytes of each subchunk's payload and exceptions.
     #[inline(always)]
     fn bytes<const S: usize>(&self) -> PerSubchunk {
-        let mut bytes = [0; SUBCHUNKS];
-        for s in 0..SUBCHUNKS {
+        std::array::from_fn(|s| {
             let high_width = self.fulls[s] - self.widths[s];
             let exceptions = exception_bytes::<S>(self.exceptions[s], self.mask_bytes[s], high_width);
-            bytes[s] = payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 };
-        }
-        bytes
+            payload::<S>(self.widths[s]) + if self.exceptions[s] > 0 { exceptions } else { 0 }
+        })
     }
 
     /// Whether the exponent map alone may take fewer bytes of words without `shift` low bits: by the codes of each
@@ -378,12 +376,9 @@ impl<W: Word> Choices<W> {
     /// subchunk, but are worth nothing where all words of each warp tile are equal.
     #[inline(always)]
     pub fn may_exceed_exponents<E: Element<Word = W>, const S: usize>(&self, all: &Extremes<W>, shift: u32) -> bool {
-        let (mut codes, mut narrowest) = ([W::ZERO; SUBCHUNKS], !W::ZERO);
         let code = |x: W| exponent::encode(x << shift, E::EXPONENT_BITS);
-        for s in 0..SUBCHUNKS {
-            codes[s] = code(all.least[s]) | code(all.most[s]);
-            narrowest = narrowest.min(codes[s]);
-        }
+        let codes: [W; SUBCHUNKS] = std::array::from_fn(|s| code(all.least[s]) | code(all.most[s]));
+        let narrowest = codes.iter().fold(!W::ZERO, |least, code| least.min(*code));
         let bytes = self.bytes::<S>();
         let own = bytes.iter().fold(0, |sum, bytes| sum + i32::from(*bytes)) + Self::SPARE;
         // Most chunks are as good as that even if all subchunks had the shortest codes.

@@ -311,8 +311,8 @@ pub fn apply_exceptions<const S: usize>(
             ..=TWO_BYTES => [unpack16::<false>(from, high_width), unpack16::<false>(from.add(second), high_width)],
             _ => [unpack16::<true>(from, high_width), unpack16::<true>(from.add(second), high_width)],
         };
-        for i in 0..2 {
-            let v = _mm256_sll_epi16(of_each[i], _mm_cvtsi32_si128(width as i32));
+        for (i, part) in of_each.into_iter().enumerate() {
+            let v = _mm256_sll_epi16(part, _mm_cvtsi32_si128(width as i32));
             store(parts.as_mut_ptr().add(LANES * i), v);
         }
         let mut at = 0;

@@ -5,9 +5,10 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2::{Avx2, Lanes, load, load_halves};
+use super::avx2::{Lanes, load, load_halves};
 use super::avx2_choose::{width32, width64};
 use crate::codec::sleek::constants::{MODE_SAMPLE, WARP_TILE};
+use crate::exec::Avx2;
 
 const _: () = assert!(MODE_SAMPLE == 32 && WARP_TILE == 8, "how samples are loaded");
 
@@ -212,10 +213,7 @@ pub fn totals32<const S: usize>(
     exponent_bits: Option<u32>,
 ) -> [u32; 4] {
     const { assert!(S.is_multiple_of(MODE_SAMPLE)) };
-    let mut firsts = Lanes([0; WARP_TILE]);
-    for i in 0..WARP_TILE {
-        firsts.0[i] = x[i][0];
-    }
+    let firsts = Lanes(x.each_ref().map(|subchunk| subchunk[0]));
     // SAFETY: the processor has the level, as the token says; 4 of a subchunk's S words are read at a time, and the
     // eight of `least`.
     unsafe {
