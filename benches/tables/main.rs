@@ -5,7 +5,7 @@
 //! magnitudes and by whether they are sparse, and neighbouring sorts are put together until as many classes are left
 //! as there are tables (`classes.rs`), each of which gets frequencies (`frequencies.rs`). This is how the tables were
 //! made before there was an encoder: sides of tiles, bins and the choice of axes are simpler than the codec's, and
-//! must stay as they are. Table 0, of differences between classes, was evened out by hand.
+//! must stay as they are. Table 0, of differences between classes, does not come out.
 
 #[path = "../fields.rs"]
 mod fields;
