@@ -435,8 +435,7 @@ template <class T> DEV u64 wide_swar16(const Strip<T>& strip, u32 width) {
 
 // The choice for a subchunk with codes of more than `width` bits, as many as `counts` says; step 3 with it, but where
 // the mode stands `alone`.
-template <class T>
-DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts, bool alone) {
+template <class T> DEV Choice<T> decide(const Survey<T>& s, u32 mode, u32 special, u32 width, u32 counts, bool alone) {
     const u32 count = counts & 0x1ff, mask_bytes = counts >> 9;
     const u32 full = s.full(), plain = s.plain();
     const u32 full_bytes = BYTES_A_BIT(T) * full,

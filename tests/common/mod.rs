@@ -88,8 +88,8 @@ pub fn more_cflags() -> Vec<String> {
     std::env::var("SLEEK_TEST_CFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// A stand-in for CUDA's driver that runs the kernels on the CPU, copied into `folder`: tests/gpu/driver.sh, which builds
-/// it if need be, for all programs of tests once.
+/// A stand-in for CUDA's driver that runs the kernels on the CPU, copied into `folder`: tests/gpu/driver.sh, which
+/// builds it if need be, for all programs of tests once.
 pub fn stand_in(folder: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder in the target folder");
     let script = root().join("tests/gpu/driver.sh");

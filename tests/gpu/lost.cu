@@ -1,5 +1,5 @@
-/* What a call says once a kernel of the host has destroyed the context: an error where data lies on the GPU, whatever is
- * asked for, and what it always says where data lies in host memory. Nothing crashes, as often as it is tried. */
+/* What a call says once a kernel of the host has destroyed the context: an error where data lies on the GPU, whatever
+ * is asked for, and what it always says where data lies in host memory. Nothing crashes, as often as it is tried. */
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +12,7 @@
 #define CHECK(condition) fail_unless(condition, __LINE__, #condition, sleek_last_error())
 #define CUDA(call) fail_unless((call) == cudaSuccess, __LINE__, #call, cudaGetErrorString(cudaPeekAtLastError()))
 
-static void fail_unless(bool right, int line, const char *what, const char *why)
-{
+static void fail_unless(bool right, int line, const char* what, const char* why) {
     if (right) return;
     fprintf(stderr, "line %d: %s: %s\n", line, what, why);
     exit(1);
@@ -22,10 +21,9 @@ static void fail_unless(bool right, int line, const char *what, const char *why)
 static const size_t COUNT = 300001, BYTES = COUNT * sizeof(float);
 static int refused, done;
 
-__global__ void destroy(int *at) { *at = 1; }
+__global__ void destroy(int* at) { *at = 1; }
 
-static sleek_params params(int device, int profile)
-{
+static sleek_params params(int device, int profile) {
     sleek_params p;
     CHECK(sleek_params_init(&p) == SLEEK_OK);
     p.dtype = SLEEK_F32, p.mode = SLEEK_ABS, p.bound = 1e-3, p.device = device, p.profile = profile;
@@ -33,8 +31,7 @@ static sleek_params params(int device, int profile)
 }
 
 /* The verdict on a call. Where a GPU is in play it is an error, which names what happened. */
-static void judge(int code, bool on_gpu)
-{
+static void judge(int code, bool on_gpu) {
     if (!on_gpu) {
         CHECK(code == SLEEK_OK);
         done++;
@@ -44,14 +41,13 @@ static void judge(int code, bool on_gpu)
     refused++;
 }
 
-int main()
-{
+int main() {
     std::vector<float> field(COUNT), back(COUNT);
     for (size_t i = 0; i < COUNT; i++) field[i] = sinf(1e-3f * i);
     const int profiles[] = {SLEEK_ADAPTIVE, SLEEK_FAST, SLEEK_RATIO};
     std::vector<std::vector<unsigned char>> streams;
     float *values, *restored;
-    unsigned char *stream_memory;
+    unsigned char* stream_memory;
     sleek_params p = params(SLEEK_AUTO, SLEEK_ADAPTIVE);
     const size_t room = sleek_compress_bound(&p, COUNT);
     cudaStream_t stream;
@@ -69,7 +65,7 @@ int main()
         CUDA(cudaMemcpy(streams.back().data(), stream_memory, bytes, cudaMemcpyDefault));
     }
 
-    destroy<<<1, 1>>>((int *)16);
+    destroy<<<1, 1>>>((int*)16);
     const cudaError_t lost = cudaDeviceSynchronize();
     CHECK(lost == cudaErrorIllegalAddress);
     unsigned kind = 0;

@@ -60,8 +60,8 @@ pub const KINDS: [&str; 13] = [
     "walk", "signed",
 ];
 
-/// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take more
-/// than they save, and where many or few low bits are zero in all words.
+/// Arrays whose lossless streams are compared: where the exponent map is shorter than differences, where bases take
+/// more than they save, and where many or few low bits are zero in all words.
 pub fn compared(kind: &str, dtype: DType, n: usize) -> Vec<u64> {
     let random = &mut Random(n as u64 + 3);
     let nearest = |x: f64| if dtype.is_float() { dtype.nearest(x) } else { (x * 1000.0) as i64 as u64 };

@@ -16,11 +16,11 @@
 //! 3. Offset without exceptions replaces any other mode if it takes no more bytes than that: where all values are
 //!    equal, none.
 //!
-//! Lossless floats may take fewer bytes by the exponent map alone, which is all that the profile `fast` knows: a mode is
-//! chosen by the mean of widths, but codes take the largest one, and bases take bytes that the map does not need. Where
-//! the least that it may take is less than what was chosen takes, the whole chunk is encoded once more (`alone`): by
-//! the map in every subchunk, with exceptions, without step 3 and with common zeros in place. The smaller one is kept,
-//! so none is larger than what `fast` makes of it.
+//! Lossless floats may take fewer bytes by the exponent map alone, which is all that the profile `fast` knows: a mode
+//! is chosen by the mean of widths, but codes take the largest one, and bases take bytes that the map does not need.
+//! Where the least that it may take is less than what was chosen takes, the whole chunk is encoded once more (`alone`):
+//! by the map in every subchunk, with exceptions, without step 3 and with common zeros in place. The smaller one is
+//! kept, so none is larger than what `fast` makes of it.
 //!
 //! What exact sizes, all values, all widths or a mode for each subchunk would gain is in docs/experiments: 1–6 % in
 //! all.

@@ -367,9 +367,9 @@ pub(super) fn prefetchw(_: Avx2, at: *const u8) {
     }
 }
 
-/// See `SimdLevel::stream`, where a chunk begins `SHARED` bytes behind a line: what a subchunk has of its last line waits
-/// for the next one. Vectors are loaded as they were stored: a load of parts of two that were just stored waits until
-/// both are in the cache.
+/// See `SimdLevel::stream`, where a chunk begins `SHARED` bytes behind a line: what a subchunk has of its last line
+/// waits for the next one. Vectors are loaded as they were stored: a load of parts of two that were just stored waits
+/// until both are in the cache.
 #[inline(always)]
 fn stream_lines<const SHARED: usize>(_: Avx2, staged: &Staged, chunk: &mut [u8], at: usize, last: &mut Line) {
     assert!(at.is_multiple_of(64) && at + SUBCHUNK_BYTES <= chunk.len());

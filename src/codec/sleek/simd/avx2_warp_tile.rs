@@ -1,5 +1,5 @@
-//! What AVX2 does for a warp tile at once: `Simd::totals`. What is safe to call takes the level's token, which makes its
-//! intrinsics sound.
+//! What AVX2 does for a warp tile at once: `Simd::totals`. What is safe to call takes the level's token, which makes
+//! its intrinsics sound.
 //!
 //! A sample is loaded with the three words before it; columns of these of four or eight subchunks become vectors.
 
@@ -104,7 +104,10 @@ unsafe fn width64_from<const UNUSED: u32>(x: __m256i) -> __m256i {
 }
 
 macro_rules! measure {
-    ($name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $sll:ident, $srl:ident, $negative:ident, $width:ident) => {
+    (
+        $name:ident, $bits:literal, $set1:ident, $add:ident, $sub:ident, $abs:ident, $sll:ident, $srl:ident,
+        $negative:ident, $width:ident
+    ) => {
         /// Adds to `totals` the width of each sample's distances, for offset, zigzag, delta, special. Words are the
         /// bits from `UNUSED` on, and the bits below are zero.
         ///

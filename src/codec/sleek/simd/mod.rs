@@ -162,8 +162,8 @@ pub trait SimdLevel: Arithmetic + Copy {
         scalar::flags(masks)
     }
 
-    /// Puts the mask bytes of S values that have `flags` at the start of `out`, one behind the other, and anything behind
-    /// them.
+    /// Puts the mask bytes of S values that have `flags` at the start of `out`, one behind the other, and anything
+    /// behind them.
     #[inline(always)]
     fn compress<const S: usize>(self, masks: &Masks, flags: u32, out: &mut MaskBytes) {
         scalar::compress(masks, flags, out);
