@@ -261,8 +261,8 @@ fn h5diff_and_ncdump_agree_with_the_verdicts() {
     assert_eq!([differing("/temp", &["-d", "0.001"]), differing("/salt", &["-d", "0.001"])], [1, 0]);
 }
 
-/// `cdo diffn` counts the same values that differ and that miss, and finds the same largest errors. `make test` installs
-/// no cdo.
+/// `cdo diffn` counts the same values that differ and that miss, and finds the same largest errors. `make test`
+/// installs no cdo.
 #[test]
 fn cdo_agrees_with_the_verdicts() {
     let python = venv_python("venv-python");
