@@ -22,11 +22,6 @@ impl SimdLevel for Scalar {
     }
 
     #[inline(never)]
-    fn wider<const S: usize>(self, rows: &Transposed<S>, limits: &[u8; SUBCHUNKS]) -> [u8; SUBCHUNKS] {
-        wider(rows, limits)
-    }
-
-    #[inline(never)]
     fn flags(self, masks: &Masks) -> u32 {
         flags(masks)
     }
@@ -54,11 +49,6 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     }
 
     #[inline(never)]
-    fn extremes(self, x: &[[W; S]; WARP_TILE]) -> ([W; WARP_TILE], [W; WARP_TILE]) {
-        extremes(x)
-    }
-
-    #[inline(never)]
     fn width(self, codes: &[W; S]) -> u32 {
         width(codes)
     }
@@ -66,11 +56,6 @@ impl<W: Word, const S: usize> Simd<W, S> for Scalar {
     #[inline(never)]
     fn widths(self, codes: &[W; S], to: &mut [u8; S]) {
         widths(codes, to);
-    }
-
-    #[inline(never)]
-    fn extract_exceptions(self, codes: &[W; S], width: u32, highs: &mut [W; HIGHS]) -> Masks {
-        extract_exceptions(codes, width, highs)
     }
 
     #[inline(never)]
