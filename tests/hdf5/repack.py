@@ -280,6 +280,15 @@ def undeclared(name, value):
         marked(f, "t", "f4", [float(value)])
 
 
+def hundred(name):
+    """t: whole numbers from 0 to 99, and a mark that is declared."""
+    import h5py
+
+    with h5py.File(name, "w") as f:
+        values = np.where(np.arange(20000) % 7 == 3, -9999, np.arange(20000) % 100)
+        f.create_dataset("t", data=values.astype("f4"), chunks=(5000,), fillvalue=-9999)
+
+
 def same_gaps(old, new):
     """Marks come back bit for bit, nothing else is equal to one, and no error is above a thousandth of what is valid."""
     import h5py

@@ -118,6 +118,28 @@ fn undeclared_missing_values_are_refused() {
     }
 }
 
+/// A bound that leaves nothing of the data is taken, with a word; marks do not count.
+#[test]
+fn absurd_bounds_are_told() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["hundred", "old.h5"]);
+    let told = |request: &[&str]| {
+        let out = sleek(&place, &[&["repack", "--force", "--even-if-larger"], request].concat());
+        let message = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(out.status.success(), "{request:?}: {message}");
+        message
+    };
+    let said = "sleek: warning: /t: the values seen are from 0 to 99; a bound of 9.9e1 may make one of all";
+    for absurd in [&["--abs", "99", "old.h5", "new.h5"][..], &["-q", "--dataset", "/t=abs=99", "old.h5", "new.h5"]] {
+        assert!(told(absurd).contains(said), "{absurd:?}: {}", told(absurd));
+    }
+    assert!(told(&["--abs", "99", "--dry-run", "old.h5"]).contains(said));
+    for sound in [["--abs", "98"], ["--noa", "0.5"], ["--rel", "0.5"]] {
+        let said = told(&[&sound[..], &["old.h5", "new.h5"]].concat());
+        assert!(!said.contains("may make one of all"), "{sound:?}: {said}");
+    }
+}
+
 #[test]
 fn in_place_and_by_name() {
     let Some(place) = Place::with(&["h5diff", "h5dump", &venv_python(PYTHON)]) else { return };

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use sleek::DType;
 use sleek::primitives::range::{join, value_range};
+use sleek::{DType, Mode, Params};
 
 use crate::element;
 
@@ -223,6 +223,16 @@ pub fn refuse(found: &[Sentinel]) -> Result<(), String> {
         "{each}, far outside of all other values, which are from {least} to {most}: if {it} missing values add \
          {options}, if {is} data add --no-fill"
     ))
+}
+
+/// What to say of an absolute bound that may make one value of all between these.
+pub fn flattens(params: &Params, extremes: Option<(f64, f64)>) -> Option<String> {
+    let (low, high) = extremes.filter(|(low, high)| low < high && params.mode == Mode::Abs)?;
+    let [least, most] = [low, high].map(|v| text(params.dtype, v));
+    let is_wide = params.bound >= high - low;
+    let said =
+        || format!("the values seen are from {least} to {most}; a bound of {:e} may make one of all", params.bound);
+    is_wide.then(said)
 }
 
 /// The shortest text of an element that is read back as the same one.

@@ -20,7 +20,7 @@ use crate::frames::FRAME_BYTES;
 use crate::io::{Block, Input, Output, tell};
 use crate::npy::{self, Array, Given};
 use crate::progress::{self, Progress, summary};
-use crate::sentinel::{Watch, refuse, text};
+use crate::sentinel::{Watch, flattens, refuse};
 use crate::tensors::{self, Wish};
 use crate::{Outcome, pipeline};
 
@@ -324,20 +324,10 @@ fn compress(
     if !args.verbosity.quiet {
         tell(&summary(progress::Array::In, &from, &to, bytes_in, bytes_out, time));
     }
-    if let Some(warning) = watch.as_ref().and_then(|watch| flattens(params, watch)) {
+    if let Some(warning) = watch.as_ref().and_then(|watch| flattens(params, watch.extremes())) {
         tell(&format!("sleek: warning: {from}: {warning}"));
     }
     Ok(())
-}
-
-/// What to say of an absolute bound that may make one value of all that `watch` saw.
-fn flattens(params: &Params, watch: &Watch) -> Option<String> {
-    let (low, high) = watch.extremes().filter(|(low, high)| low < high && params.mode == Mode::Abs)?;
-    let [least, most] = [low, high].map(|v| text(params.dtype, v));
-    let is_wide = params.bound >= high - low;
-    let said =
-        || format!("the values seen are from {least} to {most}; a bound of {:e} may make one of all", params.bound);
-    is_wide.then(said)
 }
 
 fn compress_frame(params: &Params, block: &Block, packed: &mut Block) -> sleek::Result<()> {

@@ -20,7 +20,8 @@ use crate::hdf5::dataset::{Block, Field};
 use crate::hdf5::filters::{filter_name, filters, is_lossy};
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Id, c_string};
-use crate::sentinel::{Watch, refuse};
+use crate::io::tell;
+use crate::sentinel::{Watch, flattens, refuse};
 use crate::ssim::similarity;
 use crate::target::{Measured, Quest, Target};
 
@@ -427,7 +428,10 @@ fn decide(
             return Ok((Decision::Compress(params), Some(remarks.collect::<Vec<_>>().join("; "))));
         }
     } else if !all.no_fill && params.bound > 0.0 {
-        survey.look_for_sentinels()?;
+        let extremes = survey.look_for_sentinels()?;
+        if let Some(warning) = flattens(&params, extremes) {
+            tell(&format!("sleek: warning: {}: {warning}", field.name));
+        }
     }
     Ok((Decision::Compress(params), lossy_before(field)?))
 }
@@ -560,10 +564,10 @@ impl Survey<'_> {
     }
 
     /// Looks for missing values that nobody declared: in some blocks, and in all of them where these hold what may be
-    /// one.
-    fn look_for_sentinels(&self) -> Result<(), String> {
+    /// one. The smallest and the largest value that were seen.
+    fn look_for_sentinels(&self) -> Result<Option<(f64, f64)>, String> {
         if self.is_rough {
-            return self.range().map(drop);
+            return self.range();
         }
         let (mut some, blocks) = (self.watch()?, self.field.blocks()?);
         let mut seen = 0;
@@ -574,13 +578,13 @@ impl Survey<'_> {
             }
         }
         if !some.suspects() {
-            return Ok(());
+            return Ok(some.extremes());
         }
         let mut whole = self.watch()?;
         for block in &blocks {
             whole.see(&read(self.field, block)?);
         }
-        self.refuse(&whole)
+        self.refuse(&whole).map(|()| whole.extremes())
     }
 
     fn watch(&self) -> Result<Watch, String> {
