@@ -94,5 +94,5 @@ pub fn stand_in(folder: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder in the target folder");
     let script = root().join("tests/gpu/driver.sh");
     run(Command::new("bash").arg(script).arg(folder).env("CARGO_TARGET_DIR", target));
-    folder.join("libcuda.so.1")
+    folder.join("libcuda.so")
 }

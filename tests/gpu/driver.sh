@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the stand-in for CUDA's driver, libcuda.so.1, if it is not there or a source of it is newer, and copies it into the folder that is
-# the argument. Every test that needs one takes it from here. Each source of kernels/modules.toml is compiled by itself, all at once.
+# Builds the stand-in for CUDA's driver, libcuda.so.1 and libcuda.so, which brings it along, if it is not there or a source of it is newer,
+# and copies both into the folder that is the argument. Every test that needs one takes it from here. Each source of kernels/modules.toml is compiled by itself, all at once.
 # CXX and SLEEK_TEST_CFLAGS as for the tests of C.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,7 +9,7 @@ options="${CXX:-c++} -std=c++17 -O2 -w -ffp-contract=off -fPIC -pthread -DSLEEK_
 mkdir -p "$place" "$1"
 
 is_fresh() {
-    [ -f "$place/libcuda.so.1" ] && [ "$(cat "$place/options")" = "$options" ] && [ -z "$(find kernels tests/gpu tests/codecs \
+    [ -f "$place/libcuda.so.1" ] && [ -f "$place/libcuda.so" ] && [ "$(cat "$place/options")" = "$options" ] && [ -z "$(find kernels tests/gpu tests/codecs \
         \( -name '*.cu*' -o -name '*.h' -o -name '*.cpp' -o -name '*.toml' -o -name driver.sh \) -newer "$place/libcuda.so.1")" ]
 }
 
@@ -21,8 +21,9 @@ build() {
         jobs+=($!)
     done
     for job in "${jobs[@]}"; do wait "$job"; done
-    $options -shared -Wl,-soname,libcuda.so "${objects[@]}" -o "$place/libcuda.so.1.new"
+    $options -shared -Wl,-soname,libcuda.so.1 "${objects[@]}" -o "$place/libcuda.so.1.new"
     mv "$place/libcuda.so.1.new" "$place/libcuda.so.1"
+    $options -shared -Wl,-soname,libcuda.so -Wl,--no-as-needed "$place/libcuda.so.1" -Wl,-rpath,'$ORIGIN' -o "$place/libcuda.so"
     echo "$options" > "$place/options"
 }
 
@@ -30,5 +31,5 @@ build() {
 exec 9> "$place/lock"
 flock 9
 is_fresh || build
-cp "$place/libcuda.so.1" "$1/libcuda.so.1"
-ln -sf libcuda.so.1 "$1/libcuda.so"   # by either name it is found before the driver of a machine that has one
+# By either name it is found before the driver of a machine that has one.
+cp --remove-destination "$place/libcuda.so.1" "$place/libcuda.so" "$1"

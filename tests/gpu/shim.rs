@@ -23,8 +23,8 @@ impl Shim {
     fn load() -> Shim {
         let library = crate::common::stand_in(&PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
         let name = CString::new(library.to_str().unwrap()).unwrap();
-        // Loaded under its soname, it is what a later request for libcuda.so finds, which the library makes before that
-        // for libcuda.so.1: the driver of a machine that has one is not asked.
+        // Loaded under their sonames, they are what later requests for libcuda.so, which the library makes first, and
+        // for libcuda.so.1 find: the driver of a machine that has one is not asked.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         assert!(!handle.is_null());
         let shim = Shim { handle: handle as usize };
