@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the stand-in for CUDA's driver, libcuda.so.1 and libcuda.so, which brings it along, if it is not there or a source of it is newer,
-# and copies both into the folder that is the argument. Every test that needs one takes it from here. Each source of kernels/modules.toml is compiled by itself, all at once.
-# CXX and SLEEK_TEST_CFLAGS as for the tests of C.
+# Builds the stand-in for CUDA's driver, libcuda.so.1 and libcuda.so, which brings it along, if it is not there or a
+# source of it is newer, and copies both into the folder that is the argument. Every test that needs one takes it from
+# here. Each source of kernels/modules.toml is compiled by itself, all at once. CXX and SLEEK_TEST_CFLAGS as for C tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 place=${CARGO_TARGET_DIR:-target}/stand-in
