@@ -30,8 +30,8 @@ demo: ## real fields through h5repack with the filter and back through h5dump an
 test: export SLEEK_SHORT = 1
 test: export SLEEK_PREBUILT = $(abspath $(TARGET))/prebuilt
 test: ## every kind of test that needs no GPU, on fewer cases, with one build: Rust, C, Fortran, HDF5, Python, MPI, make install
-	bash tests/hdf5/setup.sh
-	$(MAKE) -s prebuilt
+	@bash examples/demo/need.sh cc:gcc
+	$(MAKE) -s -j2 tools prebuilt
 	$(CARGO) test --all-features
 	bash tests/install.sh
 	bash tests/python.sh
@@ -39,16 +39,29 @@ test: ## every kind of test that needs no GPU, on fewer cases, with one build: R
 	bash tests/docs.sh
 	bash tests/packages.sh
 
+# What tests need is fetched while they are compiled, and the release is built while they run; what cargo does at once is its own
+# affair, not make's.
+.PHONY: tools programs rust-tests release
+tools:
+	bash tests/hdf5/setup.sh
+programs:
+	MAKEFLAGS= $(CARGO) test --all-features --no-run
+rust-tests:
+	MAKEFLAGS= $(CARGO) test --all-features
+release:
+	MAKEFLAGS= $(MAKE) -s build static
+
 # The library that the Rust tests link and load, and the command, for the scripts after them; the static one has other features.
-prebuilt:
-	$(CARGO) test --all-features --no-run
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc --lib --crate-type staticlib --no-default-features --target-dir $(TARGET)/static
+prebuilt: programs
+	MAKEFLAGS= CARGO_PROFILE_DEV_OPT_LEVEL=0 $(CARGO) rustc --lib --crate-type staticlib --no-default-features \
+		--target-dir $(TARGET)/static
 	mkdir -p "$(SLEEK_PREBUILT)"
 	cp -lf $(TARGET)/debug/deps/libsleek.so $(TARGET)/debug/sleek $(TARGET)/static/debug/libsleek.a "$(SLEEK_PREBUILT)"
 
 test-long: ## what CI runs: the same on all cases, with the release installed and packed, and all recipes
-	bash tests/hdf5/setup.sh
-	$(CARGO) test --all-features
+	@bash examples/demo/need.sh cc:gcc
+	$(MAKE) -s -j2 tools programs
+	$(MAKE) -s -j2 rust-tests release
 	bash tests/install.sh
 	bash tests/python.sh
 	bash tests/quickstart.sh

@@ -35,7 +35,12 @@ if [ ${#packages[@]} -gt 0 ]; then
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${packages[@]}"
 fi
 
+made=()   # pip waits for the network most of the time: all at once
 venv() { # name, what to import, packages...
+    make_venv "$@" &
+    made+=($!)
+}
+make_venv() {
     local python=$venvs/$1/bin/python
     if ! "$python" -c "import $2" 2> /dev/null; then
         echo "making $venvs/$1"
@@ -65,3 +70,4 @@ venv venv-python "h5py, hdf5plugin, netCDF4, xarray, h5netcdf, zarr, dask.array,
 if python3 -c 'import sys; sys.exit(not (3, 8) <= sys.version_info < (3, 13))'; then
     venv venv-h5py-old h5py 'h5py==3.10.*' 'numpy<2'
 fi
+for one in "${made[@]}"; do wait "$one"; done
