@@ -32,7 +32,7 @@ OPTIONS = ["--gpu-architecture=compute_80", "--std=c++17", "-fmad=false", "-defa
 PTXAS = "12.9.86"
 VERSION = 2
 # Parts that are another one with more to do: packed behind that one, whose code they have too.
-BEHIND = {"missing": "general", "missing-adaptive": "adaptive", "missing-fast": "base", "lossless": "encoder"}
+BEHIND = {"missing": "general", "missing-adaptive": "adaptive", "missing-fast": "base"}
 # Devices of 8.6 and 8.9 run what is compiled for 8.0.
 ARCHS = [80, 90]
 # Instructions are words of 16 bytes; PTX is text. The dictionary reaches from one element type's code to the next one's.

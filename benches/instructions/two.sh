@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Instructions that a value takes at two commits, as the emulator of x86-64 counts them: what a machine that is not quiet cannot tell.
 # BEFORE and AFTER are folders with include/sleek.h and libsleek.so, the latter as `cargo rustc --release --lib --crate-type cdylib
-# --no-default-features` makes it. Needs SLEEK_DATA. Minutes.
+# --no-default-features` makes it. REQUESTS and LEVELS: others than those below. Needs SLEEK_DATA. Minutes.
 #     benches/instructions/two.sh BEFORE AFTER
 set -euo pipefail
 before=$(realpath "$1") after=$(realpath "$2")
@@ -30,8 +30,8 @@ hundredths() { printf '%d.%02d' $(($1 / 100)) $(($1 % 100)); }
 echo "| field | request | level | compress: before | after | decompress: before | after |"
 echo "|---|---|---|---|---|---|---|"
 while read -r field type bytes; do
-    for request in noa=1e-3 noa=1e-3,profile=fast lossless lossless,profile=fast; do
-        for level in avx2 scalar; do
+    for request in ${REQUESTS:-noa=1e-3 noa=1e-3,profile=fast lossless lossless,profile=fast}; do
+        for level in ${LEVELS:-avx2 scalar}; do
             of=("$level" "$request" "$type" "$bytes" "$SLEEK_DATA/$field")
             read -r c d <<< "$(per_value before "${of[@]}")"
             read -r c2 d2 <<< "$(per_value after "${of[@]}")"

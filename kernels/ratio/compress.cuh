@@ -17,8 +17,8 @@
 //   barrier 2   the array is known, and the tables
 #pragma once
 #include "encode_rows.cuh"
+#include "bounded.cuh"
 #include "gaps.cuh"
-#include "lossless_encode.cuh"
 
 namespace ratio {
 
@@ -149,36 +149,28 @@ DEV u64 put_body(const u8* body, u32* to, u32 words) {
     return sum;
 }
 
-// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of a
-// power of two, are as far apart as bins.
-template <class T> DEV bool may_be_smaller(const Survey<T>& all, i32 step_j) {
-    const u32 exponent = (u32)(all.most >> T::MANTISSA), zeros = all.any ? zeros_below<T>(all.any) : (u32)T::BITS;
-    const i32 spacing = (i32)(exponent ? exponent : 1) - T::BIAS - T::MANTISSA;
-    return spacing + (i32)min_of(zeros, (u32)T::MANTISSA) > step_j;
-}
-
 // The body of a tile whose words are at their places.
-template <class T, class Form> DEV Made body_of(Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit) {
+template <class T, class Form> DEV Made body_of(Source<T>& s, u32 symbols, u8* end, u32 limit) {
     typedef typename Form::Word Word;
     const Kept<Word> kept = {*s.grid, (const Word*)s.words};
     const Choice<Word> choice = choose<T, Form>(s, kept);
     measure_from(s, choice.middle);
-    return encode<T, Word>(s, symbols, choice, exact, end, limit);
+    return encode<T, Word>(s, symbols, choice, end, limit);
 }
 template <class T, class Words>
-DEV ByRows<T> body_by_rows(Source<T>& s, u32 symbols, const Words& words, bool exact, u8* end, u32 limit) {
-    return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, exact, s.plane, end, limit)
-                                           : encode_rows<T, false>(s, symbols, words, exact, s.plane, end, limit);
+DEV ByRows<T> body_by_rows(Source<T>& s, u32 symbols, const Words& words, u8* end, u32 limit) {
+    return uniform(s.grid->a > GROUP_LOG2) ? encode_rows<T, true>(s, symbols, words, s.plane, end, limit)
+                                           : encode_rows<T, false>(s, symbols, words, s.plane, end, limit);
 }
 // The same of elements' bits, from which `drop` bits are rounded off.
 template <class T>
-DEV Made body_of_bits(Source<T>& s, u32 symbols, typename T::Word any, u32 drop, bool exact, u8* end, u32 limit) {
+SELDOM Made body_of_bits(Source<T>& s, u32 symbols, typename T::Word any, u32 drop, u8* end, u32 limit) {
     mean(s, BITS, zeros_below<T>(any), drop);
     if constexpr (T::EXPONENT != 0 && T::BITS <= 32) {
-        if (uniform(by_rows(s))) return body_by_rows(s, symbols, ElementBits<T>(s), exact, end, limit).made;
+        if (uniform(by_rows(s))) return body_by_rows(s, symbols, ElementBits<T>(s), end, limit).made;
     }
     take_in<T, AnyWords<T>>(s);
-    return body_of<T, AnyWords<T>>(s, symbols, exact, end, limit);
+    return body_of<T, AnyWords<T>>(s, symbols, end, limit);
 }
 // Brings a body to its place in the stream and enters it there. `body`: null for a raw one. For a whole warp.
 template <class T>
@@ -298,11 +290,11 @@ template <class T> SELDOM Made body_of_any_bins(Source<T>& s, u32 symbols, Surve
     if constexpr (T::BITS >= 32) {
         if (uniform((u64)(s.base + FEW_BINS) < 2 * FEW_BINS)) {
             all = take_in<T, FewBins<T>>(s);
-            if (!uniform(all.exact)) return body_of<T, FewBins<T>>(s, symbols, false, end, limit);
+            if (!uniform(all.exact)) return body_of<T, FewBins<T>>(s, symbols, end, limit);
         }
     }
     all = take_in<T, AnyWords<T>>(s);
-    return body_of<T, AnyWords<T>>(s, symbols, false, end, limit);
+    return body_of<T, AnyWords<T>>(s, symbols, end, limit);
 }
 // The same, by rows where that can be done; `all` becomes what is known of the tile's elements.
 template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& all, Room<T>& room, u32 limit) {
@@ -310,7 +302,7 @@ template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& a
     if constexpr (T::EXPONENT != 0) {
         const NearBins<T> bins(s);
         if (uniform(by_rows(s) && !bins.beyond)) {
-            const ByRows<T> rows = body_by_rows(s, symbols, bins, false, room.top, limit);
+            const ByRows<T> rows = body_by_rows(s, symbols, bins, room.top, limit);
             all = rows.all;
             if (!uniform(rows.beyond)) return rows.made;
         }
@@ -318,32 +310,37 @@ template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& a
     return body_of_any_bins(s, symbols, all, room.top, limit);
 }
 
+// The body of a tile by its bins, or by its elements' bits that are rounded; NO_BODY are its bytes where these cannot be.
+template <class T>
+DEV Made body_within_bound(Source<T>& s, u32 symbols, const Plan& plan, Survey<T>& all, Room<T>& room, u32 limit) {
+    if (uniform(plan.step_w)) return body_of_bins(s, symbols, all, room, limit);
+    mean(s, BITS, 0, plan.drop);
+    all = survey(s);
+    if (uniform(all.exact)) return {KIND_RAW, NO_BODY, 0, nullptr};
+    return body_of_bits(s, symbols, all.any, plan.drop, room.top, limit);
+}
+
 // The shortest body of a tile, by the rules of src/codec/ratio/encode.rs; NO_BODY are its bytes where it is to be raw.
 // `collides`: whether an element would come back as a missing value, so that bits are kept; `plane`: how many bytes are
 // to come in front.
 template <class T>
 DEV Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes, u32 collides, u32 plane) {
+    const bool has_bins = uniform(plan.step_w != 0), is_bounded = T::EXPONENT && uniform((has_bins || plan.rounded) && !collides);
     Survey<T> all;
-    if (T::EXPONENT && uniform(plan.step_w && !collides)) {
-        const Made made = body_of_bins(s, symbols, all, room, raw_bytes);
-        if (uniform(made.bytes != NO_BODY && !may_be_smaller(all, plan.step_j))) return made;
+#pragma unroll 1
+    for (bool again = false; is_bounded; again = true) {
+        const Made made = body_within_bound(s, symbols, plan, all, room, raw_bytes);
+        const bool there = uniform(made.bytes != NO_BODY);
+        if (again || (there && !uniform(forms_may_be_smaller(s, all, plan, made.bytes)))) return made;
         // The second body is put in front of the first, if there is room for both.
-        const bool both =
-            made.bytes != NO_BODY && (u64)(made.body - room.floor) >= made.bytes + plane + TILE_BODY_SLACK;
+        const bool both = there && (u64)(made.body - room.floor) >= made.bytes + plane + TILE_BODY_SLACK;
         u8* front = uniform(both) ? (u8*)((u64)made.body & ~15ull) - 16 : room.top;
-        const Made other = body_of_bits(s, symbols, all.any, 0, true, front, min_of(raw_bytes, made.bytes));
-        if (uniform(other.bytes != NO_BODY || made.bytes == NO_BODY)) return other;
-        return uniform(both) ? made : body_of_bins(s, symbols, all, room, raw_bytes);
+        const u32 limit = min_of(raw_bytes, made.bytes);
+        const Made other = lossless_body(s, symbols, has_bins, front, limit, most_cost(limit));
+        if (uniform(other.bytes != NO_BODY || !there)) return other;
+        if (uniform(both)) return made;
     }
-    mean(s, BITS, 0, plan.rounded && !collides ? plan.drop : 0);
-    const u32 drop = s.drop;
-    all = survey(s);
-    const bool exact = plan.step_w != 0;
-    const Made made = body_of_bits(s, symbols, all.any, all.exact ? 0 : drop, exact, room.top, raw_bytes);
-    if (made.bytes != NO_BODY || !uniform(drop && !all.exact)) return made;
-    mean(s, BITS, 0, 0);
-    all = survey(s);
-    return body_of_bits(s, symbols, all.any, 0, exact, room.top, raw_bytes);
+    return lossless_body(s, symbols, has_bins, room.top, raw_bytes, ~0u);
 }
 
 // Points a source at the array. By one thread.
@@ -357,20 +354,15 @@ template <class T> DEV void read_array(Source<T>& s, const Job<T>& job) {
     s.copied = 0;
 }
 
-// The body of a tile; NO_BODY are its bytes where it is to be raw. LOSSLESS: it may take any form.
-template <class T, bool LOSSLESS>
-DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
+// The body of a tile; NO_BODY are its bytes where it is to be raw.
+template <class T> DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& room, u32 raw_bytes) {
     Look found = {0, 0, 0};
     u32 plane = 0;
     if constexpr (T::EXPONENT > 0) {
         if (uniform(job.missing.count)) plane = take_out(s, job.missing, found);
         if (uniform(found.only)) return missing_tile<T>(job.missing.value[found.only - 1], room.top);
     }
-    Made made;
-    if constexpr (LOSSLESS)
-        made = lossless_body(s, symbols, room.top, raw_bytes);
-    else
-        made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
+    const Made made = shortest(s, symbols, job.plan, room, raw_bytes, found.collides, plane);
     if (!uniform(plane)) return made;
     __syncwarp();
     if ((threadIdx.x & 31) == 0) read_array(s, job);
@@ -379,7 +371,7 @@ DEV Made body_of_tile(const Job<T>& job, Source<T>& s, u32 symbols, Room<T>& roo
 
 #define ENCODE_WARPS 16
 
-template <class T, bool LOSSLESS> DEV void compress(const TileCompressArgs& args) {
+template <class T> DEV void compress(const TileCompressArgs& args) {
     SHARED Job<T> job;
     SHARED Source<T> sources[ENCODE_WARPS];
     SHARED Waiting waiting[ENCODE_WARPS][MOST_WAITING];
@@ -387,8 +379,8 @@ template <class T, bool LOSSLESS> DEV void compress(const TileCompressArgs& args
     const CompressArgs& a = args.common;
     const Batch& batch = a.batch;
     make_symbols(*(Symbols*)shared);
-    const u32 symbols = shared_address(shared), of_block = TILE_SYMBOL_BYTES + (LOSSLESS ? TILE_COST_BYTES : 0);
-    if (LOSSLESS) make_costs(symbols);
+    const u32 symbols = shared_address(shared), of_block = TILE_SYMBOL_BYTES + TILE_COST_BYTES;
+    make_costs(symbols);
     const u32 lane = threadIdx.x & 31, warp = uniform(threadIdx.x >> 5);
     const u64 own = (u64)blockIdx.x * (blockDim.x / 32) + warp;
     u8* end = args.bodies + (own + 1) * args.room - 16;
@@ -419,14 +411,14 @@ template <class T, bool LOSSLESS> DEV void compress(const TileCompressArgs& args
                 s.t = tile_of(job.head.grid, chunk);
                 s.is_float = job.head.is_float;
                 s.quantizer = job.quantizer;
-                s.words = args.bodies + own * args.room + (LOSSLESS ? lossless_bytes<T>() : 0);
+                s.words = args.bodies + own * args.room + lossless_bytes<T>();
                 s.plane = symbols + of_block + warp * TILE_ENCODE_WARP_BYTES;
                 s.counts = s.plane + TILE_PLANE_BYTES + TILE_STAGE_BYTES;
             }
             __syncwarp();
             const u32 raw_bytes = job.head.raw_bytes(s.t.count());
             room.make(raw_bytes + TILE_BODY_SLACK);
-            const Made made = body_of_tile<T, LOSSLESS>(job, s, symbols, room, raw_bytes);
+            const Made made = body_of_tile<T>(job, s, symbols, room, raw_bytes);
             room.enter(chunk, made, raw_bytes);
             __syncwarp();    // all are done with the source
         }

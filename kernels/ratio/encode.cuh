@@ -299,13 +299,12 @@ SELDOM Made flat_tile(const Source<T>& s, u32 symbols, const Groups& all, Writer
 }
 
 // Differences that are kept at their places, and whose tokens are counted, to a body that ends at `end` and has fewer
-// bytes than `limit`; else NO_BODY are its bytes. `exact`: whether words are elements' bits in a stream of bins. It has
-// registers of its own.
+// bytes than `limit`; else NO_BODY are its bytes. It has registers of its own.
 template <class T, class Word>
-SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact, u8* end, u32 limit) {
+SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, groups = uniform(s.grid->groups()), classes = all.classes;
     Writer w = {1, 0, low_ones(lane), end};
-    if (!uniform(all.used)) return flat_tile(s, symbols, all, w, exact, limit);
+    if (!uniform(all.used)) return flat_tile(s, symbols, all, w, false, limit);
     const OwnTable own = choose_own(symbols, s.counts, uniform(all.used));
     const bool whole = uniform(s.t.count() == s.grid->capacity() && s.grid->capacity() % BATCH == 0);
     const Word* const kept = (const Word*)s.words + lane * QUAD;
@@ -347,13 +346,13 @@ SELDOM Made encode_codes(const Source<T>& s, u32 symbols, Groups all, bool exact
     all.classes = 0;
 #pragma unroll
     for (u32 k = 0; k < BATCH_GROUPS; k++) all.classes |= own.class_of(classes >> (4 * k) & 15) << (4 * k);
-    return end_tile(s, symbols, w, all, change, exact, OwnSide{s.counts, own.bytes}, limit);
+    return end_tile(s, symbols, w, all, change, false, OwnSide{s.counts, own.bytes}, limit);
 }
 
 // A tile's words, of which it is known what is subtracted from them, to a body that ends at `end` and has fewer bytes
-// than `limit`; else NO_BODY are its bytes. `exact`: whether these are elements' bits in a stream of bins.
+// than `limit`; else NO_BODY are its bytes.
 template <class T, class Word>
-SELDOM Made encode(const Source<T>& s, u32 symbols, Choice<Word> choice, bool exact, u8* end, u32 limit) {
+SELDOM Made encode(const Source<T>& s, u32 symbols, Choice<Word> choice, u8* end, u32 limit) {
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), set = choice.set;
     Groups all = {set, 0, 0, 0};
     clear_counts(s.counts);
@@ -397,7 +396,7 @@ SELDOM Made encode(const Source<T>& s, u32 symbols, Choice<Word> choice, bool ex
         if (i / BATCH_GROUPS == lane) all.classes |= cls << (4 * (i % BATCH_GROUPS));
         all.used |= cls ? 1u << cls : 0;
     }
-    return encode_codes<T, Word>(s, symbols, all, exact, end, limit);
+    return encode_codes<T, Word>(s, symbols, all, end, limit);
 }
 
 }    // namespace ratio

@@ -218,7 +218,7 @@ template <class T> struct ByRows {
 
 // The body of a tile's words, as `encode` makes it. It has registers of its own.
 template <class T, bool LINE, class Words>
-SELDOM ByRows<T> encode_rows(Source<T>& s, u32 symbols, Words bins, bool exact, u32 plane, u8* end, u32 limit) {
+SELDOM ByRows<T> encode_rows(Source<T>& s, u32 symbols, Words bins, u32 plane, u8* end, u32 limit) {
     Survey<T> all;
     enum { SIZE = T::BITS / 8 };
     const Grid& g = *s.grid;
@@ -321,7 +321,7 @@ SELDOM ByRows<T> encode_rows(Source<T>& s, u32 symbols, Words bins, bool exact, 
     all.any = warp_or(all.any);
     all.most = warp_max_of(all.most);
     measure_from(s, choice.middle);
-    return {encode_codes<T, u32>(s, symbols, found, exact, end, limit), all, 0};
+    return {encode_codes<T, u32>(s, symbols, found, end, limit), all, 0};
 }
 
 }    // namespace ratio

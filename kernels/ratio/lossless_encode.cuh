@@ -274,10 +274,11 @@ template <class T> DEV void spread_codes(const Source<T>& s) {
     __syncwarp();
 }
 
-// Codes at their places to a body in front of `end`, of fewer bytes than `limit`; else NO_BODY are its bytes. It has
-// registers of its own.
+// Codes at their places to a body in front of `end`, of fewer bytes than `limit`; else NO_BODY are its bytes. `exact`:
+// whether the stream has bins. It has registers of its own.
 template <class T>
-SELDOM Made encode_places(const Source<T>& s, u32 symbols, const Chosen<T>& choice, bool whole, u8* end, u32 limit) {
+SELDOM Made encode_places(const Source<T>& s, u32 symbols, const Chosen<T>& choice, bool whole, bool exact, u8* end,
+                          u32 limit) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, groups = uniform(s.grid->groups()), at = uniform(s.plane);
     const bool own = uniform(choice.own_table), direct = uniform(choice.form.prediction == BY_SYMBOLS),
@@ -346,22 +347,26 @@ SELDOM Made encode_places(const Source<T>& s, u32 symbols, const Chosen<T>& choi
         }
         if (uniform(side.bytes + 2 * w.used >= limit)) return {KIND_RAW, NO_BODY, all.set, nullptr};
     }
-    return end_tile(s, symbols, w, all, change, false, side, limit);
+    return end_tile(s, symbols, w, all, change, exact, side, limit);
 }
 
-// The body of a tile in the form that takes least, in front of `end` and of fewer bytes than `limit`; else NO_BODY are
-// its bytes. For a whole warp.
-template <class T> DEV Made lossless_body(Source<T>& s, u32 symbols, u8* end, u32 limit) {
+// Parts of a bit that a form may be estimated to cost that is to take less than so many bytes: a little more.
+DEV u32 most_cost(u32 bytes) { return 8 * BIT * (bytes + bytes / 64); }
+
+// The body of a tile in the form that takes least, in front of `end` and of fewer bytes than `limit`; else, or if it
+// costs more than `most` parts of a bit, NO_BODY are its bytes. `exact`: whether the stream has bins. For a whole warp;
+// it has registers of its own.
+template <class T> SELDOM Made lossless_body(Source<T>& s, u32 symbols, bool exact, u8* end, u32 limit, u32 most) {
     const u32 lane = threadIdx.x & 31, n = s.t.count();
     const Survey<T> all = load_elements(s);
     mean(s, BITS, zeros_below<T>(all.any), 0);
     if (!uniform(all.exact)) {
         const Writer w = {1, 0, low_ones(lane), end};
-        return flat_tile(s, symbols, Groups{0, 0, 0, 0}, w, false, limit);
+        return flat_tile(s, symbols, Groups{0, 0, 0, 0}, w, exact, limit);
     }
     const Chosen<T> choice = choose_form(s, symbols, all.any);
     const Made none = {KIND_RAW, NO_BODY, 0, nullptr};
-    if (uniform(choice.cost > BIT * n * T::BITS)) return none;
+    if (uniform(choice.cost > min_of(most, BIT * n * T::BITS))) return none;
     if (uniform(choice.form.order < DECIMALS)) make_words(s, choice.form.order, choice.form.shift, choice.base);
     if (uniform(choice.form.order == RANKS)) make_ranks(s, choice.listed, choice.base);
     make_codes(s, choice.form.prediction, choice.set);
@@ -371,7 +376,7 @@ template <class T> DEV Made lossless_body(Source<T>& s, u32 symbols, u8* end, u3
     __syncwarp();
     if (lane == 0) s.base = choice.base;
     __syncwarp();
-    return encode_places(s, symbols, choice, whole, end, limit);
+    return encode_places(s, symbols, choice, whole, exact, end, limit);
 }
 
 }    // namespace ratio

@@ -10,8 +10,7 @@
 #define BEGIN_TILES_THREADS 256
 #define LIST_TILES_THREADS 96
 
-// PART: 0 for the decoder and what goes before encoding, 1 for the encoder with a bound, 2 for the one without; the
-// tests have all.
+// PART: 0 for the decoder and what goes before encoding, 1 for the encoder; the tests have all.
 #if !defined(PART) || PART == 0
 #define TILE_KERNELS(name, type) \
     KERNEL(ratio_decompress_##name, TileDecompressArgs, DECODE_TILE_THREADS, 1) { ratio::decompress<type>(a); }
@@ -25,43 +24,31 @@ GRID_KERNEL(ratio_list, ListArgs, LIST_TILES_THREADS) { list_items(a); }
 #endif
 #if !defined(PART) || PART == 1
 #define ENCODER_KERNEL(name, type) \
-    KERNEL(ratio_compress_##name, TileCompressArgs, ENCODE_TILE_THREADS, 1) { ratio::compress<type, false>(a); }
+    KERNEL(ratio_compress_##name, TileCompressArgs, ENCODE_TILE_THREADS, 1) { ratio::compress<type>(a); }
 #else
 #define ENCODER_KERNEL(name, type)
 #endif
-#if !defined(PART) || PART == 2
-#define LOSSLESS_KERNEL(name, type) \
-    KERNEL(ratio_compress_lossless_##name, TileCompressArgs, ENCODE_TILE_THREADS, 1) { ratio::compress<type, true>(a); }
-#else
-#define LOSSLESS_KERNEL(name, type)
-#endif
-
 #if !defined(ELEMENT) || ELEMENT == 1
 TILE_KERNELS(f32, F32)
 RANGE_KERNEL(f32, F32)
 ENCODER_KERNEL(f32, F32)
-LOSSLESS_KERNEL(f32, F32)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 2
 TILE_KERNELS(f64, F64)
 RANGE_KERNEL(f64, F64)
 ENCODER_KERNEL(f64, F64)
-LOSSLESS_KERNEL(f64, F64)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 3
 TILE_KERNELS(f16, F16)
 RANGE_KERNEL(f16, F16)
 ENCODER_KERNEL(f16, F16)
-LOSSLESS_KERNEL(f16, F16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 4
 TILE_KERNELS(bf16, BF16)
 RANGE_KERNEL(bf16, BF16)
 ENCODER_KERNEL(bf16, BF16)
-LOSSLESS_KERNEL(bf16, BF16)
 #endif
 #if !defined(ELEMENT) || ELEMENT == 5
 TILE_KERNELS(b8, B8)
 ENCODER_KERNEL(b8, B8)
-LOSSLESS_KERNEL(b8, B8)
 #endif

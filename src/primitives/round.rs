@@ -6,11 +6,11 @@
 use super::word::Word;
 
 /// Rounds every word of a chunk to `keep` of its `mantissa` bits, or none: a chunk with a subnormal number, with a NaN
-/// whose low bits would be lost, or with a number that would round up to infinity stays exact.
-pub fn encode<W: Word>(words: &mut [W], mantissa: u32, keep: u32) {
+/// whose low bits would be lost, or with a number that would round up to infinity stays exact. Whether it is rounded.
+pub fn encode<W: Word>(words: &mut [W], mantissa: u32, keep: u32) -> bool {
     let drop = mantissa - keep.min(mantissa);
     if drop == 0 {
-        return;
+        return false;
     }
     let low = (W::ONE << drop).sub(W::ONE);
     let infinity = (!W::ZERO & !W::SIGN) >> mantissa << mantissa;
@@ -31,4 +31,5 @@ pub fn encode<W: Word>(words: &mut [W], mantissa: u32, keep: u32) {
             *v = round(*v) | *v & W::SIGN;
         }
     }
+    !exact
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
 
-use sleek::{DType, MissingValue, MissingValues, Params, Profile, route};
+use sleek::{DType, MissingValue, MissingValues, Mode, Params, Profile, route};
 
 use crate::common;
 use crate::forms::{KINDS, form_name, forms, params, words};
@@ -83,6 +83,78 @@ fn every_form_has_the_bytes_of_the_cpu() {
         "ranks symbols table low",
     ] {
         assert!(seen.contains(form), "no {form:?} among {seen:?}");
+    }
+}
+
+/// How many of a stream's tiles are coded by their elements' bits in a stream of bins, and how many by their bins.
+fn exact_tiles(stream: &[u8]) -> [usize; 2] {
+    let container = crate::reference::container(stream).unwrap();
+    let (mut at, mut found) = (container.bodies_at, [0; 2]);
+    for chunk in 0..container.chunks {
+        let (kind, bytes) = container.entry(stream, chunk).unwrap();
+        if kind == 0 {
+            found[usize::from(stream[at as usize] >> 3 & 1 == 0)] += 1;
+        }
+        at += bytes;
+    }
+    found
+}
+
+/// With a bound every type of floats takes forms where these take less, by the same samples: every kind of data under
+/// fine and coarse bounds of every mode, and what no bins are left of.
+#[test]
+fn bounded_tiles_take_the_forms_that_the_cpu_takes() {
+    let (shim, _turn) = Shim::get();
+    let bounds = [
+        (Mode::Abs, 1e-5),
+        (Mode::Noa, 1e-3),
+        (Mode::Rel, 1e-3),
+        (Mode::Abs, 0.04),
+        (Mode::Noa, 1e-6),
+        (Mode::Rel, 0.03),
+        (Mode::Abs, 0.3),
+        (Mode::Abs, 1e-44),
+    ];
+    let rounds = if common::short() { 2 } else { 6 };
+    let mut seen = [0; 2];
+    for (d, dtype) in [DType::F32, DType::F64, DType::F16, DType::BF16].into_iter().enumerate() {
+        for (k, kind) in KINDS.into_iter().enumerate() {
+            for round in 0..rounds {
+                let at = 5 * d + 3 * k + round;
+                let (mode, bound) = bounds[(at + k + 3 * round) % bounds.len()];
+                let shape = SHAPES[(at + round) % SHAPES.len()];
+                let p = Params { big_endian: at % 3 == 0, ..params(dtype, shape).with_bound(mode, bound) };
+                let bytes = vectors::to_bytes(dtype, &words(kind, dtype, p.dims.count() as usize), p.big_endian);
+                shim.set([2, 1, 3][at % 3], at as u32 % 5);
+                let offset = if at % 4 == 1 { dtype.size() } else { 0 };
+                let stream = stream(shim, &p, &bytes, offset, &format!("{kind} {shape:?}"));
+                if sleek::inspect(&stream).unwrap().step > 0.0 {
+                    let found = exact_tiles(&stream);
+                    seen.iter_mut().zip(found).for_each(|(all, some)| *all += some);
+                }
+            }
+        }
+    }
+    assert!(seen[0] > 20 && seen[1] > 20, "{seen:?}");
+}
+
+/// Forms and bins tile by tile in one array, with missing values between them, and in a batch.
+#[test]
+fn forms_and_bins_in_one_array() {
+    let (shim, _turn) = Shim::get();
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        let kinds = ["decimals", "smooth", "few", "repeats", "constant", "weights", "levels", "flat", "table"];
+        let tiles: Vec<u64> = kinds.iter().flat_map(|kind| words(kind, dtype, 1 << 14)).collect();
+        let bytes = vectors::to_bytes(dtype, &tiles, false);
+        for (mode, bound) in [(Mode::Abs, 1e-3), (Mode::Rel, 1e-4)] {
+            let p = params(dtype, &[tiles.len() as u64]).with_bound(mode, bound);
+            let named = [words("few", dtype, 2)[1], dtype.nearest(5.3)].map(MissingValue::Bits);
+            for missing in [&[][..], &named] {
+                let p = Params { missing: MissingValues::of(missing).unwrap(), ..p.clone() };
+                shim.set(1, 0);
+                stream(shim, &p, &bytes, 0, "all kinds");
+            }
+        }
     }
 }
 
@@ -187,8 +259,14 @@ fn missing_values_beside_forms() {
 #[test]
 fn batches_of_tensors() {
     let (shim, _turn) = Shim::get();
-    for (dtype, kind) in [(DType::BF16, "weights"), (DType::F32, "pruned")] {
-        let p = Params { profile: Profile::Ratio, ..Params::new(dtype) };
+    let lossless = (Mode::Lossless, 0.0);
+    for (dtype, kind, (mode, bound)) in [
+        (DType::BF16, "weights", lossless),
+        (DType::F32, "pruned", lossless),
+        (DType::F32, "decimals", (Mode::Noa, 1e-5)),
+        (DType::F64, "few", (Mode::Rel, 1e-5)),
+    ] {
+        let p = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, bound) };
         let lens = [0, 1, 700, 16384, 3, 20000, 129, 4096, 511];
         let arrays: Vec<Vec<u8>> =
             lens.iter().map(|n| vectors::to_bytes(dtype, &words(kind, dtype, *n), false)).collect();

@@ -107,14 +107,15 @@ pub const COMPARED: [&str; 10] = [
     "patches",
 ];
 
-/// The forms of a stream's packed tiles, and whether these have a table of their own.
+/// The forms of a stream's packed tiles, and whether these have a table of their own. Tiles of bins have none.
 pub fn forms(stream: &[u8]) -> Vec<(u16, bool)> {
     let container = reference::container(stream).unwrap();
+    let has_bins = sleek::inspect(stream).unwrap().step > 0.0;
     let (mut at, mut forms) = (container.bodies_at, Vec::new());
     for chunk in 0..container.chunks {
         let (kind, bytes) = container.entry(stream, chunk).unwrap();
-        if kind == 0 {
-            let tile = &stream[at as usize..];
+        let tile = &stream[at as usize..];
+        if kind == 0 && (!has_bins || tile[0] >> 3 & 1 == 1) {
             forms.push((u16::from_le_bytes([tile[4], tile[5]]), tile[0] >> 6 & 1 == 1));
         }
         at += bytes;

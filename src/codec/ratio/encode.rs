@@ -3,8 +3,8 @@
 use super::counts::TokenCounts;
 use super::decode::absent;
 use super::format::*;
-use super::lossless::Form;
 use super::lossless::encode::{self as lossless, Of, Own};
+use super::lossless::{Form, bounded};
 use super::own_table::{BIT, OWN};
 use super::plan::Plan;
 use super::predict;
@@ -13,7 +13,7 @@ use super::simd::short::{ShortBuffers, ShortTile, place_codes};
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
-use crate::host::memory::{boxed, filled};
+use crate::host::memory::{boxed, filled, on_heap};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Symbol, TOP, Words};
@@ -36,7 +36,8 @@ pub struct Buffers<W> {
     other: Vec<u8>,
     counts: TokenCounts,
     short: ShortBuffers,
-    lossless: lossless::Buffers<W>,
+    /// Those of the forms: none until a tile with a bound may take one.
+    lossless: Option<Box<[lossless::Buffers<W>]>>,
 }
 
 /// Magnitudes count no more than this.
@@ -62,9 +63,13 @@ impl<W: Word> Buffers<W> {
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             counts: TokenCounts::new()?,
             short: ShortBuffers::new(grid)?,
-            lossless: lossless::Buffers::new(grid, plan.takes_forms)?,
+            lossless: if plan.is_lossless() { Some(of_forms(plan)?) } else { None },
         })
     }
+}
+
+fn of_forms<W: Word>(plan: &Plan) -> Result<Box<[lossless::Buffers<W>]>> {
+    on_heap(lossless::Buffers::new(&plan.grid)?)
 }
 
 /// What the words of a tile stand for.
@@ -98,7 +103,7 @@ pub fn tile<E: Element>(
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
     let within_bound = match &plan.quantizer {
-        _ if plan.takes_forms => lossless_tile::<E>(p, plan, lens, buffers, data, out),
+        _ if plan.is_lossless() => lossless_tile::<E>(p, plan, lens, u64::MAX, buffers, data, out),
         Some(q) => {
             let of_bins = quantized::<E>(p, plan, q, lens, buffers, data, out);
             seen = of_bins.1;
@@ -107,10 +112,11 @@ pub fn tile<E: Element>(
         None => by_bits::<E>(p, plan, plan.keep_bits, lens, buffers, data, out),
     };
     let mut body = within_bound.filter(|(_, bytes)| *bytes < raw_bytes);
-    if !plan.is_lossless() && (body.is_none() || may_be_smaller(plan, &seen)) {
+    let may_be_smaller = |bytes| bounded::may_be_smaller::<E>(plan, &seen, lens[0], data, bytes);
+    if !plan.is_lossless() && body.is_none_or(|(_, bytes)| may_be_smaller(bytes)) {
         let mut other = std::mem::take(&mut buffers.other);
-        let exact = by_bits::<E>(p, plan, None, lens, buffers, data, &mut other);
         let limit = body.map_or(raw_bytes, |(_, bytes)| bytes);
+        let exact = lossless_tile::<E>(p, plan, lens, most_cost(limit), buffers, data, &mut other);
         if let Some((kind, bytes)) = exact.filter(|(_, bytes)| *bytes < limit) {
             out[..bytes].copy_from_slice(&other[..bytes]);
             body = Some((kind, bytes));
@@ -121,16 +127,6 @@ pub fn tile<E: Element>(
         raw(size, plan.big_endian, data, &mut out[..raw_bytes]);
         (Kind::Raw, raw_bytes)
     })
-}
-
-/// Whether elements' bits may take fewer bytes than their bins: neighbouring numbers, or the multiples that all are of
-/// a power of two, are as far apart as bins.
-fn may_be_smaller<W: Word>(plan: &Plan, seen: &Bits<W>) -> bool {
-    let Some(q) = &plan.quantizer else { return false };
-    let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
-    let spacing = ((seen.largest >> mantissa).to_u64() as i32).max(1) - bias - mantissa as i32;
-    let zeros = seen.any.trailing_zeros().min(mantissa) as i32;
-    spacing + zeros > i32::from(q.step.j)
 }
 
 /// Encodes by bins; `None` where an element would come back as a missing value.
@@ -162,8 +158,8 @@ fn quantized<E: Element>(
     (body, Bits { any, largest })
 }
 
-/// Encodes by elements' bits, rounded to so many mantissa bits; `None` where an element would come back as a missing
-/// value.
+/// Encodes by elements' bits, rounded to so many mantissa bits; `None` where they cannot be, or an element would come
+/// back as a missing value.
 fn by_bits<E: Element>(
     p: impl Level,
     plan: &Plan,
@@ -177,8 +173,8 @@ fn by_bits<E: Element>(
     let words = &mut buffers.words[..n];
     p.load(plan.big_endian, data, words);
     if let Some(keep) = keep_bits {
-        round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
-        if collides(plan, words) {
+        let is_rounded = round::encode(words, mantissa_and_bias(plan.layout.dtype).0, keep);
+        if !is_rounded || collides(plan, words) {
             return None;
         }
     }
@@ -188,13 +184,19 @@ fn by_bits<E: Element>(
     Some(pack::<E>(p, plan, Meaning::Bits(shift), lens, n, buffers, out))
 }
 
-/// Encodes every bit in the form that takes least; `None` if the elements themselves take less. Never inlined: tables
-/// of its own would lie on the stack of tiles with a bound too.
+/// Parts of a bit that a form may be estimated to cost that is to take less than so many bytes: a little more.
+fn most_cost(bytes: usize) -> u64 {
+    8 * BIT * (bytes + bytes / 64) as u64
+}
+
+/// Encodes every bit in the form that takes least; `None` if it costs more than `most_cost` parts of a bit, or the
+/// elements themselves take less. Never inlined: tables of its own would lie on the stack of tiles with a bound too.
 #[inline(never)]
 fn lossless_tile<E: Element>(
     p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
+    most_cost: u64,
     buffers: &mut Buffers<E::Word>,
     data: &[u8],
     out: &mut [u8],
@@ -202,17 +204,23 @@ fn lossless_tile<E: Element>(
     let n = data.len() / size_of::<E::Word>();
     let elements = &mut buffers.elements[..n];
     p.load(plan.big_endian, data, elements);
+    if buffers.lossless.is_none() {
+        // Where there is no memory for them the tile takes the form that needs none.
+        buffers.lossless = of_forms(plan).ok();
+    }
+    let (elements, Some([forms])) = (&buffers.elements[..n], buffers.lossless.as_deref_mut()) else {
+        return by_bits::<E>(p, plan, None, lens, buffers, data, out);
+    };
     if elements.iter().all(|w| *w == elements[0]) {
         return by_bits::<E>(p, plan, None, lens, buffers, data, out);
     }
-    let elements = &buffers.elements[..n];
-    let choice = lossless::choose::<E>(plan, lens, elements, &mut buffers.lossless);
-    if choice.cost > BIT * n as u64 * u64::from(E::Word::BITS) {
+    let choice = lossless::choose::<E>(plan, lens, elements, forms);
+    if choice.cost > most_cost.min(BIT * n as u64 * u64::from(E::Word::BITS)) {
         return None;
     }
-    choice.write_side(n, &mut buffers.lossless);
-    let (own, codes, side) = buffers.lossless.written(&choice, n);
-    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, false);
+    choice.write_side(n, forms);
+    let (own, codes, side) = forms.written(&choice, n);
+    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, plan.quantizer.is_some());
     prefix.head.has_table = choice.own_table;
     if place_codes(&plan.grid, lens, codes, &mut buffers.short)
         && let Some((state, at)) = p.encode_placed(&plan.grid, lens, own, &mut buffers.short)

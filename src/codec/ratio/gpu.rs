@@ -45,14 +45,11 @@ impl Base {
     }
 }
 
-/// The kernel that compresses: within a bound, or bit for bit, where tiles take any form.
-fn encoder(session: &Session, dtype: DType, mode: Mode) -> Result<Warps> {
+/// The kernel that compresses.
+fn encoder(session: &Session, dtype: DType) -> Result<Warps> {
     static LOADED: Loaded<Warps> = Loaded::none();
-    let (part, block) = match mode {
-        Mode::Lossless => ("lossless", TILE_SYMBOL_BYTES + TILE_COST_BYTES),
-        _ => ("encoder", TILE_SYMBOL_BYTES),
-    };
-    LOADED.get(session, need(CODEC_RATIO, dtype, part)?, |module| {
+    let block = TILE_SYMBOL_BYTES + TILE_COST_BYTES;
+    LOADED.get(session, need(CODEC_RATIO, dtype, "encoder")?, |module| {
         module.warps("compress", block as u32, TILE_ENCODE_WARP_BYTES as u32)
     })
 }
@@ -65,7 +62,7 @@ fn tiles(count: u64) -> u64 {
 impl GpuCodec for Ratio {
     fn prepare(&self, session: &Session, params: &Params) -> Result<()> {
         Base::load(session, params.dtype)?;
-        encoder(session, params.dtype, params.mode).map(|_| ())
+        encoder(session, params.dtype).map(|_| ())
     }
 
     /// There is a kernel for whatever the codec takes.
@@ -86,7 +83,7 @@ impl GpuCodec for Ratio {
         let all: u64 = arrays.items().iter().map(|item| tiles(item.count).max(1)).sum();
         // Of an array alone all tiles are known, however the array's edges cut them.
         let pieces = if arrays.is_batch() { all } else { layout.chunks as u64 };
-        let compress = encoder(session, params.dtype, params.mode)?.kernel(pieces)?;
+        let compress = encoder(session, params.dtype)?.kernel(pieces)?;
         let mantissa = mantissa_and_bias(params.dtype).0;
         let drop = match params.mode {
             Mode::Rel => mantissa - bound::rel_mantissa_bits(params.bound, mantissa).min(mantissa),
@@ -107,8 +104,7 @@ impl GpuCodec for Ratio {
             let copy = if missing.is_empty() { 0 } else { (params.dtype.size() << TILE_LOG2) + MAX_TILE_PLANE_BYTES };
             let of_words = params.dtype.size().max(4) << TILE_LOG2;
             // Elements and codes are kept beside words, where every form is tried.
-            let forms = if params.mode == Mode::Lossless { 2 * of_words + TILE_LISTED_BYTES } else { 0 };
-            let words = forms + of_words + copy;
+            let words = 3 * of_words + TILE_LISTED_BYTES + copy;
             let waiting = layout.chunk_bytes() / 2 + (16 << 10);
             let room = (words + layout.chunk_bytes() + waiting + 2 * TILE_BODY_SLACK).next_multiple_of(16) as u64;
             let bodies = session.allocate((warps * room) as usize)?;

@@ -23,9 +23,6 @@ pub struct Plan {
     pub quantizer: Option<Quantizer>,
     /// Mantissa bits to round to before (`Rel`).
     pub keep_bits: Option<u32>,
-    /// Tiles may take the forms of mode lossless. Elements that are kept because a bound leaves no bins take the plain
-    /// one, which whoever measures the range on a GPU knows too late.
-    pub takes_forms: bool,
     /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
     colliding: ([u64; MAX_MISSING], usize),
 }
@@ -71,7 +68,6 @@ impl Plan {
             big_endian: params.big_endian,
             quantizer: step.map(|s| Quantizer::new(dtype, s, abs)),
             keep_bits,
-            takes_forms: params.mode == Mode::Lossless,
             colliding: ([0; MAX_MISSING], 0),
         };
         for bits in layout.shape.missing.bits() {
@@ -129,7 +125,6 @@ impl Plan {
             big_endian: header.big_endian,
             quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
             keep_bits: None,
-            takes_forms: false,
             colliding: ([0; MAX_MISSING], 0),
         })
     }

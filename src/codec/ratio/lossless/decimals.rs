@@ -7,14 +7,14 @@ use crate::primitives::quantize::Element;
 use crate::primitives::word::Word;
 
 /// Powers of ten, by their digits.
-const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+pub const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 /// Integers are below this.
 const LIMIT: f64 = (1u64 << 51) as f64;
 /// What is added and taken away to round to an integer.
-const ROUND: f64 = (3u64 << 51) as f64;
+pub const ROUND: f64 = (3u64 << 51) as f64;
 /// Elements that are looked at first, and how many of them may not be decimals.
 const SAMPLE: usize = 32;
-const ODD: usize = 3;
+pub const ODD: usize = 3;
 
 /// Whether elements of a type may be decimals.
 pub const fn has<E: Element>() -> bool {
@@ -28,12 +28,17 @@ fn element<E: Element>(k: E::Word, power: f64) -> E::Word {
     E::Word::from_u64(if E::Word::BITS == 64 { value.to_bits() } else { u64::from((value as f32).to_bits()) })
 }
 
+/// The number that an element is.
+#[inline(always)]
+pub fn value<E: Element>(bits: E::Word) -> f64 {
+    let bits = bits.to_u64();
+    if E::Word::BITS == 64 { f64::from_bits(bits) } else { f32::from_bits(bits as u32).into() }
+}
+
 /// The integer of an element, and whether that gives it back.
 #[inline(always)]
 fn integer<E: Element>(bits: E::Word, power: f64) -> (E::Word, bool) {
-    let bits64 = bits.to_u64();
-    let value = if E::Word::BITS == 64 { f64::from_bits(bits64) } else { f32::from_bits(bits64 as u32).into() };
-    let k = (value * power + ROUND) - ROUND;
+    let k = (value::<E>(bits) * power + ROUND) - ROUND;
     let most = LIMIT.min(f64::from(E::Word::BITS - 1).exp2());
     let k = if k.abs() < most { k as i64 } else { return (E::Word::ZERO, false) };
     let k = E::Word::from_u64(k as u64);

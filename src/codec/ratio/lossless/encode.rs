@@ -116,9 +116,9 @@ fn count(tokens: &[u8], counts: &mut Counts) {
 }
 
 impl<W: Word> Buffers<W> {
-    /// Allocates them for the tiles of a grid, or none where no tile has a form.
-    pub fn new(grid: &Grid, forms: bool) -> Result<Buffers<W>> {
-        let n = if forms { grid.capacity() } else { 0 };
+    /// Allocates them for the tiles of a grid.
+    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+        let n = grid.capacity();
         let words = || filled(n, W::ZERO);
         let mut odd = decimals::Odd::new();
         reserve(&mut odd, decimals::most_odd(n))?;

@@ -1,6 +1,7 @@
 //! What a tile of elements' bits may do beyond differences of their order: other words, other predictions, low bits
 //! beside the coder (docs/codecs/ratio.md §8).
 
+pub mod bounded;
 pub mod decimals;
 pub mod decode;
 pub mod encode;
