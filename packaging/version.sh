@@ -18,7 +18,7 @@ done
 for file in "${files[@]}"; do
     case $file in
         *Cargo.toml) sed -i "0,/^version = \"${old//./\\.}\"/s//version = \"$new\"/" "$file" ;;
-        *) sed -i "s/\b${old//./\\.}\b/$new/g" "$file" ;;
+        *) sed -i "s/\b\(v\?\)${old//./\\.}\b/\1$new/g" "$file" ;;
     esac
 done
 for lock in Cargo.lock fuzz/Cargo.lock examples/zarrs/Cargo.lock h5wasm/Cargo.lock; do
