@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gives the sources another version: version.sh 0.2.0. What CHANGELOG.md and README.md say of it besides is written by hand.
+# Gives the sources another version, such as 0.2.0: version.sh VERSION. What CHANGELOG.md and README.md say of it besides is written by hand.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 new=${1:?the new version}

@@ -107,9 +107,9 @@ template <class T, class F> SELDOM bool surely_have_no_list(const Source<T>& s, 
 }
 
 // Element i of a tile. A function of its own: code that is longer than the caches for instructions costs every tile.
-template <class T> SELDOM typename T::Word element_of(const Source<T>& s, u32 i) {
+template <class T> SELDOM typename T::Word element_of(const Source<T>& s, Box box, u32 i) {
     u32 x, y, z;
-    Box(s.t).place(i, x, y, z);
+    box.place(i, x, y, z);
     return s.element(x, y, z);
 }
 
@@ -123,7 +123,7 @@ SELDOM bool forms_may_be_smaller(const Source<T>& source, const Survey<T>& commo
     const Box box(s.t);
     const u32 n = box.n, lane = threadIdx.x & 31;
     if (uniform(32 * bytes < n)) return false;
-    const auto element = [&](u32 i) { return element_of(s, i); };
+    const auto element = [&](u32 i) { return element_of(s, box, i); };
     enum { NOISE_BITS = T::MANTISSA / 8 };    // what is told apart; the last bits may be noise
     const u32 most = 8 * bytes / n, sets = most < 1 ? 1 : min_of(most, (u32)MOST_SETS), part = n / (32 * sets);
     const auto place_in = [&](u32 set) {

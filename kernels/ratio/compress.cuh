@@ -310,7 +310,8 @@ template <class T> DEV Made body_of_bins(Source<T>& s, u32 symbols, Survey<T>& a
     return body_of_any_bins(s, symbols, all, room.top, limit);
 }
 
-// The body of a tile by its bins, or by its elements' bits that are rounded; NO_BODY are its bytes where these cannot be.
+// The body of a tile by its bins, or by its elements' bits that are rounded; NO_BODY are its bytes where these cannot
+// be.
 template <class T>
 DEV Made body_within_bound(Source<T>& s, u32 symbols, const Plan& plan, Survey<T>& all, Room<T>& room, u32 limit) {
     if (uniform(plan.step_w)) return body_of_bins(s, symbols, all, room, limit);
@@ -324,8 +325,10 @@ DEV Made body_within_bound(Source<T>& s, u32 symbols, const Plan& plan, Survey<T
 // `collides`: whether an element would come back as a missing value, so that bits are kept; `plane`: how many bytes are
 // to come in front.
 template <class T>
-DEV Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes, u32 collides, u32 plane) {
-    const bool has_bins = uniform(plan.step_w != 0), is_bounded = T::EXPONENT && uniform((has_bins || plan.rounded) && !collides);
+SELDOM Made shortest(Source<T>& s, u32 symbols, const Plan& plan, Room<T>& room, u32 raw_bytes, u32 collides,
+                     u32 plane) {
+    const bool has_bins = uniform(plan.step_w != 0),
+               is_bounded = T::EXPONENT && uniform((has_bins || plan.rounded) && !collides);
     Survey<T> all;
 #pragma unroll 1
     for (bool again = false; is_bounded; again = true) {

@@ -226,7 +226,7 @@ template <class T> struct Marker {
 
 // The same as `mark` of a tile that is coded by rows, and what there is to know of it.
 template <class T>
-DEV u32 mark_rows(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy, Look& found) {
+SELDOM u32 mark_rows(const Source<T>& s, const Missing<T>& missing, const Masks& masks, u8* copy, Look& found) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, may_collide = missing.bins;
     Marker<T> marker = {missing, masks, copy, lane, NO_ELEMENT, 0};
@@ -293,7 +293,7 @@ template <class T> DEV u32 mark(const Source<T>& s, const Missing<T>& missing, c
 
 // Puts others into the places of missing elements: those before them in their block, at its start the first that there
 // is, and in a block of nothing else `first`, the tile's. Where the tile has none at all they stay.
-template <class T> DEV void fill(const Masks& masks, u8* copy, u32 first) {
+template <class T> SELDOM void fill(const Masks& masks, u8* copy, u32 first) {
     typedef typename T::Word Word;
     const u32 lane = threadIdx.x & 31, of_block = masks.block / 32;
     u32 last = first;
@@ -330,7 +330,7 @@ template <class T> DEV void fill(const Masks& masks, u8* copy, u32 first) {
 }
 
 // Writes the plane but for the kind of the body behind it; returns its bytes. Lane b has block b.
-DEV u32 write_plane(const Masks& masks, u8* plane) {
+SELDOM u32 write_plane(const Masks& masks, u8* plane) {
     const u32 lane = threadIdx.x & 31, words = masks.block / 64;
     u32 at = 4, which = 0;
 #pragma unroll 1
@@ -380,7 +380,7 @@ template <class T> DEV u8* copy_of(const Source<T>& s) { return s.words + (sizeo
 template <class T> DEV u8* plane_of(const Source<T>& s) { return copy_of(s) + ((T::BITS / 8) << TILE_LOG2); }
 
 // Whether no element of a tile that is coded by rows is close to a missing value. For a whole warp.
-template <class T, bool LINE> DEV bool is_far(const Source<T>& s, const Missing<T>& missing) {
+template <class T, bool LINE> SELDOM bool is_far(const Source<T>& s, const Missing<T>& missing) {
     enum { TOGETHER = 4 };
     const u32 lane = threadIdx.x & 31, groups = s.grid->groups(), count = missing.count;
     const Rows128<LINE> rows(*s.grid, s.t, s.step, lane);

@@ -1,6 +1,6 @@
-//! Whether a tile within a bound may take fewer bytes bit for bit, by some of its elements: multiples of a power of two or
-//! of ten that are as far apart as bins, few distinct numbers, or rows that repeat. Other tiles take the more bytes bit for
-//! bit the finer their elements are than bins, and are not tried.
+//! Whether a tile within a bound may take fewer bytes bit for bit, by some of its elements: multiples of a power of two
+//! or of ten that are as far apart as bins, few distinct numbers, or rows that repeat. Other tiles take the more bytes
+//! bit for bit the finer their elements are than bins, and are not tried.
 
 use super::{decimals, ranks};
 use crate::codec::ratio::encode::Bits;
@@ -22,8 +22,8 @@ const PARTS: f64 = 2.0;
 /// Bins are w · 2^j apart, w = 4 … 7.
 const STEP_BITS: i32 = 2;
 
-/// How far from a whole number a product of one with a power of ten is, as a part of it, and numbers nearly all of which
-/// are whole: of f32 and f64.
+/// How far from a whole number a product of one with a power of ten is, as a part of it, and numbers nearly all of
+/// which are whole: of f32 and f64.
 const NEAR32: f64 = 1.0625 / (1u64 << 24) as f64;
 const FAR32: f64 = (1u64 << 22) as f64;
 const NEAR64: f64 = 1.0 / (1u64 << 51) as f64;
@@ -37,7 +37,8 @@ struct Set<W> {
 }
 
 impl<W: Word> Set<W> {
-    /// Set `s` of `sets`, of a tile of `n` elements: one in each of as many parts of the tile, which sets take in turns.
+    /// Set `s` of `sets`, of a tile of `n` elements: one in each of as many parts of the tile, which sets take in
+    /// turns.
     fn take(s: usize, sets: usize, n: usize, element: impl Fn(usize) -> W) -> Set<W> {
         let mut set = Set { places: [0; SET], values: [W::ZERO; SET], len: 0 };
         let part = n / (SET * sets);
@@ -96,8 +97,8 @@ fn logarithm(x: usize) -> usize {
     (octave as usize) << 8 | ((x << 8 >> octave) & 255)
 }
 
-/// Whether the forms of mode lossless are tried on the elements `data` of a tile, in rows of so many, that takes so many
-/// bytes within the bound.
+/// Whether the forms of mode lossless are tried on the elements `data` of a tile, in rows of so many, that takes so
+/// many bytes within the bound.
 #[inline(never)]
 pub fn may_be_smaller<E: Element>(plan: &Plan, seen: &Bits<E::Word>, row: usize, data: &[u8], bytes: usize) -> bool {
     let size = size_of::<E::Word>();
@@ -157,9 +158,9 @@ fn repeats_cost_less<W: Word>(n: usize, lag: usize, bytes: usize, element: impl 
     bits as usize * n <= 8 * bytes * PROBES
 }
 
-/// Whether elements are multiples of a power of two, or neighbouring numbers, that are as far apart as bins: the largest
-/// ones by what is `seen` of all, and others on average, each as a multiple of the largest power that it is one of,
-/// which is twice the one of all or of its neighbours.
+/// Whether elements are multiples of a power of two, or neighbouring numbers, that are as far apart as bins: the
+/// largest ones by what is `seen` of all, and others on average, each as a multiple of the largest power that it is one
+/// of, which is twice the one of all or of its neighbours.
 fn are_as_far_apart_as_bins<E: Element>(plan: &Plan, seen: &Bits<E::Word>, elements: &[E::Word]) -> bool {
     let Some(q) = &plan.quantizer else { return false };
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
