@@ -3,9 +3,10 @@ really executes while it compresses or restores a part of a field: for processor
 (trace.c) says which instructions these are, with AVX-512 the processor itself, step by step (once.c). llvm-mca knows ports, latencies
 and what is in flight; of caches and branches it takes the best for granted. Levels beside a measured one give the scale.
 
-    cycles.py [--x86 libsleek.so] [--arm libsleek.so] [--request abs] [--kib 64] [--fields N] [--lossless] [--profile fast]
+    cycles.py [--x86 libsleek.so] [--arm libsleek.so] [--kib 64] [--fields N] [--lossless] [--profile fast]
 
-Libraries as `cargo rustc --release --lib --crate-type cdylib --no-default-features [--target aarch64-unknown-linux-gnu]` makes them.
+A part is so many bytes from the middle of a field; of profile ratio it is a box of a quarter as many values along the
+field's dimensions, so that there are whole tiles of any rank (with --kib 128 two of them). Libraries as `cargo rustc --release --lib --crate-type cdylib --no-default-features [--target aarch64-unknown-linux-gnu]` makes them.
 Needs SLEEK_DATA, llvm-mca and llvm-objdump (LLVM 19), gcc, qemu-user; for Arm gcc-aarch64-linux-gnu. Minutes.
 """
 import argparse
@@ -81,7 +82,7 @@ class Machine:
 
     def trace(self, level, emulated, arguments):
         """The instructions of the library that are executed, as text, and how many others there are."""
-        to = self.work / "trace"
+        to, arguments = self.work / "trace", [str(a) for a in arguments]
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.work), SLEEK_SIMD=level)
         if emulated:
             emulator = ["qemu-x86_64", "-cpu", "max"] if self.name == "x86" else ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
@@ -116,16 +117,53 @@ def scale(path, dtype):
     return 1e-3 * float(values.max() - values.min())
 
 
-def parts(data, options):
-    """Fields with their type and the arguments of a part in their middle."""
+def shape(path, size):
+    """The lengths of a field's dimensions, which end its name unless it has but one."""
+    lens = [int(n) for n in path.stem.rsplit("_", 1)[-1].split("x") if n.isdigit()]
+    count = path.stat().st_size // size
+    return lens if math.prod(lens) == count else [count]
+
+
+def box(lens, most):
+    """Powers of two, no more than `most` all together, as alike as they can be along the last three dimensions."""
+    sides = [1] * len(lens)
+    while 2 * math.prod(sides) <= most:
+        longer = [k for k in range(len(lens)) if 2 * sides[k] <= lens[k]]
+        last = [k for k in longer if k >= len(lens) - 3] or longer
+        if not last:
+            break
+        sides[min(last, key=lambda k: (sides[k], -k))] *= 2
+    return sides
+
+
+def cut(path, dtype, most, to):
+    """Writes a box from the middle of a field to a file, and returns its lengths."""
+    import numpy as np
+
+    kind = "<f4" if dtype == 1 else "<f8"
+    lens = shape(path, np.dtype(kind).itemsize)
+    sides = box(lens, most)
+    middle = tuple(slice((n - s) // 2, (n - s) // 2 + s) for n, s in zip(lens, sides))
+    np.ascontiguousarray(np.fromfile(path, kind).reshape(lens)[middle]).tofile(to)
+    return sides
+
+
+def parts(data, options, work):
+    """Fields with their type, how many values a part has, and its arguments before and behind the way."""
     for name, dtype in FIELDS[: options.fields]:
         path = sorted(data.glob(name + "*"))[0]
         size = options.kib << 10
-        at = max(0, path.stat().st_size - size) // 2 // 16384 * 16384
-        size = min(size, path.stat().st_size // 16384 * 16384)
         request = "lossless" if options.lossless else f"abs={scale(path, dtype):.6g}"
         request += f",profile={options.profile}" if options.profile else ""
-        yield path.name.split(".")[0], dtype, [request, dtype, path, at, size]
+        field, width = path.name.split(".")[0], 4 if dtype == 1 else 8
+        if options.profile == "ratio":
+            to = work / "box"
+            sides = cut(path, dtype, size // 4, to)
+            yield field, dtype, math.prod(sides), [request, dtype, to, 0, math.prod(sides) * width], sides
+            continue
+        at = max(0, path.stat().st_size - size) // 2 // 16384 * 16384
+        size = min(size, path.stat().st_size // 16384 * 16384)
+        yield field, dtype, size // width, [request, dtype, path, at, size], []
 
 
 def profile(machine, addresses, values):
@@ -159,14 +197,13 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         libraries = {"x86": options.x86, "arm": options.arm}
         machines = {n: Machine(n, of, pathlib.Path(work)) for n, of in libraries.items() if of}
-        for field, dtype, arguments in parts(data, options):
-            values = arguments[4] // (4 if dtype == 1 else 8)
+        for field, dtype, values, arguments, dims in parts(data, options, pathlib.Path(work)):
             for level in options.levels.split(","):
                 of, emulated, processors = LEVELS[level]
                 for way in ("compress", "decompress"):
                     if of not in machines:
                         continue
-                    addresses, others = machines[of].trace(level, emulated, [*arguments, way])
+                    addresses, others = machines[of].trace(level, emulated, [*arguments, way, *dims])
                     key = ("f32", "f64")[dtype - 1], way, level
                     table[(*key, "instructions")].append(len(addresses) / values)
                     if options.functions:

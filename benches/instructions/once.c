@@ -1,6 +1,7 @@
 /* Compresses or restores a part of a field once more than once, the last time between `begin` and `end`, for a tracer:
- * once REQUEST TYPE FILE OFFSET BYTES compress|decompress. Prints where sleek_compress is. Started as `once --trace FILE PROGRAM …`
- * it is the tracer: it lets the processor go step by step from `begin` to `end` and writes the address of each instruction. */
+ * once REQUEST TYPE FILE OFFSET BYTES compress|decompress [DIM...]. Prints where sleek_compress is. Started as
+ * `once --trace FILE PROGRAM …` it is the tracer: it lets the processor go step by step from `begin` to `end` and writes
+ * the address of each instruction. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -51,15 +52,18 @@ __attribute__((noinline)) void end(void) {
 
 int main(int count, char **arguments) {
     sleek_params params;
+    uint64_t dims[4];
     size_t capacity, length = 0, done;
     if (count > 3 && !strcmp(arguments[1], "--trace")) return trace(arguments[2], arguments + 3);
-    if (count != 7) return 64;
+    if (count < 7 || count > 11) return 64;
     const size_t bytes = strtoul(arguments[5], NULL, 10), values = bytes / (atoi(arguments[2]) == SLEEK_F64 ? 8 : 4);
     FILE *file = fopen(arguments[3], "rb");
     char *array = malloc(bytes), *stream;
     if (!file || fseek(file, atol(arguments[4]), SEEK_SET) || fread(array, 1, bytes, file) != bytes) return 1;
     if (sleek_params_init(&params) || sleek_params_parse(&params, arguments[1])) return 2;
     params.dtype = atoi(arguments[2]), params.threads = 1;
+    for (int k = 7; k < count; k++) dims[k - 7] = strtoul(arguments[k], NULL, 10);
+    if (count > 7) params.dims = dims, params.rank = count - 7;
     capacity = sleek_compress_bound(&params, values), stream = malloc(capacity);
     printf("%" PRIuPTR "\n", (uintptr_t)dlsym(RTLD_DEFAULT, "sleek_compress"));
     fflush(stdout);
