@@ -17,7 +17,8 @@ else
     [ "${SLEEK_AARCH64:-}" != required ]
     exit
 fi
-bash examples/demo/need.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64:qemu-user
+bash examples/demo/need.sh aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/lib/crti.o:libc6-dev-arm64-cross \
+    qemu-aarch64:qemu-user
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export SLEEK_TEST_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"   # for tests that run themselves again

@@ -6,7 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 request=${1:-noa=1e-3,profile=ratio}
 arm=aarch64-unknown-linux-gnu
-bash examples/demo/need.sh cc:gcc aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64:qemu-user
+bash examples/demo/need.sh cc:gcc aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/lib/crti.o:libc6-dev-arm64-cross \
+    qemu-aarch64:qemu-user
 rustup target add $arm > /dev/null
 target=${CARGO_TARGET_DIR:-target}
 work=$target/instructions

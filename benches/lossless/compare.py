@@ -1,77 +1,249 @@
-"""Lossless ratios of the command beside pcodec, zstd and gzip on the same files, as rows of a table.
+"""Lossless ratios and speeds of profile ratio, adaptive and fast beside other compressors on the same files, in one run
+by one thread, as tables.
 
-    python3 benches/lossless/compare.py SLEEK FILE…   # needs numpy, pcodec and zstandard
+    python3 benches/lossless/compare.py [--round] [--no-speed] LIBRARY FILE…
 
-A file is NAME_DIMS.TYPE, as benches/lossless/tensors.py makes them. zstd and gzip get the bytes shuffled. The last
-column is what a table of signs and exponents would reach that costs nothing, with all bits of the mantissas behind it,
-but for those of exponents whose mantissas are all zero.
+LIBRARY is libsleek.so of a release; the others are the Python packages pcodec, zstandard, fpzip and blosc2, and zlib.
+A file is NAME_DIMS.TYPE, as benches/lossless/tensors.py makes them; with --round the fields in f32 and f64 are also
+rounded to f16 and bf16. zstd and gzip get the bytes shuffled, Blosc2 (zstd, level 5) shuffles them itself; pcodec and
+Blosc2 take bf16 as integers of 16 bits, and fpzip has no types of 16 bits. Every compressor has to give the bytes back.
+`exponents` is what a table of signs and exponents would reach that costs nothing, with all bits of the mantissas behind
+it, but for those of exponents whose mantissas are all zero.
+
+Speeds are of bytes of the array by processor time, the shuffle in it, medians of three rounds (one round for what takes
+longer than half a second), as multiples of a copy of 64 MiB in the same rounds; geometric means over the fields.
 """
 
+import argparse
 import collections
+import ctypes
 import pathlib
-import subprocess
 import sys
-import tempfile
+import time
 import zlib
 
+import blosc2
+import fpzip
 import numpy as np
+import pcodec
 import zstandard
 from pcodec import ChunkConfig, standalone
 
+from tensors import bf16
+
 TYPES = {"f32": ("<f4", 23), "f64": ("<f8", 52), "f16": ("<f2", 10), "bf16": ("<u2", 7)}
+DTYPES = {"f32": 1, "f64": 2, "f16": 3, "bf16": 4}   # as sleek.h has them
+ROUNDS, SLOW = 3, 0.5
+COPY = 64 << 20
 
 
-def dims(path: pathlib.Path, count: int) -> list[int]:
+class Params(ctypes.Structure):
+    """The head of sleek_params; its rest is `more`."""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("dtype", ctypes.c_int32), ("before", ctypes.c_int32 * 3),
+                ("numbers", ctypes.c_double * 3), ("flags", ctypes.c_int32 * 3), ("threads", ctypes.c_int32),
+                ("dims", ctypes.POINTER(ctypes.c_uint64)), ("rank", ctypes.c_int32), ("more", ctypes.c_char * 256)]
+
+
+class Sleek:
+    """A profile of the library, on arrays in memory."""
+
+    def __init__(self, library: ctypes.CDLL, profile: str) -> None:
+        self.library, self.words = library, f"lossless,profile={profile}".encode()
+        library.sleek_compress_bound.restype = ctypes.c_size_t
+
+    def params(self, data: np.ndarray, kind: str) -> Params:
+        params = Params()
+        self.checked(self.library.sleek_params_init(ctypes.byref(params)))
+        self.checked(self.library.sleek_params_parse(ctypes.byref(params), self.words))
+        params.dtype, params.threads, params.rank = DTYPES[kind], 1, data.ndim
+        params.dims = (ctypes.c_uint64 * data.ndim)(*data.shape)
+        return params
+
+    def checked(self, status: int) -> None:
+        if status:
+            sys.exit(f"the library refuses: status {status}")
+
+    def compress(self, data: np.ndarray, kind: str):
+        params, done = self.params(data, kind), ctypes.c_size_t()
+        bound = self.library.sleek_compress_bound(ctypes.byref(params), ctypes.c_size_t(data.size))
+        out = np.empty(bound, "u1")
+        self.checked(self.library.sleek_compress(
+            ctypes.byref(params), ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.size),
+            ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(bound), ctypes.byref(done), None))
+        return out[: done.value]
+
+    def decompress(self, stream: np.ndarray, data: np.ndarray) -> np.ndarray:
+        out, done = np.empty_like(data), ctypes.c_size_t()
+        self.checked(self.library.sleek_decompress(
+            ctypes.c_void_p(stream.ctypes.data), ctypes.c_size_t(stream.size), ctypes.c_void_p(out.ctypes.data),
+            ctypes.c_size_t(out.nbytes), ctypes.byref(done), None))
+        return out
+
+
+class Pcodec:
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def compress(self, data: np.ndarray, kind: str):
+        return standalone.simple_compress(data.reshape(-1), ChunkConfig(compression_level=self.level))
+
+    def decompress(self, stream, data: np.ndarray):
+        return standalone.simple_decompress(stream)
+
+
+class Shuffled:
+    """A compressor of bytes behind a shuffle."""
+
+    def __init__(self, compress, decompress) -> None:
+        self.there, self.back = compress, decompress
+
+    def compress(self, data: np.ndarray, kind: str):
+        return self.there(np.ascontiguousarray(data.reshape(-1).view("u1").reshape(-1, data.itemsize).T).data)
+
+    def decompress(self, stream, data: np.ndarray):
+        return np.ascontiguousarray(np.frombuffer(self.back(stream), "u1").reshape(data.itemsize, -1).T)
+
+
+class Fpzip:
+    def compress(self, data: np.ndarray, kind: str):
+        # At most four dimensions; leading ones together.
+        return fpzip.compress(data.reshape(-1, *data.shape[-3:]) if data.ndim > 4 else data)
+
+    def decompress(self, stream, data: np.ndarray):
+        return fpzip.decompress(stream)
+
+
+class Blosc2:
+    def compress(self, data: np.ndarray, kind: str):
+        return blosc2.compress2(data.reshape(-1), codec=blosc2.Codec.ZSTD, clevel=5, typesize=data.itemsize, nthreads=1,
+                                filters=[blosc2.Filter.SHUFFLE], filters_meta=[0])
+
+    def decompress(self, stream, data: np.ndarray):
+        return np.frombuffer(blosc2.decompress2(stream, nthreads=1), "u1")
+
+
+def compressors(library: ctypes.CDLL) -> dict:
+    return {
+        **{profile: Sleek(library, profile) for profile in ("ratio", "adaptive", "fast")},
+        "pcodec 8": Pcodec(8),
+        "pcodec 12": Pcodec(12),
+        "zstd -19": Shuffled(lambda raw: zstandard.compress(raw, 19), zstandard.decompress),
+        "gzip -4": Shuffled(lambda raw: zlib.compress(raw, 4), zlib.decompress),
+        "fpzip": Fpzip(),
+        "Blosc2": Blosc2(),
+    }
+
+
+def lengths(path: pathlib.Path, count: int) -> list[int]:
     """The lengths that end the file's name, if they make up its elements."""
     lens = [int(n) for n in path.stem.rsplit("_", 1)[-1].split("x") if n.isdigit()]
     return lens if lens and np.prod(lens) == count else [count]
 
 
-def sleek(command: str, path: pathlib.Path, lens: list[int], profile: str) -> int:
-    """Bytes of the compressed file."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "out"
-        shape = ["--dims", "x".join(map(str, lens)), "--dtype", path.suffix[1:], "--no-fill", "-q"]
-        subprocess.run([command, "compress", "--lossless", "--profile", profile, *shape, path, out], check=True)
-        return out.stat().st_size
-
-
 def bound(data: np.ndarray, mantissa_bits: int) -> float:
     """Bits of an element with its sign and exponent at their entropy."""
-    bits = data.view(f"<u{data.itemsize}")
+    bits = data.reshape(-1).view(f"<u{data.itemsize}")
     tops, at, counts = np.unique(bits >> np.array(mantissa_bits, bits.dtype), return_inverse=True, return_counts=True)
     mantissas = np.bincount(at, bits & np.array((1 << mantissa_bits) - 1, bits.dtype), minlength=tops.size)
     parts = counts / data.size
     return (parts * (mantissa_bits * (mantissas > 0) - np.log2(parts))).sum()
 
 
-def row(command: str, path: pathlib.Path) -> list[float]:
-    kind, mantissa_bits = TYPES[path.suffix[1:]]
-    raw = path.read_bytes()
-    data = np.frombuffer(raw, kind)
-    lens = dims(path, data.size)
-    shuffled = np.frombuffer(raw, np.uint8).reshape(-1, data.itemsize).T.tobytes()
-    sizes = [sleek(command, path, lens, profile) for profile in ("ratio", "adaptive", "fast")]
-    sizes += [len(standalone.simple_compress(data, ChunkConfig(compression_level=level))) for level in (8, 12)]
-    sizes += [len(zstandard.compress(shuffled, 19)), len(zlib.compress(shuffled, 4))]
-    return [len(raw) / size for size in sizes] + [8 * data.itemsize / bound(data, mantissa_bits)]
+def timed(work):
+    """What it gives, and seconds of processor time."""
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+class Copy:
+    """Bytes a second of a copy, in every round anew."""
+
+    def __init__(self) -> None:
+        self.source, self.target = np.ones(COPY, "u1"), np.empty(COPY, "u1")
+        self.speeds: list[float] = []
+        timed(self.round)
+
+    def round(self) -> None:
+        np.copyto(self.target, self.source)
+
+    def speed(self) -> float:
+        self.speeds.append(COPY / timed(self.round)[1])
+        return self.speeds[-1]
+
+
+def measured(coder, data: np.ndarray, kind: str, copy: Copy | None) -> tuple[float, float, float]:
+    """The ratio, and speeds of compressing and restoring as multiples of a copy."""
+    if isinstance(coder, Fpzip) and data.itemsize == 2:
+        return (float("nan"),) * 3
+    raw, speeds = data.tobytes(), []
+    for _ in range(ROUNDS if copy else 1):
+        stream, there = timed(lambda: coder.compress(data, kind))
+        values, back = timed(lambda: coder.decompress(stream, data))
+        speeds.append([data.nbytes / seconds / copy.speed() for seconds in (there, back)] if copy else [0, 0])
+        if there > SLOW:
+            break
+    if np.ascontiguousarray(values).tobytes() != raw:
+        sys.exit("what came back is not what was compressed")
+    return len(raw) / len(stream), *np.median(speeds, axis=0)
+
+
+def versions(path: pathlib.Path, rounded: bool):
+    """The name, type and values of a file, and of its roundings to 16 bits."""
+    kind = path.suffix[1:]
+    data = np.fromfile(path, TYPES[kind][0])
+    data = data.reshape(lengths(path, data.size))
+    name = path.stem.rsplit("_", 1)[0]
+    yield name, kind, kind, data
+    if rounded and kind in ("f32", "f64"):
+        with np.errstate(over="ignore"):
+            yield name, "f16", f"f16 of {kind}", data.astype("<f2")
+            yield name, "bf16", f"bf16 of {kind}", bf16(data)
+
+
+def table(head: list[str], rows: list[tuple[str, list[float]]], digits: str) -> None:
+    print(f"\n| {' | '.join(head)} |\n|" + "---|" * len(head))
+    for name, row in rows:
+        print(f"| {name} | " + " | ".join("–" if np.isnan(r) else f"{r:{digits}}" for r in row) + " |")
+
+
+def means(groups: dict, what: int) -> list[tuple[str, list[float]]]:
+    """Geometric means of each group: 0 of the ratio, 1 and 2 of the speeds."""
+    return [(f"{kind}, {len(rows)}", list(np.exp(np.mean([[np.log(c[what]) for c in row] for row in rows], axis=0))))
+            for kind, rows in groups.items()]
 
 
 def main() -> None:
-    command, *files = sys.argv[1:]
-    print("| file | ratio | adaptive | fast | pcodec 8 | pcodec 12 | zstd -19 | gzip -4 | exponents |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    groups = collections.defaultdict(list)
-    for path in sorted(map(pathlib.Path, files)):
-        ratios = row(command, path)
-        print(f"| {path.name} | " + " | ".join(f"{r:.3f}" for r in ratios) + " |", flush=True)
-        if not path.name.startswith("levitus"):
-            groups[path.suffix[1:]].append(ratios)
-    for kind, all_ratios in groups.items():
-        means = np.exp(np.log(all_ratios).mean(axis=0))
-        print(f"| geometric mean, {kind} | " + " | ".join(f"{r:.3f}" for r in means) + " |")
-    wins = [(r[0] > r[6]) for ratios in groups.values() for r in ratios]
-    print(f"\nsmaller than gzip on {sum(wins)} of {len(wins)}")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("library")
+    options.add_argument("files", nargs="+", type=pathlib.Path)
+    options.add_argument("--round", action="store_true", help="also the fields rounded to f16 and bf16")
+    options.add_argument("--no-speed", action="store_true", help="ratios alone, each compressor once")
+    options = options.parse_args()
+    coders = compressors(ctypes.CDLL(options.library))
+    copy = None if options.no_speed else Copy()
+    names, groups = list(coders), collections.defaultdict(list)
+    packages = (("numpy", np), ("pcodec", pcodec), ("zstandard", zstandard), ("blosc2", blosc2), ("fpzip", fpzip))
+    print(", ".join(f"{name} {getattr(package, '__version__', '?')}" for name, package in packages))
+    print(f"\n| field | type | {' | '.join(names)} | exponents |\n|---|---|" + "---|" * (len(names) + 1))
+    for path in sorted(options.files):
+        for name, kind, group, data in versions(path, options.round):
+            row = [measured(coder, data, kind, copy) for coder in coders.values()]
+            entropy = 8 * data.itemsize / bound(data, TYPES[kind][1])
+            ratios = " | ".join("–" if np.isnan(r) else f"{r:.3f}" for r, *_ in row)
+            print(f"| {name} | {group} | {ratios} | {entropy:.3f} |", flush=True)
+            # Decimals to within a rounding error beside a fill value, of which no bound is asked.
+            if not name.startswith("levitus"):
+                groups[group].append([*row, (entropy, float("nan"), float("nan"))])
+    table(["geometric mean of the ratios", *names, "exponents"], means(groups, 0), ".3f")
+    if copy:
+        table(["compress × memcpy", *names], [(name, row[:-1]) for name, row in means(groups, 1)], ".2g")
+        table(["decompress × memcpy", *names], [(name, row[:-1]) for name, row in means(groups, 2)], ".2g")
+        print(f"\nmemcpy {np.median(copy.speeds) / 1e9:.1f} GB/s, processor time")
+    gzip = names.index("gzip -4")
+    for group, rows in groups.items():
+        print(f"{group}: smaller than gzip on {sum(row[0][0] > row[gzip][0] for row in rows)} of {len(rows)}")
 
 
 if __name__ == "__main__":
