@@ -164,7 +164,7 @@ def cut(path, dtype, most, to):
 
 def parts(data, options, work):
     """Fields with their type, how many values a part has, and its arguments before and behind the way."""
-    for name, dtype in FIELDS[: options.fields]:
+    for name, dtype in (f for f in FIELDS[: options.fields] if f[0].startswith(options.field)):
         path = sorted(data.glob(name + "*"))[0]
         size = options.kib << 10
         request = "lossless" if options.lossless else f"abs={scale(path, dtype):.6g}"
@@ -200,10 +200,12 @@ def main():
     options.add_argument("--arm")
     options.add_argument("--kib", type=int, default=64)
     options.add_argument("--fields", type=int, default=len(FIELDS))
+    options.add_argument("--field", default="", help="only those whose name begins so")
     options.add_argument("--lossless", action="store_true")
     options.add_argument("--profile")
     options.add_argument("--functions", action="store_true", help="also print where the instructions are")
     options.add_argument("--levels", default=",".join(LEVELS))
+    options.add_argument("--ways", default="compress,decompress")
     options.add_argument("--processors", help="of all only these")
     options = options.parse_args()
     data = pathlib.Path(os.environ["SLEEK_DATA"])
@@ -214,7 +216,7 @@ def main():
         for field, dtype, values, arguments, dims in parts(data, options, pathlib.Path(work)):
             for level in options.levels.split(","):
                 of, emulated, processors = LEVELS[level]
-                for way in ("compress", "decompress"):
+                for way in options.ways.split(","):
                     if of not in machines:
                         continue
                     addresses, others = machines[of].trace(level, emulated, [*arguments, way, *dims])

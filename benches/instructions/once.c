@@ -58,7 +58,7 @@ int main(int count, char **arguments) {
     if (count < 7 || count > 11) return 64;
     const size_t bytes = strtoul(arguments[5], NULL, 10), values = bytes / (atoi(arguments[2]) == SLEEK_F64 ? 8 : 4);
     FILE *file = fopen(arguments[3], "rb");
-    char *array = malloc(bytes), *stream;
+    char *array = malloc(bytes), *restored = malloc(bytes), *stream;
     if (!file || fseek(file, atol(arguments[4]), SEEK_SET) || fread(array, 1, bytes, file) != bytes) return 1;
     if (sleek_params_init(&params) || sleek_params_parse(&params, arguments[1])) return 2;
     params.dtype = atoi(arguments[2]), params.threads = 1;
@@ -73,7 +73,7 @@ int main(int count, char **arguments) {
         if (sleek_compress(&params, array, values, stream, capacity, &length, NULL)) return 3;
         if (last && compress) end();
         if (last && !compress) begin();
-        if (sleek_decompress(stream, length, array, bytes, &done, NULL)) return 4;
+        if (sleek_decompress(stream, length, restored, bytes, &done, NULL)) return 4;
         if (last && !compress) end();
     }
     return 0;
