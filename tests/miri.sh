@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/miri.rs in Miri, which watches each access: each test in a process of its own, as many at once as there are cores. The
-# first argument is a part of the names of those that are wanted. Needs a nightly toolchain with miri and rust-src.
+# tests/miri.rs in Miri, which watches each access: each test in a process of its own, JOBS at once (as many as there are cores),
+# each ended after LIMIT seconds (none). The first argument is a part of the names of those that are wanted. Needs a nightly
+# toolchain with miri and rust-src.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-tree-borrows"
@@ -13,7 +14,7 @@ miri() {
 one() {
 	local start=$SECONDS log
 	log=$(mktemp)
-	if miri -- --exact "$1" >"$log" 2>&1 && grep -q "1 passed" "$log"; then
+	if timeout "${LIMIT:-0}" bash -c 'miri -- --exact "$1"' miri "$1" >"$log" 2>&1 && grep -q "1 passed" "$log"; then
 		echo "$1: nothing found, $((SECONDS - start)) s"
 	else
 		cat "$log"
@@ -24,5 +25,5 @@ one() {
 export -f miri one
 miri -- --list 2>/dev/null | sed -n 's/: test$//p' | grep -e "${1:-}" >"${TMPDIR:-/tmp}/sleek-miri.$$"
 trap 'rm -f "${TMPDIR:-/tmp}/sleek-miri.$$"' EXIT
-xargs -P "$(nproc)" -I{} bash -c 'one {}' <"${TMPDIR:-/tmp}/sleek-miri.$$"
+xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' <"${TMPDIR:-/tmp}/sleek-miri.$$"
 echo "Miri has nothing to report: $(wc -l <"${TMPDIR:-/tmp}/sleek-miri.$$") tests"
