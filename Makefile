@@ -104,7 +104,7 @@ header-check: ## include/sleek.h is what the sources say
 
 memcheck: ## the C tests under valgrind
 	@bash examples/demo/need.sh valgrind:valgrind cc:gcc
-	$(CARGO) test --test capi -- --ignored
+	$(CARGO) test --all-features --test capi -- --ignored
 
 subfiling: ## ranks that share a file by subfiling and by collective metadata, with an HDF5 2.2 that it builds for MPI; minutes
 	@bash tests/hdf5/setup.sh
