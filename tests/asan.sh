@@ -10,7 +10,7 @@ target=${CARGO_TARGET_DIR:-target}
 bash examples/demo/need.sh "$(clang -print-file-name=libclang_rt.asan-x86_64.so)":libclang-rt-dev
 runtime=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
 RUSTFLAGS="-Zsanitizer=address -Clink-arg=$runtime -Clink-arg=-Wl,-rpath,$(dirname "$runtime")" cargo +nightly build --lib \
-	--no-default-features --features plugin,cuda --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
+	--no-default-features --features plugin,cuda,test-codecs --target x86_64-unknown-linux-gnu --target-dir "$target/asan"
 SLEEK_TEST_LIBRARY=$(realpath "$target/asan/x86_64-unknown-linux-gnu/debug/libsleek.so")
 export SLEEK_TEST_LIBRARY
 
@@ -24,14 +24,18 @@ __attribute__((constructor)) static void start(void) { void *volatile memory = m
 # h5diff 1.10 takes the length of texts in attributes that have no zero at their end.
 echo interceptor_via_lib:h5diff >"$work/known"
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="env LD_PRELOAD=$runtime:$work/start.so \
-	ASAN_OPTIONS=detect_leaks=0:suppressions=$work/known:log_path=$work/report"
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:suppressions=$work/known:log_path=$work/report"
 status=0
 # Left out: want of memory, where the address space is limited, of which the sanitizer needs terabytes; two versions of HDF5, of
-# which one is bound to its own symbols first, which the sanitizer refuses; a program with an allocator of its own; and many forks
+# which one is bound to its own symbols first, which the sanitizer refuses; programs with an allocator of their own; and many forks
 # beside busy threads, since the runtime of clang 14 leaves locks of its own allocator locked in a child.
 tests() { cargo test --all-features --no-fail-fast --test "$@" || status=$?; }
-tests capi -- --skip want_of_memory --skip an_allocator --skip first_uses --skip closed_and_opened_again "$@"
+tests capi -- --skip want_of_memory --skip an_allocator --skip any_allocation --skip first_uses --skip closed_and_opened_again "$@"
 tests hdf5 -- --skip two_versions --skip threads_of_hdf5_and_past_it --skip forks_and_constructors "$@"
+# Who asks for more memory than there can be gets none, as of any allocator. The runtime notes that down where it notes down faults.
+for report in "$work"/report*; do
+	[ ! -e "$report" ] || grep -qv 'WARNING: AddressSanitizer failed to allocate' "$report" || rm "$report"
+done
 if compgen -G "$work/report*" >/dev/null; then
 	cat "$work"/report*
 	exit 1
