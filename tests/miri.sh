@@ -14,7 +14,7 @@ miri() {
 one() {
 	local start=$SECONDS log
 	log=$(mktemp)
-	if timeout "${LIMIT:-0}" bash -c 'miri -- --exact "$1"' miri "$1" >"$log" 2>&1 && grep -q "1 passed" "$log"; then
+	if timeout "${LIMIT:-0}" bash -c 'miri -- --exact --nocapture "$1"' miri "$1" >"$log" 2>&1 && grep -q "1 passed" "$log"; then
 		echo "$1: nothing found, $((SECONDS - start)) s"
 	else
 		cat "$log"
@@ -23,7 +23,9 @@ one() {
 	rm "$log"
 }
 export -f miri one
-miri -- --list 2>/dev/null | sed -n 's/: test$//p' | grep -e "${1:-}" >"${TMPDIR:-/tmp}/sleek-miri.$$"
-trap 'rm -f "${TMPDIR:-/tmp}/sleek-miri.$$"' EXIT
-xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' <"${TMPDIR:-/tmp}/sleek-miri.$$"
-echo "Miri has nothing to report: $(wc -l <"${TMPDIR:-/tmp}/sleek-miri.$$") tests"
+list=$(mktemp -d)
+trap 'rm -rf "$list"' EXIT
+miri -- --list >"$list/all" 2>"$list/log" || { cat "$list/log"; exit 1; }
+sed -n 's/: test$//p' "$list/all" | grep -e "${1:-}" >"$list/wanted"
+xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' <"$list/wanted"
+echo "Miri has nothing to report: $(wc -l <"$list/wanted") tests"
