@@ -25,7 +25,7 @@ DEV u32 direct_entry_of(u32 symbol, u32 frequency) { return frequency << 22 | sy
 DEV u32 token_of(u32 entry) {
     const u32 raw = entry >> 10 & 63, top = entry >> 16 & 63;
     const i32 residual = (i32)(entry << 10) >> 26;
-    return raw ? DIRECT + 2 * (raw - 5) + (top & 1) : (u32)(residual << 1 ^ residual >> 31);
+    return raw ? DIRECT + 2 * (raw - 5) + (top & 1) : (u32)residual << 1 ^ (u32)(residual >> 31);
 }
 // The decoder's tables, of the classes from 1 on. By a whole block; a barrier has to follow.
 DEV void make_tables(u32* slots) {

@@ -77,7 +77,7 @@ template <class T> SELDOM Look look_for(const Source<T>& source, const Missing<T
         for (u32 k = 0; k < count; k++) {
             const Word value = missing.value[k];
 #pragma unroll
-            for (u32 j = 0; j < QUAD; j++) hits[j] |= (e[j] == value ? 1u : 0u) << k;
+            for (u32 j = 0; j < QUAD; j++) hits[j] |= (u32)(e[j] == value) << k;
         }
 #pragma unroll
         for (u32 j = 0; j < QUAD; j++) {
@@ -248,7 +248,7 @@ SELDOM u32 mark_rows(const Source<T>& s, const Missing<T>& missing, const Masks&
             bool close = false;
 #pragma unroll 1
             for (u32 k = 0; k < masks.count; k++) {
-                hits |= (v[j] == missing.value[k] ? 1u : 0u) << k;
+                hits |= (u32)(v[j] == missing.value[k]) << k;
                 close |= missing.is_close(k, v[j]);
             }
             any |= hits;
