@@ -158,7 +158,7 @@ template <class T> DEV u32 way_to(const Stream& s, const Target& to, const Corne
     const u64 first = to.place(c.x, c.y, c.z, 0);
     const bool whole = to.wants(0, c.x) && to.wants(0, x) && to.wants(1, c.y) && to.wants(1, y) && to.wants(2, c.z) &&
                        to.wants(2, z) && to.wants(3, 0) && first < to.limit && to.place(x, y, z, 0) < to.limit;
-    const u64 address = (u64)(to.dst + first * (T::BITS / 8));
+    const u64 address = (u64)to.dst + first * (T::BITS / 8);
     if (!whole || s.head.big_endian || address % (T::BITS / 8)) return STAGED;
     const bool aligned = address % 16 == 0 && (to.step[1] | to.step[2]) % (128 / T::BITS) == 0;
     return to.step[0] == 1 && aligned ? VECTORS : ELEMENTS;
