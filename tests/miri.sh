@@ -12,12 +12,14 @@ miri() {
 		--config profile.dev.package.sleek-compress.overflow-checks=false "$@"
 }
 one() {
-	local start=$SECONDS log
+	local start=$SECONDS log status=0
 	log=$(mktemp)
-	if timeout "${LIMIT:-0}" bash -c 'miri -- --exact --nocapture "$1"' miri "$1" >"$log" 2>&1 && grep -q "1 passed" "$log"; then
+	timeout "${LIMIT:-0}" bash -c 'miri -- --exact --nocapture "$1"' miri "$1" >"$log" 2>&1 || status=$?
+	if [ $status = 0 ] && grep -q "1 passed" "$log"; then
 		echo "$1: nothing found, $((SECONDS - start)) s"
 	else
 		cat "$log"
+		[ $status != 124 ] || echo "$1: not at its end after $LIMIT s"
 		echo "$1: FAILED" && exit 1
 	fi
 	rm "$log"
