@@ -202,9 +202,9 @@ fn a_bound_never_makes_a_stream_longer() {
 
 fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
     for profile in [Profile::Adaptive, Profile::Fast, Profile::Ratio] {
-        let missing = if round % 4 == 0 { MissingValues::number(Some(0.0)) } else { MissingValues::default() };
-        let dims = if round % 2 == 0 { Dims::NONE } else { Dims::new(&[100, 200]).unwrap() };
-        let big_endian = round % 5 == 0;
+        let missing = if round.is_multiple_of(4) { MissingValues::number(Some(0.0)) } else { MissingValues::default() };
+        let dims = if round.is_multiple_of(2) { Dims::NONE } else { Dims::new(&[100, 200]).unwrap() };
+        let big_endian = round.is_multiple_of(5);
         let of = |mode, bound| {
             let params = Params { profile, missing, dims, big_endian, ..Params::new(dtype) };
             judge(&params.with_bound(mode, bound), elements)

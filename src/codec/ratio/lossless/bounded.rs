@@ -88,7 +88,7 @@ impl Alike {
 fn mixed(i: usize, part: usize) -> usize {
     let x = (i as u32).wrapping_mul(0x9E37_79B1);
     let x = (x ^ x >> 15).wrapping_mul(0x85EB_CA77);
-    (x >> 16) as usize * part >> 16
+    ((x >> 16) as usize * part) >> 16
 }
 
 /// 256 times the logarithm of a number, between powers of two as if it were straight.
