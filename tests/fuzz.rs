@@ -120,8 +120,8 @@ fn ratio() {
 
 #[cfg(feature = "test-codecs")]
 #[test]
-fn toy() {
-    replay("toy");
+fn others() {
+    replay("others");
 }
 
 #[test]

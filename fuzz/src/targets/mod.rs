@@ -20,7 +20,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("plane", plane::run),
     ("sleek", codec::sleek),
     ("ratio", codec::ratio),
-    ("toy", codec::toy),
+    ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
     ("filter", filter::run),
@@ -31,7 +31,7 @@ pub const ALL: [(&str, Target); 11] = [
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 /// Targets that encode arrays, and count what came of them.
-pub const OF_ARRAYS: [&str; 5] = ["sleek", "ratio", "toy", "roundtrip", "boxes"];
+pub const OF_ARRAYS: [&str; 5] = ["sleek", "ratio", "others", "roundtrip", "boxes"];
 
 use std::cell::Cell;
 
