@@ -15,7 +15,8 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z -- . ':!tests/vectors' ':!tests/data' ':!fuzz/corpus' | tar --null -T - -cf - | tar -xf - -C "$copy"
 bash "$copy/packaging/version.sh" 77.8.9 > /dev/null
-left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude=release.md --exclude=version.sh --exclude='*.lock' --exclude-dir=debian || true)
+left=$(cd "$copy" && grep -rnwIF "$version" . --include='*.*' --exclude=CHANGELOG.md --exclude=release.md --exclude=version.sh \
+    --exclude='*.lock' --exclude-dir=debian || true)
 [ -z "$left" ] || fail "packaging/version.sh leaves the old version in: $left"
 for lock in Cargo.lock fuzz/Cargo.lock examples/zarrs/Cargo.lock h5wasm/Cargo.lock; do
     grep -qxF 'version = "77.8.9"' "$copy/$lock" || fail "packaging/version.sh leaves the old version in $lock"

@@ -13,7 +13,7 @@ use super::simd::short::{ShortBuffers, ShortTile, place_codes};
 use super::tables::{self, SYMBOLS, TABLES};
 use crate::container::Kind;
 use crate::error::Result;
-use crate::host::memory::{boxed, filled, on_heap};
+use crate::host::memory::{boxed, filled};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Symbol, TOP, Words};
@@ -36,8 +36,9 @@ pub struct Buffers<W> {
     other: Vec<u8>,
     counts: TokenCounts,
     short: ShortBuffers,
-    /// Those of the forms: none until a tile with a bound may take one.
-    lossless: Option<Box<[lossless::Buffers<W>]>>,
+    /// Those of the forms, with a bound too: a tile that may take one must not want for memory, or bytes would change
+    /// with what there is.
+    lossless: lossless::Buffers<W>,
 }
 
 /// Magnitudes count no more than this.
@@ -63,13 +64,9 @@ impl<W: Word> Buffers<W> {
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             counts: TokenCounts::new()?,
             short: ShortBuffers::new(grid)?,
-            lossless: if plan.is_lossless() { Some(of_forms(plan)?) } else { None },
+            lossless: lossless::Buffers::new(grid)?,
         })
     }
-}
-
-fn of_forms<W: Word>(plan: &Plan) -> Result<Box<[lossless::Buffers<W>]>> {
-    on_heap(lossless::Buffers::new(&plan.grid)?)
 }
 
 /// What the words of a tile stand for.
@@ -204,16 +201,10 @@ fn lossless_tile<E: Element>(
     let n = data.len() / size_of::<E::Word>();
     let elements = &mut buffers.elements[..n];
     p.load(plan.big_endian, data, elements);
-    if buffers.lossless.is_none() {
-        // Where there is no memory for them the tile takes the form that needs none.
-        buffers.lossless = of_forms(plan).ok();
-    }
-    let (elements, Some([forms])) = (&buffers.elements[..n], buffers.lossless.as_deref_mut()) else {
-        return by_bits::<E>(p, plan, None, lens, buffers, data, out);
-    };
     if elements.iter().all(|w| *w == elements[0]) {
         return by_bits::<E>(p, plan, None, lens, buffers, data, out);
     }
+    let (elements, forms) = (&buffers.elements[..n], &mut buffers.lossless);
     let choice = lossless::choose::<E>(plan, lens, elements, forms);
     if choice.cost > most_cost.min(BIT * n as u64 * u64::from(E::Word::BITS)) {
         return None;
