@@ -100,7 +100,7 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
     // Profile ratio is told all that there is to tell of a field.
-    let told = profile == Profile::Ratio;
+    let told = profile == Profile::Small;
     let dims = if told { repeated(field, src.len()).0 } else { Dims::NONE };
     let missing = MissingValues::number(field.fill.filter(|_| told));
     let params = |threads| Params { profile, threads, dims, missing, ..Params::new(field.dtype).with_bound(mode, abs) };
@@ -152,8 +152,8 @@ fn measure(o: &Options) {
         let wanted = |p: &Profile| o.profile.is_empty() || o.profile.split(',').any(|name| name == p.name());
         for profile in Profile::ALL.into_iter().filter(wanted) {
             let bounds: &[f64] = match (profile, Isa::best().level()) {
-                (Profile::Ratio, Level::Scalar) => &[1e-3], // The others take minutes.
-                (Profile::Ratio, _) => &[1e-3, 1e-6, 0.0],
+                (Profile::Small, Level::Scalar) => &[1e-3], // The others take minutes.
+                (Profile::Small, _) => &[1e-3, 1e-6, 0.0],
                 _ => &[1e-3, 0.0],
             };
             for bound in bounds.iter().copied().filter(|b| o.bound.is_none_or(|wanted| wanted == *b)) {

@@ -66,7 +66,7 @@ pub enum Profile {
     /// The paper's transform only: power-of-two bound, one mode.
     Fast = 1,
     /// The smallest stream: prediction along all dimensions and an entropy coder; the bound is used in full.
-    Ratio = 2,
+    Small = 2,
 }
 
 impl Profile {
@@ -75,20 +75,20 @@ impl Profile {
         match code {
             0 => Ok(Profile::Adaptive),
             1 => Ok(Profile::Fast),
-            2 => Ok(Profile::Ratio),
-            _ => fail!(InvalidArgument, "profile {code} is unknown; 0 adaptive (default), 1 fast, 2 ratio"),
+            2 => Ok(Profile::Small),
+            _ => fail!(InvalidArgument, "profile {code} is unknown; 0 adaptive (default), 1 fast, 2 small"),
         }
     }
 
     /// All of them.
-    pub const ALL: [Profile; 3] = [Profile::Adaptive, Profile::Fast, Profile::Ratio];
+    pub const ALL: [Profile; 3] = [Profile::Adaptive, Profile::Fast, Profile::Small];
 
     /// The lower-case name, as the command takes it.
     pub fn name(self) -> &'static str {
         match self {
             Profile::Adaptive => "adaptive",
             Profile::Fast => "fast",
-            Profile::Ratio => "ratio",
+            Profile::Small => "small",
         }
     }
 }

@@ -46,7 +46,7 @@ fn asked(call: impl FnOnce()) -> usize {
     ASKED.get() - before
 }
 
-/// Elements of a piece, in which data are of one kind. That is a tile of codec ratio.
+/// Elements of a piece, in which data are of one kind. That is a tile of codec predict.
 const PIECE: usize = 128 * 128;
 
 /// How often each call asks for memory for so many pieces, in which data of every kind take turns, every other one with

@@ -80,7 +80,7 @@ fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
     bombs
 }
 
-/// A legal stream of codec ratio with tiles of these sides, each with the same body.
+/// A legal stream of codec predict with tiles of these sides, each with the same body.
 fn tiles(dtype: DType, lens: [u64; 2], sides: [u8; 2], kind: u32, body: &[u8]) -> Vec<u8> {
     let chunks: u64 = lens.iter().zip(sides).map(|(len, side)| len.div_ceil(1 << side)).product();
     let (groups, entry) = (chunks.div_ceil(64), (kind << 30) + body.len() as u32 / 4);
@@ -149,14 +149,14 @@ fn nobody_waits_long_for_a_tile() {
     for (k, generator) in vectors::GENERATORS.iter().enumerate() {
         for dtype in DType::ALL {
             let mode = if dtype.is_float() && k % 2 == 0 { Mode::Abs } else { Mode::Lossless };
-            let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
+            let mut params = Params { profile: Profile::Small, ..Params::new(dtype).with_bound(mode, 1e-3) };
             params.dims = Dims::new(&[128, 128]).unwrap();
             let stream = sleek::compress(&params, &vectors::bytes(generator, dtype, 3, 1 << 14, false)).unwrap();
             let of = reference::container(&stream).unwrap();
             assert_eq!(of.chunks, 1, "one tile");
             let (entry, body) = (of.entries_at as usize, of.bodies_at as usize);
             usual = usual.max(time_of(&stream, 3));
-            // A packed tile, whose head says that it has a table (docs/codecs/ratio.md, 3).
+            // A packed tile, whose head says that it has a table (docs/codecs/predict.md, 3).
             if stream[entry + 3] >> 6 == 0 && stream[body] & 0x40 != 0 {
                 with_tables.push((stream, body));
             }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use modules::Row;
 
 use sleek::bound::step_range;
-use sleek::codec::ratio::format::{
-    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_RATIO, DIRECT, GROUP, GROUPS, HEAD_BYTES, LENGTH_BITS, NEVER, QUAD, TILE_LOG2,
+use sleek::codec::predict::format::{
+    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_PREDICT, DIRECT, GROUP, GROUPS, HEAD_BYTES, LENGTH_BITS, NEVER, QUAD, TILE_LOG2,
 };
-use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
+use sleek::codec::predict::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
 use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2 as ZFP_TILE_LOG2};
@@ -184,14 +184,14 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     h
 }
 
-/// `kernels/ratio/tables.h`: the numbers of codec ratio and its tables.
+/// `kernels/ratio/tables.h`: the numbers of codec predict and its tables.
 fn ratio_tables_h() -> String {
     let mut h = String::from(
-        "// Numbers and tables of codec ratio, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
+        "// Numbers and tables of codec predict, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
          #pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
     );
     let numbers: [(&str, usize); 20] = [
-        ("CODEC_RATIO", CODEC_RATIO.into()),
+        ("CODEC_PREDICT", CODEC_PREDICT.into()),
         ("TILE_LOG2", TILE_LOG2 as usize),
         ("GROUP", GROUP),
         ("QUAD", QUAD),

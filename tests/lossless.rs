@@ -1,4 +1,4 @@
-//! Forms of lossless tiles of codec ratio: each is chosen where it should be, comes back bit for bit, and is read alike
+//! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read alike
 //! by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
 
 #[path = "vectors/forms.rs"]
@@ -154,7 +154,7 @@ fn lossless_is_never_much_worse() {
                 let data = vectors::to_bytes(dtype, &compared(kind, dtype, n as usize), false);
                 let fast = bytes(&params, Profile::Fast, &data);
                 let adaptive_may = if dtype.is_float() { 0 } else { data.len() / 256 + 32 * dtype.size() };
-                for (profile, more) in [(Profile::Adaptive, adaptive_may), (Profile::Ratio, fast / 256 + 160)] {
+                for (profile, more) in [(Profile::Adaptive, adaptive_may), (Profile::Small, fast / 256 + 160)] {
                     let own = bytes(&params, profile, &data);
                     let case = format!("{dtype:?} {kind} {n} {profile:?}: {own} bytes");
                     assert!(own <= data.len() + data.len() / 256 + 160, "{case}, {} raw", data.len());

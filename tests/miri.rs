@@ -88,7 +88,7 @@ fn codec_ratio(dtype: DType) {
         shapes.iter().zip(["walk", "specials", "noise", "wave"]).skip(if WATCHED { k % 4 } else { 0 })
     {
         let mode = if dtype.is_float() { [Mode::Abs, Mode::Lossless, Mode::Rel][k % 3] } else { Mode::Lossless };
-        let mut params = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, 1e-3) };
+        let mut params = Params { profile: Profile::Small, ..Params::new(dtype).with_bound(mode, 1e-3) };
         params.dims = Dims::new(lens).unwrap();
         if dtype.is_float() {
             params.missing = MissingValues::number(Some(1.0));
@@ -106,7 +106,7 @@ fn codec_ratio(dtype: DType) {
     }
 }
 
-/// Lossless tiles of codec ratio in these forms, there and back, and damaged.
+/// Lossless tiles of codec predict in these forms, there and back, and damaged.
 fn lossless_forms(kind: &str, dtype: DType, wanted: &[&str]) {
     let n = if WATCHED { 600 } else { 1500 };
     let params = forms::params(dtype, &[n]);

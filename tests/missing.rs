@@ -201,7 +201,7 @@ fn a_bound_never_makes_a_stream_longer() {
 }
 
 fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
-    for profile in [Profile::Adaptive, Profile::Fast, Profile::Ratio] {
+    for profile in [Profile::Adaptive, Profile::Fast, Profile::Small] {
         let missing = if round.is_multiple_of(4) { MissingValues::number(Some(0.0)) } else { MissingValues::default() };
         let dims = if round.is_multiple_of(2) { Dims::NONE } else { Dims::new(&[100, 200]).unwrap() };
         let big_endian = round.is_multiple_of(5);
@@ -221,7 +221,7 @@ fn never_longer(dtype: DType, round: u64, elements: &[u64], what: &str) {
             let bounded = of(mode, bound);
             // Codec sleek tries the exponent map alone in mode lossless only, and has none where bits are rounded off.
             let most = match (profile, mode) {
-                (Profile::Ratio, _) => lossless,
+                (Profile::Small, _) => lossless,
                 (_, Mode::Rel) if dtype.size() == 2 => continue,
                 _ => lossless + lossless / 16,
             };

@@ -10,14 +10,14 @@ use vectors::{Random, exact};
 
 fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
     let dims = Dims::new(lens).unwrap();
-    Params { profile: Profile::Ratio, dims, ..Params::new(dtype).with_bound(mode, bound) }
+    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(mode, bound) }
 }
 
 fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let stream = sleek::compress(params, data).unwrap();
     let back = sleek::decompress(&stream).unwrap();
     let info = sleek::inspect(&stream).unwrap();
-    assert_eq!((info.codec, info.profile), (2, Profile::Ratio));
+    assert_eq!((info.codec, info.profile), (2, Profile::Small));
     exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
     (stream, back)
 }

@@ -1,4 +1,4 @@
-//! The static tables of codec ratio, from the fields that they were made from, and whether they are those of
+//! The static tables of codec predict, from the fields that they were made from, and whether they are those of
 //! `src/codec/ratio/tables.rs`: `SLEEK_DATA=DATA cargo bench --bench tables`. The exit status is 1 if they are not.
 //!
 //! All fields at five bounds are cut into tiles (`tiles.rs`); groups of 128 residuals are sorted by their sum of
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use classes::{Classes, SORTS};
 use frequencies::SUM;
-use sleek::codec::ratio::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS};
+use sleek::codec::predict::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS};
 use tiles::{Seen, TRAINED};
 
 /// Bounds as parts of the range.

@@ -11,7 +11,7 @@ fn main() -> sleek::Result<()> {
     // The smallest stream for |v - r| <= 0.001; with `Profile::Adaptive` dimensions are not needed, and it is much
     // faster.
     let mut params = Params::new(DType::F32).with_bound(Mode::Abs, 1e-3);
-    params.profile = Profile::Ratio;
+    params.profile = Profile::Small;
     params.dims = Dims::new(&[rows, columns])?;
     let stream = sleek::compress(&params, &bytes)?;
     println!("{} -> {} bytes, |v - r| <= {}", bytes.len(), stream.len(), sleek::inspect(&stream)?.abs_bound);

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod gpu;
-pub mod ratio;
+pub mod predict;
 pub mod sleek;
 pub mod zfp;
 
@@ -91,8 +91,8 @@ macro_rules! registry {
 
 registry! {
     sleek::Sleek;
-    ratio::Ratio;
     zfp::Zfp;
+    predict::Predict;
     toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
 }
 

@@ -1,4 +1,4 @@
-//! Mode lossless of codec ratio: kernels take the form of each tile that the CPU takes, and give its bytes.
+//! Mode lossless of codec predict: kernels take the form of each tile that the CPU takes, and give its bytes.
 
 use std::collections::BTreeSet;
 use std::ptr::null_mut;
@@ -266,7 +266,7 @@ fn batches_of_tensors() {
         (DType::F32, "decimals", (Mode::Noa, 1e-5)),
         (DType::F64, "few", (Mode::Rel, 1e-5)),
     ] {
-        let p = Params { profile: Profile::Ratio, ..Params::new(dtype).with_bound(mode, bound) };
+        let p = Params { profile: Profile::Small, ..Params::new(dtype).with_bound(mode, bound) };
         let lens = [0, 1, 700, 16384, 3, 20000, 129, 4096, 511];
         let arrays: Vec<Vec<u8>> =
             lens.iter().map(|n| vectors::to_bytes(dtype, &words(kind, dtype, *n), false)).collect();

@@ -29,7 +29,7 @@ const SHAPES: [&[u64]; 14] = [
 ];
 
 fn tiled(p: &Params, lens: &[u64]) -> Params {
-    Params { profile: Profile::Ratio, dims: Dims::new(lens).unwrap(), ..p.clone() }
+    Params { profile: Profile::Small, dims: Dims::new(lens).unwrap(), ..p.clone() }
 }
 
 #[test]

@@ -330,8 +330,8 @@ fn large() {
     for p in [
         Params { profile: Profile::Fast, ..lossless.clone() },
         Params { profile: Profile::Adaptive, ..bounded.clone() },
-        Params { profile: Profile::Ratio, ..lossless.clone() },
-        Params { profile: Profile::Ratio, ..bounded },
+        Params { profile: Profile::Small, ..lossless.clone() },
+        Params { profile: Profile::Small, ..bounded },
         Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) },
     ] {
         large_one(&p, &src, &piece, copies);
@@ -670,8 +670,8 @@ fn first_asked(what: &str, dtype: DType) -> Option<Params> {
     match what {
         "fast" => Some(Params { profile: Profile::Fast, ..bounded }),
         "adaptive" => Some(Params { profile: Profile::Adaptive, ..bounded }),
-        "ratio" => Some(Params { profile: Profile::Ratio, ..bounded }),
-        "ratio, lossless" => Some(Params { profile: Profile::Ratio, ..lossless }),
+        "ratio" => Some(Params { profile: Profile::Small, ..bounded }),
+        "ratio, lossless" => Some(Params { profile: Profile::Small, ..lossless }),
         "zfp" => matches!(dtype, DType::F32 | DType::F64)
             .then(|| Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) }),
         "fast, a missing value" if dtype.is_float() => Some(Params { profile: Profile::Fast, missing, ..bounded }),
@@ -781,7 +781,7 @@ fn main() {
         Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
         Some("check-large") => large(),
         Some("check-tiles") => {
-            println!("gpu check: {} arrays of codec ratio equal to the CPU's", tiles::check(is_small()))
+            println!("gpu check: {} arrays of codec predict equal to the CPU's", tiles::check(is_small()))
         }
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),

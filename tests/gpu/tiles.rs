@@ -4,7 +4,7 @@ use super::*;
 use sleek::Dims;
 
 fn profile(p: Params, lens: &[u64]) -> Params {
-    Params { profile: Profile::Ratio, dims: Dims::new(lens).unwrap(), ..p }
+    Params { profile: Profile::Small, dims: Dims::new(lens).unwrap(), ..p }
 }
 
 /// The bounds of a field: 0 stands for lossless. What does not count for the range is not in it.
@@ -125,10 +125,10 @@ fn damaged(r: &mut Random, rounds: u32) {
 
 /// A batch of lines of all lengths.
 fn batch(r: &mut Random, arrays: usize) {
-    let p = Params { profile: Profile::Ratio, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
+    let p = Params { profile: Profile::Small, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
     captured::check(&p, arrays, |_| 400_000, r);
     for dtype in [DType::F32, DType::BF16] {
-        captured::check(&Params { profile: Profile::Ratio, ..Params::new(dtype) }, arrays, |_| 400_000, r);
+        captured::check(&Params { profile: Profile::Small, ..Params::new(dtype) }, arrays, |_| 400_000, r);
     }
 }
 

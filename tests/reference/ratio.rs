@@ -1,4 +1,4 @@
-//! Packed tiles of codec 2, written from `docs/codecs/ratio.md`, whose tables it reads: slow, plain and strict.
+//! Packed tiles of codec 2, written from `docs/codecs/predict.md`, whose tables it reads: slow, plain and strict.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use super::{Geometry, Header, Outcome, ensure, ensure_zero, mask, number, slice,
 fn tables() -> &'static [Vec<u64>] {
     static TABLES: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
     TABLES.get_or_init(|| {
-        let page = include_str!("../../docs/codecs/ratio.md");
+        let page = include_str!("../../docs/codecs/predict.md");
         let rows = page.split("| table | frequencies |").nth(1).unwrap().lines().skip(2);
         let frequencies = |row: &str| {
             let runs = row.split('|').nth(2).unwrap().split(',').map(str::trim);

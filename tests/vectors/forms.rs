@@ -1,4 +1,4 @@
-//! Lossless tiles of codec ratio: arrays that its forms are made for, and which forms a stream has.
+//! Lossless tiles of codec predict: arrays that its forms are made for, and which forms a stream has.
 
 #![allow(dead_code)]
 
@@ -10,7 +10,7 @@ use crate::vectors::{self, Random};
 /// A lossless request of profile `ratio`.
 pub fn params(dtype: DType, lens: &[u64]) -> Params {
     let dims = Dims::new(lens).unwrap();
-    Params { profile: Profile::Ratio, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }
+    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }
 }
 
 /// Numbers that nobody else has, from −1 to 1, most near 0.

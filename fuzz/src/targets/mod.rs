@@ -19,7 +19,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("header", header::run),
     ("plane", plane::run),
     ("sleek", codec::sleek),
-    ("ratio", codec::ratio),
+    ("ratio", codec::predict),
     ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
@@ -106,7 +106,7 @@ impl<'a> Input<'a> {
         let mode = [Mode::Lossless, Mode::Abs, Mode::Noa, Mode::Rel][usize::from(mode % 4)];
         let mut params = Params::new(DType::ALL[usize::from(dtype) % DType::ALL.len()]).with_bound(mode, self.f64());
         params.profile =
-            [Profile::Adaptive, Profile::Fast, Profile::Ratio, Profile::Ratio][usize::from(flags & 1 | flags >> 3 & 2)];
+            [Profile::Adaptive, Profile::Fast, Profile::Small, Profile::Small][usize::from(flags & 1 | flags >> 3 & 2)];
         params.big_endian = flags & 2 != 0;
         params.range = (flags & 4 != 0).then(|| self.f64());
         params.missing = sleek::MissingValues::number((flags & 8 != 0).then(|| self.f64()));

@@ -102,7 +102,7 @@ pub enum sleek_codec {
     /// SLEEK.
     SLEEK_CODEC_SLEEK = 1,
     /// Prediction along all dimensions and an entropy coder: the smallest stream.
-    SLEEK_CODEC_RATIO = 2,
+    SLEEK_CODEC_PREDICT = 4,
     /// ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
     SLEEK_CODEC_ZFP = 3,
 }
@@ -117,7 +117,7 @@ pub enum sleek_profile {
     SLEEK_FAST = 1,
     /// The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
     /// the bound used in full.
-    SLEEK_RATIO = 2,
+    SLEEK_SMALL = 2,
 }
 
 /// Where the work runs.
@@ -144,7 +144,7 @@ pub struct sleek_params {
     pub mode: i32,
     /// SLEEK_CODEC_DEFAULT (default) or a codec.
     pub codec: i32,
-    /// SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
+    /// SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_SMALL.
     pub profile: i32,
     /// The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
     /// SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it. For SLEEK_RATE and SLEEK_PRECISION the
@@ -186,7 +186,7 @@ pub struct sleek_info {
     pub struct_size: usize,
     /// Version of the stream format.
     pub format_version: i32,
-    /// The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_RATIO or SLEEK_CODEC_ZFP.
+    /// The codec, SLEEK_CODEC_SLEEK, SLEEK_CODEC_PREDICT or SLEEK_CODEC_ZFP.
     pub codec: i32,
     /// SLEEK_F32 ... SLEEK_U64.
     pub dtype: i32,
@@ -465,7 +465,7 @@ pin!(DType is sleek_dtype: F32 = SLEEK_F32, F64 = SLEEK_F64, F16 = SLEEK_F16, BF
     U64 = SLEEK_U64);
 pin!(Mode is sleek_mode: Lossless = SLEEK_LOSSLESS, Abs = SLEEK_ABS, Noa = SLEEK_NOA, Rel = SLEEK_REL,
     Rate = SLEEK_RATE, Precision = SLEEK_PRECISION);
-pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST, Ratio = SLEEK_RATIO);
+pin!(Profile is sleek_profile: Adaptive = SLEEK_ADAPTIVE, Fast = SLEEK_FAST, Small = SLEEK_SMALL);
 pin!(Device is sleek_device: Auto = SLEEK_AUTO, Cpu = SLEEK_CPU, Cuda = SLEEK_CUDA);
 pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument = SLEEK_E_INVALID_ARGUMENT,
     InvalidBound = SLEEK_E_INVALID_BOUND, UnsupportedType = SLEEK_E_UNSUPPORTED_TYPE,
@@ -476,6 +476,6 @@ pin!(Kind is sleek_status: NullPointer = SLEEK_E_NULL_POINTER, InvalidArgument =
 const _: () = assert!(
     sleek_status::SLEEK_OK as i32 == 0
         && sleek_codec::SLEEK_CODEC_SLEEK as u8 == crate::codec::sleek::constants::CODEC_SLEEK
-        && sleek_codec::SLEEK_CODEC_RATIO as u8 == crate::codec::ratio::format::CODEC_RATIO
+        && sleek_codec::SLEEK_CODEC_PREDICT as u8 == crate::codec::predict::format::CODEC_PREDICT
         && sleek_codec::SLEEK_CODEC_ZFP as u8 == crate::codec::zfp::format::CODEC_ZFP
 );

@@ -108,11 +108,11 @@ mod tests {
             let params = Params { profile, ..Params::new(DType::F32) };
             Trial { params, bytes, times: [Duration::from_millis(ms); 2] }
         };
-        let trials = [trial(Profile::Adaptive, 500, 2), trial(Profile::Fast, 900, 1), trial(Profile::Ratio, 400, 50)];
+        let trials = [trial(Profile::Adaptive, 500, 2), trial(Profile::Fast, 900, 1), trial(Profile::Small, 400, 50)];
         let best = |text: &str| parse(text).unwrap().best(&trials, 1_000_000).unwrap().params.profile;
-        assert_eq!((best("ratio"), best("speed")), (Profile::Ratio, Profile::Fast));
+        assert_eq!((best("ratio"), best("speed")), (Profile::Small, Profile::Fast));
         // 1 MB in 2 ms are 500 MB/s.
-        assert_eq!((best("400"), best("10"), best("1e6")), (Profile::Adaptive, Profile::Ratio, Profile::Fast));
+        assert_eq!((best("400"), best("10"), best("1e6")), (Profile::Adaptive, Profile::Small, Profile::Fast));
         assert!(["", "0", "fastest", "inf"].iter().all(|text| parse(text).is_err()));
         assert!(Auto::Ratio.best(&[], 1).is_none());
         let names = trials.each_ref().map(|t| arguments(&t.params));

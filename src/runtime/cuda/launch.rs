@@ -289,7 +289,7 @@ launch_structs! {
 }
 
 launch_structs! {
-    /// Of the kernels of codec ratio.
+    /// Of the kernels of codec predict.
     RATIO:
 
     /// How arrays are cut into tiles.

@@ -205,7 +205,7 @@ impl Trial<'_> {
 
     /// The ratio with profile ratio.
     fn smallest(&self, params: &Params) -> Result<Option<f64>, String> {
-        let params = Params { profile: Profile::Ratio, ..params.clone() };
+        let params = Params { profile: Profile::Small, ..params.clone() };
         if sleek::codec::chosen(&params).is_err() {
             return Ok(None);
         }

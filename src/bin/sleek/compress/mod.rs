@@ -172,7 +172,7 @@ fn tensors(args: &Args, mut input: Input) -> Result<(), String> {
             params.mode.name()
         ));
     }
-    params.profile = args.quality.profile().unwrap_or(Profile::Ratio);
+    params.profile = args.quality.profile().unwrap_or(Profile::Small);
     refuse_own_input(args, &params)?;
     let wish = Wish { params, frame_bytes: args.frame_bytes, quiet: args.verbosity.quiet };
     tensors::compress(&wish, input, |input| create(args, input))

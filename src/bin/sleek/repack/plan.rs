@@ -324,7 +324,7 @@ impl<'a> Item<'a> {
             Way::H5z(_) => format!("{request}, as H5Z-ZFP"),
         };
         let is_complex = self.field.as_ref().is_some_and(|field| field.stored.is_complex());
-        let in_a_line = is_complex && params.codec == 0 && params.profile != Profile::Ratio;
+        let in_a_line = is_complex && params.codec == 0 && params.profile != Profile::Small;
         let hint = in_a_line.then(|| "--profile ratio is for numbers whose parts alternate".to_owned());
         let remarks: Vec<String> = self.remark.clone().into_iter().chain(hint).collect();
         match remarks.is_empty() {

@@ -155,7 +155,7 @@ mod tests {
             other => panic!("{path}: {other:?}"),
         };
         let (params, _, exact) = wish("/a/temperature", DType::F32);
-        assert_eq!((params.mode, params.bound, params.profile, exact), (Mode::Abs, 1e-3, Profile::Ratio, false));
+        assert_eq!((params.mode, params.bound, params.profile, exact), (Mode::Abs, 1e-3, Profile::Small, false));
         assert_eq!(params.missing.numbers(DType::F64).unwrap(), [-9999.0, 1e20]);
         assert_eq!(rules.of("/grid/salt", DType::F32).unwrap().0, Request::Keep);
         assert_eq!(wish("/n", DType::I16).0.mode, Mode::Lossless);

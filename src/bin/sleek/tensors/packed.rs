@@ -22,7 +22,7 @@ pub fn beginning(head: &Head) -> Result<Vec<u8>, String> {
     let mut prefix = [0; PREFIX_BYTES];
     prefix[..6].copy_from_slice(&MAGIC);
     prefix[6..8].copy_from_slice(&VERSION.to_le_bytes());
-    let params = Params { profile: Profile::Ratio, ..Params::new(DType::U8) };
+    let params = Params { profile: Profile::Small, ..Params::new(DType::U8) };
     let stream = sleek::compress(&params, &head.bytes).map_err(|e| e.to_string())?;
     Ok([&prefix[..], &stream].concat())
 }

@@ -96,7 +96,7 @@ pub fn tile<E: Element>(
             zero(&body[size..])?;
             words.fill(E::Word::load(body));
         }
-        Kind::Masked => return fail!(Internal, "a masked body was given to codec ratio"),
+        Kind::Masked => return fail!(Internal, "a masked body was given to codec predict"),
     }
     store(plan.big_endian, words, out, |w| w);
     Ok(())

@@ -3,8 +3,8 @@
 use super::decimals::Decimals;
 use super::low::Low;
 use super::{Form, Order, Prediction, lags, ranks};
-use crate::codec::ratio::own_table::{SYMBOLS, Table};
-use crate::codec::ratio::tables::TOKENS;
+use crate::codec::predict::own_table::{SYMBOLS, Table};
+use crate::codec::predict::tables::TOKENS;
 use crate::error::Result;
 use crate::host::memory::boxed;
 use crate::primitives::lorenzo::{self, AXES};

@@ -1,4 +1,4 @@
-//! What stands where in a packed tile (docs/codecs/ratio.md).
+//! What stands where in a packed tile (docs/codecs/predict.md).
 
 use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
@@ -6,7 +6,7 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::rans::{LANES, STATE_BITS};
 
 /// The id in the stream header.
-pub const CODEC_RATIO: u8 = 2;
+pub const CODEC_PREDICT: u8 = 4;
 /// Elements of a tile, at most, as a power of two.
 pub const TILE_LOG2: u32 = 14;
 /// Elements that the lanes decode between two classes.
@@ -84,12 +84,12 @@ impl Grid {
     /// Of a layout; an error where the codec has no such streams.
     pub fn new(layout: &Layout) -> Result<Grid> {
         let Geometry::Tile { sides_log2 } = &layout.shape.geometry else {
-            return fail!(Corrupt, "codec ratio has no streams in runs");
+            return fail!(Corrupt, "codec predict has no streams in runs");
         };
         let sides_log2 = &sides_log2[..layout.shape.dims.rank()];
         let total: u32 = sides_log2.iter().map(|s| u32::from(*s)).sum();
         if total > TILE_LOG2 {
-            return fail!(Corrupt, "tiles of 2^{total} elements; codec ratio has up to 2^{TILE_LOG2}");
+            return fail!(Corrupt, "tiles of 2^{total} elements; codec predict has up to 2^{TILE_LOG2}");
         }
         let mut longer = (0..sides_log2.len()).rev().filter(|k| sides_log2[*k] > 0);
         let x = longer.next().unwrap_or(sides_log2.len() - 1);

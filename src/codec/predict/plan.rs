@@ -1,6 +1,6 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
-use super::format::{CODEC_RATIO, Grid};
+use super::format::{CODEC_PREDICT, Grid};
 use crate::bound::{self, Step};
 use crate::container::missing::MAX_MISSING;
 use crate::container::{Header, Layout};
@@ -51,7 +51,7 @@ impl Plan {
         });
         let header = Header {
             layout: *layout,
-            codec: CODEC_RATIO,
+            codec: CODEC_PREDICT,
             mode: params.mode,
             profile: params.profile,
             big_endian: params.big_endian,
@@ -105,7 +105,7 @@ impl Plan {
         if layout.unit() != 4 || layout.shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
-                "codec ratio has no streams with units of {} and a section of {} bytes",
+                "codec predict has no streams with units of {} and a section of {} bytes",
                 layout.unit(),
                 layout.shape.section_bytes
             );

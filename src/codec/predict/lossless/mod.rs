@@ -1,5 +1,5 @@
 //! What a tile of elements' bits may do beyond differences of their order: other words, other predictions, low bits
-//! beside the coder (docs/codecs/ratio.md §8).
+//! beside the coder (docs/codecs/predict.md §8).
 
 pub mod bounded;
 pub mod decimals;

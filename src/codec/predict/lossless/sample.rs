@@ -1,7 +1,7 @@
 //! A part of a tile that tells which forms are worth trying on all of it: chunks of 128 elements in a row, on diagonals
 //! of the tile, so that they have all positions along its axes.
 
-use crate::codec::ratio::predict::{sets, sum_cost};
+use crate::codec::predict::predict::{sets, sum_cost};
 use crate::primitives::lorenzo::AXES;
 use crate::primitives::word::Word;
 

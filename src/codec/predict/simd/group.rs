@@ -5,10 +5,10 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Simd;
-use crate::codec::ratio::counts::TokenCounts;
-use crate::codec::ratio::format::{BATCH_GROUPS, DIRECT, GROUP, QUAD, RUN};
-use crate::codec::ratio::own_table::{OWN, SYMBOLS};
-use crate::codec::ratio::tables::{self, FREQUENCIES, TABLES};
+use crate::codec::predict::counts::TokenCounts;
+use crate::codec::predict::format::{BATCH_GROUPS, DIRECT, GROUP, QUAD, RUN};
+use crate::codec::predict::own_table::{OWN, SYMBOLS};
+use crate::codec::predict::tables::{self, FREQUENCIES, TABLES};
 use crate::error::Result;
 use crate::host::memory::boxed;
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};

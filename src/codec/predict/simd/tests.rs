@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::codec::Codec;
-use crate::codec::ratio::plan::Plan;
-use crate::codec::ratio::{Ratio, decode, encode};
+use crate::codec::predict::plan::Plan;
+use crate::codec::predict::{Ratio, decode, encode};
 use crate::container::{Dims, Kind, Layout, Shape};
 use crate::dtype::DType;
 use crate::exec::{Isa, Level as Processor};
@@ -148,7 +148,7 @@ fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
         for (k, lens) in SHAPES.into_iter().enumerate() {
             let big_endian = k % 3 == 1;
             let dims = Dims::new(lens).unwrap();
-            let params = Params { profile: Profile::Ratio, dims, big_endian, ..Params::new(dtype) };
+            let params = Params { profile: Profile::Small, dims, big_endian, ..Params::new(dtype) };
             let params = params.with_bound(*mode, *bound);
             let shape = Ratio.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();

@@ -1,4 +1,4 @@
-//! The static tables, as docs/codecs/ratio.md has them.
+//! The static tables, as docs/codecs/predict.md has them.
 
 /// Tables; 0 is that of the differences of classes, the others are those of the classes.
 pub const TABLES: usize = 16;

@@ -1,13 +1,11 @@
 //! The smallest file at a guaranteed bound: exact bins in independent tiles of up to three axes, differences along the
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
-//! residuals names one (docs/codecs/ratio.md).
+//! residuals names one (docs/codecs/predict.md).
 
 mod counts;
 mod decode;
 mod encode;
 pub mod format;
-#[cfg(feature = "cuda")]
-mod gpu;
 mod lossless;
 mod own_table;
 mod plan;
@@ -32,24 +30,24 @@ use crate::primitives::lorenzo::AXES;
 use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
-use format::CODEC_RATIO;
+use format::CODEC_PREDICT;
 use plan::Plan;
 use simd::Scalar;
 
 /// The codec of this module.
-pub struct Ratio;
+pub struct Predict;
 
-impl Codec for Ratio {
+impl Codec for Predict {
     fn id(&self) -> u8 {
-        CODEC_RATIO
+        CODEC_PREDICT
     }
 
     fn name(&self) -> &'static str {
-        "ratio"
+        "predict"
     }
 
     fn profiles(&self) -> &'static [Profile] {
-        &[Profile::Ratio]
+        &[Profile::Small]
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -63,11 +61,6 @@ impl Codec for Ratio {
 
     fn cpu(&self) -> &dyn CpuCodec {
         self
-    }
-
-    #[cfg(feature = "cuda")]
-    fn gpu(&self) -> Option<&dyn super::gpu::GpuCodec> {
-        Some(self)
     }
 }
 
@@ -97,7 +90,7 @@ fn planned(params: &Params, layout: &Layout, src: &[u8]) -> Result<Box<[(Plan, H
     on_heap(Plan::for_encoding(params, layout, src)?)
 }
 
-impl CpuCodec for Ratio {
+impl CpuCodec for Predict {
     fn compress(
         &self,
         params: &Params,
