@@ -86,12 +86,14 @@ pub struct Data<'a> {
     len: usize,
     /// What will probably be encoded next, which may be fetched meanwhile.
     pub ahead: &'a [u8],
+    /// A bit for each element whose place another one holds, as it is missing; nothing where none is.
+    pub missing: &'a [u64],
 }
 
 impl<'a> Data<'a> {
     /// Those of chunk `chunk`, `len` bytes from `at` on in `array`.
     fn new(array: &'a [u8], chunk: usize, at: usize, len: usize, ahead: &'a [u8]) -> Data<'a> {
-        Data { chunk, and_before: &array[..at + len], len, ahead }
+        Data { chunk, and_before: &array[..at + len], len, ahead, missing: &[] }
     }
 
     /// The data alone.

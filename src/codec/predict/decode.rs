@@ -1,41 +1,44 @@
 //! One body to its tile. Everything is checked before it is used: a body that passed its checksum may still be hostile.
 
+use std::marker::PhantomData;
+
+use super::closed_loop;
 use super::encode::from_bits;
 use super::format::*;
+use super::interp::{self, Rule};
+use super::lattice::{Bins, Lattice, Multiple};
 use super::lossless::decode::{self as lossless, Own, Side};
 use super::lossless::{Form, Prediction, take, take16};
 use super::own_table::OWN;
+use super::patches::Patches;
 use super::plan::Plan;
-use super::simd::Level;
+use super::simd::lanes::Lanes;
+use super::simd::{Level, Task};
 use super::simd::short::{Coded, Codes, Packed, STEP, Sums};
-use super::tables::{CODES, SLOTS_OF, TABLES, TOKENS};
+use super::tables::{CLASS_SLOTS, CODES, FIRST, SLOTS_OF, TOKENS};
 use crate::container::Kind;
 use crate::error::{Result, fail};
 use crate::host::memory::filled;
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::quantize::{self, Element, Plain, Quantizer};
+use crate::primitives::quantize::{Element, Plain};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Source};
 use crate::primitives::word::Word;
 
 /// Buffers that a decoder reuses from tile to tile.
 pub struct Buffers<W> {
-    /// The codes in their places.
+    /// The codes.
     codes: Vec<W>,
     words: Vec<W>,
-    present: Vec<u32>,
     /// Of the tile that is wanted, and of the next one.
     short: [Codes; 2],
     sums: Sums<W>,
     lossless: [lossless::Buffers; 2],
-    next: Option<Next<W>>,
-}
-
-/// A tile whose differences have been decoded with those of the one before.
-#[derive(Clone, Copy)]
-struct Next<W> {
-    number: usize,
-    set: u8,
-    base: W,
+    patches: [Patches; 2],
+    levels: interp::Buffers,
+    /// Multiples, row after row.
+    numbers: Vec<u32>,
+    /// The tile whose codes have been decoded with those of the one before.
+    next: Option<usize>,
 }
 
 /// A body, and the tile that it is of.
@@ -52,15 +55,19 @@ pub struct Tile<'a> {
 }
 
 impl<W: Word> Buffers<W> {
-    /// Allocates them for the tiles of a grid.
-    pub fn new(grid: &Grid) -> Result<Buffers<W>> {
+    /// Allocates them for the tiles of a plan.
+    pub fn new(plan: &Plan) -> Result<Buffers<W>> {
+        let grid = &plan.grid;
+        let interpolated = if closed_loop::is_for(plan) { grid.sides } else { [0; AXES] };
         Ok(Buffers {
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
             words: filled(grid.capacity(), W::ZERO)?,
-            present: filled(GROUPS * GROUP / RUN, 0)?,
             short: [Codes::new()?, Codes::new()?],
             sums: Sums::new(grid)?,
             lossless: [lossless::Buffers::new()?, lossless::Buffers::new()?],
+            patches: [Patches::new()?, Patches::new()?],
+            levels: interp::Buffers::new(interpolated, false)?,
+            numbers: filled(interpolated.iter().product(), 0)?,
             next: None,
         })
     }
@@ -68,7 +75,7 @@ impl<W: Word> Buffers<W> {
 
 /// Decodes a body into `out`, the bytes of its tile. If it is known which one comes `next` its differences may be
 /// decoded meanwhile, which takes less time than one after the other; errors in it are those of its own call.
-pub fn tile<E: Element>(
+pub fn tile<E: Multiple>(
     p: impl Level,
     plan: &Plan,
     buffers: &mut Buffers<E::Word>,
@@ -76,14 +83,7 @@ pub fn tile<E: Element>(
     next: Option<Tile>,
     out: &mut [u8],
 ) -> Result<()> {
-    let Tile { number, lens, kind, body } = tile;
-    if let (Some(tile), Some(q)) = (buffers.next.take(), &plan.quantizer)
-        && tile.number == number
-    {
-        let places = &buffers.short[1].places;
-        bins::<E, _>(p, plan, q, (tile.set, tile.base), lens, places, &mut buffers.sums, out);
-        return Ok(());
-    }
+    let Tile { kind, body, .. } = tile;
     let size = size_of::<E::Word>();
     let words = &mut buffers.words[..out.len() / size];
     match kind {
@@ -154,136 +154,198 @@ fn store_last<W: Word>(elements: [W; STEP], count: usize, out: &mut [u8]) {
 /// Writes the elements of the bins that differences lead to.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // What a tile has at hand.
-fn bins<E: Element, P: Level>(
+fn bins<E: Multiple, P: Level>(
     p: P,
     plan: &Plan,
-    q: &Quantizer,
+    bins: &Bins,
     (set, base): (u8, E::Word),
     lens: [usize; AXES],
     places: &[u32],
     sums: &mut Sums<E::Word>,
     out: &mut [u8],
 ) {
-    p.restore(set, lens, plan.grid.sides, places, sums, |at, words, count| {
+    p.restore(set, lens, places, sums, |at, words, count| {
         // Read before anyone asks: else a vectorised loop gathers the same constants for each of its lanes.
-        let q = *q;
-        store_step(plan.big_endian, words, count, at, out, |w| quantize::decode::<E, P>(&q, w.add(base)));
+        let bins = *bins;
+        store_step(plan.big_endian, words, count, at, out, |w| bins.decode::<E, P>(w.add(base)));
     });
 }
 
-fn packed<E: Element, P: Level>(
+fn packed<E: Multiple, P: Level>(
     p: P,
     plan: &Plan,
-    Tile { lens, body, .. }: Tile,
+    Tile { number, lens, body, .. }: Tile,
     next: Option<Tile>,
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Result<()> {
     let n = out.len() / size_of::<E::Word>();
-    let last = token((u64::MAX >> (64 - E::Word::BITS)) & u64::from(u32::MAX)).0;
-    let [own, own_of_next] = &mut buffers.lossless;
+    let Buffers { short, sums, lossless: [own, own_of_next], patches: [patches, patches_of_next], .. } = buffers;
     // Of a single tile nobody needs room for the next one.
-    buffers.short[0].make_room(&plan.grid)?;
+    short[0].make_room(&plan.grid)?;
     if next.is_some() {
-        buffers.short[1].make_room(&plan.grid)?;
+        short[1].make_room(&plan.grid)?;
     }
-    let prefix = Prefix::read::<E>(plan, body, n, own)?;
-    let (base, set) = (prefix.base, prefix.head.set);
-    let codes = prefix.packed();
-    let coded = Coded { lens, packed: &codes, last };
-    if let (Meaning::Bins(q), Some(next)) = (&prefix.meaning, next.filter(|next| next.kind == Kind::Packed))
-        && let Ok(second) = Prefix::read::<E>(plan, next.body, next.lens.iter().product(), own_of_next)
-        && let Meaning::Bins(_) = second.meaning
-        && p.decode_two(
-            &plan.grid,
-            [coded, Coded { lens: next.lens, packed: &second.packed(), last }],
-            &mut buffers.short,
-        )
+    let prefix = Prefix::read::<E>(plan, body, n, own, patches)?;
+    let is_ready = buffers.next.take() == Some(number);
+    let mut is_short = is_ready;
+    if is_ready {
+        short.swap(0, 1);
+    } else if prefix.has_numbers()
+        && let Some(next) = next.filter(|next| next.kind == Kind::Packed)
+        && let count = next.lens.iter().product()
+        && let Ok(second) = Prefix::read::<E>(plan, next.body, count, own_of_next, patches_of_next)
+        && second.has_numbers()
     {
-        buffers.next = Some(Next { number: next.number, set: second.head.set, base: second.base });
-        bins::<E, _>(p, plan, q, (set, base), lens, &buffers.short[0].places, &mut buffers.sums, out);
-        return Ok(());
+        let (one, other) = (&prefix.packed(), &second.packed());
+        let last = last_token::<E::Word>();
+        is_short = p.decode_two([Coded { n, packed: one, last }, Coded { n: count, packed: other, last }], short);
+        buffers.next = is_short.then_some(next.number);
     }
-    let (short, sums) = (&mut buffers.short[0], &mut buffers.sums);
+    if !is_short {
+        let packed = &prefix.packed();
+        is_short = p.decode_short(Coded { n, packed, last: last_token::<E::Word>() }, &mut short[0])?;
+    }
+    let (base, set) = (prefix.base, prefix.head.set);
     match &prefix.meaning {
-        Meaning::Bins(q) => {
-            if p.decode_short(&plan.grid, coded, short)? {
-                bins::<E, _>(p, plan, q, (set, base), lens, &short.places, sums, out);
-                return Ok(());
-            }
-        }
-        Meaning::Bits(side) => {
-            if p.decode_short(&plan.grid, coded, short)? {
-                if let Some(shift) = side.plain_shift() {
-                    p.restore(set, lens, plan.grid.sides, &short.places, sums, |at, words, count| {
-                        store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
-                    });
-                    return Ok(());
-                }
-                let words = &mut buffers.words[..n];
-                plan.grid.rows(lens, |at, place| {
-                    let differences = &short.places[place..place + lens[0]];
-                    let codes = words[at..at + lens[0]].iter_mut().zip(differences);
-                    codes.for_each(|(w, d)| *w = E::Word::from_u64(d.zigzag().into()));
+        Meaning::Bins(of) if is_short => bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out),
+        Meaning::Bits(side) if is_short => {
+            if let Some(shift) = side.plain_shift() {
+                p.restore(set, lens, &short[0].places, sums, |at, words, count| {
+                    store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
                 });
+            } else {
+                let words = &mut buffers.words[..n];
+                let codes = words.iter_mut().zip(&short[0].places[..]);
+                codes.for_each(|(w, d)| *w = E::Word::from_u64(d.zigzag().into()));
                 side.elements::<E>(set, base, lens, words)?;
                 store(plan.big_endian, words, out, |w| w);
-                return Ok(());
             }
         }
+        Meaning::Multiples(rule, lattice) => {
+            let Buffers { levels, numbers, codes, .. } = buffers;
+            let signed = &mut short[0].places;
+            if !is_short {
+                prefix.codes(n, codes)?;
+                signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
+            }
+            let (base, big_endian) = (base.extend() as u32, plan.big_endian);
+            p.run(Restore::<E> {
+                rule: *rule,
+                lens,
+                base,
+                lattice,
+                levels,
+                codes: signed,
+                numbers,
+                big_endian,
+                out,
+                element: PhantomData,
+            });
+        }
+        _ => {
+            let (words, codes) = (&mut buffers.words[..n], &mut buffers.codes[..]);
+            by_portable_code::<E>(plan, &prefix, lens, words, codes, out)?;
+        }
     }
-    let (words, places) = (&mut buffers.words[..n], &mut buffers.codes[..plan.grid.groups() * GROUP]);
-    by_portable_code::<E>(plan, &prefix, lens, words, places, &mut buffers.present, out)
+    match plan.lattice() {
+        Some(lattice) if prefix.head.has_patches => patch::<E>(lattice, &buffers.patches[0], plan.big_endian, out),
+        _ => Ok(()),
+    }
+}
+
+/// The greatest token whose code fits 32 bits, and a word.
+fn last_token<W: Word>() -> u32 {
+    token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0
+}
+
+/// Restores interpolated multiples to elements.
+struct Restore<'a, E> {
+    rule: Rule,
+    lens: [usize; AXES],
+    base: u32,
+    lattice: &'a Lattice,
+    levels: &'a mut interp::Buffers,
+    codes: &'a mut [u32],
+    numbers: &'a mut [u32],
+    big_endian: bool,
+    out: &'a mut [u8],
+    element: PhantomData<E>,
+}
+
+impl<E: Multiple> Task for Restore<'_, E> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        let Restore { rule, lens, base, lattice, levels, codes, numbers, big_endian, out, .. } = self;
+        interp::decode(l, rule, lens, levels, codes);
+        closed_loop::restored(levels, lens, numbers);
+        let size = size_of::<E::Word>();
+        let elements = out.chunks_exact_mut(size).zip(&*numbers);
+        if big_endian {
+            elements.for_each(|(out, number)| E::multiple(lattice, number.wrapping_add(base) as i32).swap().store(out));
+        } else {
+            elements.for_each(|(out, number)| E::multiple(lattice, number.wrapping_add(base) as i32).store(out));
+        }
+    }
+}
+
+/// Puts what a predictor does not restore over what it did.
+#[inline(never)]
+fn patch<E: Multiple>(lattice: &Lattice, patches: &Patches, big_endian: bool, out: &mut [u8]) -> Result<()> {
+    let size = size_of::<E::Word>();
+    let put = |place: &mut [u8], bits: E::Word| (if big_endian { bits.swap() } else { bits }).store(place);
+    for (number, by) in &patches.corrections {
+        let place = &mut out[usize::from(*number) * size..][..size];
+        let word = E::Word::load(place);
+        let bits = if big_endian { word.swap() } else { word };
+        let Some(multiple) = E::number(lattice, bits) else {
+            return fail!(Corrupt, "element {number} of a tile is no multiple, and has a correction");
+        };
+        put(place, E::multiple(lattice, multiple.wrapping_add((*by).into())));
+    }
+    for (number, bits) in &patches.exceptions {
+        put(&mut out[usize::from(*number) * size..][..size], E::Word::from_u64(*bits));
+    }
+    Ok(())
 }
 
 /// The elements of a packed tile without a level's instructions. Never inlined: it is one for all levels.
 #[inline(never)]
-fn by_portable_code<E: Element>(
+fn by_portable_code<E: Multiple>(
     plan: &Plan,
     prefix: &Prefix<E::Word>,
     lens: [usize; AXES],
     words: &mut [E::Word],
     places: &mut [E::Word],
-    present: &mut [u32],
     out: &mut [u8],
 ) -> Result<()> {
-    let (n, base) = (words.len(), prefix.base);
-    let whole = n == plan.grid.capacity() && n.is_multiple_of(BATCH);
-    if whole {
-        prefix.codes::<true>(&[], places)?;
-    } else {
-        plan.grid.present(lens, present);
-        prefix.codes::<false>(present, places)?;
-    }
-    let gather = |words: &mut [E::Word], word: fn(E::Word) -> E::Word| {
-        if whole {
-            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = word(*code));
-        } else {
-            plan.grid.rows(lens, |at, place| {
-                words[at..at + lens[0]].iter_mut().zip(&places[place..]).for_each(|(w, code)| *w = word(*code));
-            });
-        }
-    };
+    let base = prefix.base;
+    prefix.codes(words.len(), places)?;
     match &prefix.meaning {
-        Meaning::Bins(q) => {
-            gather(words, Word::unzigzag);
+        Meaning::Bins(bins) => {
+            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = code.unzigzag());
             lorenzo::inverse(prefix.head.set, lens, words);
-            store(plan.big_endian, words, out, |w| quantize::decode::<E, Plain>(q, w.add(base)));
+            store(plan.big_endian, words, out, |w| bins.decode::<E, Plain>(w.add(base)));
         }
         Meaning::Bits(side) => {
-            gather(words, |code| code);
+            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = *code);
             side.elements::<E>(prefix.head.set, base, lens, words)?;
             store(plan.big_endian, words, out, |w| w);
         }
+        Meaning::Multiples(..) => return fail!(Internal, "multiples were given to the code of bins"),
     }
     Ok(())
 }
 
 /// What the words of a tile stand for.
 enum Meaning<'a> {
-    Bins(&'a Quantizer),
+    Bins(&'a Bins),
     /// Elements' bits.
     Bits(Side<'a>),
+    /// Interpolated multiples of the fine lattice.
+    Multiples(Rule, &'a Lattice),
 }
 
 /// What stands before the words of a packed body, and these.
@@ -302,16 +364,15 @@ impl<'a, W: Word> Prefix<'a, W> {
         mut rest: &'a [u8],
         n: usize,
         buffers: &'a mut lossless::Buffers,
+        patches: &mut Patches,
     ) -> Result<Prefix<'a, W>> {
         let rest = &mut rest;
         let mut bytes = [0; HEAD_BYTES];
         bytes.copy_from_slice(take(rest, HEAD_BYTES)?);
-        let head = Head::read(bytes, plan.grid.groups())?;
-        if head.exact && plan.quantizer.is_none() || head.set & !plan.grid.set() != 0 {
-            return fail!(Corrupt, "head {head:?} does not go with the stream's header");
-        }
-        let form = match &plan.quantizer {
-            Some(_) if !head.exact => None,
+        let head = Head::read(bytes, groups(n))?;
+        check_head(plan, &head)?;
+        let form = match &plan.bins {
+            Some(_) if head.map != Map::Exact => None,
             _ => Some(Form::read::<E>(take16(rest)?, head.has_table)?),
         };
         if form.is_some_and(|form| form.prediction != Prediction::Axes) && head.set != 0 {
@@ -322,22 +383,41 @@ impl<'a, W: Word> Prefix<'a, W> {
         let unused = 64 - (BASE_BITS + 16 * head.base_words as u32).min(64);
         let base = u64::from_le_bytes(high) << BASE_BITS | u64::from(head.base);
         let base = W::from_u64(((base << unused) as i64 >> unused) as u64);
-        let (meaning, own) = match (&plan.quantizer, form) {
-            (_, Some(form)) => {
+        if head.has_patches {
+            patches.read::<W>(rest, n)?;
+        }
+        if form.is_none() && head.has_table {
+            buffers.read_table(rest, TOKENS)?;
+        }
+        let (meaning, own) = match (&plan.bins, plan.lattice(), form) {
+            (_, _, Some(form)) => {
                 let side = Side::read::<E>(form, head.has_table, rest, n, buffers)?;
                 let own = side.own();
                 (Meaning::Bits(side), own)
             }
-            (Some(q), None) if head.has_table => {
-                buffers.read_table(rest, TOKENS)?;
-                (Meaning::Bins(q), Some(buffers.own()))
+            (_, Some(lattice), None) if head.map != Map::Plain => {
+                (Meaning::Multiples(head.rule(), lattice), head.has_table.then(|| buffers.own()))
             }
-            (Some(q), None) => (Meaning::Bins(q), None),
-            (None, None) => return fail!(Internal, "a tile has neither bins nor bits"),
+            (Some(bins), _, None) => (Meaning::Bins(bins), head.has_table.then(|| buffers.own())),
+            _ => return fail!(Internal, "a tile has neither bins nor bits"),
         };
         let lanes = read_states(&head, rest)?;
         Ok(Prefix { head, meaning, base, own, lanes, words: rest })
     }
+}
+
+/// Whether a tile may have this head.
+fn check_head(plan: &Plan, head: &Head) -> Result<()> {
+    let is_interpolated = head.predictor != Predictor::Axes;
+    let legal = match head.map {
+        Map::Plain => !is_interpolated && (!head.has_patches || plan.lattice().is_some()),
+        Map::Lattice | Map::Multiples => is_interpolated && closed_loop::is_for(plan),
+        Map::Exact => !is_interpolated && !head.has_patches && plan.bins.is_some(),
+    };
+    if legal && head.set & !plan.grid.set() == 0 && !head.is_sparse {
+        return Ok(());
+    }
+    fail!(Corrupt, "head {head:?} does not go with the stream's header")
 }
 
 /// Bytes of lengths and states, and those that are read with the last of them.
@@ -383,6 +463,11 @@ fn read_states(head: &Head, rest: &mut &[u8]) -> Result<[u32; LANES]> {
 }
 
 impl<W: Word> Prefix<'_, W> {
+    /// Whether codes stand for bins or multiples.
+    fn has_numbers(&self) -> bool {
+        !matches!(self.meaning, Meaning::Bits(_))
+    }
+
     /// What it says of codes.
     fn packed(&self) -> Packed<'_> {
         let own = self.own.map(|own| own.slots);
@@ -390,18 +475,19 @@ impl<W: Word> Prefix<'_, W> {
         Packed { switch: self.head.switch, lanes: self.lanes, own, direct, bytes: self.words }
     }
 
-    /// Decodes all codes into their places; what has no element is left as it is.
-    fn codes<const WHOLE: bool>(&self, present: &[u32], places: &mut [W]) -> Result<()> {
-        let groups = places.len() / GROUP;
+    /// Decodes all `n` codes, and makes those behind them 0 up to the end of the last group.
+    fn codes(&self, n: usize, codes: &mut [W]) -> Result<()> {
+        let groups = groups(n);
         let switch = self.head.switch;
         let mut lanes = self.lanes;
         let mut source = Source::new(self.words, if switch == NEVER { 0 } else { LOW });
-        let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
+        let classes = read_classes(groups, &mut lanes, &mut source);
         for (g, class) in classes[..groups].iter().enumerate() {
             if g == switch {
                 change(&mut lanes, &mut source)?;
             }
-            group::<W, WHOLE>(g, (*class).into(), self.own, present, &mut lanes, &mut source, places);
+            let codes = &mut codes[g * GROUP..(g + 1) * GROUP];
+            group::<W>((*class).into(), self.own, present_in(n, g), &mut lanes, &mut source, codes);
         }
         if switch == groups {
             change(&mut lanes, &mut source)?;
@@ -438,63 +524,38 @@ pub fn lower(lanes: &mut [u32; LANES]) -> Result<()> {
     Ok(())
 }
 
-/// Which values of a group the lanes have, four bits for each lane of a quarter.
-#[inline(always)]
-pub fn present_in(present: &[u32], g: usize) -> [u32; BATCH_GROUPS] {
-    std::array::from_fn(|r| present[place(g, r) / RUN])
-}
-
-/// How many of its places have no element.
-#[inline(always)]
-pub fn absent(present: &[u32], g: usize) -> u32 {
-    present_in(present, g).iter().map(|run| run.count_zeros()).sum()
-}
-
 /// The class of each group.
-pub fn read_classes<const WHOLE: bool>(
-    present: &[u32],
-    groups: usize,
-    lanes: &mut [u32; LANES],
-    source: &mut Source,
-) -> [u8; GROUPS] {
+pub fn read_classes(groups: usize, lanes: &mut [u32; LANES], source: &mut Source) -> [u8; GROUPS] {
     let mut classes = [0; GROUPS];
-    for s in 0..BATCH_GROUPS {
-        for lane in 0..groups / BATCH_GROUPS {
-            let g = lane * BATCH_GROUPS + s;
-            if WHOLE || present_in(present, g) != [0; BATCH_GROUPS] {
-                let entry = SLOTS_OF[0][Source::slot(lanes[lane])];
-                source.pass(&mut lanes[lane], entry >> 10 & 1023, entry & 1023);
-                classes[g] = (entry >> 20) as u8;
-            }
+    for s in 0..CLASSES_OF_LANE {
+        for g in (s..groups).step_by(CLASSES_OF_LANE) {
+            let before = if s == 0 { FIRST } else { usize::from(classes[g - 1]) };
+            let lane = &mut lanes[g / CLASSES_OF_LANE];
+            let entry = CLASS_SLOTS[before][Source::slot(*lane)];
+            source.pass(lane, entry >> 10 & 1023, entry & 1023);
+            classes[g] = (entry >> 20) as u8;
         }
-    }
-    let mut class = 0;
-    for difference in &mut classes[..groups] {
-        class = (class + *difference) % TABLES as u8;
-        *difference = class;
     }
     classes
 }
 
-/// Decodes group `g` of this class.
+/// Decodes a group of this class.
 #[inline(always)]
-fn group<W: Word, const WHOLE: bool>(
-    g: usize,
+fn group<W: Word>(
     class: usize,
     own: Option<Own>,
-    present: &[u32],
+    has: [u32; RUNS],
     lanes: &mut [u32; LANES],
     source: &mut Source,
-    places: &mut [W],
+    out: &mut [W],
 ) {
     let mut tokens = [[0u8; QUAD]; LANES];
-    let has = if WHOLE { [u32::MAX; BATCH_GROUPS] } else { present_in(present, g) };
     let mut most = 0;
     if class > 0 {
         let slots = own.filter(|_| class == OWN).map_or(&SLOTS_OF[class], |own| own.slots);
         for j in 0..QUAD {
             for ((lane, state), tokens) in lanes.iter_mut().enumerate().zip(&mut tokens) {
-                if WHOLE || has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1 {
+                if has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1 {
                     let entry = slots[Source::slot(*state)];
                     source.pass(state, entry >> 10 & 1023, entry & 1023);
                     tokens[j] = (entry >> 20) as u8;
@@ -507,11 +568,7 @@ fn group<W: Word, const WHOLE: bool>(
     if most >= DIRECT && !own.is_some_and(|own| own.direct) {
         raw_bits(&tokens, lanes, source, &mut codes);
     }
-    for r in 0..BATCH_GROUPS {
-        let run = &mut places[place(g, r)..][..RUN];
-        let quads = run.as_chunks_mut::<QUAD>().0.iter_mut().zip(&codes[r * (RUN / QUAD)..]);
-        quads.for_each(|(quad, codes)| *quad = codes.map(W::from_u64));
-    }
+    out.as_chunks_mut::<QUAD>().0.iter_mut().zip(&codes).for_each(|(quad, codes)| *quad = codes.map(W::from_u64));
 }
 
 /// Completes the codes of tokens by their raw bits.

@@ -1,21 +1,26 @@
 //! One tile to its body.
 
+use std::marker::PhantomData;
+
+use super::closed_loop::{self, Choose, Encode, Survey, Way};
 use super::counts::TokenCounts;
-use super::decode::absent;
 use super::format::*;
 use super::lossless::encode::{self as lossless, Of, Own};
+use super::interp::Rule;
+use super::lattice::{Bins, Multiple};
 use super::lossless::{Form, bounded};
 use super::own_table::{BIT, OWN};
+use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
 use super::simd::short::{ShortBuffers, ShortTile, place_codes};
-use super::tables::{self, SYMBOLS, TABLES};
+use super::tables::{self, CLASS_SYMBOLS, FIRST, SYMBOLS};
 use crate::container::Kind;
 use crate::error::Result;
-use crate::host::memory::{boxed, filled};
+use crate::host::memory::{boxed, filled, reserve};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::quantize::{self, Element, Plain, Quantizer, mantissa_and_bias};
+use crate::primitives::quantize::{Element, Plain, mantissa_and_bias};
 use crate::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, Symbol, TOP, Words};
 use crate::primitives::round;
 use crate::primitives::word::Word;
@@ -28,14 +33,18 @@ pub struct Buffers<W> {
     words: Vec<W>,
     trial: Vec<W>,
     differences: Vec<W>,
-    /// The codes in their places.
+    /// The codes, and zeros up to the end of their last group.
     codes: Vec<W>,
-    present: Vec<u32>,
     group: Box<[Group; 1]>,
     stream: Vec<u16>,
     other: Vec<u8>,
     counts: TokenCounts,
     short: ShortBuffers,
+    closed: closed_loop::Buffers,
+    /// The codes of an interpolated tile where the level has no use for `short`, with room for a vector.
+    interpolated: Vec<u32>,
+    /// What stands between base and states.
+    side: Vec<u8>,
     /// Those of the forms, with a bound too: a tile that may take one must not want for memory, or bytes would change
     /// with what there is.
     lossless: lossless::Buffers<W>,
@@ -58,12 +67,18 @@ impl<W: Word> Buffers<W> {
             trial: words()?,
             differences: words()?,
             codes: filled(grid.groups() * GROUP, W::ZERO)?,
-            present: filled(GROUPS * GROUP / RUN, 0)?,
             group: boxed(Group::EMPTY)?,
             stream: filled(stream, 0)?,
             other: filled(n * W::BITS as usize / 8 + 64, 0)?,
             counts: TokenCounts::new()?,
             short: ShortBuffers::new(grid)?,
+            closed: closed_loop::Buffers::new(plan)?,
+            interpolated: filled(if closed_loop::is_for(plan) { n + GROUP } else { 0 }, 0)?,
+            side: {
+                let mut side = Vec::new();
+                reserve(&mut side, MOST_CORRECTIONS * 3 + MOST_EXCEPTIONS * 10 + 1024)?;
+                side
+            },
             lossless: lossless::Buffers::new(grid)?,
         })
     }
@@ -76,6 +91,8 @@ enum Meaning {
     Bins,
     /// Elements' bits without so many zero bits at their low end.
     Bits(u32),
+    /// Multiples of the fine lattice, interpolated.
+    Multiples(Rule),
 }
 
 /// What elements have in common.
@@ -88,21 +105,21 @@ pub struct Bits<W> {
 }
 
 /// Encodes the tile of `data` with these lengths into `out`; returns the kind of its body and its bytes.
-pub fn tile<E: Element>(
+pub fn tile<E: Multiple>(
     p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
-    data: &[u8],
+    (data, missing): (&[u8], &[u64]),
     out: &mut [u8],
 ) -> (Kind, usize) {
     let size = size_of::<E::Word>();
     let raw_bytes = data.len().next_multiple_of(plan.layout.unit());
     let mut seen = Bits { any: E::Word::ZERO, largest: E::Word::ZERO };
-    let within_bound = match &plan.quantizer {
+    let within_bound = match &plan.bins {
         _ if plan.is_lossless() => lossless_tile::<E>(p, plan, lens, u64::MAX, buffers, data, out),
-        Some(q) => {
-            let of_bins = quantized::<E>(p, plan, q, lens, buffers, data, out);
+        Some(bins) => {
+            let of_bins = quantized::<E>(p, plan, bins, lens, buffers, (data, missing), out);
             seen = of_bins.1;
             of_bins.0
         }
@@ -126,30 +143,124 @@ pub fn tile<E: Element>(
     })
 }
 
-/// Encodes by bins; `None` where an element would come back as a missing value.
-fn quantized<E: Element>(
+/// Encodes within the bound by bins or multiples; `None` where an element would come back as a missing value.
+fn quantized<E: Multiple>(
     p: impl Level,
     plan: &Plan,
-    q: &Quantizer,
+    bins: &Bins,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    (data, missing): (&[u8], &[u64]),
+    out: &mut [u8],
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    buffers.side.clear();
+    let Some(lattice) = plan.lattice() else {
+        return in_bins::<E>(p, plan, bins, lens, buffers, data, out);
+    };
+    let n = data.len() / size_of::<E::Word>();
+    let (big_endian, closed, element) = (plan.big_endian, &mut buffers.closed, PhantomData::<E>);
+    let (survey, seen) = p.run(closed_loop::Map { lattice, big_endian, data, missing, buffers: closed, element });
+    closed_loop::mark(n, survey, missing, closed);
+    closed.patches.clear();
+    if !closed_loop::except::<E>(lattice, big_endian, data, survey, closed) {
+        return (None, seen);
+    }
+    if closed_loop::is_for(plan)
+        && let Way::Interpolated(rule) = p.run(Choose { lens, survey, buffers: closed })
+        && let Some(body) = interpolated::<E>(p, plan, (lens, n), survey, rule, buffers, out)
+    {
+        return (Some(body), seen);
+    }
+    buffers.closed.patches.corrections.clear();
+    if buffers.closed.patches.is_empty() {
+        return bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), data, out);
+    }
+    let filled = closed_loop::fill::<E>(data, &mut buffers.closed);
+    let body = bins_of_tile::<E>(p, plan, bins, lens, buffers, (survey, seen), &filled[..data.len()], out);
+    buffers.closed.keep(filled);
+    body
+}
+
+/// Encodes by bins, with the corrections that multiples of the fine lattice need.
+#[allow(clippy::too_many_arguments)] // What a tile has at hand.
+fn bins_of_tile<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    bins: &Bins,
+    lens: [usize; AXES],
+    buffers: &mut Buffers<E::Word>,
+    (survey, seen): (Survey, Bits<E::Word>),
+    data: &[u8],
+    out: &mut [u8],
+) -> (Option<(Kind, usize)>, Bits<E::Word>) {
+    if !closed_loop::correct_bins::<E>(bins, plan.big_endian, data, survey, &mut buffers.closed) {
+        return (None, seen);
+    }
+    buffers.closed.patches.write_if_any(size_of::<E::Word>(), &mut buffers.side);
+    in_bins::<E>(p, plan, bins, lens, buffers, data, out)
+}
+
+/// Encodes multiples by interpolation; `None` where that cannot be, or an element would come back as a missing value.
+fn interpolated<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    (lens, n): ([usize; AXES], usize),
+    survey: Survey,
+    rule: Rule,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    let Buffers { closed, interpolated, short, counts, codes, group, stream, side, .. } = buffers;
+    let encode = Encode { lens, survey, rule, buffers: closed, codes: interpolated };
+    if !p.run(encode) || closed_loop::collides::<E>(plan, lens, survey, closed) {
+        return None;
+    }
+    side.clear();
+    closed.patches.write_if_any(size_of::<E::Word>(), side);
+    let mut prefix = Prefix::new(survey.base as u32, Meaning::Multiples(rule), rule.set, true);
+    let multiples = &interpolated[..n];
+    if multiples.iter().all(|c| *c == 0) {
+        return Some((Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out)));
+    }
+    short.places[..n].copy_from_slice(multiples);
+    if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
+        prefix.head.has_table = has_table;
+        let table = if has_table { &counts.bytes[..] } else { &[] };
+        return Some((Kind::Packed, prefix.write([side, table], &state, &short.stream[at..], out)));
+    }
+    let mut words = Words::new(stream);
+    let all = multiples.iter().map(|c| E::Word::from_u64((*c).into()));
+    let (state, has_table) = code(all, Tables::Counted(counts), codes, &mut group[0], &mut words);
+    prefix.head.has_table = has_table;
+    let table = if has_table { &counts.bytes[..] } else { &[] };
+    Some((Kind::Packed, prefix.write([side, table], &state, words.all(), out)))
+}
+
+/// Encodes by bins.
+fn in_bins<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    bins: &Bins,
     lens: [usize; AXES],
     buffers: &mut Buffers<E::Word>,
     data: &[u8],
     out: &mut [u8],
 ) -> (Option<(Kind, usize)>, Bits<E::Word>) {
     let n = data.len() / size_of::<E::Word>();
-    if let Some(bins) = p.shorten_bins::<E>(plan, q, data, &mut buffers.short) {
-        if bins.collides {
-            return (None, bins.seen);
+    if let Some(short_bins) = p.shorten_bins::<E>(plan, bins, data, &mut buffers.short) {
+        if short_bins.collides {
+            return (None, short_bins.seen);
         }
-        if bins.are_short
+        if short_bins.are_short
             && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
         {
-            return (Some(short(plan, Meaning::Bins, bins.base, &tile, buffers, element::<E>, out)), bins.seen);
+            let body = short(plan, Meaning::Bins, short_bins.base, &tile, buffers, element::<E>, out);
+            return (Some(body), short_bins.seen);
         }
     }
     let words = &mut buffers.words[..n];
     let (any, largest) = p.load(plan.big_endian, data, words);
-    p.quantize::<E>(q, words);
+    p.quantize::<E>(bins, words);
     let body =
         if collides(plan, words) { None } else { Some(pack::<E>(p, plan, Meaning::Bins, lens, n, buffers, out)) };
     (body, Bits { any, largest })
@@ -157,7 +268,7 @@ fn quantized<E: Element>(
 
 /// Encodes by elements' bits, rounded to so many mantissa bits; `None` where they cannot be, or an element would come
 /// back as a missing value.
-fn by_bits<E: Element>(
+fn by_bits<E: Multiple>(
     p: impl Level,
     plan: &Plan,
     keep_bits: Option<u32>,
@@ -189,7 +300,7 @@ fn most_cost(bytes: usize) -> u64 {
 /// Encodes every bit in the form that takes least; `None` if it costs more than `most_cost` parts of a bit, or the
 /// elements themselves take less. Never inlined: tables of its own would lie on the stack of tiles with a bound too.
 #[inline(never)]
-fn lossless_tile<E: Element>(
+fn lossless_tile<E: Multiple>(
     p: impl Level,
     plan: &Plan,
     lens: [usize; AXES],
@@ -211,18 +322,17 @@ fn lossless_tile<E: Element>(
     }
     choice.write_side(n, forms);
     let (own, codes, side) = forms.written(&choice, n);
-    let mut prefix = Prefix::new(choice.base, Some(choice.form), choice.set, plan.quantizer.is_some());
+    let mut prefix = Prefix::of_form(choice.base, choice.form, choice.set, plan.bins.is_some());
     prefix.head.has_table = choice.own_table;
-    if place_codes(&plan.grid, lens, codes, &mut buffers.short)
-        && let Some((state, at)) = p.encode_placed(&plan.grid, lens, own, &mut buffers.short)
+    if place_codes(codes, &mut buffers.short)
+        && let Some((state, at)) = p.encode_placed(n, own, &mut buffers.short)
     {
-        return Some((Kind::Packed, prefix.write(side, &state, &buffers.short.stream[at..], out)));
+        return Some((Kind::Packed, prefix.write([&[], side], &state, &buffers.short.stream[at..], out)));
     }
     let mut stream = Words::new(&mut buffers.stream);
-    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
-    let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
-    let (state, _) = code(plan, lens, codes.iter().copied(), Tables::Given(own), places, present, group, &mut stream);
-    Some((Kind::Packed, prefix.write(side, &state, stream.all(), out)))
+    let group = &mut buffers.group[0];
+    let (state, _) = code(codes.iter().copied(), Tables::Given(own), &mut buffers.codes, group, &mut stream);
+    Some((Kind::Packed, prefix.write([&[], side], &state, stream.all(), out)))
 }
 
 fn collides<W: Word>(plan: &Plan, words: &[W]) -> bool {
@@ -238,10 +348,15 @@ pub fn ordered<E: Element>(w: E::Word) -> E::Word {
 impl Meaning {
     fn form(self) -> Option<Form> {
         match self {
-            Meaning::Bins => None,
+            Meaning::Bins | Meaning::Multiples(_) => None,
             Meaning::Bits(shift) => Some(Form::plain(shift)),
         }
     }
+}
+
+/// The patches of a tile, as they stand in its body.
+fn patches(meaning: Meaning, side: &[u8]) -> &[u8] {
+    if let Meaning::Bits(_) = meaning { &[] } else { side }
 }
 
 /// The element that a word stands for.
@@ -258,17 +373,18 @@ fn short<W: Word>(
     out: &mut [u8],
 ) -> (Kind, usize) {
     let base = base.add(W::from_u64(tile.choice.middle));
-    let mut prefix = Prefix::new(base, meaning.form(), tile.choice.set, plan.quantizer.is_some());
+    let mut prefix = Prefix::new(base, meaning, tile.choice.set, plan.bins.is_some());
     prefix.head.has_table = tile.has_table;
-    let side = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
+    let table = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
+    let side = patches(meaning, &buffers.side);
     match &tile.coded {
-        Some((state, at)) => (Kind::Packed, prefix.write(side, state, &buffers.short.stream[*at..], out)),
-        None => flat(plan, meaning, base, &mut prefix, element, out),
+        Some((state, at)) => (Kind::Packed, prefix.write([side, table], state, &buffers.short.stream[*at..], out)),
+        None => flat(plan, meaning, base, &mut prefix, element, side, out),
     }
 }
 
 /// Packs the first `n` words; bins are not short ones, where a level knows these.
-fn pack<E: Element>(
+fn pack<E: Multiple>(
     p: impl Level,
     plan: &Plan,
     meaning: Meaning,
@@ -305,19 +421,17 @@ fn pack_words<W: Word>(
     let (trial, differences) = (&mut buffers.trial[..n], &mut buffers.differences[..n]);
     let choice = predict::choose_by_some(&plan.grid, lens, words, trial, differences);
     base = base.add(W::from_u64(choice.middle));
-    let mut prefix = Prefix::new(base, meaning.form(), choice.set, plan.quantizer.is_some());
+    let mut prefix = Prefix::new(base, meaning, choice.set, plan.bins.is_some());
     if differences.iter().all(|d| *d == W::ZERO) {
-        return flat(plan, meaning, base, &mut prefix, element, out);
+        return flat(plan, meaning, base, &mut prefix, element, patches(meaning, &buffers.side), out);
     }
-    let places = &mut buffers.codes[..plan.grid.groups() * GROUP];
     let mut words = Words::new(&mut buffers.stream);
     let codes = differences.iter().map(|d| d.zigzag());
-    let (present, group) = (&mut buffers.present, &mut buffers.group[0]);
     let by = Tables::Counted(&mut buffers.counts);
-    let (state, has_table) = code(plan, lens, codes, by, places, present, group, &mut words);
+    let (state, has_table) = code(codes, by, &mut buffers.codes, &mut buffers.group[0], &mut words);
     prefix.head.has_table = has_table;
-    let side = if has_table { &buffers.counts.bytes[..] } else { &[] };
-    (Kind::Packed, prefix.write(side, &state, words.all(), out))
+    let table = if has_table { &buffers.counts.bytes[..] } else { &[] };
+    (Kind::Packed, prefix.write([patches(meaning, &buffers.side), table], &state, words.all(), out))
 }
 
 /// What codes are encoded by, beside the tables that are always there.
@@ -330,28 +444,18 @@ enum Tables<'a> {
 
 /// Encodes the codes of a tile; whether by a table of its own.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)] // Buffers of a tile.
 fn code<W: Word>(
-    plan: &Plan,
-    lens: [usize; AXES],
-    mut codes: impl ExactSizeIterator<Item = W>,
+    codes: impl ExactSizeIterator<Item = W>,
     tables: Tables,
     places: &mut [W],
-    present: &mut [u32],
     group: &mut Group,
     words: &mut Words,
 ) -> (State, bool) {
-    let capacity = plan.grid.capacity();
-    if codes.len() == capacity && capacity.is_multiple_of(BATCH) {
-        places.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
-        return Coder::<_, true> { codes: places, present: &[], own: None }.encode_by(tables, group, words);
-    }
-    places.fill(W::ZERO);
-    plan.grid.rows(lens, |_, place| {
-        places[place..place + lens[0]].iter_mut().zip(&mut codes).for_each(|(place, code)| *place = code);
-    });
-    plan.grid.present(lens, present);
-    Coder::<_, false> { codes: places, present, own: None }.encode_by(tables, group, words)
+    let n = codes.len();
+    let places = &mut places[..groups(n) * GROUP];
+    places.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
+    places[n..].fill(W::ZERO);
+    Coder { codes: places, n, own: None }.encode_by(tables, group, words)
 }
 
 /// A tile of which all words are `base`: as a constant, where that is not longer than no differences.
@@ -361,11 +465,12 @@ fn flat<W: Word>(
     base: W,
     prefix: &mut Prefix,
     element: ElementOf<W>,
+    side: &[u8],
     out: &mut [u8],
 ) -> (Kind, usize) {
     let size = size_of::<W>().next_multiple_of(plan.layout.unit());
-    if size > prefix.len.next_multiple_of(plan.layout.unit()) {
-        return (Kind::Packed, prefix.write(&[], &State::new(), &[], out));
+    if !side.is_empty() || size > prefix.len.next_multiple_of(plan.layout.unit()) {
+        return (Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out));
     }
     out[..size].fill(0);
     element(plan, meaning, base).store(out);
@@ -373,11 +478,11 @@ fn flat<W: Word>(
 }
 
 /// See `ElementOf`.
-fn element<E: Element>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
-    match (meaning, &plan.quantizer) {
-        (Meaning::Bins, Some(q)) => quantize::decode::<E, Plain>(q, word),
+fn element<E: Multiple>(plan: &Plan, meaning: Meaning, word: E::Word) -> E::Word {
+    match (meaning, &plan.bins) {
+        (Meaning::Bins, Some(bins)) => bins.decode::<E, Plain>(word),
         (Meaning::Bits(shift), _) => from_bits::<E>(word, shift),
-        (Meaning::Bins, None) => word,
+        (Meaning::Bins | Meaning::Multiples(_), _) => word,
     }
 }
 
@@ -397,15 +502,30 @@ struct Prefix {
 }
 
 impl Prefix {
-    fn new<W: Word>(base: W, form: Option<Form>, set: u8, has_bins: bool) -> Prefix {
+    fn new<W: Word>(base: W, meaning: Meaning, set: u8, has_bins: bool) -> Prefix {
+        let (map, predictor) = match meaning {
+            Meaning::Bits(_) if has_bins => (Map::Exact, Predictor::Axes),
+            Meaning::Bits(_) | Meaning::Bins => (Map::Plain, Predictor::Axes),
+            Meaning::Multiples(rule) => {
+                let map = if rule.coarse { Map::Lattice } else { Map::Multiples };
+                (map, if rule.rough { Predictor::Rough } else { Predictor::Smooth })
+            }
+        };
+        Prefix::with(base, Head { set, map, predictor, ..Head::default() }, meaning.form())
+    }
+
+    /// Of elements' bits in a form.
+    fn of_form<W: Word>(base: W, form: Form, set: u8, has_bins: bool) -> Prefix {
+        let map = if has_bins { Map::Exact } else { Map::Plain };
+        Prefix::with(base, Head { set, map, ..Head::default() }, Some(form))
+    }
+
+    fn with<W: Word>(base: W, head: Head, form: Option<Form>) -> Prefix {
         // As a number of 64 bits, of which the low ones go into the head.
         let base = base.extend();
         let bits = 65 - (base ^ (base as i64 >> 63) as u64).leading_zeros();
         let base_words = [0, 1, 2, 4, 4][bits.saturating_sub(BASE_BITS).div_ceil(16) as usize];
-        let exact = has_bins && form.is_some();
-        let low_base = base as u32 & ((1 << BASE_BITS) - 1);
-        let (has_table, masked) = (false, false);
-        let head = Head { set, exact, has_table, base_words, switch: 0, longest: 0, masked, base: low_base };
+        let head = Head { base_words, base: base as u32 & ((1 << BASE_BITS) - 1), ..head };
         let (mut bytes, mut len) = ([0; 10], 0);
         if let Some(form) = form {
             bytes[..2].copy_from_slice(&form.to_bits().to_le_bytes());
@@ -416,20 +536,24 @@ impl Prefix {
         Prefix { head, bytes, len: HEAD_BYTES + len + 2 * base_words }
     }
 
-    /// Writes the body, `side` behind the base; returns its bytes. What does not fit into `out` is not written.
-    fn write(&mut self, side: &[u8], state: &State, words: &[u16], out: &mut [u8]) -> usize {
+    /// Writes the body, patches and what else stands behind the base; returns its bytes. What does not fit into `out`
+    /// is not written.
+    fn write(&mut self, [patches, side]: [&[u8]; 2], state: &State, words: &[u16], out: &mut [u8]) -> usize {
         let mut states = [0; STATE_ROOM];
+        self.head.has_patches = !patches.is_empty();
         let states = state.pack(&mut self.head, &mut states);
-        let begin = self.len + side.len();
-        let at = begin + states.len();
+        let begin = self.len + patches.len();
+        let behind = begin + side.len();
+        let at = behind + states.len();
         let end = (at + 2 * words.len()).next_multiple_of(4);
         if end > out.len() {
             return end;
         }
         out[..HEAD_BYTES].copy_from_slice(&self.head.to_bytes());
         out[HEAD_BYTES..self.len].copy_from_slice(&self.bytes[..self.len - HEAD_BYTES]);
-        out[self.len..begin].copy_from_slice(side);
-        out[begin..at].copy_from_slice(states);
+        out[self.len..begin].copy_from_slice(patches);
+        out[begin..behind].copy_from_slice(side);
+        out[behind..at].copy_from_slice(states);
         let (places, padding) = out[at..end].split_at_mut(2 * words.len());
         places.as_chunks_mut().0.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
         padding.fill(0);
@@ -504,10 +628,12 @@ impl BitWriter<'_> {
     }
 }
 
-/// Codes in their places, on their way into words.
-struct Coder<'a, W, const WHOLE: bool> {
+/// Codes on their way into words.
+struct Coder<'a, W> {
+    /// The codes, and zeros up to the end of their last group.
     codes: &'a [W],
-    present: &'a [u32],
+    /// How many codes there are.
+    n: usize,
     /// The table of class `OWN`, where it is not the one that is always there.
     own: Option<Own<'a>>,
 }
@@ -531,7 +657,7 @@ struct Group {
     longest: (u32, u32),
 }
 
-impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
+impl<'a, W: Word> Coder<'a, W> {
     /// Encodes all groups; whether by a table of their own.
     fn encode_by(mut self, tables: Tables<'a>, group: &mut Group, words: &mut Words) -> (State, bool) {
         self.own = match tables {
@@ -551,10 +677,10 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
     /// Counts the tokens of all groups.
     fn count(&self, group: &mut Group, counts: &mut TokenCounts) {
         counts.clear();
-        for g in 0..self.codes.len() / GROUP {
+        for g in 0..groups(self.n) {
             self.take(g, group);
             if group.class > 0 {
-                counts.add(group.class, &group.tokens, if WHOLE { 0 } else { absent(self.present, g) });
+                counts.add(group.class, &group.tokens, absent(self.n, g));
             }
         }
     }
@@ -562,18 +688,18 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
     /// Encodes all groups. States begin at 1 and grow; where a word would be needed they are made as large as they have
     /// to be from there on.
     fn encode(&self, group: &mut Group, words: &mut Words) -> State {
-        let groups = self.codes.len() / GROUP;
+        let groups = groups(self.n);
         let mut state = State::new();
-        let (mut classes, mut any) = ([0u8; GROUPS], [false; GROUPS]);
+        let mut classes = [0u8; GROUPS];
         for g in (0..groups).rev() {
-            any[g] = self.take(g, group);
+            self.take(g, group);
             classes[g] = group.class as u8;
             if group.class > 0 {
                 let symbols = self.symbols(group.class);
-                state.step(words, g + 1, |lanes, words| group.encode::<WHOLE>(symbols, lanes, words));
+                state.step(words, g + 1, |lanes, words| group.encode(symbols, lanes, words));
             }
         }
-        encode_classes(&mut state, &mut classes[..groups], &any, words);
+        encode_classes(&mut state, &classes[..groups], words);
         state
     }
 
@@ -585,46 +711,36 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
         }
     }
 
-    /// Takes group `g` apart; whether it has elements.
-    fn take(&self, g: usize, group: &mut Group) -> bool {
+    /// Takes group `g` apart.
+    fn take(&self, g: usize, group: &mut Group) {
         let (mut sum, mut most, mut sums) = (0u32, W::ZERO, [0u32; LANES]);
-        let mut any = WHOLE;
-        for r in 0..BATCH_GROUPS {
-            let place = place(g, r);
-            let codes = &self.codes[place..place + RUN];
-            for (k, quad) in codes.as_chunks::<QUAD>().0.iter().enumerate() {
-                let lane = r * (RUN / QUAD) + k;
-                if !WHOLE {
-                    group.has[lane] = (self.present[place / RUN] >> (QUAD * k) & 15) as u8;
-                    any |= group.has[lane] != 0;
-                }
-                let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
-                sums[lane] = quad.iter().map(|c| half(*c).min(MOST) as u32).sum();
-                sum += sums[lane];
-                most = quad.iter().fold(most, |m, c| m.max(*c));
-            }
+        let codes = &self.codes[g * GROUP..(g + 1) * GROUP];
+        let present = present_in(self.n, g);
+        for (lane, quad) in codes.as_chunks::<QUAD>().0.iter().enumerate() {
+            group.has[lane] = (present[lane / (LANES / RUNS)] >> (lane % (LANES / RUNS) * QUAD) & 15) as u8;
+            let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
+            sums[lane] = quad.iter().map(|c| half(*c).min(MOST) as u32).sum();
+            sum += sums[lane];
+            most = quad.iter().fold(most, |m, c| m.max(*c));
         }
         group.class = 0;
         if sum == 0 {
-            return any;
+            return;
         }
         let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
         group.class = tables::class(sum, small, most.to_u64());
         let direct = self.own.is_some_and(|own| matches!(own.of, Of::All));
         group.longest = (0, 0);
-        for r in 0..BATCH_GROUPS {
-            let place = place(g, r);
-            for (i, c) in self.codes[place..place + RUN].iter().enumerate() {
-                let (lane, j) = (r * (RUN / QUAD) + i / QUAD, i % QUAD);
-                let (token, len) = if direct { (c.to_u64() as u32, 0) } else { token(c.to_u64()) };
-                group.tokens[lane][j] = token as u8;
-                group.lens[lane][j] = len as u8;
-                group.bits[lane][j] = c.to_u64() & ((1 << len) - 1);
-            }
+        for (i, c) in codes.iter().enumerate() {
+            let (lane, j) = (i / QUAD, i % QUAD);
+            let (token, len) = if direct { (c.to_u64() as u32, 0) } else { token(c.to_u64()) };
+            group.tokens[lane][j] = token as u8;
+            group.lens[lane][j] = len as u8;
+            group.bits[lane][j] = c.to_u64() & ((1 << len) - 1);
         }
         if let Some(own) = self.own {
-            let has = |lane: usize, j: usize| WHOLE || group.has[lane] >> j & 1 == 1;
-            group.class = own.class(group.class, &group.tokens, has);
+            let has = group.has;
+            group.class = own.class(group.class, &group.tokens, |lane, j| has[lane] >> j & 1 == 1);
         }
         if most.to_u64() >= DIRECT.into() && !direct {
             for lens in &group.lens {
@@ -633,28 +749,16 @@ impl<'a, W: Word, const WHOLE: bool> Coder<'a, W, WHOLE> {
                 group.longest = (lens.iter().fold(longest, |m, len| m.max((*len).into())), total.max(own));
             }
         }
-        any
     }
 }
 
-/// Encodes the differences of the classes; of the groups without elements there are none.
-pub fn encode_classes(state: &mut State, classes: &mut [u8], any: &[bool; GROUPS], words: &mut Words) {
-    let groups = classes.len();
-    // A group without elements has the class of the one before it.
-    for g in 0..groups {
-        if !any[g] {
-            classes[g] = if g == 0 { 0 } else { classes[g - 1] };
-        }
-    }
+/// Encodes the classes of all groups.
+pub fn encode_classes(state: &mut State, classes: &[u8], words: &mut Words) {
     state.step(words, 0, |lanes, words| {
-        for s in (0..BATCH_GROUPS).rev() {
-            for lane in (0..groups / BATCH_GROUPS).rev() {
-                let g = lane * BATCH_GROUPS + s;
-                if any[g] {
-                    let before = if g == 0 { 0 } else { classes[g - 1] };
-                    let difference = usize::from(classes[g].wrapping_sub(before)) % TABLES;
-                    words.symbol(&mut lanes[lane], &SYMBOLS[0][difference]);
-                }
+        for s in (0..CLASSES_OF_LANE).rev() {
+            for g in (s..classes.len()).step_by(CLASSES_OF_LANE).rev() {
+                let before = if s == 0 { FIRST } else { usize::from(classes[g - 1]) };
+                words.symbol(&mut lanes[g / CLASSES_OF_LANE], &CLASS_SYMBOLS[before][usize::from(classes[g])]);
             }
         }
     });
@@ -709,13 +813,13 @@ impl Group {
     };
 
     /// Encodes the group: what is decoded last comes first.
-    fn encode<const WHOLE: bool>(&self, symbols: &[Symbol], lanes: &mut [u32; LANES], words: &mut Words) {
+    fn encode(&self, symbols: &[Symbol], lanes: &mut [u32; LANES], words: &mut Words) {
         if self.longest.0 > 0 {
             self.encode_raw(lanes, words);
         }
         for j in (0..QUAD).rev() {
             for lane in (0..LANES).rev() {
-                if WHOLE || self.has[lane] >> j & 1 == 1 {
+                if self.has[lane] >> j & 1 == 1 {
                     words.symbol(&mut lanes[lane], &symbols[usize::from(self.tokens[lane][j])]);
                 }
             }

@@ -1,5 +1,6 @@
 //! What stands where in a packed tile (docs/codecs/predict.md).
 
+use super::interp::Rule;
 use crate::container::{Geometry, Layout};
 use crate::error::{Result, fail};
 use crate::primitives::lorenzo::AXES;
@@ -13,16 +14,16 @@ pub const TILE_LOG2: u32 = 14;
 pub const GROUP: usize = QUAD * LANES;
 /// Neighbours that a lane has of a group.
 pub const QUAD: usize = 4;
-/// Groups of a batch, of which a lane decodes the classes.
-pub const BATCH_GROUPS: usize = 4;
-/// Places of a batch.
-pub const BATCH: usize = BATCH_GROUPS * GROUP;
+/// Groups that follow each other whose classes one lane decodes.
+pub const CLASSES_OF_LANE: usize = 4;
+/// Runs of a group.
+pub const RUNS: usize = 4;
 /// Groups of a tile, at most.
 pub const GROUPS: usize = (1 << TILE_LOG2) / GROUP;
-/// Places that lie together in a group.
-pub const RUN: usize = GROUP / BATCH_GROUPS;
+/// Codes of a run.
+pub const RUN: usize = GROUP / RUNS;
 /// Bits of the base in the head.
-pub const BASE_BITS: u32 = 11;
+pub const BASE_BITS: u32 = 6;
 /// `Head::switch` where the states never change.
 pub const NEVER: usize = 255;
 /// Bits that tell how long a final state is.
@@ -65,10 +66,25 @@ pub const fn code(token: u32) -> (u32, u64) {
     (raw, (2 + (token as u64 & 1)) << raw)
 }
 
-/// Where run `r` of group `g` lies: groups and runs follow each other.
+/// Groups of so many codes.
 #[inline(always)]
-pub fn place(g: usize, r: usize) -> usize {
-    g * GROUP + r * RUN
+pub fn groups(n: usize) -> usize {
+    n.div_ceil(GROUP)
+}
+
+/// Which of group `g`'s codes there are among `n`: a bit for each code of its runs.
+#[inline(always)]
+pub fn present_in(n: usize, g: usize) -> [u32; RUNS] {
+    std::array::from_fn(|r| {
+        let there = n.saturating_sub(g * GROUP + r * RUN).min(RUN);
+        ((1u64 << there) - 1) as u32
+    })
+}
+
+/// How many codes group `g` lacks.
+#[inline(always)]
+pub fn absent(n: usize, g: usize) -> u32 {
+    ((g + 1) * GROUP).saturating_sub(n) as u32
 }
 
 /// The tiles of a stream, as boxes of up to three axes.
@@ -114,9 +130,9 @@ impl Grid {
         self.sides.iter().product()
     }
 
-    /// Groups of a tile.
+    /// Groups of a whole tile.
     pub fn groups(&self) -> usize {
-        self.capacity().div_ceil(BATCH) * BATCH_GROUPS
+        groups(self.capacity())
     }
 
     /// The axes along which tiles have more than one element.
@@ -133,38 +149,57 @@ impl Grid {
             }
         }
     }
+}
 
-    /// For each run of places which of them have an element.
-    pub fn present(&self, lens: [usize; AXES], runs: &mut [u32]) {
-        runs.fill(0);
-        self.rows(lens, |_, place| {
-            let (mut at, end) = (place, place + lens[0]);
-            while at < end {
-                let len = (RUN - at % RUN).min(end - at);
-                runs[at / RUN] |= (u32::MAX >> (RUN - len)) << (at % RUN);
-                at += len;
-            }
-        });
-    }
+/// How numbers are predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Predictor {
+    /// Differences along axes.
+    #[default]
+    Axes,
+    /// Interpolation by four nodes.
+    Smooth,
+    /// Interpolation by two nodes.
+    Rough,
+}
+
+/// What the numbers of a tile stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Map {
+    /// Bins in a stream that has them, elements' bits in one that has none.
+    #[default]
+    Plain,
+    /// Multiples of the fine lattice, some steps from what they were.
+    Lattice,
+    /// The same multiples.
+    Multiples,
+    /// Elements' bits, in a stream of bins.
+    Exact,
 }
 
 /// The first four bytes of a packed tile, and what they say follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// The axes along which differences are taken.
+    /// The axes along which differences are taken, of interpolated numbers of their codes.
     pub set: u8,
-    /// The words are the elements' bits, in a stream of bins.
-    pub exact: bool,
+    /// How numbers are predicted.
+    pub predictor: Predictor,
+    /// What numbers stand for.
+    pub map: Map,
     /// The tile brings a table.
     pub has_table: bool,
-    /// Further words of the base: 0, 1, 2 or 4.
-    pub base_words: usize,
+    /// Some elements are corrected.
+    pub has_patches: bool,
+    /// One lane has all codes.
+    pub is_sparse: bool,
     /// The group before which states change.
     pub switch: usize,
     /// Bits of the longest final state; 0 if all are 1.
     pub longest: u32,
     /// A mask tells which lanes have a final state above 1.
     pub masked: bool,
+    /// Further words of the base: 0, 1, 2 or 4.
+    pub base_words: usize,
     /// The low bits of the base.
     pub base: u32,
 }
@@ -176,31 +211,46 @@ impl Head {
     /// The bytes.
     pub fn to_bytes(self) -> [u8; HEAD_BYTES] {
         let bits = u32::from(self.set)
-            | u32::from(self.exact) << 3
-            | (self.base_words as u32).min(3) << 4
-            | u32::from(self.has_table) << 6
-            | (self.switch as u32) << 7
-            | self.longest << 15
-            | u32::from(self.masked) << 20
+            | (self.predictor as u32) << 3
+            | (self.map as u32) << 5
+            | u32::from(self.has_table) << 7
+            | u32::from(self.has_patches) << 8
+            | u32::from(self.is_sparse) << 9
+            | (self.switch as u32) << 10
+            | self.longest << 18
+            | u32::from(self.masked) << 23
+            | (self.base_words as u32).min(3) << 24
             | self.base << (32 - BASE_BITS);
         bits.to_le_bytes()
+    }
+
+    /// How its numbers are interpolated.
+    pub fn rule(&self) -> Rule {
+        Rule { rough: self.predictor == Predictor::Rough, coarse: self.map == Map::Lattice, set: self.set }
     }
 
     /// Reads the head of a tile of `groups` groups and checks each field on its own.
     pub fn read(bytes: [u8; HEAD_BYTES], groups: usize) -> Result<Head> {
         let bits = u32::from_le_bytes(bytes);
+        let Some(predictor) = [Predictor::Axes, Predictor::Smooth, Predictor::Rough].get((bits >> 3 & 3) as usize) else {
+            return fail!(Corrupt, "a tile has predictor 3");
+        };
         let head = Head {
             set: (bits & 7) as u8,
-            exact: bits >> 3 & 1 == 1,
-            has_table: bits >> 6 & 1 == 1,
-            base_words: [0, 1, 2, 4][(bits >> 4 & 3) as usize],
-            switch: (bits >> 7 & 255) as usize,
-            longest: bits >> 15 & 31,
-            masked: bits >> 20 & 1 == 1,
+            predictor: *predictor,
+            map: [Map::Plain, Map::Lattice, Map::Multiples, Map::Exact][(bits >> 5 & 3) as usize],
+            has_table: bits >> 7 & 1 == 1,
+            has_patches: bits >> 8 & 1 == 1,
+            is_sparse: bits >> 9 & 1 == 1,
+            switch: (bits >> 10 & 255) as usize,
+            longest: bits >> 18 & 31,
+            masked: bits >> 23 & 1 == 1,
+            base_words: [0, 1, 2, 4][(bits >> 24 & 3) as usize],
             base: bits >> (32 - BASE_BITS),
         };
         let states = head.longest <= STATE_BITS && (head.longest > 0 || !head.masked);
-        if head.switch > groups && head.switch != NEVER || !states {
+        let is_plain = !head.is_sparse || head.switch == 0 && head.longest == 0 && !head.has_table;
+        if head.switch > groups && head.switch != NEVER || !states || !is_plain {
             return fail!(Corrupt, "head {head:?} of a tile with {groups} groups is not consistent");
         }
         Ok(head)
@@ -222,11 +272,9 @@ mod tests {
     }
 
     #[test]
-    fn groups_share_all_places() {
-        let mut seen = [0; GROUPS * GROUP];
-        for g in 0..GROUPS {
-            (0..BATCH_GROUPS).for_each(|r| (0..RUN).for_each(|i| seen[place(g, r) + i] += 1));
-        }
-        assert!(seen.iter().all(|n| *n == 1));
+    fn the_last_group_may_lack_codes() {
+        assert_eq!((groups(256), present_in(256, 1), absent(256, 1)), (2, [u32::MAX; RUNS], 0));
+        assert_eq!((groups(257), present_in(257, 2), absent(257, 2)), (3, [1, 0, 0, 0], 127));
+        assert_eq!((present_in(40, 0), absent(40, 0)), ([u32::MAX, 255, 0, 0], 88));
     }
 }

@@ -5,6 +5,10 @@
 mod counts;
 mod decode;
 mod encode;
+mod closed_loop;
+mod interp;
+mod lattice;
+mod patches;
 pub mod format;
 mod lossless;
 mod own_table;
@@ -27,10 +31,11 @@ use crate::host::fpu;
 use crate::host::memory::on_heap;
 use crate::params::{Mode, Params, Profile};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::quantize::{BF16, Element, F16, F32, F64, Int};
+use crate::primitives::quantize::{BF16, F16, F32, F64, Int};
 use crate::primitives::stream::StreamingStores;
 use crate::runtime::cpu::{self, ChunkCodec, Data};
 use format::CODEC_PREDICT;
+use lattice::Multiple;
 use plan::Plan;
 use simd::Scalar;
 
@@ -116,7 +121,7 @@ impl CpuCodec for Predict {
     }
 
     fn inspect(&self, header: &Header, _: &Index, info: &mut Info) -> Result<()> {
-        info.step = Plan::for_decoding(header)?.quantizer.map_or(0.0, |q| q.step.value());
+        info.step = Plan::for_decoding(header)?.bins.map_or(0.0, |bins| bins.step());
         Ok(())
     }
 }
@@ -177,12 +182,12 @@ macro_rules! by_dtype {
 
 /// Encodes a tile of elements of one type. Never inlined, so that the stack holds what one type needs.
 #[inline(never)]
-fn encode_tile<E: Element>(
+fn encode_tile<E: Multiple>(
     isa: Isa,
     plan: &Plan,
     lens: [usize; AXES],
     buffers: &mut encode::Buffers<E::Word>,
-    data: &[u8],
+    data: (&[u8], &[u64]),
     out: &mut [u8],
 ) -> (Kind, usize) {
     by_level!(isa, p => encode::tile::<E>(p, plan, lens, buffers, data, out))
@@ -190,7 +195,7 @@ fn encode_tile<E: Element>(
 
 /// Decodes one, and if it is known which one comes `next` maybe something of that.
 #[inline(never)]
-fn decode_tile<E: Element>(
+fn decode_tile<E: Multiple>(
     isa: Isa,
     plan: &Plan,
     buffers: &mut decode::Buffers<E::Word>,
@@ -214,13 +219,13 @@ impl ChunkCodec for Tiles<'_> {
     #[inline(never)]
     fn decoder(&self) -> Result<Decoder> {
         let size = self.plan.layout.dtype.size();
-        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, decode::Buffers::new(&self.plan.grid)?) })
+        Ok(Decoder { _fpu: fpu::Guard::standard(), buffers: for_words!(size, decode::Buffers::new(self.plan)?) })
     }
 
     fn encode(&self, encoder: &mut Encoder, data: Data, _: StreamingStores, out: &mut [u8]) -> (Kind, usize) {
         let Tiles { plan, isa } = *self;
         let lens = plan.grid.lens(plan.layout.tile(data.chunk).lens());
-        by_dtype!(plan.layout.dtype, encoder.buffers; encode_tile(isa, plan, lens; data.bytes(), out))
+        by_dtype!(plan.layout.dtype, encoder.buffers; encode_tile(isa, plan, lens; (data.bytes(), data.missing), out))
     }
 
     fn decode(

@@ -1,13 +1,15 @@
 //! What an encoder or decoder needs to know of a whole stream.
 
 use super::format::{CODEC_PREDICT, Grid};
+use super::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
 use crate::container::missing::MAX_MISSING;
 use crate::container::{Header, Layout};
 use crate::error::{Result, fail};
 use crate::host::fpu;
 use crate::params::{Mode, Params};
-use crate::primitives::quantize::{self, Quantizer, mantissa_and_bias};
+use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
+use crate::dtype::DType;
 use crate::runtime::cpu;
 
 /// Parameters of every tile of a stream.
@@ -19,8 +21,8 @@ pub struct Plan {
     pub grid: Grid,
     /// Source and restored elements are big-endian.
     pub big_endian: bool,
-    /// Floats become bins of this quantizer; without one, words are made of elements' bits.
-    pub quantizer: Option<Quantizer>,
+    /// Floats become these bins; without them words are made of elements' bits.
+    pub bins: Option<Bins>,
     /// Mantissa bits to round to before (`Rel`).
     pub keep_bits: Option<u32>,
     /// Bins, or bits where those are rounded, that would come back as a missing value, and how many there are.
@@ -47,7 +49,7 @@ impl Plan {
             .filter(|keep| *keep < mantissa);
         let word = step.map_or([0; 4], |step| {
             let [j0, j1] = step.j.to_le_bytes();
-            [j0, j1, step.w, 0]
+            [j0, j1, step.w, Lattice::multiplier(dtype, step, abs)]
         });
         let header = Header {
             layout: *layout,
@@ -66,13 +68,13 @@ impl Plan {
             layout: *layout,
             grid: Grid::new(layout)?,
             big_endian: params.big_endian,
-            quantizer: step.map(|s| Quantizer::new(dtype, s, abs)),
+            bins: step.map(|step| bins(dtype, step, word[3], abs)),
             keep_bits,
             colliding: ([0; MAX_MISSING], 0),
         };
         for bits in layout.shape.missing.bits() {
-            let collides = match &plan.quantizer {
-                Some(q) => quantize::bin_of(dtype, q, *bits),
+            let collides = match &plan.bins {
+                Some(bins) => bins.of(dtype, *bits),
                 None => keep_bits.map(|_| *bits),
             };
             if let Some(word) = collides {
@@ -88,9 +90,14 @@ impl Plan {
         &self.colliding.0[..self.colliding.1]
     }
 
+    /// The fine lattice, if there is one.
+    pub fn lattice(&self) -> Option<&Lattice> {
+        self.bins.as_ref()?.lattice.as_ref()
+    }
+
     /// Every element comes back bit for bit.
     pub fn is_lossless(&self) -> bool {
-        self.quantizer.is_none() && self.keep_bits.is_none()
+        self.bins.is_none() && self.keep_bits.is_none()
     }
 
     /// From a stream's verified header.
@@ -98,10 +105,7 @@ impl Plan {
         let _fpu = fpu::Guard::standard();
         let layout = &header.layout;
         let dtype = layout.dtype;
-        let [j0, j1, w, zero] = header.word;
-        if zero != 0 {
-            return fail!(UnsupportedFormat, "reserved header fields are set (byte 15 is {zero:#x})");
-        }
+        let [j0, j1, w, multiplier] = header.word;
         if layout.unit() != 4 || layout.shape.section_bytes != 0 {
             return fail!(
                 Corrupt,
@@ -119,13 +123,22 @@ impl Plan {
         if !legal {
             return fail!(Corrupt, "quantizer step {} * 2^{} is not legal for {}", step.w, step.j, dtype.name());
         }
+        if multiplier != 0 && !(step.w != 0 && Lattice::is_for(dtype, step) && MULTIPLIERS.contains(&multiplier)) {
+            return fail!(Corrupt, "multiplier {multiplier} of step {} * 2^{} is not legal", step.w, step.j);
+        }
         Ok(Plan {
             layout: *layout,
             grid: Grid::new(layout)?,
             big_endian: header.big_endian,
-            quantizer: (step.w != 0).then(|| Quantizer::new(dtype, step, header.abs_bound)),
+            bins: (step.w != 0).then(|| bins(dtype, step, multiplier, header.abs_bound)),
             keep_bits: None,
             colliding: ([0; MAX_MISSING], 0),
         })
     }
+}
+
+/// The bins of a step and of a multiplier, where that is not 0.
+fn bins(dtype: DType, step: Step, multiplier: u8, abs: f64) -> Bins {
+    let lattice = (multiplier != 0).then(|| Lattice::new(dtype, step, multiplier));
+    Bins { quantizer: Quantizer::new(dtype, step, abs), lattice }
 }

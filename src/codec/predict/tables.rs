@@ -1,13 +1,15 @@
 //! The static tables, as docs/codecs/predict.md has them.
 
-/// Tables; 0 is that of the differences of classes, the others are those of the classes.
+/// Classes of groups, and as many tables of tokens; class 0 has no tokens.
 pub const TABLES: usize = 16;
+/// The table of classes that none is known before.
+pub const FIRST: usize = TABLES;
 /// Symbols of a class's table, tokens: as many as residuals of 64 bits need.
 pub const TOKENS: usize = 180;
 
 /// Frequencies, which add up to 1024 in each table; behind the last one that is there all are 0.
 pub static FREQUENCIES: [&[u16]; TABLES] = [
-    &[840, 50, 23, 8, 3, 3, 2, 2, 2, 2, 2, 3, 3, 8, 23, 50],
+    &[1023, 1],
     &[1006, 7, 7, 1, 1, 1, 1],
     &[
         946, 20, 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -99,6 +101,61 @@ pub static CLASSES: [[u8; 128]; 2] = [
         14, 14, 14, 14, 14, 14, 14,
     ],
 ];
+
+/// Frequencies of a group's class by the class of the group before it, or `FIRST`.
+pub static CLASS_FREQUENCIES: [[u16; TABLES]; TABLES + 1] = class_frequencies();
+
+const fn class_frequencies() -> [[u16; TABLES]; TABLES + 1] {
+    let old = [840, 50, 23, 8, 3, 3, 2, 2, 2, 2, 2, 3, 3, 8, 23, 50];
+    let mut all = [[64; TABLES]; TABLES + 1];
+    let mut t = 0;
+    while t < TABLES {
+        let mut s = 0;
+        while s < TABLES {
+            all[t][s] = old[(s + TABLES - t) % TABLES];
+            s += 1;
+        }
+        t += 1;
+    }
+    all
+}
+
+/// The symbols of classes, for encoding.
+pub static CLASS_SYMBOLS: [[Symbol; TABLES]; TABLES + 1] = {
+    let mut all = [[Symbol::new(0, 0); TABLES]; TABLES + 1];
+    let mut t = 0;
+    while t <= TABLES {
+        let (mut s, mut start) = (0, 0);
+        while s < TABLES {
+            all[t][s] = Symbol::new(start, CLASS_FREQUENCIES[t][s] as u32);
+            start += CLASS_FREQUENCIES[t][s] as u32;
+            s += 1;
+        }
+        assert!(start as usize == SLOTS);
+        t += 1;
+    }
+    all
+};
+
+/// For each slot of classes what `SLOTS_OF` has for tokens.
+pub static CLASS_SLOTS: [[u32; SLOTS]; TABLES + 1] = {
+    let mut all = [[0; SLOTS]; TABLES + 1];
+    let mut t = 0;
+    while t <= TABLES {
+        let (mut s, mut slot) = (0, 0);
+        while s < TABLES {
+            let mut number = 0;
+            while number < CLASS_FREQUENCIES[t][s] as u32 {
+                all[t][slot] = (s as u32) << 20 | (CLASS_FREQUENCIES[t][s] as u32) << TABLE_BITS | number;
+                number += 1;
+                slot += 1;
+            }
+            s += 1;
+        }
+        t += 1;
+    }
+    all
+};
 
 use super::format::{DIRECT, code, token};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
@@ -213,7 +270,6 @@ mod tests {
     #[test]
     fn the_widest_have_all_tokens() {
         WIDEST.iter().for_each(|class| assert_eq!(FREQUENCIES[*class].len(), TOKENS));
-        assert_eq!(FREQUENCIES[0].len(), TABLES);
         assert!(FREQUENCIES.iter().all(|table| table.iter().all(|f| *f > 0)));
     }
 

@@ -148,9 +148,12 @@ impl Masker {
             return (Kind::Constant, bytes);
         }
         self.masks.iter_mut().for_each(|mask| extend(mask, n));
-        let rest = Data::new(&self.filled[..BEFORE + len], data.chunk, BEFORE, len, data.ahead);
+        let mut rest = Data::new(&self.filled[..BEFORE + len], data.chunk, BEFORE, len, data.ahead);
         let raw_bytes = len.next_multiple_of(self.unit);
         let plane = missing::write_plane(self.isa, &self.masks, self.block, self.unit, &mut self.any, out);
+        self.any.fill(0);
+        self.masks.iter().for_each(|mask| self.any.iter_mut().zip(mask).for_each(|(any, word)| *any |= *word));
+        rest.missing = &self.any;
         let behind = &mut out[plane..];
         let apart = behind.len() < self.body.len();
         let (kind, body_bytes) = codec.encode(encoder, rest, stores, if apart { &mut self.body } else { behind });

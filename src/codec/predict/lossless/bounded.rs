@@ -162,7 +162,7 @@ fn repeats_cost_less<W: Word>(n: usize, lag: usize, bytes: usize, element: impl 
 /// largest ones by what is `seen` of all, and others on average, each as a multiple of the largest power that it is one
 /// of, which is twice the one of all or of its neighbours.
 fn are_as_far_apart_as_bins<E: Element>(plan: &Plan, seen: &Bits<E::Word>, elements: &[E::Word]) -> bool {
-    let Some(q) = &plan.quantizer else { return false };
+    let Some(q) = plan.bins.map(|bins| bins.quantizer) else { return false };
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
     let exponent = |bits: E::Word| ((bits & !E::Word::SIGN) >> mantissa).to_u64() as i32;
     let zeros = |bits: E::Word| bits.trailing_zeros().min(mantissa) as i32;
@@ -181,8 +181,8 @@ fn are_as_far_apart_as_bins<E: Element>(plan: &Plan, seen: &Bits<E::Word>, eleme
 /// what comes back.
 fn are_multiples<E: Element>(plan: &Plan, elements: &[E::Word]) -> bool {
     let (mantissa, bias) = mantissa_and_bias(plan.layout.dtype);
-    let grain = match (&plan.quantizer, plan.keep_bits) {
-        (Some(q), _) => q.step.value(),
+    let grain = match (&plan.bins, plan.keep_bits) {
+        (Some(bins), _) => bins.quantizer.step.value(),
         (_, keep) => {
             let drop = mantissa - keep.unwrap_or(mantissa).min(mantissa);
             let any = elements.iter().fold(E::Word::ZERO, |any, w| any | *w);

@@ -107,6 +107,9 @@ impl Simd<REGISTERS> for Avx2 {
         fn max(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epu32(a, b) }
         fn min(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epu32(a, b) }
         fn magnitude(v: __m256i) -> __m256i { _mm256_abs_epi32(v) }
+        fn nearest(v: __m256i, factor: f32) -> __m256i {
+            _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(v), _mm256_set1_ps(factor)))
+        }
         fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
         fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
         fn octave(v: __m256i) -> __m256i {{
@@ -170,6 +173,12 @@ impl Simd<REGISTERS> for Avx2 {
     fn right<const N: u32>(self, v: __m256i) -> __m256i {
         // SAFETY: as above.
         unsafe { _mm256_srl_epi32(v, _mm_cvtsi32_si128(N as i32)) }
+    }
+
+    #[inline(always)]
+    fn right_signed<const N: u32>(self, v: __m256i) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_sra_epi32(v, _mm_cvtsi32_si128(N as i32)) }
     }
 
     #[inline(always)]

@@ -88,6 +88,9 @@ impl Simd<REGISTERS> for Avx512 {
         fn max(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epu32(a, b) }
         fn min(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epu32(a, b) }
         fn magnitude(v: __m512i) -> __m512i { _mm512_abs_epi32(v) }
+        fn nearest(v: __m512i, factor: f32) -> __m512i {
+            _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(v), _mm512_set1_ps(factor)))
+        }
         fn left_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_sllv_epi32(v, bits) }
         fn right_by(v: __m512i, bits: __m512i) -> __m512i { _mm512_srlv_epi32(v, bits) }
         fn octave(v: __m512i) -> __m512i { _mm512_sub_epi32(_mm512_set1_epi32(31), _mm512_lzcnt_epi32(v)) }
@@ -129,6 +132,12 @@ impl Simd<REGISTERS> for Avx512 {
     fn right<const N: u32>(self, v: __m512i) -> __m512i {
         // SAFETY: as above.
         unsafe { _mm512_srli_epi32::<N>(v) }
+    }
+
+    #[inline(always)]
+    fn right_signed<const N: u32>(self, v: __m512i) -> __m512i {
+        // SAFETY: as above.
+        unsafe { _mm512_srai_epi32::<N>(v) }
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 
 use super::Simd;
 use crate::codec::predict::counts::TokenCounts;
-use crate::codec::predict::format::{BATCH_GROUPS, DIRECT, GROUP, QUAD, RUN};
+use crate::codec::predict::format::{DIRECT, GROUP, QUAD, RUN, RUNS, present_in};
 use crate::codec::predict::own_table::{OWN, SYMBOLS};
 use crate::codec::predict::tables::{self, FREQUENCIES, TABLES};
 use crate::error::Result;
@@ -308,13 +308,13 @@ static IN_RUN: [u32; LANES] = {
 
 /// For each lane a bit for each of its values, from a bit for each place of the four runs of a group.
 #[inline(always)]
-pub fn quads_of<P: Simd<M>, const M: usize>(p: P, runs: &[u32; BATCH_GROUPS]) -> [P::V; M] {
+pub fn quads_of<P: Simd<M>, const M: usize>(p: P, runs: &[u32; RUNS]) -> [P::V; M] {
     let n = LANES / M;
     let mut quads = [p.splat(0); M];
     for k in 0..M {
-        let first = k * BATCH_GROUPS / M;
+        let first = k * RUNS / M;
         let mut bits = p.splat(runs[first]);
-        if M < BATCH_GROUPS {
+        if M < RUNS {
             bits = p.select(p.mask(0xFF), bits, p.splat(runs[first + 1]));
         }
         quads[k] = p.right_by(bits, p.load(&IN_RUN[k * n..]));
@@ -479,13 +479,12 @@ impl<'a, P: Simd<M>, const M: usize> States<'a, P, M> {
     }
 }
 
-/// What a group is decoded by: the slots of its table, a bit for each value of a lane that is there, and where its
-/// differences go.
-pub struct Turn<'a, V, const M: usize> {
+/// What a group is decoded by: the slots of its table, which one it is of how many codes, and where its differences go.
+pub struct Turn<'a, const M: usize> {
     /// The slots.
     pub slots: &'a [u32; 1 << TABLE_BITS],
-    /// The values; of no use where all are there.
-    pub has: [V; M],
+    /// The codes of the tile, and the group.
+    pub place: (usize, usize),
     /// Tokens are codes.
     pub direct: bool,
     /// The differences.
@@ -499,7 +498,7 @@ pub struct Turn<'a, V, const M: usize> {
 pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
     p: P,
     states: &mut [&mut States<P, M>; N],
-    turns: &mut [Turn<P::V, M>; N],
+    turns: &mut [Turn<M>; N],
     last: u32,
 ) -> Option<bool> {
     let n = LANES / M;
@@ -513,6 +512,13 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
         (windows[t], at[t]) = states.source.window()?;
     }
     let first = at;
+    let mut has = [[p.splat(0); M]; N];
+    if !WHOLE {
+        for t in 0..N {
+            let (n, g) = turns[t].place;
+            has[t] = quads_of(p, &present_in(n, g));
+        }
+    }
     for j in 0..QUAD as u32 {
         let mut takes = [[p.mask(0); M]; N];
         for t in 0..N {
@@ -525,7 +531,7 @@ pub fn decode<P: Simd<M>, const M: usize, const N: usize, const WHOLE: bool>(
                 if WHOLE {
                     x[t][k] = next;
                 } else {
-                    let has = has_value(p, turns[t].has[k], j);
+                    let has = has_value(p, has[t][k], j);
                     x[t][k] = p.select(has, next, x[t][k]);
                     takes[t][k] = p.both(takes[t][k], has);
                     symbol = p.select(has, symbol, p.splat(0));

@@ -6,6 +6,7 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod group;
+pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod short;
@@ -15,6 +16,7 @@ mod tests;
 use super::counts::TokenCounts;
 use super::encode::State;
 use super::format::Grid;
+use super::lattice::{Bins, Multiple};
 use super::lossless::encode::Own;
 use super::plan::Plan;
 use crate::error::Result;
@@ -23,13 +25,26 @@ use crate::exec::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::exec::{Avx2, Avx512};
 use crate::primitives::lorenzo::AXES;
-use crate::primitives::quantize::{self, Arithmetic, Element, Quantizer};
+use crate::primitives::quantize::Arithmetic;
 use crate::primitives::rans::LANES;
 use crate::primitives::word::Word;
+use lanes::Lanes;
 use short::{Coded, Codes, STEP, ShortBins, ShortBuffers, ShortTile, Sums};
 
 /// What a level does in its own way. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {
+    /// Does a task with the level's vectors.
+    #[inline(always)]
+    fn run<T: Task>(self, task: T) -> T::Done {
+        task.run(lanes::Portable)
+    }
+
+    /// Encodes so many codes that stand in their places, by a table of the tile's own where that takes less, see
+    /// `short::encode_codes`; `None` if the level does so no faster than the portable code.
+    fn encode_codes(self, _: usize, _: &mut TokenCounts, _: &mut ShortBuffers) -> Option<(State, usize, bool)> {
+        None
+    }
+
     /// Elements as words, and all bits that any of them has, and the largest magnitude of their bits.
     #[inline(always)]
     fn load<W: Word>(self, big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
@@ -38,15 +53,15 @@ pub trait Level: Arithmetic + Copy {
 
     /// The bins of elements.
     #[inline(always)]
-    fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
-        quantize_all::<E>(q, words);
+    fn quantize<E: Multiple>(self, bins: &Bins, words: &mut [E::Word]) {
+        quantize_all::<E>(bins, words);
     }
 
     /// The bins of elements as short numbers, see `short::shorten_bins`; `None` if the level has no use for them.
-    fn shorten_bins<E: Element>(
+    fn shorten_bins<E: Multiple>(
         self,
         _: &Plan,
-        _: &Quantizer,
+        _: &Bins,
         _: &[u8],
         _: &mut ShortBuffers,
     ) -> Option<ShortBins<E::Word>> {
@@ -71,20 +86,20 @@ pub trait Level: Arithmetic + Copy {
         None
     }
 
-    /// Encodes codes that were put to their places, by a table of the tile's own if there is one: how coding ended, and
+    /// Encodes so many codes that were put to their places, by a table of the tile's own if there is one: how coding ended, and
     /// where the words begin; `None` if the level does so no faster than the portable code.
-    fn encode_placed(self, _: &Grid, _: [usize; AXES], _: Option<Own>, _: &mut ShortBuffers) -> Option<(State, usize)> {
+    fn encode_placed(self, _: usize, _: Option<Own>, _: &mut ShortBuffers) -> Option<(State, usize)> {
         None
     }
 
     /// Decodes a packed tile to its differences; `false` if some are too long for 32 bits, or the level does so no
     /// faster than the portable code.
-    fn decode_short(self, _: &Grid, _: Coded, _: &mut Codes) -> Result<bool> {
+    fn decode_short(self, _: Coded, _: &mut Codes) -> Result<bool> {
         Ok(false)
     }
 
     /// Decodes two at once, which takes less time than one after the other; `false` if both have to be decoded alone.
-    fn decode_two(self, _: &Grid, _: [Coded; 2], _: &mut [Codes; 2]) -> bool {
+    fn decode_two(self, _: [Coded; 2], _: &mut [Codes; 2]) -> bool {
         false
     }
 
@@ -93,12 +108,19 @@ pub trait Level: Arithmetic + Copy {
         self,
         _set: u8,
         _lens: [usize; AXES],
-        _sides: [usize; AXES],
         _places: &[u32],
         _sums: &mut Sums<W>,
         _show: impl FnMut(usize, &[W; STEP], usize),
     ) {
     }
+}
+
+/// What is compiled for each level.
+pub trait Task {
+    /// What comes of it.
+    type Done;
+    /// Does it with these vectors.
+    fn run<L: Lanes>(self, l: L) -> Self::Done;
 }
 
 #[inline(always)]
@@ -115,10 +137,10 @@ fn load_all<W: Word>(big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W
 }
 
 #[inline(always)]
-fn quantize_all<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
+fn quantize_all<E: Multiple>(bins: &Bins, words: &mut [E::Word]) {
     let (whole, rest) = words.as_chunks_mut::<64>();
-    whole.iter_mut().for_each(|words| quantize::encode::<E, 64>(q, words));
-    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| quantize::encode::<E, 1>(q, word));
+    whole.iter_mut().for_each(|words| bins.encode::<E, 64>(words));
+    rest.as_chunks_mut::<1>().0.iter_mut().for_each(|word| bins.encode::<E, 1>(word));
 }
 
 /// No more than the portable code.
@@ -144,33 +166,63 @@ macro_rules! level {
             }
 
             #[inline(always)]
-            fn quantize<E: Element>(self, q: &Quantizer, words: &mut [E::Word]) {
+            fn quantize<E: Multiple>(self, bins: &Bins, words: &mut [E::Word]) {
                 #[target_feature(enable = $features)]
-                fn run<E: Element>(q: &Quantizer, words: &mut [E::Word]) {
-                    quantize_all::<E>(q, words);
+                fn run<E: Multiple>(bins: &Bins, words: &mut [E::Word]) {
+                    quantize_all::<E>(bins, words);
                 }
                 // SAFETY: as above.
-                unsafe { run::<E>(q, words) }
+                unsafe { run::<E>(bins, words) }
             }
 
-            fn shorten_bins<E: Element>(
+            #[inline(always)]
+            fn run<T: Task>(self, task: T) -> T::Done {
+                #[target_feature(enable = $features)]
+                fn run<T: Task>(p: $token, task: T) -> T::Done {
+                    task.run(lanes::By::<_, { $registers }>(p))
+                }
+                // SAFETY: as above.
+                unsafe { run(self, task) }
+            }
+
+            fn encode_codes(
+                self,
+                n: usize,
+                counts: &mut TokenCounts,
+                buffers: &mut ShortBuffers,
+            ) -> Option<(State, usize, bool)> {
+                #[target_feature(enable = $features)]
+                fn run(
+                    p: $token,
+                    n: usize,
+                    counts: &mut TokenCounts,
+                    buffers: &mut ShortBuffers,
+                ) -> (State, usize, bool) {
+                    buffers.clear_behind(n);
+                    short::encode_codes::<_, { $registers }>(p, n, counts, buffers)
+                }
+                // SAFETY: as above.
+                Some(unsafe { run(self, n, counts, buffers) })
+            }
+
+            fn shorten_bins<E: Multiple>(
                 self,
                 plan: &Plan,
-                q: &Quantizer,
+                bins: &Bins,
                 data: &[u8],
                 buffers: &mut ShortBuffers,
             ) -> Option<ShortBins<E::Word>> {
                 #[target_feature(enable = $features)]
-                fn run<E: Element>(
+                fn run<E: Multiple>(
                     plan: &Plan,
-                    q: &Quantizer,
+                    bins: &Bins,
                     data: &[u8],
                     buffers: &mut ShortBuffers,
                 ) -> ShortBins<E::Word> {
-                    short::shorten_bins::<E>(plan, q, data, buffers)
+                    short::shorten_bins::<E>(plan, bins, data, buffers)
                 }
                 // SAFETY: as above.
-                Some(unsafe { run::<E>(plan, q, data, buffers) })
+                Some(unsafe { run::<E>(plan, bins, data, buffers) })
             }
 
             fn shorten<W: Word>(self, words: &[W], buffers: &mut ShortBuffers) -> bool {
@@ -205,50 +257,37 @@ macro_rules! level {
                 Some(unsafe { run(self, grid, lens, n, counts, buffers) })
             }
 
-            fn encode_placed(
-                self,
-                grid: &Grid,
-                lens: [usize; AXES],
-                own: Option<Own>,
-                buffers: &mut ShortBuffers,
-            ) -> Option<(State, usize)> {
+            fn encode_placed(self, n: usize, own: Option<Own>, buffers: &mut ShortBuffers) -> Option<(State, usize)> {
                 #[target_feature(enable = $features)]
-                fn run(
-                    p: $token,
-                    grid: &Grid,
-                    lens: [usize; AXES],
-                    own: Option<Own>,
-                    buffers: &mut ShortBuffers,
-                ) -> (State, usize) {
-                    short::encode_placed::<_, { $registers }>(p, grid, lens, own, buffers)
+                fn run(p: $token, n: usize, own: Option<Own>, buffers: &mut ShortBuffers) -> (State, usize) {
+                    short::encode_placed::<_, { $registers }>(p, n, own, buffers)
                 }
                 // SAFETY: as above.
-                Some(unsafe { run(self, grid, lens, own, buffers) })
+                Some(unsafe { run(self, n, own, buffers) })
             }
 
-            fn decode_short(self, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
+            fn decode_short(self, tile: Coded, codes: &mut Codes) -> Result<bool> {
                 #[target_feature(enable = $features)]
-                fn run(p: $token, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
-                    short::decode_tile::<_, { $registers }>(p, grid, tile, codes)
+                fn run(p: $token, tile: Coded, codes: &mut Codes) -> Result<bool> {
+                    short::decode_tile::<_, { $registers }>(p, tile, codes)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, grid, tile, codes) }
+                unsafe { run(self, tile, codes) }
             }
 
-            fn decode_two(self, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+            fn decode_two(self, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
                 #[target_feature(enable = $features)]
-                fn run(p: $token, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
-                    short::decode_tiles::<_, { $registers }>(p, grid, tiles, codes)
+                fn run(p: $token, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+                    short::decode_tiles::<_, { $registers }>(p, tiles, codes)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, grid, tiles, codes) }
+                unsafe { run(self, tiles, codes) }
             }
 
             fn restore<W: Word>(
                 self,
                 set: u8,
                 lens: [usize; AXES],
-                sides: [usize; AXES],
                 places: &[u32],
                 sums: &mut Sums<W>,
                 show: impl FnMut(usize, &[W; STEP], usize),
@@ -257,15 +296,15 @@ macro_rules! level {
                 fn run<W: Word>(
                     p: $token,
                     set: u8,
-                    (lens, sides): ([usize; AXES], [usize; AXES]),
+                    lens: [usize; AXES],
                     places: &[u32],
                     sums: &mut Sums<W>,
                     show: impl FnMut(usize, &[W; STEP], usize),
                 ) {
-                    short::restore::<W, _, { $registers }>(p, set, lens, sides, places, sums, show)
+                    short::restore::<W, _, { $registers }>(p, set, lens, places, sums, show)
                 }
                 // SAFETY: as above.
-                unsafe { run(self, set, (lens, sides), places, sums, show) }
+                unsafe { run(self, set, lens, places, sums, show) }
             }
         }
     };
@@ -320,6 +359,10 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn left<const N: u32>(self, v: Self::V) -> Self::V;
     /// Shifted to the right.
     fn right<const N: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the right, with copies of the sign.
+    fn right_signed<const N: u32>(self, v: Self::V) -> Self::V;
+    /// The integer nearest to v · factor of signed numbers, in the arithmetic of f32; of two such the even one.
+    fn nearest(self, v: Self::V, factor: f32) -> Self::V;
     /// Shifted to the left by as many bits each, below 128; from 32 on nothing is left.
     fn left_by(self, v: Self::V, bits: Self::V) -> Self::V;
     /// Shifted to the right by as many bits each, below 128; from 32 on nothing is left.

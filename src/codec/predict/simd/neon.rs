@@ -90,6 +90,10 @@ impl Simd<REGISTERS> for Neon {
         fn max(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vmaxq_u32(a, b) }
         fn min(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vminq_u32(a, b) }
         fn magnitude(v: uint32x4_t) -> uint32x4_t { vreinterpretq_u32_s32(vabsq_s32(vreinterpretq_s32_u32(v))) }
+        fn nearest(v: uint32x4_t, factor: f32) -> uint32x4_t {
+            let numbers = vcvtq_f32_s32(vreinterpretq_s32_u32(v));
+            vreinterpretq_u32_s32(vcvtnq_s32_f32(vmulq_f32(numbers, vdupq_n_f32(factor))))
+        }
         fn left_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vreinterpretq_s32_u32(bits)) }
         fn right_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t {
             vshlq_u32(v, vnegq_s32(vreinterpretq_s32_u32(bits)))
@@ -137,6 +141,12 @@ impl Simd<REGISTERS> for Neon {
     fn right<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
         // SAFETY: as above.
         unsafe { vshlq_u32(v, vdupq_n_s32(-(N as i32))) }
+    }
+
+    #[inline(always)]
+    fn right_signed<const N: u32>(self, v: uint32x4_t) -> uint32x4_t {
+        // SAFETY: as above.
+        unsafe { vreinterpretq_u32_s32(vshlq_s32(vreinterpretq_s32_u32(v), vdupq_n_s32(-(N as i32)))) }
     }
 
     #[inline(always)]

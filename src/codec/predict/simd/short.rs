@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicU32;
 use super::Simd;
 use super::group::{self, Encoding, Group, OwnEncoding, Source, States, Tail, Turn, lanes_of, quads_of};
 use crate::codec::predict::counts::TokenCounts;
-use crate::codec::predict::decode::{absent, check_end, lower, present_in, read_classes};
+use crate::codec::predict::decode::{check_end, lower, read_classes};
 use crate::codec::predict::encode::{Bits, State, encode_classes};
 use crate::codec::predict::format::*;
+use crate::codec::predict::lattice::{Bins, Multiple};
 use crate::codec::predict::lossless::encode::{Of, Own as Given};
 use crate::codec::predict::own_table::OWN;
 use crate::codec::predict::plan::Plan;
@@ -20,7 +21,6 @@ use crate::codec::predict::tables::{SLOTS_OF, TABLES};
 use crate::error::{Result, fail};
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
-use crate::primitives::quantize::{self, Element, Quantizer};
 use crate::primitives::rans::{self, LANES, LOW, TABLE_BITS, Words};
 use crate::primitives::word::Word;
 
@@ -73,24 +73,24 @@ const BLOCK: usize = 64;
 
 /// The bins of elements, less the first one, as short numbers behind a margin, if they are.
 #[inline(always)]
-pub fn shorten_bins<E: Element>(
+pub fn shorten_bins<E: Multiple>(
     plan: &Plan,
-    q: &Quantizer,
+    bins: &Bins,
     data: &[u8],
     buffers: &mut ShortBuffers,
 ) -> ShortBins<E::Word> {
     // Asked before the loop: within it whatever is loaded is turned around with a mask.
     if plan.big_endian {
-        shorten_bins_of::<E, true>(plan, q, data, &mut buffers.short)
+        shorten_bins_of::<E, true>(plan, bins, data, &mut buffers.short)
     } else {
-        shorten_bins_of::<E, false>(plan, q, data, &mut buffers.short)
+        shorten_bins_of::<E, false>(plan, bins, data, &mut buffers.short)
     }
 }
 
 #[inline(always)]
-fn shorten_bins_of<E: Element, const BIG_ENDIAN: bool>(
+fn shorten_bins_of<E: Multiple, const BIG_ENDIAN: bool>(
     plan: &Plan,
-    q: &Quantizer,
+    bins: &Bins,
     data: &[u8],
     short: &mut [u32],
 ) -> ShortBins<E::Word> {
@@ -122,7 +122,7 @@ fn shorten_bins_of<E: Element, const BIG_ENDIAN: bool>(
             any = any | *w;
             largest = largest.max(*w & !E::Word::SIGN);
         }
-        quantize::encode::<E, BLOCK>(q, &mut words);
+        bins.encode::<E, BLOCK>(&mut words);
         if k == 0 {
             base = words[0];
         }
@@ -148,8 +148,8 @@ fn shorten_bins_of<E: Element, const BIG_ENDIAN: bool>(
 /// What an encoder keeps for short tiles.
 pub struct ShortBuffers {
     short: Aligned<u32>,
-    places: Aligned<u32>,
-    present: Box<[u32; GROUPS * GROUP / RUN]>,
+    /// The codes.
+    pub places: Aligned<u32>,
     groups: Vec<Group>,
     own: OwnEncoding,
     /// The words of the last tile, at the end.
@@ -163,12 +163,19 @@ impl ShortBuffers {
         Ok(ShortBuffers {
             short: Aligned::filled(MARGIN + n + MARGIN, 0)?,
             places: Aligned::filled(grid.groups() * GROUP + MARGIN, 0)?,
-            present: boxed(0)?,
             groups: filled(grid.groups(), Group::ZERO)?,
             own: OwnEncoding::new()?,
             // Each symbol takes 10 bits at the most, its raw bits as many as there are.
             stream: Aligned::filled(n * (32 + 10) / 16 + 4 * LANES + MARGIN, 0)?,
         })
+    }
+}
+
+impl ShortBuffers {
+    /// Makes the places behind `n` codes 0, up to the end of the last group.
+    #[inline(always)]
+    pub fn clear_behind(&mut self, n: usize) {
+        self.places[n..groups(n) * GROUP].fill(0);
     }
 }
 
@@ -192,52 +199,48 @@ pub fn encode_tile<P: Simd<M>, const M: usize>(
     counts: &mut TokenCounts,
     buffers: &mut ShortBuffers,
 ) -> ShortTile {
-    let ShortBuffers { short, places, present, groups, own, stream } = buffers;
-    let choice = choose(p, grid, lens, short);
+    let choice = choose(p, grid, lens, &buffers.short);
     if choice.middle != 0 {
-        let words = &mut short[MARGIN..MARGIN + n];
+        let words = &mut buffers.short[MARGIN..MARGIN + n];
         words.iter_mut().for_each(|w| *w = w.wrapping_sub(choice.middle as u32));
     }
-    let is_whole = n == grid.capacity() && n.is_multiple_of(BATCH);
-    if !is_whole {
-        places.fill(0);
-    }
-    if !codes(p, (grid.set(), choice.set), lens, grid.sides, short, places) {
+    buffers.clear_behind(n);
+    if !codes(p, (grid.set(), choice.set), lens, &buffers.short, &mut buffers.places) {
         return ShortTile { choice, coded: None, has_table: false };
     }
-    let places = places[..grid.groups() * GROUP].as_chunks().0;
-    let mut words = Words::new(stream);
-    let (state, has_table) = if is_whole {
-        take::<P, M, true>(p, places, &[], groups, counts);
-        let own = own_table(counts, own);
-        (encode::<P, M, true>(p, groups, &[], own, &mut words), own.is_some())
-    } else {
-        grid.present(lens, &mut present[..]);
-        take::<P, M, false>(p, places, &present[..], groups, counts);
-        let own = own_table(counts, own);
-        (encode::<P, M, false>(p, groups, &present[..], own, &mut words), own.is_some())
-    };
-    let at = words.at;
+    let (state, at, has_table) = encode_codes(p, n, counts, buffers);
     ShortTile { choice, coded: Some((state, at)), has_table }
+}
+
+/// Encodes the `n` codes, by a table of the tile's own where that takes less: how coding ended, where the words begin,
+/// and whether there is such a table.
+#[inline(always)]
+pub fn encode_codes<P: Simd<M>, const M: usize>(
+    p: P,
+    n: usize,
+    counts: &mut TokenCounts,
+    buffers: &mut ShortBuffers,
+) -> (State, usize, bool) {
+    let ShortBuffers { places, groups: all, own, stream, .. } = buffers;
+    let all = &mut all[..groups(n)];
+    take::<P, M>(p, places.as_chunks().0, n, all, counts);
+    let own = own_table(counts, own);
+    let mut words = Words::new(stream);
+    let state = encode::<P, M>(p, all, n, own, &mut words);
+    (state, words.at, own.is_some())
 }
 
 /// Codes below this are encoded by vectors.
 const LIMIT: u32 = 1 << 25;
 
-/// Puts codes to their places, 0 where there is no element; whether all are short.
-pub fn place_codes<W: Word>(grid: &Grid, lens: [usize; AXES], codes: &[W], buffers: &mut ShortBuffers) -> bool {
+/// Puts codes to their places; whether all are short.
+pub fn place_codes<W: Word>(codes: &[W], buffers: &mut ShortBuffers) -> bool {
     let any = codes.iter().fold(W::ZERO, |any, c| any | *c);
     if any.to_u64() >= LIMIT.into() {
         return false;
     }
-    let places = &mut buffers.places;
-    if !is_whole(grid, lens) {
-        places.fill(0);
-    }
-    grid.rows(lens, |at, place| {
-        let row = places[place..].iter_mut().zip(&codes[at..at + lens[0]]);
-        row.for_each(|(place, code)| *place = code.to_u64() as u32);
-    });
+    buffers.places.iter_mut().zip(codes).for_each(|(place, code)| *place = code.to_u64() as u32);
+    buffers.clear_behind(codes.len());
     true
 }
 
@@ -256,19 +259,14 @@ static SAME: [u8; TABLES] = {
 #[inline(always)]
 pub fn encode_placed<P: Simd<M>, const M: usize>(
     p: P,
-    grid: &Grid,
-    lens: [usize; AXES],
+    n: usize,
     given: Option<Given>,
     buffers: &mut ShortBuffers,
 ) -> (State, usize) {
-    let ShortBuffers { places, present, groups, own, stream, .. } = buffers;
-    let places: &[[u32; GROUP]] = places[..grid.groups() * GROUP].as_chunks().0;
-    let is_whole = is_whole(grid, lens);
-    if !is_whole {
-        grid.present(lens, &mut present[..]);
-    }
+    let ShortBuffers { places, groups: all, own, stream, .. } = buffers;
+    let all = &mut all[..groups(n)];
     let symbols = given.is_some_and(|given| matches!(given.of, Of::All));
-    for (g, (codes, group)) in places.iter().zip(&mut groups[..]).enumerate() {
+    for (g, (codes, group)) in places.as_chunks().0.iter().zip(&mut *all).enumerate() {
         if symbols {
             group.take_symbols(p, codes);
             continue;
@@ -277,18 +275,14 @@ pub fn encode_placed<P: Simd<M>, const M: usize>(
         if let Some(given) = given
             && group.class > 0
         {
-            let has = if is_whole { [u32::MAX; BATCH_GROUPS] } else { present_in(&present[..], g) };
+            let has = present_in(n, g);
             let has = |lane: usize, j: usize| has[lane / 8] >> (lane % 8 * QUAD + j) & 1 == 1;
             group.class = given.class(group.class, &group.tokens.map(u32::to_le_bytes), has);
         }
     }
     let own = given.map(|given| (&SAME, own.fill(given.frequencies)));
     let mut words = Words::new(stream);
-    let state = if is_whole {
-        encode::<P, M, true>(p, groups, &[], own, &mut words)
-    } else {
-        encode::<P, M, false>(p, groups, &present[..], own, &mut words)
-    };
+    let state = encode::<P, M>(p, all, n, own, &mut words);
     (state, words.at)
 }
 
@@ -296,14 +290,13 @@ pub fn encode_placed<P: Simd<M>, const M: usize>(
 pub struct Codes {
     /// The differences in their places.
     pub places: Aligned<u32>,
-    present: Box<[u32; GROUPS * GROUP / RUN]>,
     tail: Box<Tail>,
 }
 
 impl Codes {
     /// For the tiles of a grid, once there is room.
     pub fn new() -> Result<Codes> {
-        Ok(Codes { places: Aligned::filled(0, 0)?, present: boxed(0)?, tail: boxed([0; 2])? })
+        Ok(Codes { places: Aligned::filled(0, 0)?, tail: boxed([0; 2])? })
     }
 
     /// Makes room for the tiles of a grid.
@@ -329,44 +322,15 @@ pub struct Packed<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A tile of a grid that is to be decoded.
+/// A tile that is to be decoded.
 #[derive(Clone, Copy)]
 pub struct Coded<'a> {
-    /// Its lengths.
-    pub lens: [usize; AXES],
+    /// Its elements.
+    pub n: usize,
     /// What it says.
     pub packed: &'a Packed<'a>,
     /// The greatest token that there is room for.
     pub last: u32,
-}
-
-fn is_whole(grid: &Grid, lens: [usize; AXES]) -> bool {
-    let count: usize = lens.iter().product();
-    count == grid.capacity() && count.is_multiple_of(BATCH)
-}
-
-/// See `Level::decode_short`.
-#[inline(always)]
-pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, grid: &Grid, tile: Coded, codes: &mut Codes) -> Result<bool> {
-    if is_whole(grid, tile.lens) {
-        return decode::<P, M, true>(p, grid.groups(), tile, codes);
-    }
-    grid.present(tile.lens, &mut codes.present[..]);
-    decode::<P, M, false>(p, grid.groups(), tile, codes)
-}
-
-/// See `Level::decode_two`.
-#[inline(always)]
-pub fn decode_tiles<P: Simd<M>, const M: usize>(p: P, grid: &Grid, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
-    let decoded = if is_whole(grid, tiles[0].lens) && is_whole(grid, tiles[1].lens) {
-        decode_two::<P, M, true>(p, grid.groups(), tiles, codes)
-    } else {
-        for t in 0..2 {
-            grid.present(tiles[t].lens, &mut codes[t].present[..]);
-        }
-        decode_two::<P, M, false>(p, grid.groups(), tiles, codes)
-    };
-    matches!(decoded, Ok(true))
 }
 
 /// A row of a tile, and those before it along y, z and both; each begins behind a margin.
@@ -559,14 +523,13 @@ fn choose_of<P: Simd<M>, const M: usize, const SETS: usize>(
     decide(&all, &seen)
 }
 
-/// Writes the codes of the differences along the axes of `set` into their places; whether any is other than 0. Places
-/// behind the end of a row become 0.
+/// Writes the codes of the differences along the axes of `set`, row after row; whether any is other than 0. Places
+/// behind the last one may become 0.
 #[inline(always)]
 pub fn codes<P: Simd<M>, const M: usize>(
     p: P,
     (allowed, set): (u8, u8),
     lens: [usize; AXES],
-    sides: [usize; AXES],
     short: &[u32],
     places: &mut [u32],
 ) -> bool {
@@ -577,7 +540,7 @@ pub fn codes<P: Simd<M>, const M: usize>(
             let on_face = set != 0 && (set & 2 == 0 || y == 0) && (set & 4 == 0 || z == 0);
             let along = if on_face && set & 1 == 0 { allowed } else { set };
             let rows = Rows::of(short, lens, along, y, z);
-            let place = (z * sides[1] + y) * sides[0];
+            let place = (z * lens[1] + y) * lens[0];
             let mut before = zero;
             for x in (0..lens[0]).step_by(n) {
                 let mut d = across(p, &rows, MARGIN + x);
@@ -606,10 +569,10 @@ pub fn codes<P: Simd<M>, const M: usize>(
 
 /// Takes all groups apart, and counts their tokens.
 #[inline(always)]
-fn take<P: Simd<M>, const M: usize, const WHOLE: bool>(
+fn take<P: Simd<M>, const M: usize>(
     p: P,
     places: &[[u32; GROUP]],
-    present: &[u32],
+    n: usize,
     groups: &mut [Group],
     counts: &mut TokenCounts,
 ) {
@@ -617,7 +580,7 @@ fn take<P: Simd<M>, const M: usize, const WHOLE: bool>(
     for (g, (codes, group)) in places.iter().zip(groups).enumerate() {
         group.take(p, codes);
         if group.class > 0 {
-            group.count(p, counts, if WHOLE { 0 } else { absent(present, g) });
+            group.count(p, counts, absent(n, g));
         }
     }
 }
@@ -634,25 +597,13 @@ fn own_table<'a>(counts: &'a mut TokenCounts, own: &'a mut OwnEncoding) -> Own<'
     Some((&counts.classes, encoding))
 }
 
-/// Encodes all groups; see `encode`.
+/// Encodes all groups of `n` codes; see `encode`.
 #[inline(always)]
-fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
-    p: P,
-    groups: &[Group],
-    present: &[u32],
-    own: Own,
-    words: &mut Words,
-) -> State {
+fn encode<P: Simd<M>, const M: usize>(p: P, groups: &[Group], n: usize, own: Own, words: &mut Words) -> State {
     let mut state = State::new();
     let mut x = [p.splat(1); M];
-    let (mut classes, mut any) = ([0u8; GROUPS], [WHOLE; GROUPS]);
+    let mut classes = [0u8; GROUPS];
     for (g, group) in groups.iter().enumerate().rev() {
-        let mut has = [p.splat(0); M];
-        if !WHOLE {
-            let runs = present_in(present, g);
-            has = quads_of(p, &runs);
-            any[g] = runs != [0; BATCH_GROUPS];
-        }
         let (class, table) = match own {
             Some((classes, own)) if usize::from(classes[group.class]) == OWN => (OWN, own),
             Some((classes, _)) => (classes[group.class].into(), Encoding::of(classes[group.class].into())),
@@ -663,7 +614,7 @@ fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
             continue;
         }
         let before = (x, words.at);
-        group.encode::<P, M, WHOLE>(p, table, &has, &mut x, words);
+        encode_group(p, group, table, (n, g), &mut x, words);
         if state.is_small() {
             let lanes = [lanes_of(p, &before.0), lanes_of(p, &x)];
             state.lanes = lanes[1];
@@ -671,48 +622,58 @@ fn encode<P: Simd<M>, const M: usize, const WHOLE: bool>(
                 for k in 0..M {
                     x[k] = p.load(&state.lanes[k * (LANES / M)..]);
                 }
-                group.encode::<P, M, WHOLE>(p, table, &has, &mut x, words);
+                encode_group(p, group, table, (n, g), &mut x, words);
             }
         }
     }
     state.lanes = lanes_of(p, &x);
-    encode_classes(&mut state, &mut classes[..groups.len()], &any, words);
+    encode_classes(&mut state, &classes[..groups.len()], words);
     state
+}
+
+/// Encodes group `g` of `n` codes.
+#[inline(always)]
+fn encode_group<P: Simd<M>, const M: usize>(
+    p: P,
+    group: &Group,
+    table: Encoding,
+    (n, g): (usize, usize),
+    x: &mut [P::V; M],
+    words: &mut Words,
+) {
+    if absent(n, g) == 0 {
+        group.encode::<P, M, true>(p, table, &[p.splat(0); M], x, words);
+    } else {
+        group.encode::<P, M, false>(p, table, &quads_of(p, &present_in(n, g)), x, words);
+    }
 }
 
 /// A tile on its way.
 struct Course<'a, P: Simd<M>, const M: usize> {
-    p: P,
     states: States<'a, P, M>,
     classes: [u8; GROUPS],
-    packed: &'a Packed<'a>,
-    present: &'a [u32],
+    tile: Coded<'a>,
     words: &'a [[u8; 2]],
 }
 
 impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
     /// Reads the classes of the groups.
     #[inline(always)]
-    fn begin<const WHOLE: bool>(
-        p: P,
-        groups: usize,
-        packed: &'a Packed<'a>,
-        present: &'a [u32],
-        tail: &'a mut Tail,
-    ) -> Course<'a, P, M> {
+    fn begin(p: P, tile: Coded<'a>, tail: &'a mut Tail) -> Course<'a, P, M> {
+        let packed = tile.packed;
         let mut lanes = packed.lanes;
         let threshold = if packed.switch == NEVER { 0 } else { LOW };
         let mut source = rans::Source::new(packed.bytes, threshold);
-        let classes = read_classes::<WHOLE>(present, groups, &mut lanes, &mut source);
+        let classes = read_classes(groups(tile.n), &mut lanes, &mut source);
         let words = packed.bytes.as_chunks().0;
         let states = States::new(p, &lanes, threshold, Source::new(words, source.at, tail));
-        Course { p, states, classes, packed, present, words }
+        Course { states, classes, tile, words }
     }
 
     /// What comes before group `g`.
     #[inline(always)]
     fn reach(&mut self, g: usize) -> Result<()> {
-        if g == self.packed.switch {
+        if g == self.tile.packed.switch {
             let mut lanes = self.states.lanes();
             lower(&mut lanes)?;
             self.states.change(&lanes);
@@ -722,7 +683,7 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
 
     /// What group `g` is decoded by; its differences if all are 0.
     #[inline(always)]
-    fn turn<'b, const WHOLE: bool>(&self, g: usize, out: &'b mut [u32; GROUP]) -> Option<Turn<'b, P::V, M>>
+    fn turn<'b>(&self, g: usize, out: &'b mut [u32; GROUP]) -> Option<Turn<'b, M>>
     where
         'a: 'b,
     {
@@ -731,71 +692,90 @@ impl<'a, P: Simd<M>, const M: usize> Course<'a, P, M> {
             out.fill(0);
             return None;
         }
-        let slots = self.packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
-        let has = if WHOLE { [self.p.splat(0); M] } else { quads_of(self.p, &present_in(self.present, g)) };
-        Some(Turn { slots, has, direct: self.packed.direct, out })
+        let packed = self.tile.packed;
+        let slots = packed.own.filter(|_| class == OWN).unwrap_or(&SLOTS_OF[class]);
+        Some(Turn { slots, place: (self.tile.n, g), direct: packed.direct, out })
+    }
+
+    /// Decodes group `g`; `None` if words have ended before, otherwise whether its differences fit 32 bits.
+    #[inline(always)]
+    fn decode(&mut self, p: P, g: usize, out: &mut [u32; GROUP]) -> Option<bool> {
+        let Some(turn) = self.turn(g, out) else { return Some(true) };
+        let last = self.tile.last;
+        if absent(self.tile.n, g) == 0 {
+            group::decode::<P, M, 1, true>(p, &mut [&mut self.states], &mut [turn], last)
+        } else {
+            group::decode::<P, M, 1, false>(p, &mut [&mut self.states], &mut [turn], last)
+        }
     }
 
     /// Checks how it ended.
     #[inline(always)]
-    fn end(mut self, groups: usize) -> Result<()> {
-        self.reach(groups)?;
+    fn end(mut self) -> Result<()> {
+        self.reach(groups(self.tile.n))?;
         check_end(&self.states.lanes(), self.words.get(self.states.source.at..))
     }
 }
 
-/// Decodes the differences of all groups into their places; `false` if one is too long. Verdicts are those of `decode`.
+/// See `Level::decode_short`. Verdicts are those of `decode`.
 #[inline(always)]
-fn decode<P: Simd<M>, const M: usize, const WHOLE: bool>(
-    p: P,
-    groups: usize,
-    tile: Coded,
-    codes: &mut Codes,
-) -> Result<bool> {
-    let mut course = Course::begin::<WHOLE>(p, groups, tile.packed, &codes.present[..], &mut codes.tail);
-    for (g, out) in codes.places.as_chunks_mut().0[..groups].iter_mut().enumerate() {
+pub fn decode_tile<P: Simd<M>, const M: usize>(p: P, tile: Coded, codes: &mut Codes) -> Result<bool> {
+    let mut course = Course::<P, M>::begin(p, tile, &mut codes.tail);
+    for (g, out) in codes.places.as_chunks_mut().0[..groups(tile.n)].iter_mut().enumerate() {
         course.reach(g)?;
-        let Some(turn) = course.turn::<WHOLE>(g, out) else { continue };
-        match group::decode::<P, M, 1, WHOLE>(p, &mut [&mut course.states], &mut [turn], tile.last) {
+        match course.decode(p, g, out) {
             Some(true) => (),
             Some(false) => return Ok(false),
             None => return fail!(Corrupt, "a tile's words end early"),
         }
     }
-    course.end(groups)?;
+    course.end()?;
     Ok(true)
 }
 
-/// The same of two tiles at once; both have to be decoded alone if anything is wrong with either.
+/// See `Level::decode_two`.
 #[inline(always)]
-fn decode_two<P: Simd<M>, const M: usize, const WHOLE: bool>(
-    p: P,
-    groups: usize,
-    tiles: [Coded; 2],
-    codes: &mut [Codes; 2],
-) -> Result<bool> {
+pub fn decode_tiles<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> bool {
+    matches!(decode_two::<P, M>(p, tiles, codes), Ok(true))
+}
+
+/// The same, with what is wrong.
+#[inline(always)]
+fn decode_two<P: Simd<M>, const M: usize>(p: P, tiles: [Coded; 2], codes: &mut [Codes; 2]) -> Result<bool> {
     let last = tiles[0].last.min(tiles[1].last);
     let [one, other] = codes;
-    let mut a = Course::begin::<WHOLE>(p, groups, tiles[0].packed, &one.present[..], &mut one.tail);
-    let mut b = Course::begin::<WHOLE>(p, groups, tiles[1].packed, &other.present[..], &mut other.tail);
-    let places = one.places.as_chunks_mut().0[..groups].iter_mut().zip(&mut other.places.as_chunks_mut().0[..groups]);
-    for (g, (out, other_out)) in places.enumerate() {
+    let mut a = Course::<P, M>::begin(p, tiles[0], &mut one.tail);
+    let mut b = Course::<P, M>::begin(p, tiles[1], &mut other.tail);
+    let [ours, others] = [one.places.as_chunks_mut().0, other.places.as_chunks_mut().0];
+    let both = groups(tiles[0].n).min(groups(tiles[1].n));
+    for (g, (out, other_out)) in ours.iter_mut().zip(others.iter_mut()).enumerate().take(both) {
         a.reach(g)?;
         b.reach(g)?;
-        let fits = match (a.turn::<WHOLE>(g, out), b.turn::<WHOLE>(g, other_out)) {
-            (Some(turn), Some(other)) => {
-                group::decode::<P, M, 2, WHOLE>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
+        let whole = absent(tiles[0].n.min(tiles[1].n), g) == 0;
+        let fits = match (a.turn(g, out), b.turn(g, other_out)) {
+            (Some(turn), Some(other)) if whole => {
+                group::decode::<P, M, 2, true>(p, &mut [&mut a.states, &mut b.states], &mut [turn, other], last)
             }
-            (Some(turn), None) => group::decode::<P, M, 1, WHOLE>(p, &mut [&mut a.states], &mut [turn], last),
-            (None, Some(turn)) => group::decode::<P, M, 1, WHOLE>(p, &mut [&mut b.states], &mut [turn], last),
-            (None, None) => Some(true),
+            _ => match a.decode(p, g, out) {
+                Some(true) => b.decode(p, g, other_out),
+                verdict => verdict,
+            },
         };
         if fits != Some(true) {
             return Ok(false);
         }
     }
-    a.end(groups)?;
-    b.end(groups)?;
+    for (course, places) in [(&mut a, ours), (&mut b, others)] {
+        let end = groups(course.tile.n);
+        for (g, out) in places.iter_mut().enumerate().take(end).skip(both) {
+            course.reach(g)?;
+            if course.decode(p, g, out) != Some(true) {
+                return Ok(false);
+            }
+        }
+    }
+    a.end()?;
+    b.end()?;
     Ok(true)
 }
 
@@ -832,7 +812,6 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
     p: P,
     set: u8,
     lens: [usize; AXES],
-    sides: [usize; AXES],
     places: &[u32],
     sums: &mut Sums<W>,
     mut show: impl FnMut(usize, &[W; STEP], usize),
@@ -846,7 +825,7 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
         let (mut at, [x_len, y_len, z_len]) = (0, face_lens);
         for z in 0..z_len {
             for y in 0..y_len {
-                let from = &places[(z * sides[1] + y) * sides[0]..][..x_len];
+                let from = &places[(z * lens[1] + y) * lens[0]..][..x_len];
                 face[at..at + x_len].iter_mut().zip(from).for_each(|(w, d)| *w = W::from_u64(d.extend()));
                 at += x_len;
             }
@@ -855,10 +834,10 @@ pub fn restore<W: Word, P: Simd<M>, const M: usize>(
     }
     for z in 0..lens[2] {
         for y in 0..lens[1] {
-            let from = &places[(z * sides[1] + y) * sides[0]..];
             let on_face = set != 0 && (!in_set(1) || y == 0) && (!in_set(2) || z == 0);
             let face_at = (if in_set(2) { 0 } else { z * face_lens[1] } + if in_set(1) { 0 } else { y }) * face_lens[0];
             let start = (z * lens[1] + y) * lens[0];
+            let from = &places[start..];
             let (mut sum, mut carry) = (W::ZERO, p.splat(0));
             for x in (0..lens[0]).step_by(STEP) {
                 let count = (lens[0] - x).min(STEP);

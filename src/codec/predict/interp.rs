@@ -1,0 +1,761 @@
+//! Interpolation inside a tile, in integers: levels from coarse to fine, on each of which the new nodes are predicted
+//! from the restored ones around them (docs/codecs/predict.md §6). What is encoded is what the decoder will restore, so
+//! errors do not add up. All arithmetic is modulo 2^32.
+
+use super::simd::lanes::{LONGEST, Lanes};
+use crate::error::Result;
+use crate::host::memory::{Aligned, filled, reserve};
+use crate::primitives::lorenzo::AXES;
+
+/// Bits of weights.
+const WEIGHT_BITS: u32 = 10;
+/// Bits of predictions behind the point.
+const POINT: u32 = 4;
+/// Levels whose codes may be differences, from the finest on.
+const DIFFERENCE_LEVELS: usize = 2;
+/// Differences from predictions below this become the right code in the arithmetic of f32.
+const MOST: u32 = 1 << 20;
+/// Codes are below this.
+const CODE_LIMIT: u32 = 1 << 22;
+
+/// How a tile is interpolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Two nodes and a half of the mean instead of four and the boolean sum.
+    pub rough: bool,
+    /// Codes stand for multiples of a step; otherwise nothing is lost.
+    pub coarse: bool,
+    /// Axes along which codes of classes with one new axis are differences on the finest levels.
+    pub set: u8,
+}
+
+/// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
+const STEPS: [&[u32]; AXES + 1] = [&[31, 31, 31, 27, 27, 23], &[31, 31, 31, 27, 27, 23], &[31, 31, 27, 23], &[31, 27, 23]];
+
+/// The step of the finest level, and of the lattice's coarse elements.
+pub const STEP: u32 = 31;
+
+/// Weights of coarse nodes −1, 0, 1 and 2 from a new one.
+type Weights = [u32; 4];
+
+/// Those in the middle, smooth and rough.
+const EVEN: [Weights; 2] = [[0u32.wrapping_sub(64), 576, 576, 0u32.wrapping_sub(64)], [0, 512, 512, 0]];
+
+/// Nodes of an axis on a level.
+#[derive(Clone, Copy, Debug, Default)]
+struct Nodes {
+    /// The level's length: new and coarse ones.
+    len: usize,
+    /// Coarse ones.
+    coarse: usize,
+    /// New ones.
+    new: usize,
+    /// How the first new one is made, and the last two, smooth and rough: all others are as far from each other.
+    ends: [[Weights; 3]; 2],
+}
+
+impl Nodes {
+    /// Of a level on which nodes are `stride` apart, of an axis of `n` elements; `len` of them are on it.
+    fn new(n: usize, stride: usize, len: usize) -> Nodes {
+        let coarse = if len.is_multiple_of(2) { len / 2 + 1 } else { len.div_ceil(2) };
+        let mut nodes = Nodes { len, coarse, new: len - coarse, ends: Default::default() };
+        for (rough, ends) in nodes.ends.iter_mut().enumerate() {
+            for (at, j) in [0, nodes.new.saturating_sub(2), nodes.new.saturating_sub(1)].into_iter().enumerate() {
+                if j < nodes.new {
+                    ends[at] = weights(n, stride, coarse, j, rough == 1);
+                }
+            }
+        }
+        nodes
+    }
+
+    /// How new node `j` is made.
+    #[inline(always)]
+    fn weights(&self, rough: bool, j: usize) -> Weights {
+        let ends = &self.ends[usize::from(rough)];
+        match j {
+            0 => ends[0],
+            _ if j + 1 == self.new => ends[2],
+            _ if j + 2 == self.new => ends[1],
+            _ => EVEN[usize::from(rough)],
+        }
+    }
+
+    /// The place of a coarse node on the level.
+    #[inline(always)]
+    fn of_coarse(&self, j: usize) -> usize {
+        if j + 1 == self.coarse { self.len - 1 } else { 2 * j }
+    }
+
+    /// The place of a node that is new or coarse.
+    #[inline(always)]
+    fn place(&self, is_new: bool, j: usize) -> usize {
+        if is_new { 2 * j + 1 } else { self.of_coarse(j) }
+    }
+
+    fn count(&self, is_new: bool) -> usize {
+        if is_new { self.new } else { self.coarse }
+    }
+
+    /// How coarse nodes around new one `j` make it.
+    #[inline(always)]
+    fn tap(&self, rough: bool, j: usize) -> Tap {
+        let weights = self.weights(rough, j);
+        // What has no weight is read where there is something.
+        let place = |at: usize| self.of_coarse((j + at).saturating_sub(1).min(self.coarse - 1));
+        Tap { kind: Kind::of(weights), weights, places: std::array::from_fn(place) }
+    }
+}
+
+/// How new node `j` between `coarse` ones of an axis of `n` elements is made.
+fn weights(n: usize, stride: usize, coarse: usize, j: usize, rough: bool) -> Weights {
+    let (left, right) = (j + 1, coarse - 1 - j);
+    let (first, last) = match (left >= 2, right >= 2) {
+        _ if rough => (j, j + 1),
+        (true, true) => (j - 1, j + 2),
+        (true, false) => (j - 1, j + 1),
+        (false, true) => (j, j + 2),
+        (false, false) => (j, j + 1),
+    };
+    let place = |j: usize| (if j + 1 == coarse { n - 1 } else { 2 * stride * j }) as i64;
+    let places: [i64; 4] = std::array::from_fn(|i| place((first + i).min(last)));
+    let all = lagrange(&places[..=last - first], (stride * (2 * j + 1)) as i64);
+    let mut weights = [0; 4];
+    for (i, weight) in all.into_iter().enumerate().take(last - first + 1) {
+        weights[first + i + 1 - j] = weight as u32;
+    }
+    weights
+}
+
+/// Lagrange's weights at `x`, to a sum of 2^`WEIGHT_BITS`: rounded, and the heaviest takes what is left.
+fn lagrange(places: &[i64], x: i64) -> [i32; 4] {
+    let mut weights = [0; 4];
+    for (i, place) in places.iter().enumerate() {
+        let others = || places.iter().enumerate().filter(|(h, _)| *h != i).map(|(_, other)| *other);
+        let (mut top, mut bottom) = (1, 1);
+        others().for_each(|other| {
+            top *= x - other;
+            bottom *= place - other;
+        });
+        if bottom < 0 {
+            (top, bottom) = (-top, -bottom);
+        }
+        weights[i] = (((top << (WEIGHT_BITS + 1)) + bottom).div_euclid(2 * bottom)) as i32;
+    }
+    let rest = (1 << WEIGHT_BITS) - weights.iter().sum::<i32>();
+    let heaviest = (0..4).rev().max_by_key(|i| weights[*i].abs()).unwrap_or(0);
+    weights[heaviest] += rest;
+    weights
+}
+
+/// Weights that need no multiplication, or any.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Four nodes as far apart as each other.
+    Even,
+    /// The mean of two.
+    Mean,
+    /// Others.
+    Any,
+}
+
+impl Kind {
+    #[inline(always)]
+    fn of(weights: Weights) -> Kind {
+        match weights {
+            _ if weights == EVEN[0] => Kind::Even,
+            _ if weights == EVEN[1] => Kind::Mean,
+            _ => Kind::Any,
+        }
+    }
+}
+
+/// How four nodes across rows make a new one.
+#[derive(Clone, Copy)]
+struct Tap {
+    kind: Kind,
+    weights: [u32; 4],
+    places: [usize; 4],
+}
+
+/// Vectors at the ends of a row.
+const ENDS: usize = 3;
+
+/// A level of a tile: rows of its nodes, the coarse ones of a row before the new ones.
+#[derive(Clone, Copy)]
+struct Level {
+    nodes: [Nodes; AXES],
+    /// From row to row, and from plane to plane.
+    strides: [usize; 2],
+    /// Where the new nodes of a row begin.
+    new_at: usize,
+    /// Where its rows begin.
+    start: usize,
+    step: u32,
+    /// Whether classes with one new axis may have differences.
+    has_differences: bool,
+    /// How new nodes along x are made that are in the first vector and the last two, smooth and rough.
+    ends: [[(Kind, [[u32; LONGEST]; 4]); ENDS]; 2],
+}
+
+impl Level {
+    #[inline(always)]
+    fn row(&self, y: usize, z: usize) -> usize {
+        self.start + y * self.strides[0] + z * self.strides[1]
+    }
+
+    /// Which of the ends the vector at `v` is, if any.
+    #[inline(always)]
+    fn end(&self, v: usize, lanes: usize) -> Option<usize> {
+        let last = self.nodes[0].new.saturating_sub(1) / lanes * lanes;
+        match v {
+            0 => Some(0),
+            _ if v == last => Some(2),
+            _ if v + lanes == last => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Makes `ends` for vectors of so many lanes.
+    fn make_ends(&mut self, lanes: usize) {
+        let nodes = self.nodes[0];
+        let last = nodes.new.saturating_sub(1) / lanes * lanes;
+        for (rough, ends) in self.ends.iter_mut().enumerate() {
+            for ((kind, weights), v) in ends.iter_mut().zip([0, last.saturating_sub(lanes), last]) {
+                let there = nodes.new.saturating_sub(v).min(lanes);
+                let of = |i: usize| nodes.weights(rough == 1, v + i);
+                *weights = [[0; LONGEST]; 4];
+                for i in 0..there {
+                    (0..4).for_each(|k| weights[k][i] = of(i)[k]);
+                }
+                let first = if there > 0 { Kind::of(of(0)) } else { Kind::Any };
+                *kind = if (0..there).all(|i| Kind::of(of(i)) == first) { first } else { Kind::Any };
+            }
+        }
+    }
+}
+
+/// The levels of a tile, the finest one first.
+struct Layout {
+    lens: [usize; AXES],
+    levels: Vec<Level>,
+}
+
+/// Levels of a tile, at most.
+const LEVELS: usize = 16;
+/// Numbers before the first row, and behind the last one.
+const MARGIN: usize = 2 * LONGEST;
+
+impl Layout {
+    fn empty() -> Result<Layout> {
+        let mut levels = Vec::new();
+        reserve(&mut levels, LEVELS)?;
+        Ok(Layout { lens: [0; AXES], levels })
+    }
+
+    /// Becomes that of a tile with these lengths, for vectors of so many lanes; how many numbers its levels have.
+    fn lay_out(&mut self, lens: [usize; AXES], lanes: usize) -> usize {
+        self.lens = lens;
+        self.levels.clear();
+        let steps = STEPS[lens.iter().filter(|n| **n > 2).count()];
+        let (mut here, mut at) = (lens, MARGIN);
+        while self.levels.is_empty() || here.iter().any(|n| *n > 2) {
+            let l = self.levels.len();
+            let nodes: [Nodes; AXES] = std::array::from_fn(|a| Nodes::new(lens[a], 1 << l, here[a]));
+            let new_at = nodes[0].coarse.next_multiple_of(LONGEST);
+            let pitch = new_at + nodes[0].new.next_multiple_of(LONGEST);
+            // A row more from plane to plane, since lines a page apart drive each other out of the cache.
+            let strides = [pitch, pitch * (nodes[1].len + 1)];
+            let start = at;
+            at += strides[1] * nodes[2].len;
+            here = nodes.map(|nodes| nodes.coarse);
+            let (step, has_differences) = (steps[l.min(steps.len() - 1)], l < DIFFERENCE_LEVELS);
+            let ends = [[(Kind::Any, [[0; LONGEST]; 4]); ENDS]; 2];
+            let mut level = Level { nodes, strides, new_at, start, step, has_differences, ends };
+            level.make_ends(lanes);
+            self.levels.push(level);
+        }
+        at + MARGIN
+    }
+}
+
+/// Where a tile is interpolated: what its levels are, and the numbers on them.
+pub struct Buffers {
+    /// That of a tile, and that of a part of it.
+    layouts: [Layout; 2],
+    /// The one in use.
+    layout: usize,
+    /// Numbers that are to be coded, then restored ones.
+    restored: Aligned<u32>,
+    /// What was restored less what was predicted.
+    errors: Aligned<u32>,
+    /// Bits of numbers that count, where some do not.
+    mask: Vec<u32>,
+}
+
+/// Rows shorter than this are not worth their vectors.
+const SHORTEST_ROW: usize = 8;
+
+/// Whether tiles with these sides are interpolated.
+pub fn is_for(sides: [usize; AXES]) -> bool {
+    sides[0] >= SHORTEST_ROW
+}
+
+/// Which vectors of a row count.
+static THERE: [u32; 2 * LONGEST] = {
+    let mut there = [0; 2 * LONGEST];
+    let mut i = 0;
+    while i < LONGEST {
+        there[i] = u32::MAX;
+        i += 1;
+    }
+    there
+};
+
+impl Buffers {
+    /// For tiles of a grid with these sides; with a mask if `masked`.
+    pub fn new(sides: [usize; AXES], masked: bool) -> Result<Buffers> {
+        let mut layouts = [Layout::empty()?, Layout::empty()?];
+        let n = if is_for(sides) { layouts[0].lay_out(sides, LONGEST) } else { 0 };
+        layouts[0].lens = [0; AXES];
+        Ok(Buffers {
+            layouts,
+            layout: 0,
+            restored: Aligned::filled(n, 0)?,
+            errors: Aligned::filled(n, 0)?,
+            mask: filled(if masked { n } else { 0 }, 0)?,
+        })
+    }
+
+    /// Makes them those of a tile with these lengths, none longer than the sides of the grid.
+    fn fit(&mut self, lens: [usize; AXES], lanes: usize) {
+        if let Some(known) = self.layouts.iter().position(|layout| layout.lens == lens) {
+            self.layout = known;
+            return;
+        }
+        self.layout ^= 1;
+        let n = self.layouts[self.layout].lay_out(lens, lanes);
+        debug_assert!(n <= self.restored.len());
+    }
+
+    #[inline(always)]
+    fn levels(&self) -> &[Level] {
+        &self.layouts[self.layout].levels
+    }
+
+    /// Puts the numbers of a tile, row after row, to their places on the finest level.
+    fn load(&mut self, numbers: &[u32], mask: Option<&[u32]>) {
+        let Layout { lens: [x, y, z], levels } = &self.layouts[self.layout];
+        let (level, x, y, z) = (&levels[0], *x, *y, *z);
+        for (r, row) in numbers.chunks_exact(x).take(y * z).enumerate() {
+            let at = level.row(r % y, r / y);
+            split(row, &mut self.restored[at..], level.new_at);
+            if let Some(mask) = mask {
+                split(&mask[r * x..(r + 1) * x], &mut self.mask[at..], level.new_at);
+            }
+        }
+    }
+
+    /// Puts the coarse nodes of level `l` to their places on the next one.
+    fn down(&mut self, l: usize, masked: bool) {
+        let [level, next] = self.layouts[self.layout].levels[l..].first_chunk().expect("two levels");
+        for z in 0..level.nodes[2].coarse {
+            for y in 0..level.nodes[1].coarse {
+                let from = level.row(level.nodes[1].of_coarse(y), level.nodes[2].of_coarse(z));
+                let to = next.row(y, z);
+                let count = level.nodes[0].coarse;
+                let copy = |numbers: &mut [u32]| {
+                    let (before, behind) = numbers.split_at_mut(next.start);
+                    split(&before[from..from + count], &mut behind[to - next.start..], next.new_at);
+                };
+                copy(&mut self.restored);
+                if masked {
+                    copy(&mut self.mask);
+                }
+            }
+        }
+    }
+
+    /// Puts what was restored on level `l` to its places on the finer one.
+    fn up(&mut self, l: usize) {
+        let [finer, level] = self.layouts[self.layout].levels[l - 1..].first_chunk().expect("two levels");
+        for z in 0..finer.nodes[2].coarse {
+            for y in 0..finer.nodes[1].coarse {
+                let to = finer.row(finer.nodes[1].of_coarse(y), finer.nodes[2].of_coarse(z));
+                let from = level.row(y, z);
+                let count = finer.nodes[0].coarse;
+                let (before, behind) = self.restored.split_at_mut(level.start);
+                join(&behind[from - level.start..], level.new_at, &mut before[to..to + count]);
+            }
+        }
+    }
+
+    /// Row `y` of plane `z` as it was restored.
+    pub fn row(&self, y: usize, z: usize, row: &mut [u32]) {
+        let level = &self.levels()[0];
+        join(&self.restored[level.row(y, z)..], level.new_at, row);
+    }
+}
+
+/// Splits a row into coarse nodes, those with an even place and the last one, and new ones, from `new_at` on.
+#[inline(always)]
+fn split(row: &[u32], to: &mut [u32], new_at: usize) {
+    let (coarse, new) = to.split_at_mut(new_at);
+    let pairs = row.as_chunks::<2>().0;
+    for (pair, (coarse, new)) in pairs.iter().zip(coarse.iter_mut().zip(&mut *new)) {
+        [*coarse, *new] = *pair;
+    }
+    // The last node is a coarse one; where it was taken for a new one nobody reads that.
+    coarse[row.len() / 2] = row[row.len() - 1];
+}
+
+/// The inverse of [`split`].
+#[inline(always)]
+fn join(from: &[u32], new_at: usize, row: &mut [u32]) {
+    let (coarse, new) = from.split_at(new_at);
+    for (pair, (coarse, new)) in row.as_chunks_mut::<2>().0.iter_mut().zip(coarse.iter().zip(new)) {
+        *pair = [*coarse, *new];
+    }
+    let last = row.len() - 1;
+    row[last] = coarse[row.len() / 2];
+}
+
+/// The new axes of the classes of a level, in their order.
+const CLASSES: [u8; 7] = [0b001, 0b010, 0b100, 0b011, 0b101, 0b110, 0b111];
+
+/// What goes through a tile.
+struct Pass<'a, L> {
+    l: L,
+    rule: Rule,
+    restored: &'a mut [u32],
+    errors: &'a mut [u32],
+    mask: Option<&'a [u32]>,
+    /// The codes: of a decoder their differences from 0, signed.
+    codes: &'a mut [u32],
+    /// The next one.
+    at: usize,
+    /// All bits of magnitudes of what was coded.
+    any: u32,
+}
+
+/// Encodes the numbers of a tile, row after row, into codes; of those whose bits in `mask` are 0 whatever costs least.
+/// Whether codes stand for them: differences may be too large. `codes` has room for a vector behind them.
+#[inline(always)]
+pub fn encode<L: Lanes>(
+    l: L,
+    rule: Rule,
+    lens: [usize; AXES],
+    numbers: &[u32],
+    mask: Option<&[u32]>,
+    buffers: &mut Buffers,
+    codes: &mut [u32],
+) -> bool {
+    buffers.fit(lens, L::N);
+    buffers.load(numbers, mask);
+    (0..buffers.levels().len() - 1).for_each(|l| buffers.down(l, mask.is_some()));
+    let any = run::<L, true>(l, rule, buffers, mask.is_some(), codes);
+    any < if rule.coarse { MOST } else { CODE_LIMIT }
+}
+
+/// Restores a tile from its codes, as signed differences from 0; [`Buffers::row`] has it then.
+#[inline(always)]
+pub fn decode<L: Lanes>(l: L, rule: Rule, lens: [usize; AXES], buffers: &mut Buffers, codes: &mut [u32]) {
+    buffers.fit(lens, L::N);
+    run::<L, false>(l, rule, buffers, false, codes);
+}
+
+#[inline(always)]
+fn run<L: Lanes, const ENCODE: bool>(
+    l: L,
+    rule: Rule,
+    buffers: &mut Buffers,
+    masked: bool,
+    codes: &mut [u32],
+) -> u32 {
+    let mut any = 0;
+    let mut at = 0;
+    for k in (0..buffers.levels().len()).rev() {
+        let Buffers { layouts, layout, restored, errors, mask } = &mut *buffers;
+        let levels = &layouts[*layout].levels[..];
+        let mask = masked.then_some(&mask[..]);
+        let mut pass = Pass { l, rule, restored, errors, mask, codes: &mut *codes, at, any };
+        let level = &levels[k];
+        if k + 1 == levels.len() {
+            pass.anchors::<ENCODE>(level);
+        }
+        for class in CLASSES {
+            if (0..AXES).any(|a| class >> a & 1 == 1 && level.nodes[a].new == 0) {
+                continue;
+            }
+            match class {
+                0b001 => pass.class::<ENCODE, 0b001>(level),
+                0b010 => pass.class::<ENCODE, 0b010>(level),
+                0b100 => pass.class::<ENCODE, 0b100>(level),
+                0b011 => pass.class::<ENCODE, 0b011>(level),
+                0b101 => pass.class::<ENCODE, 0b101>(level),
+                0b110 => pass.class::<ENCODE, 0b110>(level),
+                _ => pass.class::<ENCODE, 0b111>(level),
+            }
+        }
+        (at, any) = (pass.at, pass.any);
+        if k > 0 {
+            buffers.up(k);
+        }
+    }
+    any
+}
+
+/// Where a row is that is coded: its first number, those of the same class before it along y, z and both, and how it is
+/// made along y and z.
+struct Row {
+    at: usize,
+    count: usize,
+    before: [Option<usize>; 3],
+    y: Option<(Tap, [usize; 4])>,
+    z: Option<(Tap, [usize; 4])>,
+}
+
+impl<L: Lanes> Pass<'_, L> {
+    /// The nodes that no level makes: Lorenzo along all axes.
+    #[inline(never)]
+    fn anchors<const ENCODE: bool>(&mut self, level: &Level) {
+        let lens: [usize; AXES] = std::array::from_fn(|a| level.nodes[a].coarse);
+        let step = if self.rule.coarse { level.step } else { 1 };
+        let place = |x: usize, y: usize, z: usize| {
+            level.row(level.nodes[1].of_coarse(y), level.nodes[2].of_coarse(z)) + x
+        };
+        for z in 0..lens[2] {
+            for y in 0..lens[1] {
+                for x in 0..lens[0] {
+                    let mut p = 0u32;
+                    for axes in 1..8 {
+                        let [a, b, c] = [axes & 1, axes >> 1 & 1, axes >> 2 & 1];
+                        if a <= x && b <= y && c <= z {
+                            let other = self.restored[place(x - a, y - b, z - c)];
+                            let odd = axes.count_ones() % 2 == 1;
+                            p = if odd { p.wrapping_add(other) } else { p.wrapping_sub(other) };
+                        }
+                    }
+                    self.anchor::<ENCODE>(place(x, y, z), p, step);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn anchor<const ENCODE: bool>(&mut self, place: usize, p: u32, step: u32) {
+        let number = &mut self.restored[place];
+        let code = if ENCODE {
+            let d = number.wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[place]);
+            self.any |= (d as i32).unsigned_abs();
+            let code = if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
+            self.codes[self.at] = code << 1 ^ (code as i32 >> 31) as u32;
+            code
+        } else {
+            self.codes[self.at]
+        };
+        *number = p.wrapping_add(code.wrapping_mul(step));
+        self.at += 1;
+    }
+
+    /// All nodes of a class.
+    #[inline(always)]
+    fn class<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level) {
+        let is_new = |a: usize| NEW >> a & 1 == 1;
+        let [x, y, z] = &level.nodes;
+        let part = if is_new(0) { level.new_at } else { 0 };
+        let differences = if level.has_differences && NEW.is_power_of_two() { self.rule.set & !NEW } else { 0 };
+        for k in 0..z.count(is_new(2)) {
+            let tap_z = is_new(2).then(|| z.tap(self.rule.rough, k));
+            let at_z = z.place(is_new(2), k);
+            for j in 0..y.count(is_new(1)) {
+                let tap_y = is_new(1).then(|| y.tap(self.rule.rough, j));
+                let at_y = y.place(is_new(1), j);
+                let before_y = (differences & 2 != 0 && j > 0).then(|| y.place(is_new(1), j - 1));
+                let before_z = (differences & 4 != 0 && k > 0).then(|| z.place(is_new(2), k - 1));
+                let row = Row {
+                    at: level.row(at_y, at_z) + part,
+                    count: x.count(is_new(0)),
+                    before: [
+                        before_y.map(|y| level.row(y, at_z) + part),
+                        before_z.map(|z| level.row(at_y, z) + part),
+                        before_y.zip(before_z).map(|(y, z)| level.row(y, z) + part),
+                    ],
+                    y: tap_y.map(|tap| (tap, tap.places.map(|y| level.row(y, at_z) + part))),
+                    z: tap_z.map(|tap| (tap, tap.places.map(|z| level.row(at_y, z) + part))),
+                };
+                self.row::<ENCODE, NEW>(level, &row, differences);
+            }
+        }
+    }
+
+    /// The nodes of a row.
+    #[inline(always)]
+    fn row<const ENCODE: bool, const NEW: u8>(&mut self, level: &Level, row: &Row, differences: u8) {
+        let l = self.l;
+        let step = if self.rule.coarse { level.step } else { 1 };
+        let (step_v, inverse) = (l.splat(step), 1.0 / step as f32);
+        let half = l.splat(1 << (POINT - 1));
+        if !ENCODE && differences & 1 != 0 {
+            let codes = &mut self.codes[self.at..self.at + row.count];
+            codes.iter_mut().fold(0u32, |sum, code| {
+                *code = code.wrapping_add(sum);
+                *code
+            });
+        }
+        let mut any = l.splat(0);
+        for v in (0..row.count).step_by(L::N) {
+            let (p16, apart) = self.predict::<NEW>(level, row, v);
+            let p = l.right::<POINT>(l.add(p16, half));
+            let mut other = l.splat(0);
+            if differences & 6 != 0 {
+                for (k, before) in row.before.iter().enumerate() {
+                    if let Some(before) = before {
+                        let error = l.load(&self.errors[before + v..]);
+                        other = if k < 2 { l.add(other, error) } else { l.sub(other, error) };
+                    }
+                }
+            }
+            let code = if ENCODE {
+                let mut d = l.sub(l.sub(l.load(&self.restored[row.at + v..]), p), other);
+                if row.count - v < L::N {
+                    d = l.and(d, l.load(&THERE[LONGEST - (row.count - v)..]));
+                }
+                if let Some(mask) = self.mask {
+                    d = l.and(d, l.load(&mask[row.at + v..]));
+                }
+                any = l.or(any, l.zigzag(d));
+                let code = if step == 1 { d } else { l.nearest(d, inverse) };
+                l.store(l.zigzag(code), &mut self.codes[self.at + v..]);
+                code
+            } else {
+                l.load(&self.codes[self.at + v..])
+            };
+            let error = l.add(other, if step == 1 { code } else { l.mul(code, step_v) });
+            let restored = l.add(p, error);
+            l.store(restored, &mut self.restored[row.at + v..]);
+            if NEW == 0b101 {
+                l.store(l.sub(restored, l.right::<POINT>(l.add(apart, half))), &mut self.errors[row.at + v..]);
+            } else if NEW != 0b011 && NEW != 0b111 && (NEW != 0b001 || differences & 6 != 0) {
+                l.store(error, &mut self.errors[row.at + v..]);
+            }
+        }
+        if ENCODE {
+            self.any |= l.any(any) >> 1;
+            if differences & 1 != 0 {
+                let codes = &mut self.codes[self.at..self.at + row.count];
+                let mut before = 0u32;
+                for code in codes {
+                    let own = *code >> 1 ^ 0u32.wrapping_sub(*code & 1);
+                    let d = own.wrapping_sub(before);
+                    *code = d << 1 ^ (d as i32 >> 31) as u32;
+                    before = own;
+                }
+            }
+        }
+        self.at += row.count;
+    }
+
+    /// 16 times the prediction of nodes from the one at `v` of a row on, and of the part of it that class XZ has apart.
+    #[inline(always)]
+    fn predict<const NEW: u8>(&self, level: &Level, row: &Row, v: usize) -> (L::V, L::V) {
+        let l = self.l;
+        let along = |numbers: &[u32]| self.along_x(level, numbers, row.at - level.new_at, v);
+        let y = |numbers: &[u32]| row.y.as_ref().map_or(l.splat(0), |(tap, rows)| self.across(numbers, tap, rows, v));
+        let z = |numbers: &[u32]| row.z.as_ref().map_or(l.splat(0), |(tap, rows)| self.across(numbers, tap, rows, v));
+        let (r, e) = (&*self.restored, &*self.errors);
+        let first = match NEW {
+            0b001 => along(r),
+            0b010 | 0b011 => y(r),
+            _ => z(r),
+        };
+        let p16 = match (NEW, self.rule.rough) {
+            (0b011 | 0b101, false) => l.add(first, along(e)),
+            (0b011 | 0b101, true) => half_boolean(l, first, along(r), along(e)),
+            (0b110, false) => l.add(first, y(e)),
+            (0b110, true) => half_boolean(l, first, y(r), y(e)),
+            (0b111, rough) => {
+                let boolean = l.add(first, l.add(y(e), along(e)));
+                if rough {
+                    let mean = l.right::<2>(l.add(l.left::<1>(first), l.add(y(r), along(r))));
+                    l.right::<1>(l.add(mean, boolean))
+                } else {
+                    boolean
+                }
+            }
+            _ => first,
+        };
+        (p16, first)
+    }
+
+    /// 16 times what coarse nodes of a row make of the new ones between them.
+    #[inline(always)]
+    fn along_x(&self, level: &Level, numbers: &[u32], row: usize, v: usize) -> L::V {
+        let l = self.l;
+        let rough = usize::from(self.rule.rough);
+        let nodes = |k: usize| l.load(&numbers[row + v + k - 1..]);
+        let (b, c) = (nodes(1), nodes(2));
+        let end = level.end(v, L::N).map(|end| &level.ends[rough][end]);
+        match end.map_or(if rough == 0 { Kind::Even } else { Kind::Mean }, |(kind, _)| *kind) {
+            Kind::Even => even(l, nodes(0), b, c, nodes(3)),
+            Kind::Mean => l.left::<3>(l.add(b, c)),
+            Kind::Any => {
+                let weights = end.map_or([l.splat(0); 3], |(_, w)| [l.load(&w[0]), l.load(&w[2]), l.load(&w[3])]);
+                weighted(l, [nodes(0), b, c, nodes(3)], weights)
+            }
+        }
+    }
+
+    /// 16 times what the nodes of four rows make.
+    #[inline(always)]
+    fn across(&self, numbers: &[u32], tap: &Tap, rows: &[usize; 4], v: usize) -> L::V {
+        let l = self.l;
+        let nodes = |k: usize| l.load(&numbers[rows[k] + v..]);
+        let (b, c) = (nodes(1), nodes(2));
+        match tap.kind {
+            Kind::Even => even(l, nodes(0), b, c, nodes(3)),
+            Kind::Mean => l.left::<3>(l.add(b, c)),
+            Kind::Any => {
+                let [w0, _, w2, w3] = tap.weights.map(|w| l.splat(w));
+                weighted(l, [nodes(0), b, c, nodes(3)], [w0, w2, w3])
+            }
+        }
+    }
+}
+
+/// Of two axes half of the boolean sum and half of the mean, of what they make and what the errors along the other make.
+#[inline(always)]
+fn half_boolean<L: Lanes>(l: L, first: L::V, second: L::V, of_errors: L::V) -> L::V {
+    let three = l.add(l.left::<1>(first), first);
+    l.right::<2>(l.add(l.add(three, second), l.left::<1>(of_errors)))
+}
+
+/// 16 times the cubic through four evenly spaced nodes, in the middle.
+#[inline(always)]
+fn even<L: Lanes>(l: L, a: L::V, b: L::V, c: L::V, d: L::V) -> L::V {
+    let inner = l.add(b, c);
+    l.sub(l.add(l.left::<3>(inner), inner), l.add(a, d))
+}
+
+/// 16 times what four nodes make, of which the second has what the weights of the others leave of 2^`WEIGHT_BITS`.
+#[inline(always)]
+fn weighted<L: Lanes>(l: L, [a, b, c, d]: [L::V; 4], [wa, wc, wd]: [L::V; 3]) -> L::V {
+    let sum = l.add(l.mul(l.sub(a, b), wa), l.add(l.mul(l.sub(c, b), wc), l.mul(l.sub(d, b), wd)));
+    let rest = l.right::<{ WEIGHT_BITS - POINT }>(l.add(sum, l.splat(1 << (WEIGHT_BITS - POINT - 1))));
+    l.add(l.left::<POINT>(b), rest)
+}
+
+/// Of a tile with these lengths the classes of the finest level with one new axis: which one, where their codes begin,
+/// and their lengths.
+pub fn single_classes(lens: [usize; AXES]) -> impl Iterator<Item = (u8, usize, [usize; AXES])> {
+    let coarse = lens.map(|n| if n.is_multiple_of(2) { n / 2 + 1 } else { n.div_ceil(2) });
+    let mut at: usize = coarse.iter().product();
+    CLASSES.into_iter().filter(|class| class.is_power_of_two()).filter_map(move |class| {
+        let of = |a: usize| if class >> a & 1 == 1 { lens[a] - coarse[a] } else { coarse[a] };
+        let lens: [usize; AXES] = std::array::from_fn(of);
+        let count: usize = lens.iter().product();
+        let begin = at;
+        at += count;
+        (count > 0).then_some((class, begin, lens))
+    })
+}

@@ -1,0 +1,171 @@
+//! Vectors of signed numbers of 32 bits modulo 2^32: what a predictor needs of a level, so that one source serves all.
+
+use super::Simd;
+
+/// Numbers of the longest vector.
+pub const LONGEST: usize = 16;
+
+/// Vectors of a level.
+pub trait Lanes: Copy {
+    /// Numbers of a vector.
+    const N: usize;
+    /// A vector.
+    type V: Copy;
+
+    /// The first numbers of a slice.
+    fn load(self, from: &[u32]) -> Self::V;
+    /// Stores them at the start of a slice.
+    fn store(self, v: Self::V, to: &mut [u32]);
+    /// The same number everywhere.
+    fn splat(self, number: u32) -> Self::V;
+    /// Sum.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Difference.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Product.
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that both have.
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bits that one of them has.
+    fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Shifted to the left.
+    fn left<const BITS: u32>(self, v: Self::V) -> Self::V;
+    /// Shifted to the right, with copies of the sign.
+    fn right<const BITS: u32>(self, v: Self::V) -> Self::V;
+    /// 0, −1, 1, −2, … to 0, 1, 2, 3, ….
+    fn zigzag(self, v: Self::V) -> Self::V;
+    /// The integer nearest to `v · factor`, of two such the even one, in the arithmetic of f32.
+    fn nearest(self, v: Self::V, factor: f32) -> Self::V;
+    /// All bits that any of the numbers has.
+    fn any(self, v: Self::V) -> u32;
+}
+
+/// The vectors of a level with M of them for 32 lanes.
+#[derive(Clone, Copy)]
+pub struct By<P, const M: usize>(pub P);
+
+impl<P: Simd<M>, const M: usize> Lanes for By<P, M> {
+    const N: usize = super::LANES / M;
+    type V = P::V;
+
+    #[inline(always)]
+    fn load(self, from: &[u32]) -> P::V {
+        self.0.load(from)
+    }
+    #[inline(always)]
+    fn store(self, v: P::V, to: &mut [u32]) {
+        self.0.store(v, to);
+    }
+    #[inline(always)]
+    fn splat(self, number: u32) -> P::V {
+        self.0.splat(number)
+    }
+    #[inline(always)]
+    fn add(self, a: P::V, b: P::V) -> P::V {
+        self.0.add(a, b)
+    }
+    #[inline(always)]
+    fn sub(self, a: P::V, b: P::V) -> P::V {
+        self.0.sub(a, b)
+    }
+    #[inline(always)]
+    fn mul(self, a: P::V, b: P::V) -> P::V {
+        self.0.mul(a, b)
+    }
+    #[inline(always)]
+    fn and(self, a: P::V, b: P::V) -> P::V {
+        self.0.and(a, b)
+    }
+    #[inline(always)]
+    fn or(self, a: P::V, b: P::V) -> P::V {
+        self.0.or(a, b)
+    }
+    #[inline(always)]
+    fn left<const BITS: u32>(self, v: P::V) -> P::V {
+        self.0.left::<BITS>(v)
+    }
+    #[inline(always)]
+    fn right<const BITS: u32>(self, v: P::V) -> P::V {
+        self.0.right_signed::<BITS>(v)
+    }
+    #[inline(always)]
+    fn zigzag(self, v: P::V) -> P::V {
+        self.0.xor(self.0.left::<1>(v), self.0.right_signed::<31>(v))
+    }
+    #[inline(always)]
+    fn nearest(self, v: P::V, factor: f32) -> P::V {
+        self.0.nearest(v, factor)
+    }
+    #[inline(always)]
+    fn any(self, v: P::V) -> u32 {
+        // All that the sum of bits needs is whether each is there, which the greatest ones tell one after the other.
+        let mut numbers = [0; LONGEST];
+        self.0.store(v, &mut numbers);
+        numbers.iter().fold(0, |any, n| any | n)
+    }
+}
+
+/// Vectors without a level's instructions.
+#[derive(Clone, Copy)]
+pub struct Portable;
+
+/// Numbers of a portable vector.
+const PORTABLE: usize = 8;
+
+impl Lanes for Portable {
+    const N: usize = PORTABLE;
+    type V = [u32; PORTABLE];
+
+    #[inline(always)]
+    fn load(self, from: &[u32]) -> Self::V {
+        *from.first_chunk().expect("as many numbers as a vector has")
+    }
+    #[inline(always)]
+    fn store(self, v: Self::V, to: &mut [u32]) {
+        to[..PORTABLE].copy_from_slice(&v);
+    }
+    #[inline(always)]
+    fn splat(self, number: u32) -> Self::V {
+        [number; PORTABLE]
+    }
+    #[inline(always)]
+    fn add(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i].wrapping_add(b[i]))
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i].wrapping_sub(b[i]))
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i].wrapping_mul(b[i]))
+    }
+    #[inline(always)]
+    fn and(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i] & b[i])
+    }
+    #[inline(always)]
+    fn or(self, a: Self::V, b: Self::V) -> Self::V {
+        std::array::from_fn(|i| a[i] | b[i])
+    }
+    #[inline(always)]
+    fn left<const BITS: u32>(self, v: Self::V) -> Self::V {
+        v.map(|n| n << BITS)
+    }
+    #[inline(always)]
+    fn right<const BITS: u32>(self, v: Self::V) -> Self::V {
+        v.map(|n| (n as i32 >> BITS) as u32)
+    }
+    #[inline(always)]
+    fn zigzag(self, v: Self::V) -> Self::V {
+        v.map(|n| n << 1 ^ (n as i32 >> 31) as u32)
+    }
+    #[inline(always)]
+    fn nearest(self, v: Self::V, factor: f32) -> Self::V {
+        v.map(|n| ((n as i32 as f32) * factor).round_ties_even() as i32 as u32)
+    }
+    #[inline(always)]
+    fn any(self, v: Self::V) -> u32 {
+        v.iter().fold(0, |any, n| any | n)
+    }
+}
