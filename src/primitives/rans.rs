@@ -57,6 +57,11 @@ impl<'a> Words<'a> {
         &self.buffer[self.at..]
     }
 
+    /// The same, for as long as the buffer is there.
+    pub fn into_all(self) -> &'a [u16] {
+        &self.buffer[self.at..]
+    }
+
     #[inline(always)]
     fn put(&mut self, state: &mut u32) {
         self.at -= 1;

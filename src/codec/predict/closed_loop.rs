@@ -1,17 +1,17 @@
 //! Tiles on the fine lattice: elements become multiples, and these are interpolated.
 
-use super::encode::{Bits, MOST};
+use super::encode::Bits;
 use super::format::{GROUP, TILE_LOG2};
 use super::interp::{self, Rule};
 use super::interp::STEP;
 use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple};
-use super::own_table::{BIT, TOKEN_COSTS};
+use super::own_table::{BIT, TOKEN_COSTS, class_of};
 use super::patches::Patches;
 use super::plan::Plan;
 use super::predict;
 use super::simd::Task;
 use super::simd::lanes::{LONGEST, Lanes};
-use super::tables::{self, TOKENS};
+use super::tables::TOKENS;
 use crate::error::Result;
 use crate::host::memory::{Aligned, boxed, filled};
 use crate::primitives::lorenzo::{self, AXES};
@@ -30,7 +30,7 @@ const EXCEPTIONS: usize = 64;
 /// What a correction costs.
 const CORRECTION_COST: u64 = 16 * BIT;
 /// What telling the class of a group costs.
-const CLASS_COST: u64 = 2 * BIT;
+const CLASS_COST: u64 = BIT;
 /// Samples that cost less than this for each of their elements say little of their tile.
 const LOW_COST: u64 = BIT / 8;
 
@@ -428,14 +428,7 @@ fn group_cost(codes: &[u32]) -> u64 {
     if any == 0 {
         return BIT / 4;
     }
-    let mut sums = [0u32; GROUP / 4];
-    for (sum, quad) in sums.iter_mut().zip(codes.chunks(4)) {
-        *sum = quad.iter().map(|c| ((c >> 1) + (c & 1)).min(MOST as u32)).sum();
-    }
-    let sum = sums.iter().fold(0u32, |sum, s| sum.wrapping_add(*s));
-    let most = codes.iter().fold(0, |m, c| m.max(*c));
-    let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
-    let costs: &[u16; TOKENS] = &TOKEN_COSTS[tables::class(sum, small, most.into())];
+    let costs: &[u16; TOKENS] = &TOKEN_COSTS[class_of(codes)];
     let tokens: u64 = if any < super::format::DIRECT {
         codes.iter().map(|c| u32::from(costs[*c as usize])).sum::<u32>().into()
     } else {

@@ -14,6 +14,7 @@ use super::patches::Patches;
 use super::plan::Plan;
 use super::simd::lanes::Lanes;
 use super::simd::{Level, Task};
+use super::sparse;
 use super::simd::short::{Coded, Codes, Packed, STEP, Sums};
 use super::tables::{CLASS_SLOTS, CODES, FIRST, SLOTS_OF, TOKENS};
 use crate::container::Kind;
@@ -191,11 +192,15 @@ fn packed<E: Multiple, P: Level>(
     let mut is_short = is_ready;
     if is_ready {
         short.swap(0, 1);
+    } else if prefix.head.is_sparse {
+        sparse::decode(&mut &*prefix.words, &mut short[0].places[..n])?;
+        is_short = true;
     } else if prefix.has_numbers()
         && let Some(next) = next.filter(|next| next.kind == Kind::Packed)
         && let count = next.lens.iter().product()
         && let Ok(second) = Prefix::read::<E>(plan, next.body, count, own_of_next, patches_of_next)
         && second.has_numbers()
+        && !second.head.is_sparse
     {
         let (one, other) = (&prefix.packed(), &second.packed());
         let last = last_token::<E::Word>();
@@ -208,8 +213,8 @@ fn packed<E: Multiple, P: Level>(
     }
     let (base, set) = (prefix.base, prefix.head.set);
     match &prefix.meaning {
-        Meaning::Bins(of) if is_short => bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out),
-        Meaning::Bits(side) if is_short => {
+        Meaning::Bins(of) if is_short && P::HAS_VECTORS => bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out),
+        Meaning::Bits(side) if is_short && P::HAS_VECTORS => {
             if let Some(shift) = side.plain_shift() {
                 p.restore(set, lens, &short[0].places, sums, |at, words, count| {
                     store_step(plan.big_endian, words, count, at, out, |w| from_bits::<E>(w.add(base), shift));
@@ -245,6 +250,12 @@ fn packed<E: Multiple, P: Level>(
         }
         _ => {
             let (words, codes) = (&mut buffers.words[..n], &mut buffers.codes[..]);
+            if is_short {
+                let signed = codes.iter_mut().zip(&short[0].places[..n]);
+                signed.for_each(|(code, d)| *code = E::Word::from_u64(d.extend()).zigzag());
+            } else {
+                prefix.codes(n, codes)?;
+            }
             by_portable_code::<E>(plan, &prefix, lens, words, codes, out)?;
         }
     }
@@ -318,19 +329,18 @@ fn by_portable_code<E: Multiple>(
     prefix: &Prefix<E::Word>,
     lens: [usize; AXES],
     words: &mut [E::Word],
-    places: &mut [E::Word],
+    places: &[E::Word],
     out: &mut [u8],
 ) -> Result<()> {
     let base = prefix.base;
-    prefix.codes(words.len(), places)?;
     match &prefix.meaning {
         Meaning::Bins(bins) => {
-            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = code.unzigzag());
+            words.iter_mut().zip(places).for_each(|(w, code)| *w = code.unzigzag());
             lorenzo::inverse(prefix.head.set, lens, words);
             store(plan.big_endian, words, out, |w| bins.decode::<E, Plain>(w.add(base)));
         }
         Meaning::Bits(side) => {
-            words.iter_mut().zip(&*places).for_each(|(w, code)| *w = *code);
+            words.iter_mut().zip(places).for_each(|(w, code)| *w = *code);
             side.elements::<E>(prefix.head.set, base, lens, words)?;
             store(plan.big_endian, words, out, |w| w);
         }
@@ -401,7 +411,10 @@ impl<'a, W: Word> Prefix<'a, W> {
             (Some(bins), _, None) => (Meaning::Bins(bins), head.has_table.then(|| buffers.own())),
             _ => return fail!(Internal, "a tile has neither bins nor bits"),
         };
-        let lanes = read_states(&head, rest)?;
+        let lanes = if head.is_sparse { [1; LANES] } else { read_states(&head, rest)? };
+        if head.is_sparse && matches!(meaning, Meaning::Bits(ref side) if side.plain_shift().is_none()) {
+            return fail!(Corrupt, "a sparse tile of elements' bits is of a form that has none");
+        }
         Ok(Prefix { head, meaning, base, own, lanes, words: rest })
     }
 }
@@ -414,7 +427,7 @@ fn check_head(plan: &Plan, head: &Head) -> Result<()> {
         Map::Lattice | Map::Multiples => is_interpolated && closed_loop::is_for(plan),
         Map::Exact => !is_interpolated && !head.has_patches && plan.bins.is_some(),
     };
-    if legal && head.set & !plan.grid.set() == 0 && !head.is_sparse {
+    if legal && head.set & !plan.grid.set() == 0 {
         return Ok(());
     }
     fail!(Corrupt, "head {head:?} does not go with the stream's header")

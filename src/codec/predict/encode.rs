@@ -9,13 +9,14 @@ use super::lossless::encode::{self as lossless, Of, Own};
 use super::interp::Rule;
 use super::lattice::{Bins, Multiple};
 use super::lossless::{Form, bounded};
-use super::own_table::{BIT, OWN};
+use super::own_table::{self, BIT, OWN};
 use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
+use super::sparse;
 use super::simd::short::{ShortBuffers, ShortTile, place_codes};
-use super::tables::{self, CLASS_SYMBOLS, FIRST, SYMBOLS};
+use super::tables::{CLASS_SYMBOLS, FIRST, SYMBOLS};
 use crate::container::Kind;
 use crate::error::Result;
 use crate::host::memory::{boxed, filled, reserve};
@@ -45,6 +46,8 @@ pub struct Buffers<W> {
     interpolated: Vec<u32>,
     /// What stands between base and states.
     side: Vec<u8>,
+    /// What stands before the words of a sparse tile, and these.
+    sparse: (Vec<u8>, Vec<u16>),
     /// Those of the forms, with a bound too: a tile that may take one must not want for memory, or bytes would change
     /// with what there is.
     lossless: lossless::Buffers<W>,
@@ -78,6 +81,11 @@ impl<W: Word> Buffers<W> {
                 let mut side = Vec::new();
                 reserve(&mut side, MOST_CORRECTIONS * 3 + MOST_EXCEPTIONS * 10 + 1024)?;
                 side
+            },
+            sparse: {
+                let mut head = Vec::new();
+                reserve(&mut head, 8)?;
+                (head, filled(sparse::MOST_WORDS, 0)?)
             },
             lossless: lossless::Buffers::new(grid)?,
         })
@@ -210,7 +218,7 @@ fn interpolated<E: Multiple>(
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let Buffers { closed, interpolated, short, counts, codes, group, stream, side, .. } = buffers;
+    let Buffers { closed, interpolated, short, counts, codes, group, stream, side, sparse, .. } = buffers;
     let encode = Encode { lens, survey, rule, buffers: closed, codes: interpolated };
     if !p.run(encode) || closed_loop::collides::<E>(plan, lens, survey, closed) {
         return None;
@@ -224,16 +232,15 @@ fn interpolated<E: Multiple>(
     }
     short.places[..n].copy_from_slice(multiples);
     if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
-        prefix.head.has_table = has_table;
         let table = if has_table { &counts.bytes[..] } else { &[] };
-        return Some((Kind::Packed, prefix.write([side, table], &state, &short.stream[at..], out)));
+        let words = &short.stream[at..];
+        return Some((Kind::Packed, prefix.write_least(side, table, (multiples, sparse), &state, words, out)));
     }
     let mut words = Words::new(stream);
     let all = multiples.iter().map(|c| E::Word::from_u64((*c).into()));
     let (state, has_table) = code(all, Tables::Counted(counts), codes, &mut group[0], &mut words);
-    prefix.head.has_table = has_table;
     let table = if has_table { &counts.bytes[..] } else { &[] };
-    Some((Kind::Packed, prefix.write([side, table], &state, words.all(), out)))
+    Some((Kind::Packed, prefix.write_least(side, table, (multiples, sparse), &state, words.all(), out)))
 }
 
 /// Encodes by bins.
@@ -254,7 +261,7 @@ fn in_bins<E: Multiple>(
         if short_bins.are_short
             && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
         {
-            let body = short(plan, Meaning::Bins, short_bins.base, &tile, buffers, element::<E>, out);
+            let body = short(plan, Meaning::Bins, short_bins.base, &tile, (n, buffers), element::<E>, out);
             return (Some(body), short_bins.seen);
         }
     }
@@ -368,17 +375,20 @@ fn short<W: Word>(
     meaning: Meaning,
     base: W,
     tile: &ShortTile,
-    buffers: &Buffers<W>,
+    (n, buffers): (usize, &mut Buffers<W>),
     element: ElementOf<W>,
     out: &mut [u8],
 ) -> (Kind, usize) {
     let base = base.add(W::from_u64(tile.choice.middle));
     let mut prefix = Prefix::new(base, meaning, tile.choice.set, plan.bins.is_some());
-    prefix.head.has_table = tile.has_table;
     let table = if tile.has_table { &buffers.counts.bytes[..] } else { &[] };
     let side = patches(meaning, &buffers.side);
     match &tile.coded {
-        Some((state, at)) => (Kind::Packed, prefix.write([side, table], state, &buffers.short.stream[*at..], out)),
+        Some((state, at)) => {
+            let codes = (&buffers.short.places[..n], &mut buffers.sparse);
+            let words = &buffers.short.stream[*at..];
+            (Kind::Packed, prefix.write_least(side, table, codes, state, words, out))
+        }
         None => flat(plan, meaning, base, &mut prefix, element, side, out),
     }
 }
@@ -400,7 +410,7 @@ fn pack<E: Multiple>(
         && p.shorten(words, &mut buffers.short)
         && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
     {
-        return short(plan, meaning, base, &tile, buffers, element::<E>, out);
+        return short(plan, meaning, base, &tile, (n, buffers), element::<E>, out);
     }
     pack_words(plan, meaning, (lens, n), base, buffers, element::<E>, out)
 }
@@ -429,9 +439,17 @@ fn pack_words<W: Word>(
     let codes = differences.iter().map(|d| d.zigzag());
     let by = Tables::Counted(&mut buffers.counts);
     let (state, has_table) = code(codes, by, &mut buffers.codes, &mut buffers.group[0], &mut words);
-    prefix.head.has_table = has_table;
     let table = if has_table { &buffers.counts.bytes[..] } else { &[] };
-    (Kind::Packed, prefix.write([patches(meaning, &buffers.side), table], &state, words.all(), out))
+    let side = patches(meaning, &buffers.side);
+    let most = buffers.codes[..n].iter().fold(W::ZERO, |m, c| m.max(*c)).to_u64();
+    if most > u32::MAX.into() {
+        prefix.head.has_table = has_table;
+        return (Kind::Packed, prefix.write([side, table], &state, words.all(), out));
+    }
+    let codes = buffers.short.places[..n].iter_mut().zip(&buffers.codes[..n]);
+    codes.for_each(|(place, code)| *place = code.to_u64() as u32);
+    let codes = (&buffers.short.places[..n], &mut buffers.sparse);
+    (Kind::Packed, prefix.write_least(side, table, codes, &state, words.all(), out))
 }
 
 /// What codes are encoded by, beside the tables that are always there.
@@ -536,6 +554,28 @@ impl Prefix {
         Prefix { head, bytes, len: HEAD_BYTES + len + 2 * base_words }
     }
 
+    /// Writes the body as a sparse tile where that takes less, otherwise as [`Prefix::write`] does.
+    fn write_least(
+        &mut self,
+        patches: &[u8],
+        table: &[u8],
+        (codes, (side, stream)): (&[u32], &mut (Vec<u8>, Vec<u16>)),
+        state: &State,
+        words: &[u16],
+        out: &mut [u8],
+    ) -> usize {
+        side.clear();
+        if let Some(sparse) = sparse::encode(codes, side, stream)
+            && let with_lanes = state.bytes() + table.len() + 2 * words.len()
+            && side.len() + 2 * sparse.len() < with_lanes
+        {
+            self.head.is_sparse = true;
+            return self.write([patches, side], &State { lanes: [1; LANES], switch: 0 }, sparse, out);
+        }
+        self.head.has_table = !table.is_empty();
+        self.write([patches, table], state, words, out)
+    }
+
     /// Writes the body, patches and what else stands behind the base; returns its bytes. What does not fit into `out`
     /// is not written.
     fn write(&mut self, [patches, side]: [&[u8]; 2], state: &State, words: &[u16], out: &mut [u8]) -> usize {
@@ -546,6 +586,9 @@ impl Prefix {
         let behind = begin + side.len();
         let at = behind + states.len();
         let end = (at + 2 * words.len()).next_multiple_of(4);
+        if std::env::var_os("SLEEK_TRACE").is_some() {
+            eprintln!("TRACE {:?} {:?} set {} head {} patches {} table {} states {} words {} total {}", self.head.map, self.head.predictor, self.head.set, self.len, patches.len(), side.len(), states.len(), 2*words.len(), end);
+        }
         if end > out.len() {
             return end;
         }
@@ -569,6 +612,11 @@ pub struct State {
 }
 
 impl State {
+    /// Bytes of the final states.
+    fn bytes(&self) -> usize {
+        self.pack(&mut Head::default(), &mut [0; STATE_ROOM]).len()
+    }
+
     /// Writes the final states, the shorter way; the head tells which.
     fn pack<'a>(&self, head: &mut Head, place: &'a mut [u8; STATE_ROOM]) -> &'a [u8] {
         let lengths = self.lanes.map(|x| if x == 1 { 0 } else { 32 - x.leading_zeros() });
@@ -713,22 +761,16 @@ impl<'a, W: Word> Coder<'a, W> {
 
     /// Takes group `g` apart.
     fn take(&self, g: usize, group: &mut Group) {
-        let (mut sum, mut most, mut sums) = (0u32, W::ZERO, [0u32; LANES]);
         let codes = &self.codes[g * GROUP..(g + 1) * GROUP];
         let present = present_in(self.n, g);
-        for (lane, quad) in codes.as_chunks::<QUAD>().0.iter().enumerate() {
-            group.has[lane] = (present[lane / (LANES / RUNS)] >> (lane % (LANES / RUNS) * QUAD) & 15) as u8;
-            let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
-            sums[lane] = quad.iter().map(|c| half(*c).min(MOST) as u32).sum();
-            sum += sums[lane];
-            most = quad.iter().fold(most, |m, c| m.max(*c));
+        for (lane, has) in group.has.iter_mut().enumerate() {
+            *has = (present[lane / (LANES / RUNS)] >> (lane % (LANES / RUNS) * QUAD) & 15) as u8;
         }
-        group.class = 0;
-        if sum == 0 {
+        group.class = own_table::class_of(codes);
+        if group.class == 0 {
             return;
         }
-        let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
-        group.class = tables::class(sum, small, most.to_u64());
+        let most = codes.iter().fold(W::ZERO, |m, c| m.max(*c));
         let direct = self.own.is_some_and(|own| matches!(own.of, Of::All));
         group.longest = (0, 0);
         for (i, c) in codes.iter().enumerate() {

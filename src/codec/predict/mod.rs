@@ -15,6 +15,7 @@ mod own_table;
 mod plan;
 mod predict;
 mod shape;
+mod sparse;
 pub mod simd;
 pub mod tables;
 

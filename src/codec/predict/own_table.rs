@@ -2,7 +2,7 @@
 
 use super::format::{GROUP, token};
 use super::lossless::take;
-use super::tables::{self, FREQUENCIES, TABLES, TOKENS};
+use super::tables::{self, DIRECT_COSTS, FREQUENCIES, TABLES, TOKENS};
 use crate::error::{Result, fail};
 use crate::primitives::rans::{Symbol, TABLE_BITS};
 use crate::primitives::word::Word;
@@ -66,18 +66,19 @@ pub static TOKEN_COSTS: [[u16; TOKENS]; TABLES] = {
 /// The class that a group gets among the tables that are always there.
 #[inline(always)]
 pub fn class_of<W: Word>(codes: &[W]) -> usize {
-    let mut sums = [0u32; GROUP / 4];
     let half = |c: W| (c >> 1).to_u64() + (c & W::ONE).to_u64();
-    for (sum, quad) in sums.iter_mut().zip(codes.chunks(4)) {
-        *sum = quad.iter().map(|c| half(*c).min(super::encode::MOST) as u32).sum();
-    }
-    let sum = sums.iter().sum();
+    let sum = codes.iter().map(|c| half(*c).min(super::encode::MOST) as u32).sum();
     let most = codes.iter().fold(W::ZERO, |m, c| m.max(*c));
     if sum == 0 {
         return 0;
     }
-    let small = sums.iter().filter(|s| **s <= sum >> 7).count() as u32;
-    tables::class(sum, small, most.to_u64())
+    let nonzeros = codes.iter().map(|c| u32::from(*c != W::ZERO)).sum();
+    // A part of a group costs as if zeros filled it.
+    let absent = (GROUP - codes.len()) as u32;
+    tables::class(sum, nonzeros, most.to_u64(), |class| {
+        let costs = &DIRECT_COSTS[class];
+        codes.iter().map(|c| u32::from(costs[c.to_u64() as usize % costs.len()])).sum::<u32>() + absent * u32::from(costs[0])
+    })
 }
 
 /// What tokens cost in a table, without their raw bits.

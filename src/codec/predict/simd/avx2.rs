@@ -110,6 +110,17 @@ impl Simd<REGISTERS> for Avx2 {
         fn nearest(v: __m256i, factor: f32) -> __m256i {
             _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(v), _mm256_set1_ps(factor)))
         }
+        fn direct_costs(bytes: __m256i, table: &[u8; 64]) -> __m256i {{
+            // A look-up of 16 gives 0 where the top bit of a place is set: places of other quarters get it.
+            let mut costs = _mm256_setzero_si256();
+            for quarter in 0..4 {
+                let part = _mm256_broadcastsi128_si256(_mm_loadu_si128(table[16 * quarter..].as_ptr().cast()));
+                let place = _mm256_sub_epi8(bytes, _mm256_set1_epi8(16 * quarter as i8));
+                let other = _mm256_cmpgt_epi8(place, _mm256_set1_epi8(15));
+                costs = _mm256_or_si256(costs, _mm256_shuffle_epi8(part, _mm256_or_si256(place, other)));
+            }
+            _mm256_madd_epi16(_mm256_maddubs_epi16(costs, _mm256_set1_epi8(1)), _mm256_set1_epi16(1))
+        }}
         fn left_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_sllv_epi32(v, bits) }
         fn right_by(v: __m256i, bits: __m256i) -> __m256i { _mm256_srlv_epi32(v, bits) }
         fn octave(v: __m256i) -> __m256i {{

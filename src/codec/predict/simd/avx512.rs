@@ -102,6 +102,10 @@ impl Simd<REGISTERS> for Avx512 {
             _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8)).count_ones()
         }
         fn shifted_in(before: __m512i, v: __m512i) -> __m512i { _mm512_alignr_epi32::<15>(v, before) }
+        fn direct_costs(bytes: __m512i, table: &[u8; 64]) -> __m512i {{
+            let costs = _mm512_permutexvar_epi8(bytes, _mm512_loadu_si512(table.as_ptr().cast()));
+            _mm512_dpbusd_epi32(_mm512_setzero_si512(), costs, _mm512_set1_epi8(1))
+        }}
         fn sums_of_halves(bytes: __m512i) -> __m512i {{
             let halves = _mm512_avg_epu8(bytes, _mm512_setzero_si512());
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), halves, _mm512_set1_epi8(1))

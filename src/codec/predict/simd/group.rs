@@ -8,7 +8,7 @@ use super::Simd;
 use crate::codec::predict::counts::TokenCounts;
 use crate::codec::predict::format::{DIRECT, GROUP, QUAD, RUN, RUNS, present_in};
 use crate::codec::predict::own_table::{OWN, SYMBOLS};
-use crate::codec::predict::tables::{self, FREQUENCIES, TABLES};
+use crate::codec::predict::tables::{self, DIRECT_COSTS, FREQUENCIES, TABLES};
 use crate::error::Result;
 use crate::host::memory::boxed;
 use crate::primitives::rans::{LANES, RAW_BITS, STATE_BITS, TABLE_BITS, Words};
@@ -137,28 +137,25 @@ impl Group {
         }
         let most = p.largest(most);
         self.most = most;
-        let mut sums = [p.splat(0); M];
+        let (mut sum, mut zeros) = (p.splat(0), 0);
         if most < DIRECT {
             for k in 0..M {
                 let tokens = p.pack_bytes(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
                 p.store(tokens, &mut self.tokens[k * n..(k + 1) * n]);
-                sums[k] = p.sums_of_halves(tokens);
+                sum = p.add(sum, p.sums_of_halves(tokens));
+                zeros += p.occurrences(tokens, 0);
             }
             self.longest = (0, 0);
         } else {
-            self.take_long(p, codes, &mut sums);
+            (sum, zeros) = self.take_long(p, codes);
         }
-        let mut sum = sums[0];
-        for other in &sums[1..] {
-            sum = p.add(sum, *other);
-        }
-        let sum = p.total(sum);
-        let limit = p.splat(sum >> 7);
-        let mut large = 0;
-        for k in 0..M {
-            large += p.bits(p.less(limit, sums[k])).count_ones();
-        }
-        self.class = tables::class(sum, LANES as u32 - large, most.into());
+        self.class = tables::class(p.total(sum), GROUP as u32 - zeros, most.into(), |class| {
+            let mut cost = p.splat(0);
+            for k in 0..M {
+                cost = p.add(cost, p.direct_costs(p.load(&self.tokens[k * n..]), &DIRECT_COSTS[class]));
+            }
+            p.total(cost)
+        });
     }
 
     /// Takes codes that are tokens of a table of all groups.
@@ -176,15 +173,16 @@ impl Group {
 
     /// The same where some have raw bits.
     #[inline(always)]
-    fn take_long<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP], sums: &mut [P::V; M]) {
+    fn take_long<P: Simd<M>, const M: usize>(&mut self, p: P, codes: &[u32; GROUP]) -> (P::V, u32) {
         let n = LANES / M;
         let (zero, one) = (p.splat(0), p.splat(1));
-        let (mut longest, mut longest_lane) = (zero, zero);
+        let (mut longest, mut longest_lane, mut all, mut zeros) = (zero, zero, zero, 0);
         for k in 0..M {
             let quads = p.load_quads(&codes[k * n * QUAD..(k + 1) * n * QUAD]);
             let (mut tokens, mut lens, mut sum, mut total) = (zero, zero, zero, zero);
             for j in (0..QUAD).rev() {
                 let code = quads[j];
+                zeros += p.bits(p.less(code, one)).count_ones();
                 sum = p.add(sum, p.add(p.right::<1>(code), p.and(code, one)));
                 let is_direct = p.less(code, p.splat(DIRECT));
                 let octave = p.octave(p.max(code, one));
@@ -199,11 +197,12 @@ impl Group {
                 longest = p.max(longest, len);
             }
             longest_lane = p.max(longest_lane, total);
-            sums[k] = sum;
+            all = p.add(all, sum);
             p.store(tokens, &mut self.tokens[k * n..(k + 1) * n]);
             p.store(lens, &mut self.lens[k * n..(k + 1) * n]);
         }
         self.longest = (p.largest(longest), p.largest(longest_lane));
+        (all, zeros)
     }
 
     /// Counts its tokens, of which so many stand for nothing: those are 0.

@@ -33,6 +33,9 @@ use short::{Coded, Codes, STEP, ShortBins, ShortBuffers, ShortTile, Sums};
 
 /// What a level does in its own way. A value of it is the right to its instructions.
 pub trait Level: Arithmetic + Copy {
+    /// Whether differences are restored by vectors.
+    const HAS_VECTORS: bool = false;
+
     /// Does a task with the level's vectors.
     #[inline(always)]
     fn run<T: Task>(self, task: T) -> T::Done {
@@ -155,6 +158,8 @@ impl Level for Scalar {}
 macro_rules! level {
     ($token:ty, $registers:expr, $features:literal) => {
         impl Level for $token {
+            const HAS_VECTORS: bool = true;
+
             #[inline(always)]
             fn load<W: Word>(self, big_endian: bool, data: &[u8], elements: &mut [W]) -> (W, W) {
                 #[target_feature(enable = $features)]
@@ -406,6 +411,8 @@ pub trait Simd<const M: usize>: Arithmetic + Copy {
     fn shifted_in(self, before: Self::V, v: Self::V) -> Self::V;
     /// Of bytes below 2^7 half of each, rounded up, and of these the sum of four neighbours.
     fn sums_of_halves(self, bytes: Self::V) -> Self::V;
+    /// What bytes below 64 cost by a table, summed up by fours.
+    fn direct_costs(self, bytes: Self::V, table: &[u8; 64]) -> Self::V;
     /// Four times as many numbers: of each four neighbours the first ones, the second ones and so on.
     fn load_quads(self, from: &[u32]) -> [Self::V; 4];
     /// The inverse of `load_quads`.

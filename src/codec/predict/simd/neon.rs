@@ -94,6 +94,10 @@ impl Simd<REGISTERS> for Neon {
             let numbers = vcvtq_f32_s32(vreinterpretq_s32_u32(v));
             vreinterpretq_u32_s32(vcvtnq_s32_f32(vmulq_f32(numbers, vdupq_n_f32(factor))))
         }
+        fn direct_costs(bytes: uint32x4_t, table: &[u8; 64]) -> uint32x4_t {{
+            let costs = vqtbl4q_u8(vld1q_u8_x4(table.as_ptr()), vreinterpretq_u8_u32(bytes));
+            vpaddlq_u16(vpaddlq_u8(costs))
+        }}
         fn left_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t { vshlq_u32(v, vreinterpretq_s32_u32(bits)) }
         fn right_by(v: uint32x4_t, bits: uint32x4_t) -> uint32x4_t {
             vshlq_u32(v, vnegq_s32(vreinterpretq_s32_u32(bits)))
