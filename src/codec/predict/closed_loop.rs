@@ -69,7 +69,7 @@ impl Buffers {
     /// Allocates them for the tiles of a plan.
     pub fn new(plan: &Plan) -> Result<Buffers> {
         let sides = plan.grid.sides;
-        let n = if plan.lattice().is_some() { plan.grid.capacity() } else { 0 };
+        let n = if plan.lattice().is_some() || is_for(plan) { plan.grid.capacity() } else { 0 };
         let room = || filled(n + LONGEST, 0);
         Ok(Buffers {
             numbers: Aligned::filled(n + BLOCK, 0)?,
@@ -93,7 +93,7 @@ impl Buffers {
 
 /// Whether the tiles of a plan may be interpolated.
 pub fn is_for(plan: &Plan) -> bool {
-    plan.lattice().is_some() && interp::is_for(plan.grid.sides)
+    interp::is_for(plan.grid.sides)
 }
 
 /// What the elements of a tile are as multiples.
@@ -214,11 +214,37 @@ pub enum Way {
     Interpolated(Rule),
 }
 
-/// Chooses for a tile how it is predicted, by what a part of it costs.
+/// Chooses for a tile of multiples how it is predicted, by what a part of it costs.
 pub struct Choose<'a> {
     pub lens: [usize; AXES],
     pub survey: Survey,
     pub buffers: &'a mut Buffers,
+}
+
+/// Chooses for a tile of numbers that must not change how it is predicted.
+pub struct ChooseExact<'a> {
+    pub lens: [usize; AXES],
+    pub numbers: &'a [u32],
+    pub buffers: &'a mut Buffers,
+}
+
+impl Task for ChooseExact<'_> {
+    type Done = Way;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> Way {
+        let ChooseExact { lens, numbers, buffers } = self;
+        if numbers.len() < FEWEST {
+            return Way::Bins;
+        }
+        let sides = sample(lens);
+        let Buffers { trial, levels, .. } = buffers;
+        copy_sample(lens, sides, |from, to, count| {
+            trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
+        });
+        let mut case = Case { sides, is_masked: false, corrected: false, base: 0, step: 1, trial, levels };
+        case.least(l, None).0
+    }
 }
 
 impl Task for Choose<'_> {
@@ -264,43 +290,49 @@ struct Case<'a> {
     /// Multiples are so many that they count.
     corrected: bool,
     base: i32,
+    /// What bins are apart.
+    step: u32,
     trial: &'a mut Trial,
     levels: &'a mut interp::Buffers,
+}
+
+/// Shows the rows of the part with these sides in the middle of a tile: where each begins in the tile and in the part,
+/// and how long it is.
+#[inline(always)]
+fn copy_sample(lens: [usize; AXES], sides: [usize; AXES], mut show: impl FnMut(usize, usize, usize)) {
+    let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - sides[a]) / 2);
+    for z in 0..sides[2] {
+        for y in 0..sides[1] {
+            let from = ((first[2] + z) * lens[1] + first[1] + y) * lens[0] + first[0];
+            show(from, (z * sides[1] + y) * sides[0], sides[0]);
+        }
+    }
 }
 
 /// Copies the part with these sides from the middle of a tile.
 #[inline(always)]
 fn take_sample(lens: [usize; AXES], sides: [usize; AXES], survey: Survey, buffers: &mut Buffers) -> Case<'_> {
     let Buffers { numbers, on, counts, trial, levels, .. } = buffers;
-    let n: usize = sides.iter().product();
     let is_masked = survey.has_missing || survey.wide > 0;
     let corrected = survey.on > lens.iter().product::<usize>() / 64;
-    let first: [usize; AXES] = std::array::from_fn(|a| (lens[a] - sides[a]) / 2);
-    let mut to = 0;
-    for z in 0..sides[2] {
-        for y in 0..sides[1] {
-            let from = ((first[2] + z) * lens[1] + first[1] + y) * lens[0] + first[0];
-            trial.numbers[to..to + sides[0]].copy_from_slice(&numbers[from..from + sides[0]]);
-            if is_masked {
-                trial.counts[to..to + sides[0]].copy_from_slice(&counts[from..from + sides[0]]);
-            }
-            if corrected {
-                for x in 0..sides[0] {
-                    trial.on[to + x] = (on[(from + x) / BLOCK] >> ((from + x) % BLOCK) & 1) as u8;
-                }
-            }
-            to += sides[0];
+    copy_sample(lens, sides, |from, to, count| {
+        trial.numbers[to..to + count].copy_from_slice(&numbers[from..from + count]);
+        if is_masked {
+            trial.counts[to..to + count].copy_from_slice(&counts[from..from + count]);
         }
-    }
-    debug_assert_eq!(to, n);
-    Case { sides, is_masked, corrected, base: survey.base, trial, levels }
+        if corrected {
+            let is_on = |x: usize| (on[x / BLOCK] >> (x % BLOCK) & 1) as u8;
+            (0..count).for_each(|x| trial.on[to + x] = is_on(from + x));
+        }
+    });
+    Case { sides, is_masked, corrected, base: survey.base, step: STEP, trial, levels }
 }
 
 impl Case<'_> {
     /// The way that costs least; differences of codes are along `set`, where that is known.
     #[inline(always)]
     fn least<L: Lanes>(&mut self, l: L, set: Option<u8>) -> (Way, u64) {
-        let rule = Rule { rough: false, coarse: true, set: 0 };
+        let rule = Rule { rough: false, coarse: self.step > 1, set: 0 };
         let mut best = (Way::Bins, self.bins());
         let set = match set {
             Some(set) => set,
@@ -336,8 +368,12 @@ impl Case<'_> {
         let n = self.sides.iter().product();
         let Trial { numbers, words, other, on, .. } = &mut *self.trial;
         let (numbers, words, other) = (&numbers[..n], &mut words[..n], &mut other[..n]);
-        let nearest = |number: i32| (f64::from(number) * (1.0 / f64::from(STEP))).round_ties_even() as i32;
-        let bin = |number: &u32| nearest((*number as i32).wrapping_add(self.base));
+        let (base, step) = (self.base, self.step);
+        let nearest = |number: i32| (f64::from(number) * (1.0 / f64::from(step))).round_ties_even() as i32;
+        let bin = |number: &u32| {
+            let number = (*number as i32).wrapping_add(base);
+            if step == 1 { number } else { nearest(number) }
+        };
         let first = bin(&numbers[0]);
         words.iter_mut().zip(numbers).for_each(|(w, number)| *w = bin(number).wrapping_sub(first) as u32);
         let allowed = (0..AXES).filter(|a| self.sides[*a] > 1).fold(0, |set, a| set | 1 << a);
@@ -346,7 +382,7 @@ impl Case<'_> {
         words.iter_mut().for_each(|w| *w = w.zigzag());
         let mut cost = code_cost(words);
         if self.corrected {
-            let off = |number: &u32| (*number as i32).wrapping_add(self.base) % STEP as i32 != 0;
+            let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
             cost += CORRECTION_COST * numbers.iter().zip(on).filter(|(number, on)| **on == 1 && off(number)).count() as u64;
         }
         cost
@@ -600,4 +636,23 @@ pub fn collides<E: Multiple>(plan: &Plan, lens: [usize; AXES], survey: Survey, b
         let there = |i: usize| !is_masked || counts[i] != 0;
         trial.words[..n].iter().enumerate().any(|(i, word)| *word == number && there(i))
     })
+}
+
+/// Encodes numbers that must not change by a rule into codes; `false` where it cannot be.
+pub struct EncodeExact<'a> {
+    pub lens: [usize; AXES],
+    pub numbers: &'a [u32],
+    pub rule: Rule,
+    pub buffers: &'a mut Buffers,
+    pub codes: &'a mut [u32],
+}
+
+impl Task for EncodeExact<'_> {
+    type Done = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> bool {
+        let EncodeExact { lens, numbers, rule, buffers, codes } = self;
+        interp::encode(l, rule, lens, numbers, None, &mut buffers.levels, codes)
+    }
 }

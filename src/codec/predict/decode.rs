@@ -212,6 +212,28 @@ fn packed<E: Multiple, P: Level>(
         is_short = p.decode_short(Coded { n, packed, last: last_token::<E::Word>() }, &mut short[0])?;
     }
     let (base, set) = (prefix.base, prefix.head.set);
+    if prefix.head.predictor != Predictor::Axes {
+        let Buffers { levels, numbers, codes, .. } = buffers;
+        let signed = &mut short[0].places;
+        if !is_short {
+            prefix.codes(n, codes)?;
+            signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
+        }
+        let restore = Restore::<E> { rule: prefix.head.rule(), lens, levels, codes: signed, numbers, element: PhantomData };
+        let word = |number: u32| E::Word::from_u64(number.extend()).add(base);
+        let low = base.extend() as u32;
+        match &prefix.meaning {
+            Meaning::Multiples(lattice) => p.run(restore.to(plan.big_endian, out, |number| {
+                E::multiple(lattice, number.wrapping_add(low) as i32)
+            })),
+            Meaning::Bins(of) => p.run(restore.to(plan.big_endian, out, |number| of.decode::<E, Plain>(word(number)))),
+            Meaning::Bits(side) => {
+                let shift = side.plain_shift().unwrap_or(0);
+                p.run(restore.to(plan.big_endian, out, |number| from_bits::<E>(word(number), shift)));
+            }
+        }
+        return patched::<E>(plan, &prefix.head, &buffers.patches[0], out);
+    }
     match &prefix.meaning {
         Meaning::Bins(of) if is_short && P::HAS_VECTORS => bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out),
         Meaning::Bits(side) if is_short && P::HAS_VECTORS => {
@@ -227,27 +249,6 @@ fn packed<E: Multiple, P: Level>(
                 store(plan.big_endian, words, out, |w| w);
             }
         }
-        Meaning::Multiples(rule, lattice) => {
-            let Buffers { levels, numbers, codes, .. } = buffers;
-            let signed = &mut short[0].places;
-            if !is_short {
-                prefix.codes(n, codes)?;
-                signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
-            }
-            let (base, big_endian) = (base.extend() as u32, plan.big_endian);
-            p.run(Restore::<E> {
-                rule: *rule,
-                lens,
-                base,
-                lattice,
-                levels,
-                codes: signed,
-                numbers,
-                big_endian,
-                out,
-                element: PhantomData,
-            });
-        }
         _ => {
             let (words, codes) = (&mut buffers.words[..n], &mut buffers.codes[..]);
             if is_short {
@@ -259,8 +260,13 @@ fn packed<E: Multiple, P: Level>(
             by_portable_code::<E>(plan, &prefix, lens, words, codes, out)?;
         }
     }
+    patched::<E>(plan, &prefix.head, &buffers.patches[0], out)
+}
+
+/// Puts the patches of a tile over its elements, if it has any.
+fn patched<E: Multiple>(plan: &Plan, head: &Head, patches: &Patches, out: &mut [u8]) -> Result<()> {
     match plan.lattice() {
-        Some(lattice) if prefix.head.has_patches => patch::<E>(lattice, &buffers.patches[0], plan.big_endian, out),
+        Some(lattice) if head.has_patches => patch::<E>(lattice, patches, plan.big_endian, out),
         _ => Ok(()),
     }
 }
@@ -270,34 +276,44 @@ fn last_token<W: Word>() -> u32 {
     token((u64::MAX >> (64 - W::BITS)) & u64::from(u32::MAX)).0
 }
 
-/// Restores interpolated multiples to elements.
+/// Restores interpolated numbers.
 struct Restore<'a, E> {
     rule: Rule,
     lens: [usize; AXES],
-    base: u32,
-    lattice: &'a Lattice,
     levels: &'a mut interp::Buffers,
     codes: &'a mut [u32],
     numbers: &'a mut [u32],
-    big_endian: bool,
-    out: &'a mut [u8],
     element: PhantomData<E>,
 }
 
-impl<E: Multiple> Task for Restore<'_, E> {
+impl<'a, E: Multiple> Restore<'a, E> {
+    /// To what each number stands for.
+    fn to<F: Fn(u32) -> E::Word>(self, big_endian: bool, out: &'a mut [u8], element: F) -> RestoreTo<'a, E, F> {
+        RestoreTo { restore: self, big_endian, out, element }
+    }
+}
+
+/// Restores interpolated numbers to elements.
+struct RestoreTo<'a, E, F> {
+    restore: Restore<'a, E>,
+    big_endian: bool,
+    out: &'a mut [u8],
+    element: F,
+}
+
+impl<E: Multiple, F: Fn(u32) -> E::Word> Task for RestoreTo<'_, E, F> {
     type Done = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) {
-        let Restore { rule, lens, base, lattice, levels, codes, numbers, big_endian, out, .. } = self;
+        let RestoreTo { restore: Restore { rule, lens, levels, codes, numbers, .. }, big_endian, out, element } = self;
         interp::decode(l, rule, lens, levels, codes);
         closed_loop::restored(levels, lens, numbers);
-        let size = size_of::<E::Word>();
-        let elements = out.chunks_exact_mut(size).zip(&*numbers);
+        let elements = out.chunks_exact_mut(size_of::<E::Word>()).zip(&*numbers);
         if big_endian {
-            elements.for_each(|(out, number)| E::multiple(lattice, number.wrapping_add(base) as i32).swap().store(out));
+            elements.for_each(|(out, number)| element(*number).swap().store(out));
         } else {
-            elements.for_each(|(out, number)| E::multiple(lattice, number.wrapping_add(base) as i32).store(out));
+            elements.for_each(|(out, number)| element(*number).store(out));
         }
     }
 }
@@ -355,7 +371,7 @@ enum Meaning<'a> {
     /// Elements' bits.
     Bits(Side<'a>),
     /// Interpolated multiples of the fine lattice.
-    Multiples(Rule, &'a Lattice),
+    Multiples(&'a Lattice),
 }
 
 /// What stands before the words of a packed body, and these.
@@ -406,14 +422,15 @@ impl<'a, W: Word> Prefix<'a, W> {
                 (Meaning::Bits(side), own)
             }
             (_, Some(lattice), None) if head.map != Map::Plain => {
-                (Meaning::Multiples(head.rule(), lattice), head.has_table.then(|| buffers.own()))
+                (Meaning::Multiples(lattice), head.has_table.then(|| buffers.own()))
             }
             (Some(bins), _, None) => (Meaning::Bins(bins), head.has_table.then(|| buffers.own())),
             _ => return fail!(Internal, "a tile has neither bins nor bits"),
         };
         let lanes = if head.is_sparse { [1; LANES] } else { read_states(&head, rest)? };
-        if head.is_sparse && matches!(meaning, Meaning::Bits(ref side) if side.plain_shift().is_none()) {
-            return fail!(Corrupt, "a sparse tile of elements' bits is of a form that has none");
+        let needs_plain = head.is_sparse || head.predictor != Predictor::Axes;
+        if needs_plain && matches!(meaning, Meaning::Bits(ref side) if side.plain_shift().is_none()) {
+            return fail!(Corrupt, "head {head:?} does not go with a form that is not plain");
         }
         Ok(Prefix { head, meaning, base, own, lanes, words: rest })
     }
@@ -423,10 +440,11 @@ impl<'a, W: Word> Prefix<'a, W> {
 fn check_head(plan: &Plan, head: &Head) -> Result<()> {
     let is_interpolated = head.predictor != Predictor::Axes;
     let legal = match head.map {
-        Map::Plain => !is_interpolated && (!head.has_patches || plan.lattice().is_some()),
-        Map::Lattice | Map::Multiples => is_interpolated && closed_loop::is_for(plan),
-        Map::Exact => !is_interpolated && !head.has_patches && plan.bins.is_some(),
+        Map::Plain => !head.has_patches || plan.lattice().is_some(),
+        Map::Lattice | Map::Multiples => is_interpolated && plan.lattice().is_some(),
+        Map::Exact => !head.has_patches && plan.bins.is_some(),
     };
+    let legal = legal && (!is_interpolated || closed_loop::is_for(plan));
     if legal && head.set & !plan.grid.set() == 0 {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::closed_loop::{self, Choose, Encode, Survey, Way};
+use super::closed_loop::{self, Choose, ChooseExact, Encode, EncodeExact, Survey, Way};
 use super::counts::TokenCounts;
 use super::format::*;
 use super::lossless::encode::{self as lossless, Of, Own};
@@ -218,7 +218,7 @@ fn interpolated<E: Multiple>(
     buffers: &mut Buffers<E::Word>,
     out: &mut [u8],
 ) -> Option<(Kind, usize)> {
-    let Buffers { closed, interpolated, short, counts, codes, group, stream, side, sparse, .. } = buffers;
+    let Buffers { closed, interpolated, side, .. } = &mut *buffers;
     let encode = Encode { lens, survey, rule, buffers: closed, codes: interpolated };
     if !p.run(encode) || closed_loop::collides::<E>(plan, lens, survey, closed) {
         return None;
@@ -226,21 +226,37 @@ fn interpolated<E: Multiple>(
     side.clear();
     closed.patches.write_if_any(size_of::<E::Word>(), side);
     let mut prefix = Prefix::new(survey.base as u32, Meaning::Multiples(rule), rule.set, true);
-    let multiples = &interpolated[..n];
-    if multiples.iter().all(|c| *c == 0) {
+    if interpolated[..n].iter().all(|c| *c == 0) {
         return Some((Kind::Packed, prefix.write([side, &[]], &State::new(), &[], out)));
     }
-    short.places[..n].copy_from_slice(multiples);
+    let side = std::mem::take(&mut buffers.side);
+    let body = codes_of_tile::<E>(p, &mut prefix, n, &side, buffers, out);
+    buffers.side = side;
+    Some(body)
+}
+
+/// Writes a tile of the codes of interpolation.
+fn codes_of_tile<E: Multiple>(
+    p: impl Level,
+    prefix: &mut Prefix,
+    n: usize,
+    patches: &[u8],
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> (Kind, usize) {
+    let Buffers { interpolated, short, counts, codes, group, stream, sparse, .. } = buffers;
+    let all = &interpolated[..n];
+    short.places[..n].copy_from_slice(all);
     if let Some((state, at, has_table)) = p.encode_codes(n, counts, short) {
         let table = if has_table { &counts.bytes[..] } else { &[] };
         let words = &short.stream[at..];
-        return Some((Kind::Packed, prefix.write_least(side, table, (multiples, sparse), &state, words, out)));
+        return (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words, out));
     }
     let mut words = Words::new(stream);
-    let all = multiples.iter().map(|c| E::Word::from_u64((*c).into()));
-    let (state, has_table) = code(all, Tables::Counted(counts), codes, &mut group[0], &mut words);
+    let of_words = all.iter().map(|c| E::Word::from_u64((*c).into()));
+    let (state, has_table) = code(of_words, Tables::Counted(counts), codes, &mut group[0], &mut words);
     let table = if has_table { &counts.bytes[..] } else { &[] };
-    Some((Kind::Packed, prefix.write_least(side, table, (multiples, sparse), &state, words.all(), out)))
+    (Kind::Packed, prefix.write_least(patches, table, (all, sparse), &state, words.all(), out))
 }
 
 /// Encodes by bins.
@@ -259,9 +275,8 @@ fn in_bins<E: Multiple>(
             return (None, short_bins.seen);
         }
         if short_bins.are_short
-            && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
+            && let Some(body) = short_numbers::<E>(p, plan, Meaning::Bins, (lens, n), short_bins.base, buffers, out)
         {
-            let body = short(plan, Meaning::Bins, short_bins.base, &tile, (n, buffers), element::<E>, out);
             return (Some(body), short_bins.seen);
         }
     }
@@ -406,13 +421,43 @@ fn pack<E: Multiple>(
     let words = &mut buffers.words[..n];
     let base = words[0];
     words.iter_mut().for_each(|w| *w = w.sub(base));
-    if let Meaning::Bits(_) = meaning
+    if (matches!(meaning, Meaning::Bits(_)) || !p.has_vectors())
         && p.shorten(words, &mut buffers.short)
-        && let Some(tile) = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)
+        && let Some(body) = short_numbers::<E>(p, plan, meaning, (lens, n), base, buffers, out)
     {
-        return short(plan, meaning, base, &tile, (n, buffers), element::<E>, out);
+        return body;
     }
     pack_words(plan, meaning, (lens, n), base, buffers, element::<E>, out)
+}
+
+/// Encodes `n` short numbers, from which the base was taken, by differences along axes or by interpolation.
+fn short_numbers<E: Multiple>(
+    p: impl Level,
+    plan: &Plan,
+    meaning: Meaning,
+    (lens, n): ([usize; AXES], usize),
+    base: E::Word,
+    buffers: &mut Buffers<E::Word>,
+    out: &mut [u8],
+) -> Option<(Kind, usize)> {
+    if closed_loop::is_for(plan) {
+        let numbers = &buffers.short.numbers()[..n];
+        let choose = ChooseExact { lens, numbers, buffers: &mut buffers.closed };
+        if let Way::Interpolated(rule) = p.run(choose) {
+            let Buffers { closed, interpolated, short, .. } = &mut *buffers;
+            let encode = EncodeExact { lens, numbers: &short.numbers()[..n], rule, buffers: closed, codes: interpolated };
+            if p.run(encode) && interpolated[..n].iter().any(|c| *c != 0) {
+                let side = std::mem::take(&mut buffers.side);
+                let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
+                prefix.head.predictor = if rule.rough { Predictor::Rough } else { Predictor::Smooth };
+                let body = codes_of_tile::<E>(p, &mut prefix, n, patches(meaning, &side), buffers, out);
+                buffers.side = side;
+                return Some(body);
+            }
+        }
+    }
+    let tile = p.encode_short(&plan.grid, lens, n, &mut buffers.counts, &mut buffers.short)?;
+    Some(short(plan, meaning, base, &tile, (n, buffers), element::<E>, out))
 }
 
 /// The same without a level's instructions, of words from which `base` was taken. Never inlined: it is one for all

@@ -36,6 +36,11 @@ pub trait Level: Arithmetic + Copy {
     /// Whether differences are restored by vectors.
     const HAS_VECTORS: bool = false;
 
+    /// The same of a level at hand.
+    fn has_vectors(self) -> bool {
+        Self::HAS_VECTORS
+    }
+
     /// Does a task with the level's vectors.
     #[inline(always)]
     fn run<T: Task>(self, task: T) -> T::Done {
@@ -71,9 +76,9 @@ pub trait Level: Arithmetic + Copy {
         None
     }
 
-    /// Words as short numbers; whether they are, and the level has a use for them.
-    fn shorten<W: Word>(self, _: &[W], _: &mut ShortBuffers) -> bool {
-        false
+    /// Words as short numbers; whether they are.
+    fn shorten<W: Word>(self, words: &[W], buffers: &mut ShortBuffers) -> bool {
+        short::shorten(words, buffers)
     }
 
     /// Encodes so many short numbers of a tile with these lengths, see `short::encode_tile`; `None` if the level does

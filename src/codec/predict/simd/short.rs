@@ -172,6 +172,11 @@ impl ShortBuffers {
 }
 
 impl ShortBuffers {
+    /// The short numbers.
+    pub fn numbers(&self) -> &[u32] {
+        &self.short[MARGIN..]
+    }
+
     /// Makes the places behind `n` codes 0, up to the end of the last group.
     #[inline(always)]
     pub fn clear_behind(&mut self, n: usize) {
