@@ -128,12 +128,14 @@ pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
 }
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
-    Profile::ALL.into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
-        Error::new(
-            Kind::InvalidArgument,
-            format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=ratio"),
-        )
-    })
+    let unknown = || match value.and_then(Profile::named_now) {
+        Some(now) => format!("'{item}' is called 'profile={}' now", now.name()),
+        None => format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=small"),
+    };
+    Profile::ALL
+        .into_iter()
+        .find(|p| Some(p.name()) == value)
+        .ok_or_else(|| Error::new(Kind::InvalidArgument, unknown()))
 }
 
 #[cfg(test)]

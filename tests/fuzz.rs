@@ -114,8 +114,8 @@ fn sleek() {
 }
 
 #[test]
-fn ratio() {
-    replay("ratio");
+fn predict() {
+    replay("predict");
 }
 
 #[cfg(feature = "test-codecs")]

@@ -120,7 +120,7 @@ def run(a):
     groups = [[f for f in real if f.dtype == "f32"], [f for f in real if f.dtype == "f64"], [turbulence]]
     groups = [g for g in groups if g]
 
-    ours = [filters.Sleek(a.sleek, library, profile) for profile in ("adaptive", "fast", "ratio")]
+    ours = [filters.Sleek(a.sleek, library, profile) for profile in ("adaptive", "fast", "small")]
     codecs = ours + filters.peers()
     timed = [c for c in codecs if c in ours or c.name in HDF5_PEERS]
     copies = [measure.in_child(filters.memcpy_seconds) for _ in range(5)]

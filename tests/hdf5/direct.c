@@ -165,11 +165,11 @@ static Case make_case(unsigned i)
     c.dcpl = H5Pcreate(H5P_DATASET_CREATE);
     CHECK(H5Pset_chunk(c.dcpl, c.rank, c.chunk));
     const unsigned mode = floats ? below(5) : 0;
-    static const char *const profile_ratio[5] = {
-        "lossless,profile=ratio", "abs=1e-3,profile=ratio", "noa=1e-4,profile=ratio", "noa=1e-4,range=20,profile=ratio",
-        "rel=1e-3,profile=ratio",
+    static const char *const profile_small[5] = {
+        "lossless,profile=small", "abs=1e-3,profile=small", "noa=1e-4,profile=small", "noa=1e-4,range=20,profile=small",
+        "rel=1e-3,profile=small",
     };
-    if (i / MAX_RANK % 3 == 1) CHECK(H5Pset_sleek(c.dcpl, profile_ratio[mode]));
+    if (i / MAX_RANK % 3 == 1) CHECK(H5Pset_sleek(c.dcpl, profile_small[mode]));
     else switch (mode) {
     case 0: CHECK(H5Pset_sleek_lossless(c.dcpl)); break;
     case 1: CHECK(H5Pset_sleek_abs(c.dcpl, 1e-3)); break;
