@@ -256,8 +256,8 @@ const TARGETS: [(&str, &str, f64, f64); 5] = [
     ("avx512", "adaptive", 0.6, 0.9),
     ("avx512", "fast", 0.8, 1.1),
     ("avx2", "adaptive", 0.4, 0.6),
-    ("avx512", "ratio", 0.25, 0.4),
-    ("avx2", "ratio", 0.125, 0.2),
+    ("avx512", "small", 0.25, 0.4),
+    ("avx2", "small", 0.125, 0.2),
 ];
 const TARGET_TWO_CORES: f64 = 1.7;
 

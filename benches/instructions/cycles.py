@@ -170,7 +170,7 @@ def parts(data, options, work):
         request = "lossless" if options.lossless else f"abs={scale(path, dtype):.6g}"
         request += f",profile={options.profile}" if options.profile else ""
         field, width = path.name.split(".")[0], 4 if dtype == 1 else 8
-        if options.profile == "ratio":
+        if options.profile == "small":
             to = work / "box"
             sides = cut(path, dtype, size // 4, to)
             yield field, dtype, math.prod(sides), [request, dtype, to, 0, math.prod(sides) * width], sides

@@ -110,7 +110,7 @@ def finer(run: np.ndarray, mantissa_bits: int, more: int) -> float:
 
 def main() -> None:
     library, *files = sys.argv[1:]
-    sleek = Sleek(ctypes.CDLL(library), "ratio")
+    sleek = Sleek(ctypes.CDLL(library), "small")
     print(f"| file | tiles | forms | {' | '.join(PARTS)} | all | exponents | by tile |"
           + "".join(f" {more} bits more |" for more in MORE))
     print("|---|---|---|" + "---|" * (len(PARTS) + 3 + len(MORE)))

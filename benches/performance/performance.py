@@ -30,7 +30,7 @@ SPEED_BOUND = 1e-3
 SPEED_BYTES = 32 << 20
 SECONDS = 0.1  # CPU time after which a slow filter's share of a round ends
 HDF5_BYTES = 256 << 20
-SLOW = ("ZFP", "SZ3", "SLEEK ratio")  # on a quarter of the array: they would take most of the time
+SLOW = ("ZFP", "SZ3", "SLEEK small")  # on a quarter of the array: they would take most of the time
 HDF5_PEERS = ("ZFP", "SZ3", "Blosc2 lz4 shuffle", "Bitshuffle lz4")
 
 started = time.monotonic()

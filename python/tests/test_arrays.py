@@ -227,6 +227,16 @@ def test_requests_that_cannot_be_meant():
         sleek.compress(a, abs=1, profile="quick")
 
 
+def test_names_of_pre_releases_are_refused_by_those_of_today():
+    a = field()
+    with pytest.raises(ValueError, match="called 'small' now"):
+        sleek.compress(a, abs=1, profile="ratio")
+    with pytest.raises(sleek.SleekError, match="called 'profile=small' now"):
+        sleek.compress(a, "abs=1,profile=ratio")
+    with pytest.raises(sleek.SleekError, match="codec predict replaces it"):
+        sleek.compress(a, "abs=1,codec=ratio")
+
+
 def test_damage_is_noticed():
     stream = bytearray(sleek.compress(field(), abs=1e-3))
     with pytest.raises(sleek.SleekError, match="ends|short|bytes"):

@@ -127,6 +127,11 @@ fn retired<T>() -> Result<T> {
     fail!(InvalidArgument, "codec {id} ({name}) existed in pre-releases of 0.2 only; codec predict replaces it")
 }
 
+/// Refuses a request for the codec that is no more, where an unknown one may mean the default.
+pub fn refuse_retired(params: &Params) -> Result<()> {
+    if params.codec == RETIRED.0 { retired() } else { Ok(()) }
+}
+
 /// All codecs, for messages.
 fn known() -> String {
     let each: Vec<String> = REGISTRY.iter().map(|c| format!("{} ({})", c.id(), c.name())).collect();

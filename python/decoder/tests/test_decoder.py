@@ -237,6 +237,10 @@ def test_later_formats_are_said_to_be_unsupported():
         later[at] = value
         with pytest.raises(sleek_decode.UnsupportedError, match="this package"):
             sleek_decode.decode(later)
+    stream = bytearray(stream)
+    stream[8] = 2
+    with pytest.raises(sleek_decode.UnsupportedError, match="pre-release of 0.2"):
+        sleek_decode.decode(stream)
     for nothing in (b"", b"HDF", bytes(200)):
         with pytest.raises(sleek_decode.DamagedError, match="not a SLEEK stream"):
             sleek_decode.decode(nothing)

@@ -55,14 +55,14 @@ def compress_batch(
     """Enqueues the compression of each array into the buffer of bytes of the same place in `out`.
 
     The request is that of `sleek.compress` and holds for all; ``noa`` without a range takes each array's own. The streams are those
-    of `sleek.compress` of the arrays as lines, but with ``profile="small"``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
+    of `sleek.compress` of the arrays as lines, but with ``codec=zfp``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
     """
     stream = _work(cuda_stream)
     sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
     shapes = {place.shape for place in sources}
     p = _parameters(_element("arrays", sources), request, bound)
     if gains_by_dims(p) and len(shapes) > 1:
-        raise ValueError(f"arrays have the shapes {sorted(shapes)}; with codec predict one shape is needed")
+        raise ValueError(f"arrays have the shapes {sorted(shapes)}; one shape is needed where the codec works along dimensions")
     if gains_by_dims(p):
         shaped(p, *shapes)
     _enqueue(
@@ -75,7 +75,7 @@ def decompress_batch(
 ) -> None:
     """Enqueues the restoring of each stream into the array of the same place in `out`, which are of one type.
 
-    A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec, ``"sleek"`` or ``"ratio"``.
+    A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec that has kernels, ``"sleek"`` or ``"zfp"``.
     """
     stream = _work(cuda_stream)
     sources, targets = _places("streams", streams, stream, False), _places("out", out, stream, True)
