@@ -1,5 +1,5 @@
-//! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read alike
-//! by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
+//! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read
+//! alike by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
 
 #[path = "vectors/forms.rs"]
 mod forms;

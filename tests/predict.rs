@@ -1,5 +1,5 @@
-//! Codec predict: what the page's decoder says of its streams, values that its quantizer cannot take, compression again,
-//! hostile bodies, and shapes of tiles.
+//! Codec predict: what the page's decoder says of its streams, values that its quantizer cannot take, compression
+//! again, hostile bodies, and shapes of tiles.
 
 mod reference;
 mod vectors;

@@ -320,7 +320,7 @@ def complex_numbers_of_compounds():
         "abs": (opts(ABS, 1e-3), 1e-3),
         "noa": (opts(NOA, 1e-3, value_range=2.0), 2e-3),
         "rel": (opts(REL, 1e-3), None),
-        "ratio": (opts(ABS, 1e-3, 2), 1e-3),
+        "small": (opts(ABS, 1e-3, 2), 1e-3),
         "lossless": (opts(LOSSLESS), 0),
     }
     for (kind, a), (name, (cd, limit)) in itertools.product(kinds.items(), requests.items()):

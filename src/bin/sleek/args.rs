@@ -77,7 +77,10 @@ fn profiles() -> impl TypedValueParser<Value = Profile> {
     let names = Profile::ALL.map(|p| PossibleValue::new(p.name())).into_iter().chain([old]);
     PossibleValuesParser::new(names).try_map(|name| {
         let now = || Profile::named_now(&name).map_or("unknown", Profile::name);
-        Profile::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("the profile is called {} now", now()))
+        Profile::ALL
+            .into_iter()
+            .find(|p| p.name() == name)
+            .ok_or_else(|| format!("the profile is called {} now", now()))
     })
 }
 

@@ -38,12 +38,7 @@ impl Warps {
         let mut blocks: c_int = 0;
         // SAFETY: a live local and a function of a loaded module.
         let done = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.kernel.function,
-                threads as c_int,
-                0,
-            )
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.kernel.function, threads as c_int, 0)
         };
         check(done, "measuring a kernel")?;
         let resident = blocks.max(1) as u32 * self.processors;
