@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod gpu;
+#[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
 pub mod sleek;
 pub mod zfp;
