@@ -5,7 +5,7 @@
 //! --cpu-time --json FILE]`
 //!
 //! NAMES are separated by commas; the level `best` is the processor's own.
-//! Each field is repeated along its slowest dimension up to N MiB (128), and profile ratio is given the shape. In a
+//! Each field is repeated along its slowest dimension up to N MiB (128), and profile small is given the shape. In a
 //! round memcpy, compress and decompress take turns, on one thread and on N (all cores); figures are medians of 5
 //! rounds. GB/s counts uncompressed bytes. Each level runs in a process of its own.
 
@@ -99,7 +99,7 @@ fn row(o: &Options, field: &Field, src: &[u8], copy: &mut [u8], profile: Profile
     let range = sleek::primitives::range::value_range(field.dtype, false, field.fill.as_slice(), &field.bytes);
     let abs = bound * range.map_or(1.0, |(lo, hi)| hi - lo);
     let mode = if bound == 0.0 { Mode::Lossless } else { Mode::Abs };
-    // Profile ratio is told all that there is to tell of a field.
+    // Profile small is told all that there is to tell of a field.
     let told = profile == Profile::Small;
     let dims = if told { repeated(field, src.len()).0 } else { Dims::NONE };
     let missing = MissingValues::number(field.fill.filter(|_| told));
@@ -256,8 +256,8 @@ const TARGETS: [(&str, &str, f64, f64); 5] = [
     ("avx512", "adaptive", 0.6, 0.9),
     ("avx512", "fast", 0.8, 1.1),
     ("avx2", "adaptive", 0.4, 0.6),
-    ("avx512", "ratio", 0.25, 0.4),
-    ("avx2", "ratio", 0.125, 0.2),
+    ("avx512", "small", 0.25, 0.4),
+    ("avx2", "small", 0.125, 0.2),
 ];
 const TARGET_TWO_CORES: f64 = 1.7;
 

@@ -1,4 +1,4 @@
-"""Ratios of profile `ratio` beside those of SZ2 and SZ3 at the same absolute bounds, over the real fields: geometric
+"""Ratios of profile `small` beside those of SZ2 and SZ3 at the same absolute bounds, over the real fields: geometric
 means, and for each codec the largest error / bound.
 
     pip install -r benches/performance/requirements.txt pysz==1.1.0
@@ -110,7 +110,7 @@ def main():
     text = open(path).read() if path else subprocess.run(bench, check=True, capture_output=True, text=True).stdout
     all_of_ours = ours(text)
     everything = list(fields(os.environ["SLEEK_DATA"]))
-    print("| type | bound × range | profile ratio | SZ3 | SZ2 |\n|---|---|---|---|---|")
+    print("| type | bound × range | profile small | SZ3 | SZ2 |\n|---|---|---|---|---|")
     for kind in ("f32", "f64"):
         chosen = [(name, values) for name, values in everything if name.endswith(kind)]
         for bound in BOUNDS:

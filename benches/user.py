@@ -25,7 +25,7 @@ os.environ |= {"HDF5_PLUGIN_PATH": PLUGINS, "SLEEK_NUM_THREADS": "1"}
 import h5py  # noqa: E402  (it reads the variable once)
 
 FILTER = 47474
-PROFILES = ["ratio", "adaptive"]
+PROFILES = ["small", "adaptive"]
 WAYS = ["command", "h5py", "repack", "repack --rechunk"]
 ROUNDS = 3
 

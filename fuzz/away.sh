@@ -13,7 +13,7 @@ shift $(($# < 2 ? $# : 2))
 cores=${CORES:-$(nproc)}
 out=$(mkdir -p "${OUT:-out}" && cd "${OUT:-out}" && pwd)
 # The quick ones first: what they leave of their time is for the others.
-[ $# -gt 0 ] || set -- header plane decode filter capi sealed roundtrip others boxes sleek ratio
+[ $# -gt 0 ] || set -- header plane decode filter capi sealed roundtrip others boxes sleek predict
 declare -A goals=()
 names=()
 for word; do

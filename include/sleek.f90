@@ -22,11 +22,11 @@ module sleek
     integer(c_int32_t), parameter, public :: SLEEK_RATE = 4, SLEEK_PRECISION = 5
 
     ! Codecs.
-    integer(c_int32_t), parameter, public :: SLEEK_CODEC_DEFAULT = 0, SLEEK_CODEC_SLEEK = 1, SLEEK_CODEC_RATIO = 2
-    integer(c_int32_t), parameter, public :: SLEEK_CODEC_ZFP = 3
+    integer(c_int32_t), parameter, public :: SLEEK_CODEC_DEFAULT = 0, SLEEK_CODEC_SLEEK = 1, SLEEK_CODEC_ZFP = 3
+    integer(c_int32_t), parameter, public :: SLEEK_CODEC_PREDICT = 4
 
     ! Profiles.
-    integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1, SLEEK_RATIO = 2
+    integer(c_int32_t), parameter, public :: SLEEK_ADAPTIVE = 0, SLEEK_FAST = 1, SLEEK_SMALL = 2
 
     ! What sleek_compress is to do. Call sleek_params_init, then set fields.
     type, bind(c) :: sleek_params

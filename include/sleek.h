@@ -114,10 +114,10 @@ typedef enum sleek_codec {
     SLEEK_CODEC_DEFAULT = 0,
     // SLEEK.
     SLEEK_CODEC_SLEEK = 1,
-    // Prediction along all dimensions and an entropy coder: the smallest stream.
-    SLEEK_CODEC_PREDICT = 4,
     // ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
     SLEEK_CODEC_ZFP = 3,
+    // Prediction along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_PREDICT = 4,
 } sleek_codec;
 
 // What the encoder may spend on the ratio. A decoder reads all without being told.
@@ -129,7 +129,7 @@ typedef enum sleek_profile {
     SLEEK_FAST = 1,
     // The smallest stream, several times slower: prediction along the dimensions of the array, an entropy coder, and
     // the bound used in full.
-    SLEEK_RATIO = 2,
+    SLEEK_SMALL = 2,
 } sleek_profile;
 
 // Where the work runs.
@@ -169,7 +169,7 @@ typedef struct sleek_params {
     int32_t mode;
     // SLEEK_CODEC_DEFAULT (default) or a codec.
     int32_t codec;
-    // SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_RATIO.
+    // SLEEK_ADAPTIVE (default), SLEEK_FAST or SLEEK_SMALL.
     int32_t profile;
     // The error bound, finite and >= 0, in the unit of the data for SLEEK_ABS and a fraction for SLEEK_NOA and
     // SLEEK_REL; 0 means lossless. Never loosened. Mode lossless ignores it. For SLEEK_RATE and SLEEK_PRECISION the

@@ -83,6 +83,11 @@ impl Profile {
     /// All of them.
     pub const ALL: [Profile; 3] = [Profile::Adaptive, Profile::Fast, Profile::Small];
 
+    /// The profile that pre-releases of 0.2 had under another name, `name`.
+    pub fn named_now(name: &str) -> Option<Profile> {
+        (name == "ratio").then_some(Profile::Small)
+    }
+
     /// The lower-case name, as the command takes it.
     pub fn name(self) -> &'static str {
         match self {

@@ -128,12 +128,14 @@ pub fn missing(item: &str, value: Option<&str>) -> Result<MissingValue> {
 }
 
 fn profile(item: &str, value: Option<&str>) -> Result<Profile> {
-    Profile::ALL.into_iter().find(|p| Some(p.name()) == value).ok_or_else(|| {
-        Error::new(
-            Kind::InvalidArgument,
-            format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=ratio"),
-        )
-    })
+    let unknown = || match value.and_then(Profile::named_now) {
+        Some(now) => format!("'{item}' is called 'profile={}' now", now.name()),
+        None => format!("'{item}' is unknown; profile=adaptive, profile=fast or profile=small"),
+    };
+    Profile::ALL
+        .into_iter()
+        .find(|p| Some(p.name()) == value)
+        .ok_or_else(|| Error::new(Kind::InvalidArgument, unknown()))
 }
 
 #[cfg(test)]
@@ -185,6 +187,8 @@ mod tests {
         }
         let said = |text| parse(text).unwrap_err().message;
         assert!(said("abs=1,codec=best").contains("'best' is unknown; this library knows 1 (sleek)"));
+        assert!(said("abs=1,codec=ratio").contains("codec predict replaces it"));
+        assert!(said("abs=1,profile=ratio").contains("'profile=ratio' is called 'profile=small' now"));
         assert!(said("abs=1,fill=0x").contains("'fill=0x' needs"));
         assert!(said("abs=1,fill=1,fill=2,fill=3,fill=4,fill=5").contains("5 missing values"));
         for text in ["abs=1,range=50", "range=50,rel=1", "lossless,range=5"] {

@@ -55,7 +55,7 @@ def modes():
             for shape in ((5000,), (60, 70), (9, 20, 30), (3, 4, 10, 20)):
                 a = np.abs(np.cumsum(rng.normal(size=shape), axis=-1)).astype(dtype)
                 for request in ({"abs": "1e-3"}, {"noa": "1e-4"}, {"rel": "1e-2"}, {"lossless": "true"},
-                                {"abs": "1e-3", "profile": "ratio"}, {"lossless": "true", "profile": "fast"}):
+                                {"abs": "1e-3", "profile": "small"}, {"lossless": "true", "profile": "fast"}):
                     mode, bound = next(iter(request.items()))
                     with tempfile.TemporaryDirectory() as folder:
                         name = folder + "/a.bp"
@@ -141,7 +141,7 @@ def openpmd():
             assert back.tobytes() == a.tobytes()
             for label, operator in (
                 ("SLEEK", {"type": "plugin", "parameters": sleek(abs=repr(bound))}),
-                ("SLEEK, `ratio`", {"type": "plugin", "parameters": sleek(abs=repr(bound), profile="ratio")}),
+                ("SLEEK, `ratio`", {"type": "plugin", "parameters": sleek(abs=repr(bound), profile="small")}),
                 ("SLEEK, lossless", {"type": "plugin", "parameters": sleek(lossless="true")}),
                 ("ADIOS2's `zfp`", {"type": "zfp", "parameters": {"accuracy": repr(bound)}}),
                 ("ADIOS2's `sz`", {"type": "sz", "parameters": {"accuracy": repr(bound)}}),

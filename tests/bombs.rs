@@ -84,7 +84,7 @@ fn extended_claims(entry: u8) -> Vec<Vec<u8>> {
 fn tiles(dtype: DType, lens: [u64; 2], sides: [u8; 2], kind: u32, body: &[u8]) -> Vec<u8> {
     let chunks: u64 = lens.iter().zip(sides).map(|(len, side)| len.div_ceil(1 << side)).product();
     let (groups, entry) = (chunks.div_ceil(64), (kind << 30) + body.len() as u32 / 4);
-    let mut stream = vec![0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 2, dtype as u8, 1, 8, 0, 0, 4, 0];
+    let mut stream = vec![0x89, 0x53, 0x4C, 0x45, 0x45, 0x4B, 1, 0, 4, dtype as u8, 1, 8, 0, 0, 4, 0];
     stream.extend((lens[0] * lens[1]).to_le_bytes());
     stream.resize(64, 0);
     stream.extend(48u32.to_le_bytes());

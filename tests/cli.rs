@@ -129,7 +129,7 @@ fn every_mode_there_and_back() {
     let values = wave(100_003);
     bench.put("in", &bytes_of(&values));
     for (mode, limit) in [("--abs 1e-2", 1e-2), ("--noa 1e-3", 0.02), ("--rel 1e-4", 0.026), ("--lossless", 0.0)] {
-        for profile in ["adaptive", "fast", "ratio"] {
+        for profile in ["adaptive", "fast", "small"] {
             bench.ok(&format!("compress --force --dtype f32 {mode} --profile {profile} in packed"));
             bench.ok("decompress --force packed out");
             assert!(max_error(&values, &floats_of(&bench.get("out"))) <= limit, "{mode}");
@@ -140,15 +140,15 @@ fn every_mode_there_and_back() {
     }
 }
 
-/// Profile `ratio` predicts along the dimensions that the command is told, as the library does; without them along one.
+/// Profile `small` predicts along the dimensions that the command is told, as the library does; without them along one.
 #[test]
-fn profile_ratio_takes_the_shape() {
+fn profile_small_takes_the_shape() {
     let bench = Bench::new();
     let at = |i: usize| [i / 6400, i / 80 % 80, i % 80].map(|k| k as f32);
     let value = |[z, y, x]: [f32; 3]| (x * 0.1).sin() * (y * 0.07).cos() + (z * 0.3).sin();
     let values: Vec<f32> = (0..20 * 80 * 80).map(|i| value(at(i))).collect();
     bench.put("in", &bytes_of(&values));
-    let params = sleek::text::parse("abs=1e-4,profile=ratio").unwrap();
+    let params = sleek::text::parse("abs=1e-4,profile=small").unwrap();
     let mut sizes = vec![];
     for lens in [&[][..], &[20, 80, 80], &[1, 20, 1, 80, 80, 1], &[1600, 80]] {
         let dims = if lens.is_empty() { sleek::Dims::NONE } else { sleek::Dims::new(lens).unwrap() };
@@ -156,11 +156,11 @@ fn profile_ratio_takes_the_shape() {
         let joined = |by: &str| lens.iter().map(u64::to_string).collect::<Vec<_>>().join(by);
         for by in ["x", ","] {
             let dims = if lens.is_empty() { String::new() } else { format!("--dims {}", joined(by)) };
-            bench.ok(&format!("compress -qf --dtype f32 --abs 1e-4 --profile ratio {dims} in packed"));
+            bench.ok(&format!("compress -qf --dtype f32 --abs 1e-4 --profile small {dims} in packed"));
             assert!(bench.get("packed") == sleek::compress(&params, &bench.get("in")).unwrap(), "{dims}");
         }
         let info = bench.json("inspect --json packed");
-        assert_eq!((&info["profile"], &info["codec"]), (&"ratio".into(), &"ratio".into()), "{info}");
+        assert_eq!((&info["profile"], &info["codec"]), (&"small".into(), &"predict".into()), "{info}");
         assert_eq!(bench.json("verify --json in packed")["kept"], true);
         sizes.push(bench.get("packed").len());
     }
@@ -403,7 +403,7 @@ fn missing_values_come_back_exactly() {
         bench.put("in", &bytes_of(&values));
         for mode in ["--abs 1e-2", "--noa 1e-3", "--rel 1e-4", "--lossless", "--noa 1e-2 --profile fast"]
             .into_iter()
-            .chain(["--noa 1e-2 --profile ratio", "--abs 1e-2 --profile ratio --dims 300,100"])
+            .chain(["--noa 1e-2 --profile small", "--abs 1e-2 --profile small --dims 300,100"])
         {
             bench.ok(&format!("compress -qf --frame-bytes 65536 --dtype f32 {mode} --fill {fill} in packed"));
             bench.ok("decompress -qf packed out");
@@ -581,6 +581,9 @@ fn dimensions_and_codecs_that_cannot_be() {
         ("--dims", "--dims"),
         ("--dims 5x", "lengths such as 64,64,128 or 64x64x128"),
         ("--codec best", "--codec best: codec 'best' is unknown; this library knows 1 (sleek)"),
+        ("--codec ratio", "codec 2 (ratio) existed in pre-releases of 0.2 only; codec predict replaces it"),
+        ("--profile ratio", "the profile is called small now"),
+        ("--profile quick", "[possible values: adaptive, fast, small]"),
     ] {
         bench.fails(&format!("compress --dtype f32 --abs 1 in out {args}"), part);
     }
@@ -830,10 +833,10 @@ fn h5args_agree_with_each_other() {
             "lossless=True, profile=\"fast\"",
         ),
         (
-            "--noa 1e-4 --profile ratio",
-            "H5Pset_sleek(dcpl, \"noa=1e-4,profile=ratio\");",
-            "call h5pset_sleek_f(dcpl, \"noa=1e-4,profile=ratio\", error)",
-            "noa=1e-4, profile=\"ratio\"",
+            "--noa 1e-4 --profile small",
+            "H5Pset_sleek(dcpl, \"noa=1e-4,profile=small\");",
+            "call h5pset_sleek_f(dcpl, \"noa=1e-4,profile=small\", error)",
+            "noa=1e-4, profile=\"small\"",
         ),
         (
             "--abs 1e-3 --fill 0x7fc00000 --fill 1e20",
@@ -879,7 +882,7 @@ fn doctor_finds_fault_and_cure() {
     };
     let (code, text) = doctor(bench.path("plugins"), &[]);
     assert!(code == Some(0) && text.contains("All is well") && text.contains("read back within the bound"), "{text}");
-    assert!(["adaptive", "fast", "ratio"].iter().all(|profile| text.contains(&format!("({profile})"))), "{text}");
+    assert!(["adaptive", "fast", "small"].iter().all(|profile| text.contains(&format!("({profile})"))), "{text}");
     let (code, text) = doctor(bench.path("bare"), &[]);
     assert!(code == Some(1) && text.contains("no libsleek.so") && text.contains("NOT FOUND"), "{text}");
     assert!(text.contains("export HDF5_PLUGIN_PATH="), "{text}");

@@ -421,7 +421,7 @@ fn what_a_codec_cannot_do_is_refused_by_name() {
 
 #[test]
 fn a_codec_that_nobody_knows_is_refused_by_number() {
-    let unknown = (1..=255u8).find(|id| REGISTRY.iter().all(|codec| codec.id() != *id)).unwrap();
+    let unknown = (4..=255u8).find(|id| REGISTRY.iter().all(|codec| codec.id() != *id)).unwrap();
     let error = refusal(&Params { codec: unknown, ..Params::new(DType::F32) }, 10);
     assert_eq!(error.kind, Kind::InvalidArgument);
     let names = |text: &str| REGISTRY.iter().all(|codec| text.contains(codec.name()));
@@ -434,6 +434,24 @@ fn a_codec_that_nobody_knows_is_refused_by_number() {
     assert!(error.message.contains(&format!("codec {unknown} ")) && names(&error.message), "{error}");
     let error = sleek::codec::by_name("nobody").err().unwrap();
     assert!(error.message.contains("'nobody'") && names(&error.message), "{error}");
+}
+
+/// Codec 2 was ratio, in pre-releases of 0.2: no other codec gets its number or its name.
+#[test]
+fn the_codec_of_old_is_refused_by_name() {
+    let error = refusal(&Params { codec: 2, ..Params::new(DType::F32) }, 10);
+    assert_eq!(error.kind, Kind::InvalidArgument);
+    assert!(error.message.contains("codec 2 (ratio)") && error.message.contains("codec predict"), "{error}");
+    let mut stream = samples().swap_remove(0);
+    stream[8] = 2;
+    seal(&mut stream);
+    let was = "codec 2 (ratio) was written by a pre-release of 0.2; this library does not read it";
+    for error in [sleek::decompress(&stream).unwrap_err(), sleek::inspect(&stream).unwrap_err()] {
+        assert_eq!((error.kind, &error.message[..]), (Kind::UnsupportedFormat, was));
+    }
+    let error = sleek::codec::by_name("ratio").err().unwrap();
+    assert_eq!(error.kind, Kind::InvalidArgument);
+    assert!(error.message.contains("codec predict"), "{error}");
 }
 
 /// The command with every codec: there and back, a box, what it says of the stream, and what it refuses.

@@ -76,7 +76,7 @@ fn seeds_are_of_this_format() {
     for target in ["decode", "sealed"] {
         let mut streams = seeds(target);
         streams.iter_mut().for_each(|stream| reference::builder::seal(stream));
-        for codec in 1..=3 {
+        for codec in [1, 3, 4] {
             let of_codec: Vec<_> = streams.iter().filter(|stream| stream.get(8) == Some(&codec)).collect();
             let taken = of_codec.iter().filter(|stream| sleek::decompress(stream).is_ok()).count();
             assert!(
@@ -114,8 +114,8 @@ fn sleek() {
 }
 
 #[test]
-fn ratio() {
-    replay("ratio");
+fn predict() {
+    replay("predict");
 }
 
 #[cfg(feature = "test-codecs")]

@@ -13,19 +13,14 @@ use std::path::{Path, PathBuf};
 use modules::Row;
 
 use sleek::bound::step_range;
-use sleek::codec::predict::format::{
-    BASE_BITS, BATCH, BATCH_GROUPS, CODEC_PREDICT, DIRECT, GROUP, GROUPS, HEAD_BYTES, LENGTH_BITS, NEVER, QUAD, TILE_LOG2,
-};
-use sleek::codec::predict::tables::{CLASSES, FREQUENCIES, TABLES, TOKENS, WIDEST};
 use sleek::codec::sleek::constants::*;
 use sleek::codec::sleek::format::{Special, SubMode};
-use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2 as ZFP_TILE_LOG2};
+use sleek::codec::zfp::format::{BLOCK_LOG2, CODEC_ZFP, MAX_AXES, TILE_LOG2};
 use sleek::container::Kind as ChunkKind;
 use sleek::container::MAX_RANK;
 use sleek::container::constants::*;
 use sleek::container::missing::MAX_MISSING;
 use sleek::primitives::quantize::mantissa_and_bias;
-use sleek::primitives::rans::{LANES, LOW, RAW_BITS, STATE_BITS, TABLE_BITS, TOP};
 use sleek::runtime::cuda::archive::{Archive, PTX};
 use sleek::runtime::cuda::launch::*;
 use sleek::{DType, Kind, Mode};
@@ -184,96 +179,13 @@ fn launch_h(includes: &str, numbers: &[(&str, u64)], layouts: &[Layout]) -> Stri
     h
 }
 
-/// `kernels/ratio/tables.h`: the numbers of codec predict and its tables.
-fn ratio_tables_h() -> String {
-    let mut h = String::from(
-        "// Numbers and tables of codec predict, made by `SLEEK_UPDATE=1 cargo test --test kernels`; do not edit.\n\
-         #pragma once\n#include \"machine.cuh\"\n\nnamespace ratio {\n\nenum : u32 {\n",
-    );
-    let numbers: [(&str, usize); 20] = [
-        ("CODEC_PREDICT", CODEC_PREDICT.into()),
-        ("TILE_LOG2", TILE_LOG2 as usize),
-        ("GROUP", GROUP),
-        ("QUAD", QUAD),
-        ("BATCH_GROUPS", BATCH_GROUPS),
-        ("BATCH", BATCH),
-        ("GROUPS", GROUPS),
-        ("BASE_BITS", BASE_BITS as usize),
-        ("NEVER", NEVER),
-        ("LENGTH_BITS", LENGTH_BITS as usize),
-        ("DIRECT", DIRECT as usize),
-        ("LANES", LANES),
-        ("LOW", LOW as usize),
-        ("STATE_BITS", STATE_BITS as usize),
-        ("TOP", TOP as usize),
-        ("RAW_BITS", RAW_BITS as usize),
-        ("TABLE_BITS", TABLE_BITS as usize),
-        ("TABLES", TABLES),
-        ("TOKENS", TOKENS),
-        ("HEAD_BYTES", HEAD_BYTES),
-    ];
-    for (name, value) in numbers {
-        writeln!(h, "    {name} = {value},").unwrap();
-    }
-    let list = |numbers: Vec<u16>| {
-        let mut lines = String::new();
-        for line in numbers.chunks(24) {
-            let line: Vec<String> = line.iter().map(u16::to_string).collect();
-            writeln!(lines, "    {},", line.join(", ")).unwrap();
-        }
-        lines
-    };
-    let frequencies: Vec<u16> = FREQUENCIES.concat();
-    let firsts: Vec<u16> =
-        (0..=TABLES).map(|t| FREQUENCIES[..t].iter().map(|table| table.len() as u16).sum()).collect();
-    let classes: Vec<u16> = CLASSES.concat().iter().map(|class| u16::from(*class)).collect();
-    writeln!(
-        h,
-        "}};\n// The classes, dense and sparse, whose tables have all tokens.\n\
-         enum : u32 {{ WIDEST = {}, WIDEST_SPARSE = {} }};\n\n\
-         // Of each table the number of its first frequency, and of the last one's end.\n\
-         CONSTANT u16 FIRSTS[{}] = {{\n{}}};\n\n// Frequencies of all tables, one behind the other.\n\
-         CONSTANT u16 FREQUENCIES[{}] = {{\n{}}};\n\n\
-         // The class of a group by whether it is sparse and the quarter octave of its sum.\n\
-         CONSTANT u8 CLASSES[{}] = {{\n{}}};\n\n}}    // namespace ratio",
-        WIDEST[0],
-        WIDEST[1],
-        firsts.len(),
-        list(firsts),
-        frequencies.len(),
-        list(frequencies),
-        classes.len(),
-        list(classes)
-    )
-    .unwrap();
-    h
-}
-
 #[test]
 fn headers_are_fresh() {
     let common = [("LISTED", LISTED as u64), ("PIECE_BYTES", PIECE_BYTES), ("EXTENSION_WORDS", EXTENSION_WORDS as u64)];
     let hyperslab = [("MAX_DIMS", MAX_DIMS as u64), ("PIECE_ELEMENTS", PIECE_ELEMENTS)];
-    let ratio = [
-        ("TILE_BLOCK_BYTES", TILE_BLOCK_BYTES as u64),
-        ("TILE_TABLE_BYTES", TILE_TABLE_BYTES as u64),
-        ("TILE_COUNT_BYTES", TILE_COUNT_BYTES as u64),
-        ("TILE_WARP_BYTES", TILE_WARP_BYTES as u64),
-        ("TILE_RING_BYTES", TILE_RING_BYTES as u64),
-        ("TILE_SUM_BYTES", TILE_SUM_BYTES as u64),
-        ("TILE_STAGE_BYTES", TILE_STAGE_BYTES as u64),
-        ("TILE_OWN_BYTES", TILE_OWN_BYTES as u64),
-        ("TILE_SYMBOL_BYTES", TILE_SYMBOL_BYTES as u64),
-        ("TILE_ENCODE_WARP_BYTES", TILE_ENCODE_WARP_BYTES as u64),
-        ("TILE_PLANE_BYTES", TILE_PLANE_BYTES as u64),
-        ("TILE_BODY_SLACK", TILE_BODY_SLACK as u64),
-        ("TILE_COST_BYTES", TILE_COST_BYTES as u64),
-        ("TILE_LISTED_BYTES", TILE_LISTED_BYTES as u64),
-        ("MAX_TILE_PLANE_BYTES", MAX_TILE_PLANE_BYTES as u64),
-        ("TILE_PLACE_BYTES", TILE_PLACE_BYTES as u64),
-    ];
     let zfp = [
         ("CODEC_ZFP", CODEC_ZFP.into()),
-        ("ZFP_TILE_LOG2", ZFP_TILE_LOG2.into()),
+        ("ZFP_TILE_LOG2", TILE_LOG2.into()),
         ("ZFP_BLOCK_LOG2", BLOCK_LOG2.into()),
         ("ZFP_MAX_AXES", MAX_AXES as u64),
         ("ZFP_MAX_BITS", zfp_rs::ZFP_MAX_BITS.into()),
@@ -285,11 +197,6 @@ fn headers_are_fresh() {
     for (name, made) in [
         ("common/constants.h", constants_h()),
         ("zfp/launch.h", launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &zfp, ZFP)),
-        ("ratio/tables.h", ratio_tables_h()),
-        (
-            "ratio/launch.h",
-            launch_h("#include \"../common/constants.h\"\n#include \"../common/launch.h\"\n", &ratio, RATIO),
-        ),
         ("common/launch.h", launch_h("#include \"constants.h\"\n#include \"platform.cuh\"\n", &common, COMMON)),
         ("hyperslab/launch.h", launch_h("#include \"../common/launch.h\"\n", &hyperslab, HYPERSLAB)),
     ] {

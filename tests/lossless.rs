@@ -1,5 +1,5 @@
-//! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read alike
-//! by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
+//! Forms of lossless tiles of codec predict: each is chosen where it should be, comes back bit for bit, and is read
+//! alike by the page's decoder; hostile ones do no harm; golden streams. And what lossless streams promise in bytes.
 
 #[path = "vectors/forms.rs"]
 mod forms;
@@ -144,7 +144,7 @@ fn bytes(params: &Params, profile: Profile, data: &[u8]) -> usize {
 
 /// Lossless, no profile takes more than the elements, 1 in 256 of them and a header. Floats take no more by `adaptive`
 /// than by `fast`; integers, whose bases may be further apart, 1 in 256 of the elements and a word for each subchunk of
-/// the last chunk; by `ratio` both no more than 1 in 256.
+/// the last chunk; by `small` both no more than 1 in 256.
 #[test]
 fn lossless_is_never_much_worse() {
     for dtype in DType::ALL {

@@ -76,11 +76,11 @@ fn chunks_of_other_kinds(dtype: DType) {
     there_and_back(&big_endian, &vectors::bytes("noise", dtype, 3, 40, true));
 }
 
-of_types!(codec_ratio);
+of_types!(codec_predict);
 
-/// Codec ratio: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
+/// Codec predict: whole and partial tiles of one to three axes, differences, wide numbers, missing values, a part,
 /// damage.
-fn codec_ratio(dtype: DType) {
+fn codec_predict(dtype: DType) {
     let mut random = Random(7);
     let k = dtype as usize;
     let shapes: [&[u64]; 4] = [&[700], &[20, 30], &[5, 6, 7], &[512]];
@@ -253,8 +253,8 @@ macro_rules! parts_of {
     };
 }
 
-// Codec ratio, with final states of four-bit lengths.
-parts_of!(golden_streams_of_tiles: "", |name| name.contains("-ratio-"), 500; first 0, second 1, third 2 of 3);
+// Codec predict, with final states of four-bit lengths.
+parts_of!(golden_streams_of_tiles: "", |name| name.contains("-predict-"), 500; first 0, second 1, third 2 of 3);
 
 // Ranks, and low parts beside the symbols, among them.
 parts_of!(golden_streams_of_forms: "lossless", |_| true, 2500; first 0, second 1, third 2 of 3);

@@ -6,7 +6,7 @@ and what is in flight; of caches and branches it takes the best for granted. Lev
 
     cycles.py [--x86 libsleek.so] [--arm libsleek.so] [--kib 64] [--fields N] [--lossless] [--profile fast]
 
-A part is so many bytes from the middle of a field; of profile ratio it is a box of a quarter as many values along the
+A part is so many bytes from the middle of a field; of profile small it is a box of a quarter as many values along the
 field's dimensions, so that there are whole tiles of any rank (with --kib 128 two of them). Libraries as `cargo rustc --release --lib --crate-type cdylib --no-default-features [--target aarch64-unknown-linux-gnu]` makes them.
 Needs SLEEK_DATA, llvm-mca and llvm-objdump (LLVM 19), gcc, qemu-user; for Arm gcc-aarch64-linux-gnu. Minutes.
 """
@@ -170,7 +170,7 @@ def parts(data, options, work):
         request = "lossless" if options.lossless else f"abs={scale(path, dtype):.6g}"
         request += f",profile={options.profile}" if options.profile else ""
         field, width = path.name.split(".")[0], 4 if dtype == 1 else 8
-        if options.profile == "ratio":
+        if options.profile == "small":
             to = work / "box"
             sides = cut(path, dtype, size // 4, to)
             yield field, dtype, math.prod(sides), [request, dtype, to, 0, math.prod(sides) * width], sides

@@ -4,7 +4,7 @@
 #     benches/instructions/run.sh [PARAMETERS OF A REQUEST]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-request=${1:-noa=1e-3,profile=ratio}
+request=${1:-noa=1e-3,profile=small}
 arm=aarch64-unknown-linux-gnu
 bash examples/demo/need.sh cc:gcc aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-gnu/lib/crti.o:libc6-dev-arm64-cross \
     qemu-aarch64:qemu-user

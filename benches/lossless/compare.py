@@ -1,4 +1,4 @@
-"""Lossless ratios and speeds of profile ratio, adaptive and fast beside other compressors on the same files, in one run
+"""Lossless ratios and speeds of profile small, adaptive and fast beside other compressors on the same files, in one run
 by one thread, as tables.
 
     python3 benches/lossless/compare.py [--round] [--no-speed] LIBRARY FILE…
@@ -125,7 +125,7 @@ class Blosc2:
 
 def compressors(library: ctypes.CDLL) -> dict:
     return {
-        **{profile: Sleek(library, profile) for profile in ("ratio", "adaptive", "fast")},
+        **{profile: Sleek(library, profile) for profile in ("small", "adaptive", "fast")},
         "pcodec 8": Pcodec(8),
         "pcodec 12": Pcodec(12),
         "zstd -19": Shuffled(lambda raw: zstandard.compress(raw, 19), zstandard.decompress),

@@ -1,11 +1,11 @@
-"""Where the bytes of lossless streams of profile ratio are: of each file the forms of its tiles and, in bytes a tile,
+"""Where the bytes of lossless streams of profile small are: of each file the forms of its tiles and, in bytes a tile,
 what is in front of the coder's words and these themselves. Beside them what entropy allows: signs and exponents, with
 the mantissas as they are; then, by tile, with so many bits of the mantissa in the symbols and zeros as a symbol of
 their own, a byte of table for each symbol and 32 for head and states.
 
     python3 benches/lossless/parts.py LIBRARY FILE…        # needs what benches/lossless/compare.py needs
 
-The stream is taken apart as docs/format.md and docs/codecs/ratio.md have it.
+The stream is taken apart as docs/format.md and docs/codecs/predict.md have it.
 """
 
 import collections
@@ -110,7 +110,7 @@ def finer(run: np.ndarray, mantissa_bits: int, more: int) -> float:
 
 def main() -> None:
     library, *files = sys.argv[1:]
-    sleek = Sleek(ctypes.CDLL(library), "ratio")
+    sleek = Sleek(ctypes.CDLL(library), "small")
     print(f"| file | tiles | forms | {' | '.join(PARTS)} | all | exponents | by tile |"
           + "".join(f" {more} bits more |" for more in MORE))
     print("|---|---|---|" + "---|" * (len(PARTS) + 3 + len(MORE)))

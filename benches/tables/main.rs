@@ -1,5 +1,5 @@
 //! The static tables of codec predict, from the fields that they were made from, and whether they are those of
-//! `src/codec/ratio/tables.rs`: `SLEEK_DATA=DATA cargo bench --bench tables`. The exit status is 1 if they are not.
+//! `src/codec/predict/tables.rs`: `SLEEK_DATA=DATA cargo bench --bench tables`. The exit status is 1 if they are not.
 //!
 //! All fields at five bounds are cut into tiles (`tiles.rs`); groups of 128 residuals are sorted by their sum of
 //! magnitudes and by whether they are sparse, and neighbouring sorts are put together until as many classes are left

@@ -27,7 +27,7 @@ BOUNDS = {
 }
 # What marks cells without data. The file says it as its fill value, and such cells come back bit for bit.
 MISSING = {"levitus_temp": -1e10}
-PROFILES = ("fast", "adaptive", "ratio")
+PROFILES = ("fast", "adaptive", "small")
 CHUNK_BYTES = 4 << 20
 SPEED_BYTES = 64 << 20  # the small fields are repeated to this size for the speed of the command, never for the ratio
 SPEED_RUNS = 3

@@ -107,7 +107,7 @@ from test_netcdf import FILL, define, wind
 url, a = f"file://{sys.argv[2]}#mode=nczarr,file", wind()
 with netCDF4.Dataset(url, "w") as f:
     define(f, "a", "f4", "abs=1e-2", fill_value=FILL)[:] = a
-    define(f, "r", "f8", "noa=1e-4,range=50,profile=ratio")[:] = a
+    define(f, "r", "f8", "noa=1e-4,range=50,profile=small")[:] = a
     define(f, "m", "f8", "abs=1e-2,fill=-9999,fill=0x7ff8000000000000")[:] = a
     define(f, "n", "i4", "abs=1e-2")[:] = a.astype("i4")
     define(f, "e", "f8", "abs=1e-2", endian="big")[:] = a
@@ -127,7 +127,7 @@ def test_zarr_of_netcdf(tmp_path):
     compressors = {name: json.loads((store / name / ".zarray").read_text())["compressor"] for name in "aremns"}
     assert compressors == {
         "a": {"id": "sleek", "abs": 0.01},
-        "r": {"id": "sleek", "noa": 0.0001, "range": 50.0, "profile": "ratio"},
+        "r": {"id": "sleek", "noa": 0.0001, "range": 50.0, "profile": "small"},
         "m": {"id": "sleek", "request": "abs=1e-2,fill=-9.999e3,fill=0x7ff8000000000000"},
         "e": {"id": "sleek", "abs": 0.01},
         "n": {"id": "sleek", "abs": 0.01},

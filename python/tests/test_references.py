@@ -13,7 +13,7 @@ import sleek
 h5py = pytest.importorskip("h5py")
 zarr = pytest.importorskip("zarr", minversion="3")
 
-REQUESTS = ["abs=1e-3", "noa=1e-3,range=50", "rel=1e-3,profile=fast", "abs=1e-3,profile=ratio", "lossless", "abs=1e-3,fill=-9999"]
+REQUESTS = ["abs=1e-3", "noa=1e-3,range=50", "rel=1e-3,profile=fast", "abs=1e-3,profile=small", "lossless", "abs=1e-3,fill=-9999"]
 REQUESTS.append("rate=12,codec=zfp")
 
 
@@ -33,7 +33,7 @@ def path(tmp_path):
         f.create_dataset("shuffled", data=field(), chunks=(40, 60), shuffle=True, **sleek.h5(lossless=True))
         f.create_dataset("counts", data=np.arange(900, dtype="i4"), chunks=(400,), **sleek.h5(lossless=True))
         waves = field() * np.exp(1j * field()).astype("c8")
-        for k, request in enumerate(["abs=1e-3,profile=ratio", "lossless"]):
+        for k, request in enumerate(["abs=1e-3,profile=small", "lossless"]):
             f.create_dataset(f"complex{k}", data=waves, chunks=(40, 60), **sleek.h5(request))
         f.create_dataset("partly", shape=(90, 140), dtype="f4", chunks=(40, 60), fillvalue=-1, **sleek.h5(abs=1e-3))[:40] = field()[:40]
         f.create_dataset("others", data=field(), chunks=(40, 60), compression="gzip", shuffle=True)

@@ -176,12 +176,12 @@ def test_bits_name_a_missing_value():
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_profile_ratio_gets_the_shape(tmp_path, version, order):
+def test_profile_small_gets_the_shape(tmp_path, version, order):
     zarr = pytest.importorskip("zarr", minversion="3")
     import sleek
 
     a = np.asarray(field(), order=order)
-    request = {"abs": 1e-3, "profile": "ratio"}
+    request = {"abs": 1e-3, "profile": "small"}
     more = {"order": order} if version == 2 else {}
     z = zarr_array(zarr, tmp_path / "z", version, request, shape=a.shape, chunks=(150, 200), dtype="f4", **more)
     z[:] = a

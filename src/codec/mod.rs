@@ -3,6 +3,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod gpu;
+#[allow(clippy::module_inception)] // one of its stages is named as it is
 pub mod predict;
 pub mod sleek;
 pub mod zfp;
@@ -96,10 +97,18 @@ registry! {
     toy::Toy in "../../tests/codecs/toy/mod.rs" with "test-codecs";
 }
 
-/// The codec with this id.
+/// Id and name of a codec that only pre-releases of 0.2 had. No other codec gets them.
+const RETIRED: (u8, &str) = (2, "ratio");
+
+/// The codec with this id, which a stream has.
 pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
     match REGISTRY.iter().find(|c| c.id() == id) {
         Some(c) => Ok(*c),
+        None if id == RETIRED.0 => fail!(
+            UnsupportedFormat,
+            "codec {id} ({}) was written by a pre-release of 0.2; this library does not read it",
+            RETIRED.1
+        ),
         None => fail!(UnsupportedFormat, "codec {id} is not known to this library; it knows {}", known()),
     }
 }
@@ -108,8 +117,20 @@ pub fn by_id(id: u8) -> Result<&'static dyn Codec> {
 pub fn by_name(name: &str) -> Result<&'static dyn Codec> {
     match REGISTRY.iter().find(|c| c.name() == name) {
         Some(c) => Ok(*c),
+        None if name == RETIRED.1 => retired(),
         None => fail!(InvalidArgument, "codec '{name}' is unknown; this library knows {}", known()),
     }
+}
+
+/// The error of a request for the codec that is no more.
+fn retired<T>() -> Result<T> {
+    let (id, name) = RETIRED;
+    fail!(InvalidArgument, "codec {id} ({name}) existed in pre-releases of 0.2 only; codec predict replaces it")
+}
+
+/// Refuses a request for the codec that is no more, where an unknown one may mean the default.
+pub fn refuse_retired(params: &Params) -> Result<()> {
+    if params.codec == RETIRED.0 { retired() } else { Ok(()) }
 }
 
 /// All codecs, for messages.
@@ -127,6 +148,7 @@ fn named(params: &Params) -> Result<&'static dyn Codec> {
         },
         id => match REGISTRY.iter().find(|c| c.id() == id) {
             Some(codec) => Ok(*codec),
+            None if id == RETIRED.0 => retired(),
             None => fail!(InvalidArgument, "codec {id} is unknown; 0 default, {}", known()),
         },
     }

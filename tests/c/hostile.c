@@ -99,6 +99,7 @@ static void requests_in_words(void) {
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, ""));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "no mode", sleek_params_parse(&p, "profile=fast"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'much'", sleek_params_parse(&p, "much"));
+    CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "'profile=small' now", sleek_params_parse(&p, "abs=1,profile=ratio"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "second mode", sleek_params_parse(&p, "abs=1,rel=1"));
     CHECK_FAILS(SLEEK_E_INVALID_BOUND, "-1", sleek_params_parse(&p, "abs=-1"));
     CHECK_FAILS(SLEEK_E_INVALID_ARGUMENT, "unknown", sleek_params_parse(&p, "abs=1,\xff"));
@@ -124,6 +125,7 @@ static void parameters(void) {
     REFUSED(SLEEK_E_UNSUPPORTED_TYPE, "i32", dtype, SLEEK_I32);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "mode 6", mode, 6);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 99", codec, 99);
+    REFUSED(SLEEK_E_INVALID_ARGUMENT, "codec 2 (ratio) existed", codec, 2);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "profile 3", profile, 3);
     REFUSED(SLEEK_E_INVALID_ARGUMENT, "device 3", device, 3);
     sleek_params on_gpu = request(SLEEK_F32);

@@ -39,10 +39,10 @@ typedef struct {
 
 static dataset datasets[] = {
     {.request = "abs=1e-3", .dims = {64, 64}, .bound = 1e-3},
-    {.request = "abs=1e-3,profile=ratio", .dims = {130, 140}, .bound = 1e-3},
+    {.request = "abs=1e-3,profile=small", .dims = {130, 140}, .bound = 1e-3},
     {.request = "noa=1e-4,range=8,profile=fast", .dims = {50, 60}, .bound = 8e-4},
     {.request = "lossless", .dims = {7, 9}},
-    {.request = "lossless,profile=ratio", .dims = {64, 64}},
+    {.request = "lossless,profile=small", .dims = {64, 64}},
     {.request = "abs=1e-3,codec=zfp", .dims = {33, 35}, .bound = 1e-3},
     {.request = "rate=12,codec=zfp", .dims = {64, 32}, .bound = -1},
     {.request = "abs=1e-3,fill=0", .dims = {900, 700}, .bound = 1e-3}, // long enough for threads of the library's own

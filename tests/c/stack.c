@@ -109,7 +109,7 @@ static size_t touched(struct call *c) {
 
 int main(int count, char **arguments) {
     /* The profiles, then zfp with blocks of each number of dimensions. */
-    enum { ZFP = SLEEK_RATIO + 1, ZFP_4D = ZFP + 3 };
+    enum { ZFP = SLEEK_SMALL + 1, ZFP_4D = ZFP + 3 };
     static const int types[] = {SLEEK_F32, SLEEK_F64, SLEEK_I16, SLEEK_U8, SLEEK_I64}, sizes[] = {4, 8, 2, 1, 8};
     const char *const level = getenv("SLEEK_SIMD");
     struct call c;
@@ -128,7 +128,7 @@ int main(int count, char **arguments) {
             for (int mode = SLEEK_LOSSLESS; mode <= SLEEK_PRECISION; mode++)
                 for (int profile = SLEEK_ADAPTIVE; profile <= ZFP_4D; profile++) {
                     const int zfp = profile >= ZFP, is_float = t < 2;
-                    const int rank = zfp ? profile - ZFP + 1 : profile == SLEEK_RATIO && n ? 4 : 0;
+                    const int rank = zfp ? profile - ZFP + 1 : profile == SLEEK_SMALL && n ? 4 : 0;
                     uint64_t dims[4] = {n ? 4 : 5, n ? 4 : 5, n ? 4 : 5};
                     sleek_params params;
                     // What of zfp is ours is not done by vectors.

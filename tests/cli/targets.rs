@@ -36,7 +36,7 @@ fn targets_are_met_and_said_as_a_bound() {
     let compress = "compress -f --dtype f32 --fill -9999";
     for (target, more) in [
         ("--ratio 5", ""),
-        ("--ratio 3.5", "--dims 200x1000 --profile ratio"),
+        ("--ratio 3.5", "--dims 200x1000 --profile small"),
         ("--size 170000", "--frame-bytes 400000"),
         ("--ratio 12", "--frame-bytes 4096 --dims 200,1000"),
     ] {
@@ -134,7 +134,7 @@ fn what_suits_an_array() {
         assert!(bench.get("auto") == bench.get("again"), "{request} {chosen}");
         assert_eq!(bench.json("verify --json x.f32 auto")["kept"], true, "{request}");
         if !request.contains("--ratio") {
-            for profile in ["adaptive", "fast", "ratio"] {
+            for profile in ["adaptive", "fast", "small"] {
                 bench.ok(&format!("compress -qf --profile {profile} {request} other"));
                 assert!(size("auto") <= size("other"), "{request} {chosen}: {profile} is smaller");
             }

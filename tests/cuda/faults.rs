@@ -78,7 +78,7 @@ fn any_call_of_the_driver_may_fail() {
     let (shim, _turn) = Shim::get();
     let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
     let stream = 0x5100 as *mut c_void;
-    for (profile, mode) in [(Profile::Adaptive, Mode::Abs), (Profile::Fast, Mode::Noa), (Profile::Small, Mode::Abs)] {
+    for (profile, mode) in [(Profile::Adaptive, Mode::Abs), (Profile::Fast, Mode::Noa)] {
         let p = Params { profile, ..Params::new(DType::F32).with_bound(mode, 1e-3) };
         let (room, expected) = (sleek::compress_bound(&p, COUNT).unwrap(), sleek::compress(&p, &bytes).unwrap());
         let (src, dst) = (shim.upload(1, &bytes, 0), shim.allocate(1, room));
@@ -113,11 +113,10 @@ fn any_call_of_the_driver_may_fail() {
 fn any_call_that_loads_may_fail() {
     let (shim, _turn) = Shim::get();
     let bytes = data("smooth", DType::F32, COUNT, &mut Random(3));
-    let requests =
-        [(1, Profile::Adaptive, Mode::Abs), (2, Profile::Small, Mode::Lossless), (3, Profile::Adaptive, Mode::Abs)];
-    let some = if common::short() { 1 } else { requests.len() };
-    for (k, (codec, profile, mode)) in requests.into_iter().take(some).enumerate() {
-        let p = Params { codec, profile, ..Params::new(DType::F32).with_bound(mode, 1e-3) };
+    let codecs = [1, 3];
+    let some = if common::short() { 1 } else { codecs.len() };
+    for (k, codec) in codecs.into_iter().take(some).enumerate() {
+        let p = Params { codec, ..Params::new(DType::F32).with_bound(Mode::Abs, 1e-3) };
         let room = sleek::compress_bound(&p, COUNT).unwrap();
         let (src, dst) = (shim.upload(0, &bytes, 0), shim.allocate(0, room));
         for ptx in [false, true].into_iter().take(if k == 0 && some > 1 { 2 } else { 1 }) {

@@ -10,14 +10,11 @@ mod capi;
 mod codecs;
 #[path = "../common/mod.rs"]
 mod common;
-mod encode_forms;
 mod faults;
 #[path = "../vectors/forms.rs"]
 mod forms;
 mod inputs;
-mod lossless;
 mod missing;
-mod ratio;
 #[path = "../reference/mod.rs"]
 mod reference;
 #[path = "../gpu/shim.rs"]

@@ -41,10 +41,6 @@ nvcomp() {
     "$gpu" calls
     "$gpu" first
     "$gpu" steady
-    "$gpu" tiles
-    "$gpu" tile-sizes
-    "$gpu" tile-batches
-    "$gpu" tile-gaps
     "$gpu" zfp
     several
     echo

@@ -268,7 +268,6 @@ inline int __syncthreads_or(int p) {
 }
 #define AT_LINE u32 place = __builtin_LINE()
 inline void __syncwarp(u32 = ~0u, AT_LINE) { shim::warp_sync(place); }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 template <class T> T __shfl_sync(u32, T v, u32 from, AT_LINE) { return shim::shuffle(v, from, place); }
 template <class T> T __shfl_down_sync(u32, T v, u32 d, AT_LINE) {
     const u32 l = shim::fiber->thread & 31;
@@ -301,15 +300,6 @@ inline u32 __ballot_sync(u32 m, bool p, AT_LINE) {
 }
 inline int __any_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) != 0; }
 inline int __all_sync(u32 m, bool p, AT_LINE) { return __ballot_sync(m, p, place) == ~0u; }
-inline u32 __match_any_sync(u32, u32 v, AT_LINE) {
-    shim::Warp& w = shim::warp();
-    w.slot[shim::fiber->thread & 31] = v;
-    shim::warp_sync(place);
-    u32 same = 0;
-    for (u32 i = 0; i < 32; i++) same |= (u32)(w.slot[i] == v) << i;
-    shim::warp_sync(place);
-    return same;
-}
 inline u32 __funnelshift_l(u32 lo, u32 hi, u32 s) {
     s &= 31;
     return s ? hi << s | lo >> (32 - s) : hi;
@@ -344,10 +334,6 @@ template <u32 LANES = 32, class T> void add_from_below(T& sum, u32 distance) {
     const T below = __shfl_up_sync(~0u, sum, distance);
     if (shim::fiber->thread % LANES >= distance) sum += below;
 }
-template <class T> void add_from_below_clamped(T& sum, u32 distance, u32 clamp) {
-    const T below = __shfl_up_sync(~0u, sum, distance);
-    if (shim::fiber->thread % (32 - (clamp >> 8)) >= distance) sum += below;
-}
 template <class Word, class Window> void add_next(Word& sum, Window& window, u32 wanted, Word low, Word factor, u32 h) {
     if (!wanted) return;
     sum += (Word)(window & low) * factor;
@@ -371,7 +357,6 @@ inline u32 top_bit(u32 x) { return x ? 31 - __builtin_clz(x) : ~0u; }
 inline u32 top_bit(u64 x) { return x ? 63 - __builtin_clzll(x) : ~0u; }
 inline u32 filled_up(u32 x) { return x ? ~0u >> __builtin_clz(x) : 0; }
 inline int __ffs(i32 x) { return __builtin_ffs(x); }
-inline int __ffsll(i64 x) { return __builtin_ffsll(x); }
 inline int __popc(u32 x) { return __builtin_popcount(x); }
 template <class T> T atomicAdd(T* p, T v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
 template <class T> T atomicOr(T* p, T v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
@@ -401,65 +386,7 @@ inline void wait_for_copies() {
     for (const auto& [to, from] : shim::fiber->copies) *to = *from;
     shim::fiber->copies.clear();
 }
-// Dynamic shared memory; its addresses are places in it. Copies into it are there only once somebody has waited for
-// them.
-inline const u32 SHARED_ROOM = 232448;
-inline thread_local uint4 shared_bytes[SHARED_ROOM / 16];
-#define SHARED_BYTES(name) uint4* const name = shared_bytes
-inline u32 shared_address(const void* p) { return (u32)((const u8*)p - (const u8*)shared_bytes); }
-inline u8* shared_at(u32 at, u32 bytes) {
-    if (at + bytes > SHARED_ROOM) abort();
-    return (u8*)shared_bytes + at;
-}
-inline void copy_async(u32 to, const u8* from, u32 bytes) {
-    uint4 q = make_uint4(0, 0, 0, 0);
-    memcpy(&q, from, bytes < 16 ? bytes & ~3u : 16);
-    memcpy(shared_at(to, 16), &q, 16);
-}
-inline void close_lot() {}
-inline void wait_for_older_lots() {}
-inline u32 load_shared16(u32 at) {
-    u16 v;
-    memcpy(&v, shared_at(at, 2), 2);
-    return v;
-}
-inline u32 load_shared32(u32 at) {
-    u32 v;
-    memcpy(&v, shared_at(at, 4), 4);
-    return v;
-}
-inline uint2 load_shared64(u32 at) {
-    uint2 v;
-    memcpy(&v, shared_at(at, 8), 8);
-    return v;
-}
-inline uint4 load_shared128(u32 at) {
-    uint4 v;
-    memcpy(&v, shared_at(at, 16), 16);
-    return v;
-}
-inline u32 at_word(u32 at, u32 i) { return at + 4 * i; }
-inline void store_shared128(u32 at, uint4 v) { memcpy(shared_at(at, 16), &v, 16); }
-inline void store_shared32(u32 at, u32 v) { memcpy(shared_at(at, 4), &v, 4); }
-inline void store_shared16(u32 at, u32 v) {
-    const u16 low = (u16)v;
-    memcpy(shared_at(at, 2), &low, 2);
-}
-inline void count_shared(u32 at) { store_shared32(at, load_shared32(at) + 1); }
-template <class Word> Word load_once(const Word* p) { return *p; }
-inline void put_word_if(bool wanted, u8* end, u32 halves, u32& x) {
-    if (!wanted) return;
-    const u16 low = (u16)x;
-    memcpy(end - 2 * (u64)halves, &low, 2);
-    x >>= 16;
-}
-inline u32 high_product(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 inline void store_relaxed(u32* p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
-inline bool take_word(u32* p) {
-    u32 free = 0;
-    return __atomic_compare_exchange_n(p, &free, 1u, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-inline void give_word(u32* p) { __atomic_store_n(p, 0u, __ATOMIC_SEQ_CST); }
 inline void prefetch(const u8*) {}
 inline void hold_back() {}
 inline void hold_back_for(u32) { hold_back(); }

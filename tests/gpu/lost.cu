@@ -44,7 +44,7 @@ static void judge(int code, bool on_gpu) {
 int main() {
     std::vector<float> field(COUNT), back(COUNT);
     for (size_t i = 0; i < COUNT; i++) field[i] = sinf(1e-3f * i);
-    const int profiles[] = {SLEEK_ADAPTIVE, SLEEK_FAST, SLEEK_RATIO};
+    const int profiles[] = {SLEEK_ADAPTIVE, SLEEK_FAST, SLEEK_SMALL};
     std::vector<std::vector<unsigned char>> streams;
     float *values, *restored;
     unsigned char* stream_memory;

@@ -8,7 +8,6 @@ mod captured;
 mod fields;
 mod means;
 mod steady;
-mod tiles;
 mod zfp;
 
 use std::ffi::c_void;
@@ -242,7 +241,6 @@ fn check() {
         }
     }
     n += missing(&mut r, small);
-    n += tiles::check(small);
     n += zfp::check(small);
     corrupt(&mut r, if small { 20 } else { 300 });
     graph();
@@ -329,9 +327,7 @@ fn large() {
     let bounded = lossless.clone().with_bound(Mode::Abs, 0.37);
     for p in [
         Params { profile: Profile::Fast, ..lossless.clone() },
-        Params { profile: Profile::Adaptive, ..bounded.clone() },
-        Params { profile: Profile::Small, ..lossless.clone() },
-        Params { profile: Profile::Small, ..bounded },
+        Params { profile: Profile::Adaptive, ..bounded },
         Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) },
     ] {
         large_one(&p, &src, &piece, copies);
@@ -670,8 +666,6 @@ fn first_asked(what: &str, dtype: DType) -> Option<Params> {
     match what {
         "fast" => Some(Params { profile: Profile::Fast, ..bounded }),
         "adaptive" => Some(Params { profile: Profile::Adaptive, ..bounded }),
-        "ratio" => Some(Params { profile: Profile::Small, ..bounded }),
-        "ratio, lossless" => Some(Params { profile: Profile::Small, ..lossless }),
         "zfp" => matches!(dtype, DType::F32 | DType::F64)
             .then(|| Params { codec: 3, ..lossless.with_bound(Mode::Rate, 16.0) }),
         "fast, a missing value" if dtype.is_float() => Some(Params { profile: Profile::Fast, missing, ..bounded }),
@@ -688,15 +682,7 @@ fn first() {
     println!("|---|---|---|---|---|---|");
     let mut most = 0f64;
     for dtype in DType::ALL {
-        let all = [
-            "fast",
-            "adaptive",
-            "ratio",
-            "ratio, lossless",
-            "zfp",
-            "fast, a missing value",
-            "adaptive, a missing value",
-        ];
+        let all = ["fast", "adaptive", "zfp", "fast, a missing value", "adaptive, a missing value"];
         for what in all.into_iter().filter(|what| first_asked(what, dtype).is_some()) {
             let of = |call: &str| {
                 let told = std::process::Command::new(std::env::current_exe().unwrap())
@@ -780,27 +766,17 @@ fn main() {
         Some("first") => first(),
         Some("steady") => steady::bench(number(2, 512), number(3, 1000)),
         Some("check-large") => large(),
-        Some("check-tiles") => {
-            println!("gpu check: {} arrays of codec predict equal to the CPU's", tiles::check(is_small()))
-        }
         Some("check-zfp") => println!("gpu check: {} arrays of codec zfp equal to the CPU's", zfp::check(is_small())),
         Some("zfp") => zfp::bench(number(2, 512), number(3, 11)),
-        Some("tiles") => tiles::bench(&[number(2, 512)], number(3, 11), &[1e-1, 1e-3, 1e-6, 0.0]),
-        Some("tile-lossless") => tiles::bench(&[number(2, 512)], number(3, 11), &[0.0]),
-        Some("tile-sizes") => tiles::bench(&[1, 4, 16, 64], number(2, 11), &[1e-1, 1e-3, 1e-6]),
         Some("check-gaps") => {
             println!("gpu check: {} arrays with missing values equal to the CPU's", missing(&mut Random(7), is_small()))
         }
         Some("gaps") => gaps(number(2, 512), number(3, 11)),
-        Some("tile-gaps") => tiles::gaps(number(2, 512), number(3, 11)),
-        Some("tile-batches") => tiles::batches(number(2, 512), number(3, 11)),
         _ => panic!(
             "gpu check | bench [MiB] [repeats] | sizes [repeats] | quick [MiB] [repeats] | check-gaps | gaps [MiB] \
             [repeats] \
              | batches [MiB] [repeats] | calls [repeats] | first | steady [MiB] [calls] | check-large \
-             | check-tiles | check-zfp | zfp [MiB] [repeats] | tiles [MiB] [repeats] \
-             | tile-lossless [MiB] [repeats] | tile-sizes [repeats] | tile-gaps [MiB] [repeats] | tile-batches [MiB] \
-             [repeats]"
+             | check-zfp | zfp [MiB] [repeats]"
         ),
     }
 }

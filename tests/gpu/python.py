@@ -33,7 +33,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SLEEK_DATA", ROOT / "tests/data"))
 BOUND = 1e-3
-REQUESTS = [f"{mode},profile={profile}" for profile in ("adaptive", "fast", "ratio") for mode in ("lossless", f"noa={BOUND}")]
+REQUESTS = [f"{mode},profile={profile}" for profile in ("adaptive", "fast", "small") for mode in ("lossless", f"noa={BOUND}")]
 TYPES = ("float32", "float64", "bfloat16", "float16")
 
 
@@ -339,7 +339,7 @@ def checkpoint(folder):
         "pinned copies, torch.save": lambda: Pinned(state),
         "sleek lossless": lambda: Checkpoint(state, lambda name: "lossless"),
         "sleek lossless, profile=fast": lambda: Checkpoint(state, lambda name: "lossless,profile=fast"),
-        "sleek lossless, profile=ratio": lambda: Checkpoint(state, lambda name: "lossless,profile=ratio"),
+        "sleek lossless, profile=small": lambda: Checkpoint(state, lambda name: "lossless,profile=small"),
         "sleek, moments rel=1e-2": lambda: Checkpoint(state, lambda name: "lossless" if name.startswith("weight") else "rel=1e-2"),
     }
     for name, make in ways.items():

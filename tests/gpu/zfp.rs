@@ -1,6 +1,5 @@
 //! Codec zfp: bytes against the CPU's in every mode, and times beside a device-to-device copy.
 
-use super::tiles::{bounded, repeated};
 use super::*;
 use sleek::Dims;
 
@@ -8,9 +7,10 @@ fn params(p: Params, lens: &[u64]) -> Params {
     Params { codec: 3, dims: Dims::new(lens).unwrap(), ..p }
 }
 
-/// A field's bound, a fraction of its range, as an absolute one.
+/// A field's bound, a fraction of its range, as an absolute one. What does not count for the range is not in it.
 fn absolute(field: &Field, bound: f64) -> Params {
-    let range = bounded(field, bound).range.unwrap_or(1.0);
+    let fills: Vec<f64> = field.fill.into_iter().collect();
+    let range = value_range(field.dtype, false, &fills, &field.bytes).map_or(1.0, |(min, max)| max - min);
     Params::new(field.dtype).with_bound(Mode::Abs, bound * range.max(f64::MIN_POSITIVE))
 }
 
@@ -82,6 +82,14 @@ fn lens_in_four(field: &Field, lens: &[u64]) -> Option<Vec<u64>> {
     let own = field.dims.lens();
     let whole = lens[0] / own[0];
     (own.len() == 3 && own.iter().all(|len| *len >= 4) && whole >= 4).then(|| [&[whole], own].concat())
+}
+
+/// A field repeated, or cut off, along its first dimension to about so many bytes.
+fn repeated(field: &Field, bytes: usize) -> (Vec<u64>, Vec<u8>) {
+    let mut lens = field.dims.lens().to_vec();
+    let slab = lens[1..].iter().product::<u64>() as usize * field.dtype.size();
+    lens[0] = (bytes / slab).max(1) as u64;
+    (lens.clone(), field.bytes.iter().cycle().take(lens[0] as usize * slab).copied().collect())
 }
 
 /// Fields of about so many MiB at fixed rates, at bounds, and losslessly; the means are those of the fields whose

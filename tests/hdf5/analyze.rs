@@ -143,9 +143,9 @@ fn fields_without_a_floor() {
     assert!((10.0..10.2).contains(&range), "{range}");
 }
 
-/// The column `smallest` is what profile `ratio` makes of the field with its dimensions.
+/// The column `smallest` is what profile `small` makes of the field with its dimensions.
 #[test]
-fn the_smallest_is_that_of_profile_ratio() {
+fn the_smallest_is_that_of_profile_small() {
     let Some(place) = Place::with(&[]) else { return };
     let value = |i: u32| (f64::from(i % 400) * 0.02).sin() + (f64::from(i / 400) * 0.05).cos();
     put(&place, "sheet.f32", &(0..400 * 300).map(|i| value(i) as f32).collect::<Vec<_>>());
@@ -159,7 +159,7 @@ fn the_smallest_is_that_of_profile_ratio() {
     for (row, line) in rows(&report).iter().zip(rows(&of_line)).filter(|(row, _)| row["mode"] == "noa") {
         let bound = row["bound"].as_f64().unwrap().to_string();
         let request = ["compress", "-qf", "--dtype", "f32", "--dims", "300x400", "--noa", &bound];
-        let files = ["--profile", "ratio", "sheet.f32", "sheet.slk"];
+        let files = ["--profile", "small", "sheet.f32", "sheet.slk"];
         place.run(env!("CARGO_BIN_EXE_sleek"), &[&request[..], &files].concat());
         let bytes = fs::metadata(place.path("sheet.slk")).unwrap().len();
         let smallest = row["smallest_ratio"].as_f64().unwrap();

@@ -358,7 +358,7 @@ fn rules_for_names_and_types() {
         place.path("rules.toml"),
         "# What is measured to a hundredth of a degree.\n[[rule]]\ndataset = \"temp*\"\nabs = 0.005\n\n\
          [[rule]]\ndataset = \"/grid/*\"\nkeep = true\n\n[[rule]]\ntype = \"integer\"\nlossless = true\n\n\
-         [[rule]]\ntype = \"f64\"\nratio = 20\nprofile = \"ratio\"\n",
+         [[rule]]\ntype = \"f64\"\nratio = 20\nprofile = \"small\"\n",
     )
     .unwrap();
     sleek_ok(&place, &["repack", "-r", "--rules", "rules.toml", "--verify", "--to", "out", "--report", "r.json", "in"]);
@@ -403,13 +403,13 @@ fn what_suits_each_dataset() {
         let what = table.as_array().unwrap().iter().map(|d| d["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
         (sum, what)
     };
-    let sizes: Vec<u64> = ["adaptive", "fast", "ratio"]
+    let sizes: Vec<u64> = ["adaptive", "fast", "small"]
         .iter()
         .map(|profile| of(&table(&["--noa", "1e-4", "--profile", profile]), "stored_after").0)
         .collect();
     let (best, what) = of(&table(&["--noa", "1e-4", "--auto", "ratio"]), "stored_after");
     assert!(sizes.iter().all(|size| best <= *size), "{best} {sizes:?} {what:?}");
-    assert!(what.iter().any(|what| what.contains(", profile ratio") || what.contains(", codec zfp")), "{what:?}");
+    assert!(what.iter().any(|what| what.contains(", profile small") || what.contains(", codec zfp")), "{what:?}");
     table(&["--noa", "1e-4", "--auto", "speed"]);
     let (_, what) = of(&table(&["--ratio", "8", "--auto", "1e-3"]), "stored_after");
     assert!(what.iter().all(|what| what.ends_with("for --ratio 8")), "{what:?}");

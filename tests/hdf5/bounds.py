@@ -320,7 +320,7 @@ def complex_numbers_of_compounds():
         "abs": (opts(ABS, 1e-3), 1e-3),
         "noa": (opts(NOA, 1e-3, value_range=2.0), 2e-3),
         "rel": (opts(REL, 1e-3), None),
-        "ratio": (opts(ABS, 1e-3, 2), 1e-3),
+        "small": (opts(ABS, 1e-3, 2), 1e-3),
         "lossless": (opts(LOSSLESS), 0),
     }
     for (kind, a), (name, (cd, limit)) in itertools.product(kinds.items(), requests.items()):
@@ -338,7 +338,7 @@ def complex_numbers_of_compounds():
             assert same_bits(a, back)
         else:
             assert 0 < worst_error(u, v) <= Fraction(limit), (kind, name)
-    # Profile ratio does not mind that parts alternate: together they take about what they take apart.
+    # Profile small does not mind that parts alternate: together they take about what they take apart.
     y, x = np.mgrid[0:200, 0:300]
     smooth = (300 + 5 * np.sin(x / 40 + y / 90) + 1j * np.cos(y / 30) * np.sin(x / 25)).astype("c8")
     size = {}

@@ -76,7 +76,7 @@ fn requests_in_words() {
     compile(&place, "h5fc", &[], &[module.to_str().unwrap(), &source("request.f90")], "request_f");
     for program in ["./request_c", "./request_f"] {
         for text in
-            ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless", "noa=1e-3,profile=ratio"]
+            ["abs=1e-3", "noa=0.25,range=50,fill=-9999", "rel=1e-2,profile=fast", "lossless", "noa=1e-3,profile=small"]
         {
             place.run(program, &["a.h5", text]);
             let dump = place.run("h5dump", &["-pH", "a.h5"]);

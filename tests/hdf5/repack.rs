@@ -296,7 +296,7 @@ fn a_dry_run_reads_a_part() {
     python(&place, PYTHON, &["many_chunks", "old.h5"]);
     let requests = [
         &["--noa", "1e-4"][..],
-        &["--noa", "1e-4", "--profile", "ratio", "--rechunk"],
+        &["--noa", "1e-4", "--profile", "small", "--rechunk"],
         &["--abs", "1e-3"],
         &["--lossless"],
         &["--ratio", "12"],
@@ -596,7 +596,7 @@ fn targets_in_the_place_of_a_bound() {
     let size = fs::metadata(place.path("sized.h5")).unwrap().len();
     assert!((500_000..=600_000).contains(&size), "{size}");
     let requests =
-        ["--dataset", "zz_t=psnr=60", "--dataset", "aa_big=profile=ratio,ratio=30", "--dataset", "whole=bits=8"];
+        ["--dataset", "zz_t=psnr=60", "--dataset", "aa_big=profile=small,ratio=30", "--dataset", "whole=bits=8"];
     let table = sleek_ok(&place, &[&["repack", "--verify"], &requests[..], &["old.h5", "three.h5"]].concat());
     assert!(line_of(&table, "/whole ").contains("rel 0.0039"), "{table}");
     let psnr =
@@ -614,7 +614,7 @@ fn chunks_that_compress_well() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["shapes", "old.h5"]);
     let repack = |arguments: &[&str]| sleek_ok(&place, &[&["repack", "--lossless", "--force"], arguments].concat());
-    let ratio = ["--profile", "ratio", "old.h5"];
+    let ratio = ["--profile", "small", "old.h5"];
     let json = |arguments: &[&str]| -> Vec<serde_json::Value> { serde_json::from_str(&repack(arguments)).unwrap() };
     let before = json(&[&["--json"], &ratio[..], &["plain.h5"]].concat());
     let after = json(&[&["--json", "--rechunk", "--verify"], &ratio[..], &["new.h5"]].concat());
@@ -633,7 +633,7 @@ fn chunks_that_compress_well() {
         }
     }
     // What has such chunks keeps them, and what would gain nothing.
-    let again = repack(&["--rechunk", "--even-if-larger", "--profile", "ratio", "--dry-run", "new.h5"]);
+    let again = repack(&["--rechunk", "--even-if-larger", "--profile", "small", "--dry-run", "new.h5"]);
     assert!(!again.contains(" -> "), "{again}");
     let lines = repack(&["--rechunk", "--dry-run", "old.h5"]);
     assert!(line_of(&lines, "/sparse ").contains("chunks 1x80x110 kept"), "{lines}");
@@ -654,7 +654,7 @@ fn files_of_other_filters_are_not_harmed() {
         ("earliest", "--lossless", ""),
         ("earliest", "--lossless", plugins.trim()),
         ("earliest", "--noa 1e-3", plugins.trim()),
-        ("latest", "--lossless --profile ratio --rechunk", plugins.trim()),
+        ("latest", "--lossless --profile small --rechunk", plugins.trim()),
     ] {
         python(&place, PYTHON, &["filters", "old.h5", libver]);
         let mut command = place.command(env!("CARGO_BIN_EXE_sleek"));
@@ -671,12 +671,12 @@ fn files_of_other_filters_are_not_harmed() {
 fn complex_numbers_by_their_parts() {
     let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
     python(&place, PYTHON, &["complex_numbers", "old.h5"]);
-    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "ratio", "--rechunk"]] {
+    for how in [&["--noa", "1e-4"][..], &["--noa", "1e-4", "--profile", "small", "--rechunk"]] {
         let table = sleek_ok(&place, &[&["repack", "--verify", "--force"], how, &["old.h5", "new.h5"]].concat());
         let line = table.lines().find(|line| line.starts_with("/pairs ")).unwrap();
         assert!(line.contains("kept: compounds of 8 bytes: bounds are for floats"), "{table}");
-        let of_line = table.contains("--profile ratio is for numbers whose parts alternate");
-        assert_eq!(of_line, !how.contains(&"ratio"), "{table}");
+        let of_line = table.contains("--profile small is for numbers whose parts alternate");
+        assert_eq!(of_line, !how.contains(&"small"), "{table}");
         python(&place, PYTHON, &["complex_parts", "old.h5", "new.h5", "1e-4"]);
         sleek_ok(&place, &["verify", "old.h5", "new.h5"]);
     }

@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 pub mod builder;
-pub mod ratio;
+pub mod predict;
 pub mod zfp;
 
 const CHUNK_BYTES: u64 = 16384;
@@ -310,8 +310,8 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
     let container = container(stream)?;
     let right = match (container.codec, &container.geometry) {
         (1, geometry) => *geometry == Geometry::Runs(CHUNK_BYTES) && container.unit == 16,
-        (2, Geometry::Tiles(_)) => container.capacity() <= 16384 && container.unit == 4,
-        (2, Geometry::Runs(_)) => false,
+        (4, Geometry::Tiles(_)) => container.capacity() <= 16384 && container.unit == 4,
+        (4, Geometry::Runs(_)) => false,
         (codec, _) => return Err(format!("codec {codec} is not known here")),
     };
     ensure(right, || {
@@ -340,7 +340,7 @@ pub fn header(stream: &[u8]) -> Outcome<Header> {
 
 /// Whether streams of this codec can be decoded here.
 pub fn knows(codec: u8) -> bool {
-    codec == 1 || codec == 2
+    codec == 1 || codec == 4
 }
 
 /// Decodes one whole stream: the bytes of the array it was made from.
@@ -415,7 +415,7 @@ fn restore(header: &Header, lens: &[u64], kind: u64, body: &[u8]) -> Outcome<Vec
     let mut bytes = match kind {
         0 => {
             ensure(body.len() <= whole, || format!("a packed body of {} bytes, above {whole}", body.len()))?;
-            let words = if header.codec == 1 { packed(header, body)? } else { ratio::packed(header, lens, body)? };
+            let words = if header.codec == 1 { packed(header, body)? } else { predict::packed(header, lens, body)? };
             let mut bytes = Vec::with_capacity(words.len() * size);
             words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()[..size]));
             bytes
@@ -753,8 +753,8 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
     decode(stream)?;
     let header = header(stream)?;
     let mut found = std::collections::BTreeSet::new();
-    if header.codec == 2 {
-        found.insert("ratio");
+    if header.codec == 4 {
+        found.insert("predict");
     }
     if header.big_endian {
         found.insert("big-endian");
@@ -774,8 +774,8 @@ pub fn features(stream: &[u8]) -> Outcome<std::collections::BTreeSet<&'static st
         let (kind, bytes) = header.entry(stream, chunk)?;
         let body = slice(stream, at, bytes)?;
         at += bytes;
-        if header.codec == 2 {
-            found.extend(ratio::features(&header, kind, body)?);
+        if header.codec == 4 {
+            found.extend(predict::features(&header, kind, body)?);
             continue;
         }
         match kind {

@@ -7,7 +7,7 @@ use sleek::{DType, Dims, Mode, Params, Profile};
 use crate::reference;
 use crate::vectors::{self, Random};
 
-/// A lossless request of profile `ratio`.
+/// A lossless request of profile `small`.
 pub fn params(dtype: DType, lens: &[u64]) -> Params {
     let dims = Dims::new(lens).unwrap();
     Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(Mode::Lossless, 0.0) }

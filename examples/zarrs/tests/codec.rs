@@ -42,7 +42,7 @@ fn refused(data_type: &str, fill: Value, configuration: Value) -> String {
 fn bounds_hold_in_chunks_and_in_shards() -> Outcome {
     let values = field(100 * 70);
     for (request, bound) in
-        [("abs=1e-3", 1e-3), ("noa=1e-4,range=50", 5e-3), ("noa=1e-4", 4e-3), ("abs=0.01,profile=ratio", 0.01)]
+        [("abs=1e-3", 1e-3), ("noa=1e-4,range=50", 5e-3), ("noa=1e-4", 4e-3), ("abs=0.01,profile=small", 0.01)]
     {
         let codec = Arc::new(Sleek::new(request)?);
         let chunks = ArrayBuilder::new(vec![100, 70], vec![30, 70], data_type::float32(), 0.0f32)

@@ -13,13 +13,13 @@ pub fn sleek(bytes: &[u8]) {
 }
 
 /// The codec of the smallest files.
-pub fn ratio(bytes: &[u8]) {
-    run("ratio", bytes);
+pub fn predict(bytes: &[u8]) {
+    run("predict", bytes);
 }
 
 /// The codecs of the tests, which use what the library's leave aside. What zfp promises is judged elsewhere.
 pub fn others(bytes: &[u8]) {
-    let library = ["sleek", "ratio", "zfp"];
+    let library = ["sleek", "predict", "zfp"];
     sleek::codec::REGISTRY.iter().map(|codec| codec.name()).filter(|name| !library.contains(name)).for_each(|name| {
         run(name, bytes);
     });

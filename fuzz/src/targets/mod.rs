@@ -19,7 +19,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("header", header::run),
     ("plane", plane::run),
     ("sleek", codec::sleek),
-    ("ratio", codec::predict),
+    ("predict", codec::predict),
     ("others", codec::others),
     ("roundtrip", roundtrip::run),
     ("boxes", boxes::run),
@@ -31,7 +31,7 @@ pub const ALL: [(&str, Target); 11] = [
 pub const OF_STREAMS: [&str; 5] = ["decode", "sealed", "header", "filter", "capi"];
 
 /// Targets that encode arrays, and count what came of them.
-pub const OF_ARRAYS: [&str; 5] = ["sleek", "ratio", "others", "roundtrip", "boxes"];
+pub const OF_ARRAYS: [&str; 5] = ["sleek", "predict", "others", "roundtrip", "boxes"];
 
 use std::cell::Cell;
 

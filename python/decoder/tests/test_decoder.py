@@ -58,7 +58,7 @@ def test_golden_streams(path):
 def test_there_are_golden_streams_of_everything():
     found = {(i.codec, i.dtype) for i in map(sleek_decode.inspect, (p.read_bytes() for p in GOLDEN if p not in FILES))}
     dtypes = {"f32", "f64", "f16", "bf16", *(f"{s}{8 << k}" for s in "iu" for k in range(4))}
-    assert found == {(c, d) for c in ("sleek", "ratio") for d in dtypes} | {("zfp", d) for d in ("f32", "f64", "i32", "i64")}
+    assert found == {(c, d) for c in ("sleek", "predict") for d in dtypes} | {("zfp", d) for d in ("f32", "f64", "i32", "i64")}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -105,9 +105,9 @@ def fields():
 
 
 REQUESTS = [
-    "lossless", "abs=1e-3", "noa=1e-3", "rel=1e-3", "abs=1e-9", "abs=1e-3,profile=fast", "lossless,profile=fast", "abs=1e-3,profile=ratio",
-    "abs=1e-7,profile=ratio", "rel=1e-2,profile=ratio", "lossless,profile=ratio", "abs=1e-2,fill=0", "abs=1e-3,fill=0x7fc00000,fill=0",
-    "abs=1e-3,profile=ratio,fill=1.5,fill=0x7fc00000", "rate=6,codec=zfp", "precision=14,codec=zfp", "abs=1e-3,codec=zfp", "lossless,codec=zfp",
+    "lossless", "abs=1e-3", "noa=1e-3", "rel=1e-3", "abs=1e-9", "abs=1e-3,profile=fast", "lossless,profile=fast", "abs=1e-3,profile=small",
+    "abs=1e-7,profile=small", "rel=1e-2,profile=small", "lossless,profile=small", "abs=1e-2,fill=0", "abs=1e-3,fill=0x7fc00000,fill=0",
+    "abs=1e-3,profile=small,fill=1.5,fill=0x7fc00000", "rate=6,codec=zfp", "precision=14,codec=zfp", "abs=1e-3,codec=zfp", "lossless,codec=zfp",
 ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_fresh_streams(request_):
 def test_ranges_and_boxes():
     rng = np.random.default_rng(8)
     a = np.cumsum(rng.normal(size=(11, 70, 90)), axis=1).astype("f4")
-    for request in ("abs=1e-2", "abs=1e-2,profile=ratio", "rate=8,codec=zfp"):
+    for request in ("abs=1e-2", "abs=1e-2,profile=small", "rate=8,codec=zfp"):
         stream = bytes(sleek.compress(a, request))
         whole = sleek_decode.decode(stream).reshape(a.shape)
         flat = whole.reshape(-1)
@@ -237,13 +237,17 @@ def test_later_formats_are_said_to_be_unsupported():
         later[at] = value
         with pytest.raises(sleek_decode.UnsupportedError, match="this package"):
             sleek_decode.decode(later)
+    stream = bytearray(stream)
+    stream[8] = 2
+    with pytest.raises(sleek_decode.UnsupportedError, match="pre-release of 0.2"):
+        sleek_decode.decode(stream)
     for nothing in (b"", b"HDF", bytes(200)):
         with pytest.raises(sleek_decode.DamagedError, match="not a SLEEK stream"):
             sleek_decode.decode(nothing)
 
 
 def test_numbers_of_the_pages():
-    page = (ROOT / "docs/codecs/ratio.md").read_text()
+    page = (ROOT / "docs/codecs/predict.md").read_text()
     rows = re.findall(r"^\| (\d+) \| ((?:\d+×)?\d+(?:, (?:\d+×)?\d+)+) \|$", page, re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(16))
     assert [_tables._read(written) for _, written in rows] == _tables.TABLES
@@ -298,10 +302,10 @@ def test_pyfive_reads_our_files(tmp_path):
             # Chunks at the edge, shuffle in front, and a checksum behind.
             chunks = tuple(max(1, d * 2 // 3) for d in a.shape)
             more = {"shuffle": True} if k % 5 == 0 else {"fletcher32": True} if k % 5 == 1 else {}
-            request = "lossless" if "shuffle" in more else "abs=1e-3,profile=ratio" if k % 2 else "abs=1e-3"
+            request = "lossless" if "shuffle" in more else "abs=1e-3,profile=small" if k % 2 else "abs=1e-3"
             f.create_dataset(name, data=a, chunks=chunks, **more, **sleek.h5(request))
         waves = np.exp(1j * np.linspace(0, 60, 3000)).astype("c8").reshape(60, 50)
-        f.create_dataset("complex", data=waves, chunks=(25, 50), **sleek.h5("abs=1e-3,profile=ratio"))
+        f.create_dataset("complex", data=waves, chunks=(25, 50), **sleek.h5("abs=1e-3,profile=small"))
         f.create_dataset("plain", data=np.arange(100), chunks=(30,), compression="gzip", shuffle=True)
     if not hasattr(pyfive.btree.BTreeV1RawDataChunks._filter_chunk, "knows_sleek"):
         with pyfive.File(path) as f, pytest.raises(NotImplementedError, match="Filter with id: 47474 import not supported"):

@@ -36,7 +36,7 @@ class Info:
     stream_bytes: int
     """Bytes of the stream."""
     codec: str
-    """``"sleek"``, ``"ratio"`` or ``"zfp"``"""
+    """``"sleek"``, ``"predict"`` or ``"zfp"``"""
     mode: str
     """``"lossless"``, ``"abs"``, ``"noa"``, ``"rel"``, ``"rate"`` or ``"precision"``"""
     bound: float
@@ -46,7 +46,7 @@ class Info:
     abs_bound: float
     """The absolute bound that is guaranteed; 0 if there is none (lossless, rel, or no error at all)."""
     profile: str
-    """``"adaptive"``, ``"fast"`` or ``"ratio"``"""
+    """``"adaptive"``, ``"fast"`` or ``"small"``"""
     missing: tuple[Any, ...]
     """The missing values that the stream names."""
     chunks_packed: int

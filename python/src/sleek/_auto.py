@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from ._array import compress_with, decompress, without_mask
 from ._library import Params, SleekError
-from ._params import CODECS, MODES, PROFILES, capacity, element, in_words, params, shaped
+from ._params import CODEC_IDS, CODECS, MODES, PROFILES, capacity, element, in_words, params, shaped
 from ._place import of_host
 
 # Bytes that all of them are tried on, in pieces of about so many.
 _SAMPLE_BYTES, _PIECE_BYTES = 8 << 20, 512 << 10
 # What is tried: each profile, and the codecs that go with none.
-_CANDIDATES = [(profile, 0) for profile in range(len(PROFILES))] + [(0, CODECS.index("zfp"))]
+_CANDIDATES = [(profile, 0) for profile in range(len(PROFILES))] + [(0, CODEC_IDS["zfp"])]
 
 
 def choose(
@@ -47,7 +47,7 @@ def choose(
     >>> field = np.sin(x / 30) * np.cos(y / 20)
     >>> words = sleek.choose(field, noa=1e-4)
     >>> words
-    'noa=0.0001,profile=ratio'
+    'noa=0.0001,profile=small'
     >>> len(sleek.compress(field, words)) < len(sleek.compress(field, noa=1e-4))
     True
     """

@@ -13,8 +13,9 @@ import numpy as np
 from ._library import Params, SleekError, check, lib
 
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
-PROFILES = ("adaptive", "fast", "ratio")
-CODECS = ("default", "sleek", "ratio", "zfp")
+PROFILES = ("adaptive", "fast", "small")
+CODECS = {0: "default", 1: "sleek", 3: "zfp", 4: "predict"}
+CODEC_IDS = {name: codec for codec, name in CODECS.items()}
 
 # Element types of sleek.h by numpy's names.
 DTYPES = {
@@ -75,6 +76,8 @@ def params(
     mode, bound = given[0] if given else ("lossless", 0.0)
     if range is not None and mode != "noa":
         raise TypeError(f"range={range} goes with noa, not with {mode}")
+    if profile == "ratio":
+        raise ValueError("profile 'ratio' is called 'small' now")
     if profile not in PROFILES:
         raise ValueError(f"profile is {profile!r}; known are {', '.join(PROFILES)}")
     if range is not None and not range > 0:
@@ -216,7 +219,7 @@ def shaped(p: Params, shape: tuple[int, ...]) -> None:
 
 def gains_by_dims(p: Params) -> bool:
     """Whether the codec works along dimensions; of others the shape changes nothing but the header."""
-    return CODECS[p.codec] in ("ratio", "zfp") or p.codec == 0 and PROFILES[p.profile] == "ratio"
+    return CODECS[p.codec] in ("predict", "zfp") or p.codec == 0 and PROFILES[p.profile] == "small"
 
 
 def capacity(p: Params, count: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from . import _stream
 from ._library import Params, SleekError, lib
 from ._library import check as _check
-from ._params import CODECS, DTYPES, NAMED, gains_by_dims, params, shaped
+from ._params import CODEC_IDS, DTYPES, NAMED, gains_by_dims, params, shaped
 from ._place import Place, of_gpu, on_gpu
 
 __all__ = ["RESULT", "check", "compress_batch", "decompress_batch", "prepare", "workspace_bytes"]
@@ -55,14 +55,14 @@ def compress_batch(
     """Enqueues the compression of each array into the buffer of bytes of the same place in `out`.
 
     The request is that of `sleek.compress` and holds for all; ``noa`` without a range takes each array's own. The streams are those
-    of `sleek.compress` of the arrays as lines, but with ``profile="ratio"``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
+    of `sleek.compress` of the arrays as lines, but with ``codec=zfp``, where all arrays are of one shape. All are of one type. Each buffer of `out` has at least `sleek.compress_bound` bytes, and is aligned to 16.
     """
     stream = _work(cuda_stream)
     sources, targets = _places("arrays", arrays, stream, False), _places("out", out, stream, True)
     shapes = {place.shape for place in sources}
     p = _parameters(_element("arrays", sources), request, bound)
     if gains_by_dims(p) and len(shapes) > 1:
-        raise ValueError(f"arrays have the shapes {sorted(shapes)}; with codec ratio one shape is needed")
+        raise ValueError(f"arrays have the shapes {sorted(shapes)}; one shape is needed where the codec works along dimensions")
     if gains_by_dims(p):
         shaped(p, *shapes)
     _enqueue(
@@ -75,14 +75,15 @@ def decompress_batch(
 ) -> None:
     """Enqueues the restoring of each stream into the array of the same place in `out`, which are of one type.
 
-    A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec, ``"sleek"`` or ``"ratio"``.
+    A stream may be followed by more bytes, as in the buffer that it was compressed into. All streams are of one codec that has kernels, ``"sleek"`` or ``"zfp"``.
     """
     stream = _work(cuda_stream)
     sources, targets = _places("streams", streams, stream, False), _places("out", out, stream, True)
     p = _parameters(_element("out", targets), None, {"lossless": True})
-    if codec not in CODECS[1:]:
-        raise ValueError(f"codec is {codec!r}; known are {', '.join(CODECS[1:])}")
-    p.codec = CODECS.index(codec)
+    known = [name for name in CODEC_IDS if name != "default"]
+    if codec not in known:
+        raise ValueError(f"codec is {codec!r}; known are {', '.join(known)}")
+    p.codec = CODEC_IDS[codec]
     _enqueue(
         lib.sleek_decompress_batch_async, p, (sources, [s.nbytes for s in sources]), (targets, [o.size for o in targets]), results, workspace, stream
     )

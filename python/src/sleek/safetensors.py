@@ -87,7 +87,7 @@ def save(
     abs: float | None = None,
     noa: float | None = None,
     rel: float | None = None,
-    profile: str = "ratio",
+    profile: str = "small",
 ) -> None:
     """Writes a compressed file of tensors, which takes its place when it is complete.
 
@@ -112,7 +112,7 @@ def save(
         with open(temporary, "xb") as file:
             file.write(MAGIC)
             whole = np.frombuffer(struct.pack("<Q", len(text)) + text, "u1")
-            file.write(compress(whole, lossless=True, profile="ratio"))
+            file.write(compress(whole, lossless=True, profile="small"))
             for name, entry in sorted(header.items(), key=lambda item: (item[1].get("data_offsets", []), item[0])):
                 if name != "__metadata__" and arrays[name].size:
                     elements = _elements(arrays[name])

@@ -101,10 +101,10 @@ pub enum sleek_codec {
     SLEEK_CODEC_DEFAULT = 0,
     /// SLEEK.
     SLEEK_CODEC_SLEEK = 1,
-    /// Prediction along all dimensions and an entropy coder: the smallest stream.
-    SLEEK_CODEC_PREDICT = 4,
     /// ZFP: transformed blocks of 4^d values, at a fixed rate, precision or accuracy, or lossless. f32, f64, i32, i64.
     SLEEK_CODEC_ZFP = 3,
+    /// Prediction along all dimensions and an entropy coder: the smallest stream.
+    SLEEK_CODEC_PREDICT = 4,
 }
 
 /// What the encoder may spend on the ratio. A decoder reads all without being told.

@@ -88,6 +88,7 @@ impl CdValues {
             _ => CdValues { request: Reader { words, at: 0 }.short()?, element: None },
         };
         values.request.check()?;
+        codec::refuse_retired(&values.request)?;
         Ok(values)
     }
 
@@ -384,6 +385,21 @@ mod tests {
             assert_eq!((chunk.mode, chunk.bound, chunk.codec, chunk.dims.lens()), (mode, bits, 3, &[100, 200][..]));
         }
         assert!(CdValues::decode(&[SHORT, 4, 0, 0, 3 << 16]).is_err(), "a rate of 0");
+    }
+
+    #[test]
+    fn the_codec_of_old_is_refused_in_all_forms() {
+        let request = Params { codec: 2, ..Params::new(DType::F32) };
+        let integers = Element { dtype: DType::I32, fills: Vec::new(), ..element() };
+        let long = [element(), integers].map(|element| CdValues { request: request.clone(), element: Some(element) });
+        let forms = [cd_values_of(&request), text_words("lossless,codec=ratio"), long[0].encode(), long[1].encode()];
+        for words in forms {
+            let error = CdValues::decode(&words).unwrap_err();
+            assert_eq!(error.kind, Kind::InvalidArgument);
+            assert!(error.message.contains("codec 2 (ratio) existed in pre-releases of 0.2 only"), "{error}");
+        }
+        let error = CdValues::decode(&text_words("abs=1,profile=ratio")).unwrap_err();
+        assert!(error.message.contains("'profile=ratio' is called 'profile=small' now"), "{error}");
     }
 
     fn long_form(mode: Mode, bound: f64) -> CdValues {

@@ -184,7 +184,7 @@ mod tests {
         for words in [
             "lossless",
             "abs=1e-3",
-            "abs=1e-30,profile=ratio",
+            "abs=1e-30,profile=small",
             "noa=1e-4,range=50",
             "rel=1e-2,fill=-9999,profile=fast",
             "abs=1e-3,fill=-9999,fill=0x7fc01234",
@@ -206,7 +206,7 @@ mod tests {
         let read = |json: &str| text::format(&read(json).unwrap());
         assert_eq!(read(r#"{"id": "sleek", "noa": 0.0001, "range": 50.0}"#), "noa=1e-4,range=5e1");
         assert_eq!(read("{\n  \"abs\": 1,\n  \"fill\": -9999.0,\n  \"id\": \"sleek\"\n}"), "abs=1e0,fill=-9.999e3");
-        assert_eq!(read(r#"{"id":"sleek","lossless":true,"profile":"ratio","abs":null}"#), "lossless,profile=ratio");
+        assert_eq!(read(r#"{"id":"sleek","lossless":true,"profile":"small","abs":null}"#), "lossless,profile=small");
         assert_eq!(read(r#"{"request": "abs=1e-3,profile=fast"}"#), "abs=1e-3,profile=fast");
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use sleek::{DType, Dims, MissingValues, Mode, Params, Profile};
 
 use crate::progress::number;
@@ -71,14 +71,27 @@ impl Bound {
     }
 }
 
+/// Takes the name of a profile. The one of old is refused by the one of now, which help and completions do not show.
+fn profiles() -> impl TypedValueParser<Value = Profile> {
+    let old = PossibleValue::new("ratio").hide(true);
+    let names = Profile::ALL.map(|p| PossibleValue::new(p.name())).into_iter().chain([old]);
+    PossibleValuesParser::new(names).try_map(|name| {
+        let now = || Profile::named_now(&name).map_or("unknown", Profile::name);
+        Profile::ALL
+            .into_iter()
+            .find(|p| p.name() == name)
+            .ok_or_else(|| format!("the profile is called {} now", now()))
+    })
+}
+
 /// What goes with a bound.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Quality {
     #[command(flatten)]
     bound: Bound,
-    /// adaptive: the speed of memory; fast: the fewest instructions; ratio: the smallest stream [default: adaptive]
-    #[arg(long, value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::name)))]
-    profile: Option<String>,
+    /// adaptive: the speed of memory; fast: the fewest instructions; small: the smallest stream [default: adaptive]
+    #[arg(long, value_parser = profiles())]
+    profile: Option<Profile>,
     /// With --noa: the value range to use instead of measuring it
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     range: Option<f64>,
@@ -106,8 +119,7 @@ impl Quality {
 
     /// The profile, if one is named.
     pub fn profile(&self) -> Option<Profile> {
-        let name = self.profile.as_ref()?;
-        Profile::ALL.into_iter().find(|p| p.name() == name)
+        self.profile
     }
 
     /// What is to be met in the place of a bound: the one in the parameters is to be replaced then.

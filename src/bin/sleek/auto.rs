@@ -116,6 +116,6 @@ mod tests {
         assert!(["", "0", "fastest", "inf"].iter().all(|text| parse(text).is_err()));
         assert!(Auto::Ratio.best(&[], 1).is_none());
         let names = trials.each_ref().map(|t| arguments(&t.params));
-        assert_eq!(names, ["--profile adaptive", "--profile fast", "--profile ratio"]);
+        assert_eq!(names, ["--profile adaptive", "--profile fast", "--profile small"]);
     }
 }

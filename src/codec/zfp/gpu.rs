@@ -26,7 +26,7 @@ impl Base {
         static LOADED: Loaded<Base> = Loaded::none();
         LOADED.get(session, need(CODEC_ZFP, dtype, "base")?, |module| {
             Ok(Base {
-                decompress: module.warps("decompress", 0, 0)?,
+                decompress: module.warps("decompress")?,
                 begin_compress: module.kernel("begin_compress")?,
                 list: module.kernel("list")?,
             })
@@ -36,7 +36,7 @@ impl Base {
 
 fn encoder(session: &Session, dtype: DType) -> Result<Warps> {
     static LOADED: Loaded<Warps> = Loaded::none();
-    LOADED.get(session, need(CODEC_ZFP, dtype, "encoder")?, |module| module.warps("compress", 0, 0))
+    LOADED.get(session, need(CODEC_ZFP, dtype, "encoder")?, |module| module.warps("compress"))
 }
 
 /// Tiles of an array of which `count` elements are known, at least.

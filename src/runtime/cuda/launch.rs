@@ -289,56 +289,6 @@ launch_structs! {
 }
 
 launch_structs! {
-    /// Of the kernels of codec predict.
-    RATIO:
-
-    /// How arrays are cut into tiles.
-    struct Tiling {
-        /// The lengths of the dimensions; of a line each array has its own.
-        lens: [u64; MAX_RANK],
-        /// The sides of a tile, as powers of two; of a line they follow from its length.
-        sides_log2: [u8; MAX_RANK],
-        /// Dimensions.
-        rank: u32,
-        /// 0.
-        zero: u32,
-    }
-
-    /// Of the kernels that compress.
-    struct TileCompressArgs {
-        /// What is said of every codec's arrays.
-        common: CompressArgs,
-        /// How they are cut.
-        tiling: Tiling,
-        /// Where each warp has the words of its tile, and behind them makes its bodies, which wait there: `warps` times
-        /// `room` bytes.
-        bodies: *mut u8,
-        /// Bytes of the place of both.
-        room: u64,
-        /// And of that of the words; where there are missing values, a copy of the tile and a plane are behind them.
-        words: u64,
-        /// How many there are; warps that have none do nothing.
-        warps: u64,
-    }
-
-    /// Of the kernel that decompresses.
-    struct TileDecompressArgs {
-        /// What is said of every codec's streams.
-        common: DecompressArgs,
-        /// Where a box begins.
-        start: [u64; MAX_RANK],
-        /// Its lengths.
-        lens: [u64; MAX_RANK],
-        /// Whether a box is wanted, not a run of elements.
-        boxed: u32,
-        /// Places for the words of tiles that are not restored in registers.
-        places: u32,
-        /// For each of them a word that is 0 where it is free, to a multiple of 16 bytes; then the places.
-        scratch: *mut u8,
-    }
-}
-
-launch_structs! {
     /// Of the kernels of codec zfp.
     ZFP:
 
@@ -390,42 +340,6 @@ launch_structs! {
         boxed: u32,
     }
 }
-
-/// Bytes that a block of the kernel that decompresses tiles shares: its tables.
-pub const TILE_BLOCK_BYTES: usize = 15 * TILE_TABLE_BYTES;
-/// Of the slots of a table.
-pub const TILE_TABLE_BYTES: usize = 4 << 10;
-/// And for each of its warps: a ring of words, sums over planes or rows, a group on its way between lanes, what it
-/// knows of its tile, and that tile's own table.
-pub const TILE_WARP_BYTES: usize =
-    TILE_RING_BYTES + TILE_SUM_BYTES + TILE_STAGE_BYTES + TILE_OWN_BYTES + TILE_TABLE_BYTES;
-/// Of the ring.
-pub const TILE_RING_BYTES: usize = 1024;
-/// Of the sums.
-pub const TILE_SUM_BYTES: usize = 4096;
-/// Of two groups, which take turns.
-pub const TILE_STAGE_BYTES: usize = 1024;
-/// Of what it knows of its tile.
-pub const TILE_OWN_BYTES: usize = 144;
-/// Bytes of what the kernel that compresses tiles knows of symbols; a block shares them.
-pub const TILE_SYMBOL_BYTES: usize = 8 * 16 * 180 + 512 + 2480;
-/// Bytes that a warp of the kernel that compresses tiles shares: the bins of a plane, two groups on their way, and how
-/// often tokens occur.
-pub const TILE_ENCODE_WARP_BYTES: usize = TILE_PLANE_BYTES + TILE_STAGE_BYTES + TILE_COUNT_BYTES;
-/// Of the counts of all tokens, 32 bits each.
-pub const TILE_COUNT_BYTES: usize = 4960;
-/// Of the plane.
-pub const TILE_PLANE_BYTES: usize = 4096;
-/// More room than its elements take for a body that is being made, of which the end is not known.
-pub const TILE_BODY_SLACK: usize = 2048;
-/// Of what symbols cost by their frequency, which a block shares that compresses tiles bit for bit.
-pub const TILE_COST_BYTES: usize = 2 << 10;
-/// Of what forms of a tile list: lags, distinct elements, and those that are no decimals; and of tokens.
-pub const TILE_LISTED_BYTES: usize = 40 << 10;
-/// The most bytes of the plane of a tile that has missing values.
-pub const MAX_TILE_PLANE_BYTES: usize = 9264;
-/// Bytes of a place for a tile's words.
-pub const TILE_PLACE_BYTES: usize = 8 << 14;
 
 impl Item {
     /// An array of its own, or part of a batch, which numbers it.

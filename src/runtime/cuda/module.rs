@@ -18,41 +18,31 @@ use crate::error::{Result, fail};
 pub struct Kernel {
     function: CUfunction,
     threads: u32,
-    /// Bytes that a block shares besides what the kernel itself names.
-    shared: u32,
     resident: u32,
     alone: u32,
 }
 
-/// A kernel whose blocks have as many warps as fit, each with its share of what a block shares.
+/// A kernel whose blocks have as many warps as the work needs.
 #[derive(Clone, Copy)]
 pub struct Warps {
     kernel: Kernel,
     processors: u32,
-    block_bytes: u32,
-    warp_bytes: u32,
-    most: u32,
 }
 
 impl Warps {
     /// The kernel for so many pieces of work, each for a warp: with fewer of them blocks are smaller, so that all
     /// multiprocessors have some.
     pub fn kernel(&self, pieces: u64) -> Result<Kernel> {
-        let warps = pieces.div_ceil(self.processors.into()).clamp(1, self.most.into()) as u32;
-        let (threads, shared) = (32 * warps, self.block_bytes + warps * self.warp_bytes);
+        let warps = pieces.div_ceil(self.processors.into()).clamp(1, self.kernel.warps().into()) as u32;
+        let threads = 32 * warps;
         let mut blocks: c_int = 0;
         // SAFETY: a live local and a function of a loaded module.
         let done = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.kernel.function,
-                threads as c_int,
-                shared as usize,
-            )
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, self.kernel.function, threads as c_int, 0)
         };
         check(done, "measuring a kernel")?;
         let resident = blocks.max(1) as u32 * self.processors;
-        Ok(Kernel { threads, shared, resident, alone: resident, ..self.kernel })
+        Ok(Kernel { threads, resident, alone: resident, ..self.kernel })
     }
 }
 
@@ -108,7 +98,7 @@ impl Kernel {
                 self.threads,
                 1,
                 1,
-                self.shared,
+                0,
                 session.stream,
                 params.as_mut_ptr(),
                 ptr::null_mut(),
@@ -262,35 +252,20 @@ impl Opened {
         measure(self.function(role)?, self.ordinal, blocks)
     }
 
-    /// The kernel for this role, whose blocks share so many bytes, and as many more for each warp.
-    pub fn warps(&self, role: &str, block_bytes: u32, warp_bytes: u32) -> Result<Warps> {
+    /// The kernel for this role, whose blocks have fewer warps for less work.
+    pub fn warps(&self, role: &str) -> Result<Warps> {
         let function = self.function(role)?;
-        let (mut own, mut most, mut processors, mut device): (c_int, c_int, c_int, c_int) = (0, 0, 0, 0);
-        use sys::CUdevice_attribute::*;
-        // SAFETY: live locals and a function of a loaded module.
-        let steps: [CUresult; 4] = unsafe {
+        let (mut processors, mut device): (c_int, c_int) = (0, 0);
+        use sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        // SAFETY: live locals.
+        let steps: [CUresult; 2] = unsafe {
             [
                 sys::cuDeviceGet(&mut device, self.ordinal),
                 sys::cuDeviceGetAttribute(&mut processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-                sys::cuDeviceGetAttribute(&mut most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
-                sys::cuFuncGetAttribute(&mut own, CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function),
             ]
         };
         steps.into_iter().try_for_each(|s| check(s, "measuring a kernel"))?;
-        let room = (most - own).max(0) as u32;
-        let kernel = measure(function, self.ordinal, u32::MAX)?;
-        let fitting = room.saturating_sub(block_bytes).checked_div(warp_bytes).unwrap_or(u32::MAX);
-        if fitting == 0 || room < block_bytes {
-            return fail!(Device, "a block of kernel {role} shares more than the {most} bytes of this device");
-        }
-        let most = fitting.min(kernel.warps());
-        if block_bytes > 0 {
-            let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            let shared = block_bytes + most * warp_bytes;
-            // SAFETY: a function of a loaded module.
-            check(unsafe { sys::cuFuncSetAttribute(function, attribute, shared as c_int) }, "preparing a kernel")?;
-        }
-        Ok(Warps { kernel, processors: processors.max(1) as u32, block_bytes, warp_bytes, most })
+        Ok(Warps { kernel: measure(function, self.ordinal, u32::MAX)?, processors: processors.max(1) as u32 })
     }
 
     fn function(&self, role: &str) -> Result<CUfunction> {
@@ -337,7 +312,6 @@ fn measure(function: CUfunction, ordinal: i32, at_most: u32) -> Result<Kernel> {
     Ok(Kernel {
         function,
         threads: threads as u32,
-        shared: 0,
         resident: blocks * processors,
         alone: blocks.min(at_most) * processors,
     })

@@ -16,7 +16,7 @@ from ._missing import Planes
 
 MAGIC = b"\x89SLEEK"
 MODES = ("lossless", "abs", "noa", "rel", "rate", "precision")
-CODECS = {1: "sleek", 2: "ratio", 3: "zfp"}
+CODECS = {1: "sleek", 3: "zfp", 4: "predict"}
 HEADER = 64
 GROUP = 64
 RUN_LOG2 = 14
@@ -49,6 +49,8 @@ class Stream:
         (self.checksum,) = struct.unpack_from("<Q", data, 56)
         if version != 1:
             raise UnsupportedError(f"the stream has format version {version}; this package reads version 1")
+        if codec == 2:
+            raise UnsupportedError("codec 2 (ratio) was written by a pre-release of 0.2; this package does not read it")
         if codec not in CODECS:
             raise UnsupportedError(f"the stream has codec {codec}; this package knows {', '.join(CODECS.values())}")
         if flags & ~KNOWN_FLAGS:
@@ -178,7 +180,7 @@ class Stream:
 
     def restore(self, chunks: npt.NDArray[np.int64]) -> list[Words]:
         """The elements of chunks."""
-        from . import _ratio, _sleek, _zfp
+        from . import _predict, _sleek, _zfp
 
         self.verify(chunks)
         found: list[Words | None] = [None] * len(chunks)
@@ -195,7 +197,7 @@ class Stream:
                 packed.append((i, body))
             else:
                 found[i] = self._plain(body, count, kind)
-        codec = {"sleek": _sleek, "ratio": _ratio, "zfp": _zfp}[self.codec]
+        codec = {"sleek": _sleek, "predict": _predict, "zfp": _zfp}[self.codec]
         for (i, _), words in zip(packed, codec.decode(self, [body for _, body in packed], [self.sides(int(chunks[i])) for i, _ in packed])):
             found[i] = words
         for i, planes in masks.items():

@@ -1,4 +1,4 @@
-"""What tiles of codec ratio have whose words are elements' bits (docs/codecs/ratio.md §3, §6, §8 to §11)."""
+"""What tiles of codec predict have whose words are elements' bits (docs/codecs/predict.md §3, §6, §8 to §11)."""
 
 from __future__ import annotations
 

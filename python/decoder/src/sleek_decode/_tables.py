@@ -1,4 +1,4 @@
-"""The tables of codec ratio, and those that tiles bring (docs/codecs/ratio.md §10, §12)."""
+"""The tables of codec predict, and those that tiles bring (docs/codecs/predict.md §10, §12)."""
 
 from __future__ import annotations
 

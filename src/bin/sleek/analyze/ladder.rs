@@ -30,7 +30,7 @@ pub struct Row {
     /// The same as an absolute one; 0 for lossless and relative bounds.
     pub abs: f64,
     pub ratio: f64,
-    /// The same with profile ratio; `None` where it cannot be asked for.
+    /// The same with profile small; `None` where it cannot be asked for.
     pub smallest: Option<f64>,
     /// Of the compressed sample, for each value.
     pub bits: f64,
@@ -203,7 +203,7 @@ impl Trial<'_> {
         Ok(row)
     }
 
-    /// The ratio with profile ratio.
+    /// The ratio with profile small.
     fn smallest(&self, params: &Params) -> Result<Option<f64>, String> {
         let params = Params { profile: Profile::Small, ..params.clone() };
         if sleek::codec::chosen(&params).is_err() {

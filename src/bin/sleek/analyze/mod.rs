@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     big_endian: bool,
     /// Dimensions of the array in a file of plain bytes, as 64,64,128 or 64x64x128, the slowest first: they make the
-    /// ratio of profile ratio
+    /// ratio of profile small
     #[arg(long, value_name = "D,D,…", value_parser = args::dims)]
     dims: Option<Dims>,
     /// A missing value besides those that the dataset names, such as -9999, or its bits, such as 0x7fc00000: it does

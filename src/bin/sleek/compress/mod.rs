@@ -27,7 +27,7 @@ use crate::{Outcome, pipeline};
 const AFTER_HELP: &str = "An NPY file, of NumPy, brings its type, byte order and dimensions along; decompress writes \
 one where OUT ends in .npy.\n\n\
 A safetensors file needs no --dtype and no bound: each tensor is compressed by itself, losslessly and with --profile \
-ratio unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
+small unless something else is asked for. --abs, --noa (of the range of each tensor) and --rel are for its tensors of \
 F32, F64, F16 and BF16; all others come back bit for bit.";
 
 /// Compress an array, given as the plain bytes of its elements or an NPY file, or a safetensors file

@@ -76,7 +76,7 @@ mod tests {
         };
         assert_eq!(parse("keep"), Ok(Request::Keep));
         assert_eq!((wish("abs=1e-3").params.bound, wish("abs=1e-3").target), (1e-3, None));
-        let best = wish("profile=ratio,ratio=10");
+        let best = wish("profile=small,ratio=10");
         assert_eq!((best.params.profile, best.target), (Profile::Small, Some(Target::Ratio(10.0))));
         assert_eq!((wish("bits=10").params.mode, wish("bits=10").params.bound), (Mode::Rel, 1.0 / 1024.0));
         assert_eq!(wish("psnr=60,fill=-9999").target, Some(Target::Psnr(60.0)));

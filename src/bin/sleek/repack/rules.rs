@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_first_rule_that_matches_decides() {
         let rules = Rules::parse(
-            "# ocean\n[[rule]]\ndataset = 'temp*'\nabs = 0.001\nprofile = 'ratio'\nmissing = [-9999, 1e20]\n\
+            "# ocean\n[[rule]]\ndataset = 'temp*'\nabs = 0.001\nprofile = 'small'\nmissing = [-9999, 1e20]\n\
              [[rule]]\ndataset = '/grid/*'\nkeep = true\n[[rule]]\ntype = 'integer'\nlossless = true\n\
              [[rule]]\ndataset = 'salt'\nratio = 10\n",
         )

@@ -45,7 +45,7 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
 pub fn check(args: &Args, output: &Path, after: u64) -> Result<(), String> {
     match args.quality.target()? {
         Some(target @ Target::Size(size)) if after > size => Err(format!(
-            "{}: {}: the file would have {after} bytes; a smaller size may do, or --profile ratio",
+            "{}: {}: the file would have {after} bytes; a smaller size may do, or --profile small",
             output.display(),
             target.name()
         )),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec::Codec;
 use crate::codec::predict::plan::Plan;
-use crate::codec::predict::{Ratio, decode, encode};
+use crate::codec::predict::{Predict, decode, encode};
 use crate::container::{Dims, Kind, Layout, Shape};
 use crate::dtype::DType;
 use crate::exec::{Isa, Level as Processor};
@@ -150,7 +150,7 @@ fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
             let dims = Dims::new(lens).unwrap();
             let params = Params { profile: Profile::Small, dims, big_endian, ..Params::new(dtype) };
             let params = params.with_bound(*mode, *bound);
-            let shape = Ratio.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
+            let shape = Predict.shape(&params, Shape { dims, ..Shape::line(0) }).unwrap();
             let layout = Layout::with(dtype, shape).unwrap();
             for kind in (0..7).filter(|kind| !is_short || (kind + k as u64).is_multiple_of(2)) {
                 let (row, plane) = (lens[lens.len() - 1], lens.len().checked_sub(2).map_or(1, |i| lens[i]));

@@ -1,0 +1,230 @@
+//! Codec predict: what the page's decoder says of its streams, values that its quantizer cannot take, compression
+//! again, hostile bodies, and shapes of tiles.
+
+mod reference;
+mod vectors;
+
+use reference::builder::seal;
+use sleek::{DType, Dims, MissingValue, MissingValues, Mode, Params, Profile};
+use vectors::{Random, exact};
+
+fn params(dtype: DType, mode: Mode, bound: f64, lens: &[u64]) -> Params {
+    let dims = Dims::new(lens).unwrap();
+    Params { profile: Profile::Small, dims, ..Params::new(dtype).with_bound(mode, bound) }
+}
+
+fn checked(params: &Params, data: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let stream = sleek::compress(params, data).unwrap();
+    let back = sleek::decompress(&stream).unwrap();
+    let info = sleek::inspect(&stream).unwrap();
+    assert_eq!((info.codec, info.profile), (4, Profile::Small));
+    exact::judge(params, info.abs_bound, data, &back).unwrap_or_else(|error| panic!("{error}"));
+    (stream, back)
+}
+
+fn modes(dtype: DType) -> Vec<(Mode, f64)> {
+    match dtype.is_float() {
+        true => vec![(Mode::Lossless, 0.0), (Mode::Abs, 0.05), (Mode::Noa, 1e-5), (Mode::Rel, 0.01)],
+        false => vec![(Mode::Lossless, 0.0)],
+    }
+}
+
+const SHAPES: [&[u64]; 9] =
+    [&[1], &[130], &[700], &[20000], &[130, 131], &[3, 5000], &[40, 33, 35], &[3, 5, 7, 40], &[2, 1, 9, 1, 30, 31]];
+
+/// The page's decoder, which shares no code with ours, reads the same; and what came back compresses to itself.
+#[test]
+fn the_page_says_the_same() {
+    for dtype in DType::ALL {
+        for (mode, bound) in modes(dtype) {
+            for (k, shape) in SHAPES.into_iter().enumerate() {
+                let generator = ["walk", "signed", "specials", "noise"][(k + dtype as usize) % 4];
+                let params = Params { big_endian: k % 3 == 1, ..params(dtype, mode, bound, shape) };
+                let data = vectors::bytes(generator, dtype, k as u64, params.dims.count() as usize, params.big_endian);
+                let (stream, back) = checked(&params, &data);
+                let read = reference::decode(&stream).unwrap_or_else(|e| panic!("{params:?} {generator}: {e}"));
+                assert!(read == back, "{params:?} {generator}");
+                let abs =
+                    Params { mode: Mode::Abs, bound: sleek::inspect(&stream).unwrap().abs_bound, ..params.clone() };
+                let again = if mode == Mode::Noa { abs } else { params };
+                assert!(checked(&again, &back).1 == back, "{again:?} {generator}");
+            }
+        }
+    }
+}
+
+/// What was restored restores to itself at the same bound: of every float type, mode and kind of data, with missing
+/// values beside their neighbours or without.
+#[test]
+fn what_came_back_comes_back_again() {
+    let modes = [(Mode::Abs, 0.05), (Mode::Abs, 3e-4), (Mode::Noa, 1e-3), (Mode::Noa, 0.3), (Mode::Rel, 0.01)];
+    let shapes: [&[u64]; 3] = [&[20000], &[130, 131], &[20, 33, 35]];
+    let mut lossy = 0;
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        for (k, generator) in vectors::GENERATORS.into_iter().enumerate() {
+            for (m, (mode, bound)) in modes.into_iter().enumerate() {
+                let range = (mode == Mode::Noa).then_some(2.5);
+                let big_endian = (k + m) % 3 == 1;
+                let params = Params { range, big_endian, ..params(dtype, mode, bound, shapes[(k + m) % 3]) };
+                let mut words = vectors::words(generator, dtype, k as u64, params.dims.count() as usize);
+                let marks = [words[0], words[words.len() / 2]];
+                let named = marks.map(MissingValue::Bits);
+                let missing = MissingValues::of(&named[..(k + m) % 3]).unwrap();
+                if !missing.is_empty() {
+                    vectors::strew(&mut words[..6000], &marks[..(k + m) % 3], [1, 40][k % 2], 7);
+                }
+                let data = vectors::to_bytes(dtype, &words, big_endian);
+                for params in [Params { missing, ..params.clone() }, params] {
+                    let back = checked(&params, &data).1;
+                    lossy += u32::from(back != data);
+                    let again = checked(&params, &back).1;
+                    assert!(again == back, "{params:?} {generator}: another time it is something else");
+                }
+            }
+        }
+    }
+    assert!(lossy > 200, "{lossy} lossy arrays");
+}
+
+/// Smooth fields with values among them that have no bin: each of these comes back bit for bit.
+#[test]
+fn values_without_a_bin_come_back() {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -3e38, 1e-40];
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+        for rate in [2, 50, 1000] {
+            let params = params(dtype, Mode::Abs, 1e-3, &[37, 50, 41]);
+            let random = &mut Random(rate);
+            let words: Vec<u64> = (0..params.dims.count())
+                .map(|i| match random.below(rate) {
+                    0 => dtype.nearest(odd[random.below(6) as usize]),
+                    _ => dtype.nearest((i as f64 * 1e-3).sin()),
+                })
+                .collect();
+            let data = vectors::to_bytes(dtype, &words, false);
+            let (stream, back) = checked(&params, &data);
+            assert!(reference::decode(&stream).unwrap() == back);
+            let restored = vectors::to_words(dtype, &back);
+            let is_odd = |w: u64| dtype.number(w).is_nan() || dtype.number(w).abs() > 1e20;
+            assert!(words.iter().zip(restored).all(|(v, r)| !is_odd(*v) || *v == r), "{dtype:?} {rate}");
+        }
+    }
+}
+
+/// Behind valid checksums a body may say anything.
+#[test]
+fn hostile_bodies_do_no_harm() {
+    let random = &mut Random(5);
+    let (mut taken, mut refused) = (0, 0);
+    for (dtype, lens) in [(DType::F32, &[3000u64][..]), (DType::F64, &[60, 70]), (DType::I16, &[9, 20, 30])] {
+        let mode = if dtype.is_float() { Mode::Abs } else { Mode::Lossless };
+        let params = params(dtype, mode, 1e-3, lens);
+        let data = vectors::bytes("walk", dtype, 1, params.dims.count() as usize, false);
+        let (stream, _) = checked(&params, &data);
+        let head = reference::container(&stream).unwrap().bodies_at as usize;
+        for k in 0..3000 {
+            let mut damaged = stream.clone();
+            // The first bytes of a body say the most.
+            let body = (stream.len() - head) as u64;
+            let room = if k % 2 == 0 { body.min(40) } else { body };
+            for _ in 0..1 + random.below(3) {
+                damaged[head + random.below(room) as usize] ^= 1 << random.below(8);
+            }
+            seal(&mut damaged);
+            let ours = sleek::decompress(&damaged);
+            let page = reference::decode(&damaged);
+            assert_eq!(ours.is_ok(), page.is_ok(), "{dtype:?} {k}: {ours:?} {page:?}");
+            match (ours, page) {
+                (Ok(ours), Ok(page)) => {
+                    assert!(ours == page, "{dtype:?} {k}");
+                    taken += 1;
+                }
+                _ => refused += 1,
+            }
+        }
+    }
+    assert!(taken > 10 && refused > 1000, "{taken} taken, {refused} refused");
+}
+
+/// Tiles that are all the same, and smooth ones, cost next to nothing.
+#[test]
+fn what_is_predicted_takes_no_bytes() {
+    let lens = [64u64, 64, 64];
+    let params = params(DType::F32, Mode::Abs, 0.25, &lens);
+    let plane = |i: u64| (i % 64) as f32 + (i / 64 % 64) as f32 * 3.0 - (i / 4096) as f32;
+    let data: Vec<u8> = (0..64 * 64 * 64).flat_map(|i| plane(i).to_le_bytes()).collect();
+    let (stream, _) = checked(&params, &data);
+    assert!(stream.len() < data.len() / 250, "{} bytes", stream.len());
+    let (stream, _) = checked(&params, &vec![0; data.len()]);
+    assert!(stream.len() < 500, "{} bytes", stream.len());
+}
+
+/// Words of any order take what they say and no more: of 40 that are as frequent 5.3 bits, not the 6 of differences.
+/// Components of vectors are not mixed.
+#[test]
+fn words_of_any_order_are_measured_from_their_middle() {
+    let random = &mut Random(5);
+    let n = 40_000;
+    let data: Vec<u8> = (0..n).flat_map(|_| (random.below(40) as f32).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), &data);
+    assert!(stream.len() < n as usize * 56 / 80, "{} bytes", stream.len());
+    let of = |most: u64, random: &mut Random| -> Vec<u8> {
+        (0..n).flat_map(|_| (1e4 * most as f32 + random.below(most) as f32).to_le_bytes()).collect()
+    };
+    let parts = [3, 100, 1].map(|most| of(most, random));
+    let apart =
+        parts.iter().map(|part| checked(&params(DType::F32, Mode::Abs, 0.5, &[n]), part).0.len()).sum::<usize>();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[3, n]), &parts.concat());
+    assert!(stream.len() < apart, "{} bytes, {apart} apart", stream.len());
+}
+
+/// Few bins, whose middle is near all of them, are no words of any order yet: differences are shorter still.
+#[test]
+fn few_bins_with_an_order_are_predicted() {
+    let value = |i: u64| 1.5 * ((i % 256) as f32 / 40.0).sin() * ((i / 256) as f32 / 30.0).cos();
+    let data: Vec<u8> = (0..256 * 256).flat_map(|i| value(i).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.5, &[256, 256]), &data);
+    assert!(stream.len() < 2500, "{} bytes", stream.len());
+}
+
+/// Rows that differ from zero where a first look at a tile does not see them, but for one value.
+#[test]
+fn axes_are_chosen_by_a_second_look_where_little_is_seen() {
+    let row = |y: u64, x: u64| match y % 8 == (y / 8 % 8) ^ 4 {
+        true => (x / 4) as f32,
+        false => f32::from(u8::from((x, y) == (5, 0))),
+    };
+    let data: Vec<u8> = (0..128 * 128).flat_map(|i| row(i / 128, i % 128).to_le_bytes()).collect();
+    let (stream, _) = checked(&params(DType::F32, Mode::Abs, 0.25, &[128, 128]), &data);
+    // Without differences 16 rows would take 5 bits a value, which are 1280 bytes.
+    assert!(stream.len() < 900, "{} bytes", stream.len());
+}
+
+/// Dimensions of one element change nothing but their own entries, and rank 32 is as good as any.
+#[test]
+fn dimensions_of_one_element_are_passed_over() {
+    let data = vectors::bytes("walk", DType::F64, 3, 40 * 50 * 20, false);
+    let bodies = |lens: &[u64]| {
+        let stream = checked(&params(DType::F64, Mode::Abs, 1e-3, lens), &data).0;
+        stream[reference::container(&stream).unwrap().bodies_at as usize..].to_vec()
+    };
+    let plain = bodies(&[40, 50, 20]);
+    assert!(bodies(&[1, 40, 1, 1, 50, 20, 1]) == plain);
+    let mut deep = [1; 32];
+    (deep[3], deep[17], deep[31]) = (40, 50, 20);
+    assert!(bodies(&deep) == plain);
+}
+
+#[test]
+fn every_simd_level_says_the_same() {
+    let alike = [
+        "the_page",
+        "values_without",
+        "hostile_bodies",
+        "what_is_predicted",
+        "dimensions_of_one",
+        "words_of_any",
+        "axes_are",
+        "few_bins",
+    ];
+    vectors::levels::at_lower_levels(&alike);
+}
