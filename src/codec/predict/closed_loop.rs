@@ -2,8 +2,8 @@
 
 use super::encode::Bits;
 use super::format::{GROUP, TILE_LOG2};
-use super::interp::{self, Rule};
 use super::interp::STEP;
+use super::interp::{self, Rule};
 use super::lattice::{Bins, Lattice, MOST_NUMBER, Multiple};
 use super::own_table::{BIT, TOKEN_COSTS, class_of};
 use super::patches::Patches;
@@ -191,7 +191,12 @@ impl<E: Multiple> Task for Map<'_, E> {
                 any |= numbers.iter().map(far).fold(0, |any, far| any | far);
             } else {
                 let counts = |(i, _): &(usize, &u32)| (counted & !wide) >> i & 1 == 1;
-                any |= numbers.iter().enumerate().filter(counts).map(|(_, number)| far(number)).fold(0, |any, far| any | far);
+                any |= numbers
+                    .iter()
+                    .enumerate()
+                    .filter(counts)
+                    .map(|(_, number)| far(number))
+                    .fold(0, |any, far| any | far);
             }
         }
         survey.near = any < MOST_NUMBER;
@@ -383,7 +388,8 @@ impl Case<'_> {
         let mut cost = code_cost(words);
         if self.corrected {
             let off = |number: &u32| (*number as i32).wrapping_add(base) % STEP as i32 != 0;
-            cost += CORRECTION_COST * numbers.iter().zip(on).filter(|(number, on)| **on == 1 && off(number)).count() as u64;
+            cost +=
+                CORRECTION_COST * numbers.iter().zip(on).filter(|(number, on)| **on == 1 && off(number)).count() as u64;
         }
         cost
     }

@@ -13,9 +13,9 @@ use super::own_table::OWN;
 use super::patches::Patches;
 use super::plan::Plan;
 use super::simd::lanes::Lanes;
+use super::simd::short::{Coded, Codes, Packed, STEP, Sums};
 use super::simd::{Level, Task};
 use super::sparse;
-use super::simd::short::{Coded, Codes, Packed, STEP, Sums};
 use super::tables::{CLASS_SLOTS, CODES, FIRST, SLOTS_OF, TOKENS};
 use crate::container::Kind;
 use crate::error::{Result, fail};
@@ -219,13 +219,14 @@ fn packed<E: Multiple, P: Level>(
             prefix.codes(n, codes)?;
             signed.iter_mut().zip(&codes[..n]).for_each(|(signed, code)| *signed = code.unzigzag().extend() as u32);
         }
-        let restore = Restore::<E> { rule: prefix.head.rule(), lens, levels, codes: signed, numbers, element: PhantomData };
+        let restore =
+            Restore::<E> { rule: prefix.head.rule(), lens, levels, codes: signed, numbers, element: PhantomData };
         let word = |number: u32| E::Word::from_u64(number.extend()).add(base);
         let low = base.extend() as u32;
         match &prefix.meaning {
-            Meaning::Multiples(lattice) => p.run(restore.to(plan.big_endian, out, |number| {
-                E::multiple(lattice, number.wrapping_add(low) as i32)
-            })),
+            Meaning::Multiples(lattice) => {
+                p.run(restore.to(plan.big_endian, out, |number| E::multiple(lattice, number.wrapping_add(low) as i32)))
+            }
             Meaning::Bins(of) => p.run(restore.to(plan.big_endian, out, |number| of.decode::<E, Plain>(word(number)))),
             Meaning::Bits(side) => {
                 let shift = side.plain_shift().unwrap_or(0);
@@ -235,7 +236,9 @@ fn packed<E: Multiple, P: Level>(
         return patched::<E>(plan, &prefix.head, &buffers.patches[0], out);
     }
     match &prefix.meaning {
-        Meaning::Bins(of) if is_short && P::HAS_VECTORS => bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out),
+        Meaning::Bins(of) if is_short && P::HAS_VECTORS => {
+            bins::<E, _>(p, plan, of, (set, base), lens, &short[0].places, sums, out)
+        }
         Meaning::Bits(side) if is_short && P::HAS_VECTORS => {
             if let Some(shift) = side.plain_shift() {
                 p.restore(set, lens, &short[0].places, sums, |at, words, count| {

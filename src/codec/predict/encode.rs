@@ -5,17 +5,17 @@ use std::marker::PhantomData;
 use super::closed_loop::{self, Choose, ChooseExact, Encode, EncodeExact, Survey, Way};
 use super::counts::TokenCounts;
 use super::format::*;
-use super::lossless::encode::{self as lossless, Of, Own};
 use super::interp::Rule;
 use super::lattice::{Bins, Multiple};
+use super::lossless::encode::{self as lossless, Of, Own};
 use super::lossless::{Form, bounded};
 use super::own_table::{self, BIT, OWN};
 use super::patches::{MOST_CORRECTIONS, MOST_EXCEPTIONS};
 use super::plan::Plan;
 use super::predict;
 use super::simd::Level;
-use super::sparse;
 use super::simd::short::{ShortBuffers, ShortTile, place_codes};
+use super::sparse;
 use super::tables::{CLASS_SYMBOLS, FIRST, SYMBOLS};
 use crate::container::Kind;
 use crate::error::Result;
@@ -445,7 +445,8 @@ fn short_numbers<E: Multiple>(
         let choose = ChooseExact { lens, numbers, buffers: &mut buffers.closed };
         if let Way::Interpolated(rule) = p.run(choose) {
             let Buffers { closed, interpolated, short, .. } = &mut *buffers;
-            let encode = EncodeExact { lens, numbers: &short.numbers()[..n], rule, buffers: closed, codes: interpolated };
+            let encode =
+                EncodeExact { lens, numbers: &short.numbers()[..n], rule, buffers: closed, codes: interpolated };
             if p.run(encode) && interpolated[..n].iter().any(|c| *c != 0) {
                 let side = std::mem::take(&mut buffers.side);
                 let mut prefix = Prefix::new(base, meaning, rule.set, plan.bins.is_some());
@@ -631,9 +632,6 @@ impl Prefix {
         let behind = begin + side.len();
         let at = behind + states.len();
         let end = (at + 2 * words.len()).next_multiple_of(4);
-        if std::env::var_os("SLEEK_TRACE").is_some() {
-            eprintln!("TRACE {:?} {:?} set {} head {} patches {} table {} states {} words {} total {}", self.head.map, self.head.predictor, self.head.set, self.len, patches.len(), side.len(), states.len(), 2*words.len(), end);
-        }
         if end > out.len() {
             return end;
         }

@@ -232,7 +232,8 @@ impl Head {
     /// Reads the head of a tile of `groups` groups and checks each field on its own.
     pub fn read(bytes: [u8; HEAD_BYTES], groups: usize) -> Result<Head> {
         let bits = u32::from_le_bytes(bytes);
-        let Some(predictor) = [Predictor::Axes, Predictor::Smooth, Predictor::Rough].get((bits >> 3 & 3) as usize) else {
+        let Some(predictor) = [Predictor::Axes, Predictor::Smooth, Predictor::Rough].get((bits >> 3 & 3) as usize)
+        else {
             return fail!(Corrupt, "a tile has predictor 3");
         };
         let head = Head {

@@ -30,7 +30,8 @@ pub struct Rule {
 }
 
 /// Steps by how many axes have inner nodes (0 and 1 alike), from the finest level on; the last one goes on.
-const STEPS: [&[u32]; AXES + 1] = [&[31, 31, 31, 27, 27, 23], &[31, 31, 31, 27, 27, 23], &[31, 31, 27, 23], &[31, 27, 23]];
+const STEPS: [&[u32]; AXES + 1] =
+    [&[31, 31, 31, 27, 27, 23], &[31, 31, 31, 27, 27, 23], &[31, 31, 27, 23], &[31, 27, 23]];
 
 /// The step of the finest level, and of the lattice's coarse elements.
 pub const STEP: u32 = 31;
@@ -465,13 +466,7 @@ pub fn decode<L: Lanes>(l: L, rule: Rule, lens: [usize; AXES], buffers: &mut Buf
 }
 
 #[inline(always)]
-fn run<L: Lanes, const ENCODE: bool>(
-    l: L,
-    rule: Rule,
-    buffers: &mut Buffers,
-    masked: bool,
-    codes: &mut [u32],
-) -> u32 {
+fn run<L: Lanes, const ENCODE: bool>(l: L, rule: Rule, buffers: &mut Buffers, masked: bool, codes: &mut [u32]) -> u32 {
     let mut any = 0;
     let mut at = 0;
     for k in (0..buffers.levels().len()).rev() {
@@ -521,9 +516,8 @@ impl<L: Lanes> Pass<'_, L> {
     fn anchors<const ENCODE: bool>(&mut self, level: &Level) {
         let lens: [usize; AXES] = std::array::from_fn(|a| level.nodes[a].coarse);
         let step = if self.rule.coarse { level.step } else { 1 };
-        let place = |x: usize, y: usize, z: usize| {
-            level.row(level.nodes[1].of_coarse(y), level.nodes[2].of_coarse(z)) + x
-        };
+        let place =
+            |x: usize, y: usize, z: usize| level.row(level.nodes[1].of_coarse(y), level.nodes[2].of_coarse(z)) + x;
         for z in 0..lens[2] {
             for y in 0..lens[1] {
                 for x in 0..lens[0] {
@@ -548,7 +542,8 @@ impl<L: Lanes> Pass<'_, L> {
         let code = if ENCODE {
             let d = number.wrapping_sub(p) & self.mask.map_or(u32::MAX, |mask| mask[place]);
             self.any |= (d as i32).unsigned_abs();
-            let code = if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
+            let code =
+                if step == 1 { d } else { (d as i32 as f32 * (1.0 / step as f32)).round_ties_even() as i32 as u32 };
             self.codes[self.at] = code << 1 ^ (code as i32 >> 31) as u32;
             code
         } else {

@@ -154,7 +154,8 @@ impl Bins {
         }
         let block = E::block(lattice, &[word]);
         let bin = block.numbers[0] / STEP as i32;
-        (block.on[0] == 1 && bin * STEP as i32 == block.numbers[0]).then(|| E::Word::from_u64(bin as i64 as u64).to_u64())
+        (block.on[0] == 1 && bin * STEP as i32 == block.numbers[0])
+            .then(|| E::Word::from_u64(bin as i64 as u64).to_u64())
     }
 }
 
@@ -302,7 +303,9 @@ mod tests {
             assert!(lattice.double.0 * MOST_ERROR <= abs);
             let bins = Bins { quantizer: Quantizer::new(E::DTYPE, step, abs), lattice: Some(lattice) };
             let multiples = (0..400).map(|i| (i * i * i * 7919) % i64::from(border)).chain(0..64);
-            let around = multiples.chain((-70..70).map(|d| i64::from(border) + d)).chain((1..20).map(|e| i64::from(border) << e));
+            let around = multiples
+                .chain((-70..70).map(|d| i64::from(border) + d))
+                .chain((1..20).map(|e| i64::from(border) << e));
             for n in around.flat_map(|n| [n, -n]) {
                 for part in [0.0, 0.5, 0.499, 0.501, 0.3] {
                     let element = bits((n as f64 + part) * lattice.double.0);
@@ -326,7 +329,10 @@ mod tests {
                         bins.encode::<E, 1>(&mut again);
                         let is_border = E::block(&lattice, &again.map(|_| restored)).border[0] == 1;
                         assert!(is_border || again == words, "{v} {abs} {words:?} {again:?}");
-                        assert_eq!(bins.of(E::DTYPE, restored.to_u64()), (!is_border).then_some(words[0].to_u64()).or(bins.of(E::DTYPE, restored.to_u64())));
+                        assert_eq!(
+                            bins.of(E::DTYPE, restored.to_u64()),
+                            (!is_border).then_some(words[0].to_u64()).or(bins.of(E::DTYPE, restored.to_u64()))
+                        );
                     }
                 }
             }

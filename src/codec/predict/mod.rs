@@ -2,21 +2,21 @@
 //! axes where they pay (Lorenzo), and range asymmetric numeral systems with static tables, of which each group of
 //! residuals names one (docs/codecs/predict.md).
 
+mod closed_loop;
 mod counts;
 mod decode;
 mod encode;
-mod closed_loop;
+pub mod format;
 mod interp;
 mod lattice;
-mod patches;
-pub mod format;
 mod lossless;
 mod own_table;
+mod patches;
 mod plan;
 mod predict;
 mod shape;
-mod sparse;
 pub mod simd;
+mod sparse;
 pub mod tables;
 
 use super::{Capabilities, Codec, CpuCodec, Info};

@@ -77,7 +77,8 @@ pub fn class_of<W: Word>(codes: &[W]) -> usize {
     let absent = (GROUP - codes.len()) as u32;
     tables::class(sum, nonzeros, most.to_u64(), |class| {
         let costs = &DIRECT_COSTS[class];
-        codes.iter().map(|c| u32::from(costs[c.to_u64() as usize % costs.len()])).sum::<u32>() + absent * u32::from(costs[0])
+        codes.iter().map(|c| u32::from(costs[c.to_u64() as usize % costs.len()])).sum::<u32>()
+            + absent * u32::from(costs[0])
     })
 }
 

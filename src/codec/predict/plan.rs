@@ -5,11 +5,11 @@ use super::lattice::{Bins, Lattice, MULTIPLIERS};
 use crate::bound::{self, Step};
 use crate::container::missing::MAX_MISSING;
 use crate::container::{Header, Layout};
+use crate::dtype::DType;
 use crate::error::{Result, fail};
 use crate::host::fpu;
 use crate::params::{Mode, Params};
 use crate::primitives::quantize::{Quantizer, mantissa_and_bias};
-use crate::dtype::DType;
 use crate::runtime::cpu;
 
 /// Parameters of every tile of a stream.

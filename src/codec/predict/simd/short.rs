@@ -226,7 +226,6 @@ pub fn encode_codes<P: Simd<M>, const M: usize>(
     counts: &mut TokenCounts,
     buffers: &mut ShortBuffers,
 ) -> (State, usize, bool) {
-    dump(&buffers.places[..n]);
     let ShortBuffers { places, groups: all, own, stream, .. } = buffers;
     let all = &mut all[..groups(n)];
     take::<P, M>(p, places.as_chunks().0, n, all, counts);
@@ -269,7 +268,6 @@ pub fn encode_placed<P: Simd<M>, const M: usize>(
     given: Option<Given>,
     buffers: &mut ShortBuffers,
 ) -> (State, usize) {
-    if given.is_none() { dump(&buffers.places[..n]); }
     let ShortBuffers { places, groups: all, own, stream, .. } = buffers;
     let all = &mut all[..groups(n)];
     let symbols = given.is_some_and(|given| matches!(given.of, Of::All));
@@ -895,15 +893,4 @@ fn add<W: Word>(words: &mut [W; STEP], others: &[W; STEP]) {
     for i in 0..STEP {
         words[i] = words[i].add(others[i]);
     }
-}
-
-fn dump(codes: &[u32]) {
-    static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    let Some(path) = std::env::var_os("SLEEK_DUMP") else { return };
-    if COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 3 != 0 { return }
-    use std::io::Write;
-    let mut f = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-    let mut b = (codes.len() as u32).to_le_bytes().to_vec();
-    codes.iter().for_each(|c| b.extend(c.to_le_bytes()));
-    f.write_all(&b).unwrap();
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::codec::Codec;
+use crate::codec::predict::lattice::Multiple;
 use crate::codec::predict::plan::Plan;
 use crate::codec::predict::{Predict, decode, encode};
 use crate::container::{Dims, Kind, Layout, Shape};
@@ -71,7 +72,7 @@ const SHAPES: [&[u64]; 12] = [
 type Before = ([usize; AXES], Kind, Vec<u8>, Vec<u8>);
 
 /// A tile with another before or behind it comes out as it does alone, and so does the other one.
-fn pair<E: Element, P: Level>(
+fn pair<E: Multiple, P: Level>(
     p: P,
     plan: &Plan,
     buffers: &mut decode::Buffers<E::Word>,
@@ -96,7 +97,7 @@ fn pair<E: Element, P: Level>(
 }
 
 /// What a level makes of a tile, which must be what the portable code makes of it; and of damaged bodies.
-fn compare<E: Element, P: Level>(
+fn compare<E: Multiple, P: Level>(
     p: P,
     plan: &Plan,
     lens: [usize; AXES],
@@ -106,13 +107,13 @@ fn compare<E: Element, P: Level>(
 ) {
     let room = 2 * data.len() + 4096;
     let (mut ours, mut portable) = (vec![0; room], vec![0; room]);
-    let a = encode::tile::<E>(p, plan, lens, &mut encode::Buffers::new(plan).unwrap(), data, &mut ours);
-    let b = encode::tile::<E>(Scalar, plan, lens, &mut encode::Buffers::new(plan).unwrap(), data, &mut portable);
+    let a = encode::tile::<E>(p, plan, lens, &mut encode::Buffers::new(plan).unwrap(), (data, &[]), &mut ours);
+    let b = encode::tile::<E>(Scalar, plan, lens, &mut encode::Buffers::new(plan).unwrap(), (data, &[]), &mut portable);
     assert_eq!(a, b, "{lens:?}");
     let (kind, len) = a;
     assert!(ours[..len] == portable[..len], "{lens:?} {kind:?}");
-    let mut buffers = decode::Buffers::new(&plan.grid).unwrap();
-    let mut other = decode::Buffers::new(&plan.grid).unwrap();
+    let mut buffers = decode::Buffers::new(plan).unwrap();
+    let mut other = decode::Buffers::new(plan).unwrap();
     let mut body = ours[..len].to_vec();
     let before = before.get_or_insert_with(|| {
         let mut elements = vec![0; data.len()];
@@ -140,7 +141,7 @@ fn compare<E: Element, P: Level>(
     }
 }
 
-fn check<E: Element, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
+fn check<E: Multiple, P: Level>(p: P, dtype: DType, modes: &[(Mode, f64)]) {
     let mut random = Random(1);
     // As tests/common has it: half of the cases do, in an emulator at the least.
     let is_short = std::env::var_os("SLEEK_SHORT").is_some_and(|v| !v.is_empty());
