@@ -189,12 +189,14 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     return room[: written.value].tobytes() if out is None else part(out, written.value)
 
 
-def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> bytes:
-    """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
+def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None, dims: tuple[int, ...] | None = None) -> bytes:
+    """The stream of a chunk of an array, of any type: what is no number goes as bytes. It says `dims`, if they are given."""
     a = chunk if on_gpu(chunk) else np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
     p = of_chunk(request, a, fill)
-    if gains_by_dims(p):
+    if dims is not None:
+        shaped(p, dims)
+    elif gains_by_dims(p):
         shaped(p, a.shape)
     stream: bytes = compress_with(p, of_gpu(a, None) if on_gpu(a) else of_host(a))
     return stream
