@@ -229,6 +229,35 @@ def test_profile_ratio_gets_the_shape(tmp_path, version, order):
     assert sleek.inspect(first).shape == ((200, 150, 1, 1) if (version, order) == (2, "F") else (150, 200))
 
 
+def delta(zarr, version):
+    """What a filter of both formats is called, which makes a sum of errors out of each of them."""
+    if version == 2:
+        return numcodecs.Delta(dtype="f4")
+    return pytest.importorskip("zarr.codecs.numcodecs").Delta(dtype="f4")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3 specification")
+def test_no_bound_behind_a_filter(tmp_path, version):
+    """The errors of differences add up: the bound was broken 147-fold."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import sleek
+
+    more = {"shape": (300, 400), "chunks": (100, 130), "filters": [delta(zarr, version)]}
+    for request in ({"abs": 1e-3}, {"noa": 1e-3}, {"rate": 8}):
+        path = tmp_path / "z"
+        with pytest.raises(sleek.SleekError, match="after the filter .*delta: the bound would not hold"):
+            zarr_array(zarr, path, version, request, dtype="f4", **more)
+        assert not path.exists() or not [p for p in path.rglob("*") if p.is_file()]
+    z = zarr_array(zarr, tmp_path / "lossless", version, {"lossless": True}, dtype="f4", **more)
+    z[:] = field()
+    assert worst(field(), z[:]) < 1e-3
+    z = zarr_array(zarr, tmp_path / "without", version, {"abs": 1e-3}, dtype="f4", **{**more, "filters": None})
+    z[:] = field()
+    assert 0 < worst(field(), z[:]) <= 1e-3
+    z.attrs["a"] = 1  # writes the metadata again
+
+
 def test_the_specification(tmp_path):
     """docs/zarr.md: its example of array metadata is what is written, and what is stored is a stream and nothing else."""
     zarr = pytest.importorskip("zarr", minversion="3")

@@ -9,6 +9,7 @@ from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ensure_ndarray, ndarray_copy
 
 from ._array import compress_chunk, decompress
+from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
 
 # Two more dimensions of 1 behind those of its memory tell an array in Fortran's order (docs/zarr.md).
@@ -22,7 +23,7 @@ class Sleek(Codec):  # type: ignore[misc]
     Zarr does not tell the fill value of the array: name it as `fill`, then it comes back as it was. ``noa`` without `range` takes the
     value range of each chunk, in which zeros and what is equal to the chunk's last element, which the rim of a chunk at the edge
     holds, do not count; it spends up to two bits for each value more than with a given range, so that chunks can be written
-    again. Integers are kept losslessly under any bound.
+    again. Integers are kept losslessly under any bound. A Zarr array of floats with filters in front takes no bound.
 
     >>> import numpy as np
     >>> from sleek.numcodecs import Sleek
@@ -52,6 +53,7 @@ class Sleek(Codec):  # type: ignore[misc]
         self.request = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
 
     def get_config(self) -> dict[str, Any]:
+        refuse_filters(self, self.request)
         return {"id": self.codec_id, **self.request}
 
     @classmethod

@@ -11,6 +11,7 @@ import numpy as np
 from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 
 from ._array import compress, compress_chunk, decompress
+from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
 from ._place import on_gpu
 
@@ -63,6 +64,7 @@ class Sleek(ArrayBytesCodec):
         return cls(request.pop("request", None), **request)
 
     def to_dict(self) -> dict[str, Any]:
+        refuse_filters(self, dict(self.request))
         return {"name": "sleek", "configuration": dict(self.request)}
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
