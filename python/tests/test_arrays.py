@@ -1,5 +1,6 @@
 """numpy arrays in memory."""
 
+import contextlib
 import pickle
 import threading
 import warnings
@@ -97,7 +98,11 @@ def test_masked_arrays_keep_their_masks():
     whole = np.ma.array(field())
     assert sleek.compress(whole, abs=1e-3) == sleek.compress(field(), abs=1e-3)
     integers = np.ma.masked_equal(np.arange(1000, dtype="i4"), 7)
-    assert same_bits(sleek.decompress(sleek.compress(integers, lossless=True)), integers.filled())
+    for call in (sleek.compress, sleek.choose):
+        with pytest.raises(TypeError, match=r"masked array of int32: .* compress array.filled\(7\)"):
+            call(integers, lossless=True)
+    unmasked = np.ma.array(np.arange(1000, dtype="i4"))
+    assert same_bits(sleek.decompress(sleek.compress(unmasked, lossless=True)), unmasked.data)
 
 
 @pytest.mark.parametrize("mark", [-9999.0, -999.0, 1e20, -1e34, 9.96921e36])
@@ -127,9 +132,18 @@ def test_shapes_and_layouts():
     assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True), a.shape))
     for view in (a[::2, 1:, ::-3], np.asfortranarray(a), a.T):
         assert same_bits(np.ascontiguousarray(view), sleek.decompress(sleek.compress(view, lossless=True), view.shape))
-    for small in (np.empty(0, "f4"), np.float64(2.5), [1.0, 2.0]):
-        flat = np.asarray(small).reshape(-1)
-        assert same_bits(flat, sleek.decompress(sleek.compress(small, lossless=True)))
+    for small in (np.empty(0, "f4"), np.float64(2.5), [1.0, 2.0], [2.5], [[2.5]], np.array(7, "i4"), np.array(2.5, ">f4")):
+        stream = sleek.compress(small, lossless=True)
+        assert same_bits(np.asarray(small), sleek.decompress(stream)) and sleek.inspect(stream).shape == np.shape(small)
+        out = np.empty_like(np.asarray(small))
+        assert same_bits(np.asarray(small), sleek.decompress(stream, out=out))
+    scalar = sleek.compress(np.float32(2.4), abs=0.1)
+    assert sleek.decompress(scalar, masked=True).shape == () == sleek.decompress_box(scalar, (), ()).shape
+    assert abs(sleek.decompress(scalar, 1)[0] - 2.4) <= 0.1
+    with contextlib.suppress(ImportError):
+        import sleek_decode
+
+        assert same_bits(sleek_decode.decode(scalar), sleek.decompress(scalar)) and sleek_decode.inspect(scalar).shape == ()
     with pytest.raises(ValueError, match="reshape"):
         sleek.decompress(sleek.compress(a, lossless=True), (7, 7))
 
