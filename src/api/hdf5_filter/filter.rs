@@ -67,14 +67,37 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     let stored = unsafe { dataset::stored(hdf5, type_id)? };
     // SAFETY: as above.
     let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
-    let at = Place { preceded: ours.preceded, resized: ours.resized };
+    // Of bytes there is nothing to gain by it: there a shuffle may help.
+    let stilled = ours.shuffle.filter(|_| !ours.preceded && stored.dtype.size() > 1);
+    let at = Place { preceded: ours.preceded || ours.shuffle.is_some() && stilled.is_none(), resized: ours.resized };
     let words = completed(&ours.words, &stored, at, chunk, fills)?;
-    // SAFETY: as above; `words` outlives the call.
-    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
+    // SAFETY: as above.
+    unsafe { modify(hdf5, dcpl, FILTER_ID, ours.flags, &words)? };
+    if let Some(flags) = stilled {
+        report::log(format_args!(
+            "shuffle comes before SLEEK: it is told of elements of 1 byte, and so changes nothing"
+        ));
+        // SAFETY: as above.
+        unsafe { modify(hdf5, dcpl, neighbours::SHUFFLE, flags, &STILL)? };
+    }
+    Ok(())
+}
+
+/// Gives a filter of a pipeline other words.
+///
+/// # Safety
+/// `dcpl` is a dataset creation property list of the library of `hdf5`.
+unsafe fn modify(hdf5: &Functions, dcpl: Hid, id: c_int, flags: c_uint, words: &[c_uint]) -> Result<()> {
+    // SAFETY: the contract; HDF5 copies the words.
+    if unsafe { (hdf5.H5Pmodify_filter)(dcpl, id, flags, words.len(), words.as_ptr()) } < 0 {
         return fail!(Hdf5, "H5Pmodify_filter failed");
     }
     Ok(())
 }
+
+/// The words with which a shuffle leaves every byte where it is. HDF5 calls it before us and goes through the pipeline
+/// meanwhile, so that it cannot be taken out.
+const STILL: [c_uint; 1] = [1];
 
 /// Where in a pipeline the filter is.
 #[derive(Clone, Copy)]
@@ -160,10 +183,12 @@ pub struct Ours {
     flags: c_uint,
     /// Its `cd_values`.
     pub words: Vec<u32>,
-    /// Another filter comes before.
+    /// Another filter than one shuffle comes before.
     preceded: bool,
     /// One that gives chunks of another length than it gets.
     resized: bool,
+    /// The flags of a shuffle that comes before.
+    shuffle: Option<c_uint>,
     /// The filters that come after, and their `cd_values`.
     behind: Vec<(c_int, Vec<u32>)>,
 }
@@ -184,7 +209,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     // SAFETY: the contract.
     let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
     let (mut ours, mut other): (Option<Ours>, _) = (None, None);
-    let mut resized = false;
+    let (mut resized, mut shuffle) = (false, None);
     for i in 0..count {
         let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
         let mut words = vec![0; MAX_WORDS];
@@ -204,6 +229,9 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
         if id != FILTER_ID {
             words.truncate(len);
             resized |= id != neighbours::SHUFFLE;
+            if ours.is_none() && id == neighbours::SHUFFLE {
+                shuffle = shuffle.or(Some(flags));
+            }
             ours.iter_mut().for_each(|ours| ours.behind.push((id, words.clone())));
             other = Some((id, words));
             continue;
@@ -215,7 +243,8 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
             return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
         }
         words.truncate(len);
-        ours = Some(Ours { flags, words, preceded: i > 0, resized, behind: Vec::new() });
+        let preceded = i > c_uint::from(shuffle.is_some());
+        ours = Some(Ours { flags, words, preceded, resized, shuffle, behind: Vec::new() });
     }
     Ok(Pipeline { ours, filters: count as usize, other })
 }
