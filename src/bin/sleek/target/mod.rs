@@ -123,7 +123,7 @@ impl Quest<'_> {
         &self,
         mut sample: impl FnMut(&Params) -> Result<Measured, String>,
         mut whole: impl FnMut(&Params) -> Result<Measured, String>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, Failed> {
         let exact = self.params.clone().with_bound(Mode::Lossless, 0.0);
         if self.range <= 0.0 {
             let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
@@ -173,17 +173,37 @@ impl Quest<'_> {
             || self.target.as_ratio(self.raw_bytes).score(&exact.measured) >= 0.0
     }
 
-    fn unmet(&self, by: &str, m: &Measured) -> String {
+    fn unmet(&self, by: &str, m: &Measured) -> Failed {
         let gives = match self.target {
             Target::Size(_) => format!("{} bytes", m.packed),
             _ => format!("ratio {:.2}", m.ratio()),
         };
         let (name, nearest) = (self.target.name(), self.target.nearest(m));
-        format!("{name}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}")
+        let why = format!("{name}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}");
+        Failed { why, ratio: Some(m.ratio()) }
     }
 
     fn with(&self, bound: f64) -> Params {
         Params { range: None, ..self.params.clone().with_bound(Mode::Abs, bound) }
+    }
+}
+
+/// Why there are no parameters that meet a target.
+pub struct Failed {
+    pub why: String,
+    /// The largest ratio that there is, where that is too small.
+    pub ratio: Option<f64>,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed { why, ratio: None }
+    }
+}
+
+impl From<Failed> for String {
+    fn from(failed: Failed) -> String {
+        failed.why
     }
 }
 
