@@ -266,6 +266,30 @@ def gaps(name):
         f["valid"][[7, 77]] = 3e6, -2e5
 
 
+def blurred(old, new):
+    """The filter is told of no missing value; whoever declares it, and in which file, is in the names."""
+    import h5py
+
+    mark = np.float32(-9999.9)
+    values = np.where(np.arange(20000) % 7 == 3, mark, np.arange(20000) % 100 + 0.25).astype("f4")
+    words = (1, 1, *np.array([0.01]).view("u4"), 0)
+    with h5py.File(old, "w") as f, h5py.File(new, "w") as g:
+        for where, file in ("old", f), ("new", g):
+            for how in "_FillValue", "missing_value", "fill":
+                for side, h in ("old", f), ("new", g):
+                    # HDF5's fill of the second file is known to the filter.
+                    filters = {} if side == "old" or (how, where) == ("fill", "new") else {"compression": 47474, "compression_opts": words}
+                    d = h.create_dataset(
+                        f"{how} of {where}", data=values, chunks=(5000,), fillvalue=mark if (how, where) == ("fill", side) else None, **filters
+                    )
+                    if how != "fill" and where == side:
+                        d.attrs[how] = mark
+                    if side == "new" and (how, where) == ("fill", "new"):
+                        d[3] = mark + 0.01
+        g.create_dataset("nothing", data=values, chunks=(5000,), compression=47474, compression_opts=words)
+        f["nothing"] = values
+
+
 def too_many(name):
     import h5py
 
