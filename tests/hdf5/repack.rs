@@ -94,6 +94,32 @@ fn missing_values_as_a_dataset_declares_them() {
     );
 }
 
+/// What lies in other files is found from another folder too, and --verify says that it was not compared.
+#[test]
+fn parts_in_other_files_are_found_again() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["others", "in"]);
+    fs::create_dir_all(place.path("out/deep")).unwrap();
+    for new in ["in/new.h5", "out/deep/new.h5"] {
+        let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(!table.contains("every value"), "{table}");
+        let said = table.lines().last().unwrap();
+        assert!(said.starts_with("verified, but for what was not compared: "), "{table}");
+        for name in ["/view (a view", "/own (a view", "/blocks (a view", "/link (a link to", "/nowhere (a link to"] {
+            assert!(said.contains(name), "{said}");
+        }
+        assert!(!said.contains("/t ") && !said.contains("/outside"), "{said}");
+        for venv in [PYTHON, "venv-h5py-2"] {
+            python(&place, venv, &["same_others", "in/old.h5", new]);
+        }
+        let out = sleek(&place, &["repack", "-f", "--json", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(String::from_utf8_lossy(&out.stderr).contains("not compared: "), "{:?}", out.stderr);
+    }
+    python(&place, PYTHON, &["hundred", "plain.h5"]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "plain.h5", "new.h5"]);
+    assert!(table.ends_with("verified: every value of the new file was compared with the old one\n"), "{table}");
+}
+
 /// A mark that nobody declared would be blurred, and would stretch the range.
 #[test]
 fn undeclared_missing_values_are_refused() {

@@ -5,6 +5,7 @@ mod batch;
 mod check;
 mod child;
 mod copy;
+mod elsewhere;
 mod measure;
 mod plan;
 mod provenance;
@@ -83,7 +84,8 @@ pub struct Args {
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read the new file and compare every value with the old one before it takes its place
+    /// Read the new file and compare its values with the old one's before it takes its place; what lies in other files
+    /// is named instead
     #[arg(long)]
     verify: bool,
     /// Of several files: the folder that the new ones go to. What is finished there is not done again

@@ -190,7 +190,7 @@ fn place(block: &Block, mut n: usize) -> Vec<u64> {
 }
 
 /// Compares what is not made of numbers, or is a single one: byte by byte, strings of variable length as texts.
-fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
+pub fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
     // What a view shows is compared where it is stored.
     if is_view(old, object)? && is_view(new, object)? {
         return Ok(Verdict::NotCompared("a view of other datasets"));
