@@ -229,6 +229,30 @@ def test_profile_ratio_gets_the_shape(tmp_path, version, order):
     assert sleek.inspect(first).shape == ((200, 150, 1, 1) if (version, order) == (2, "F") else (150, 200))
 
 
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("name", ["_FillValue", "missing_value"])
+def test_xarray_keeps_its_masks(tmp_path, version, name):
+    """What xarray writes for NaN is no fill value of the array that the codec is told of."""
+    pytest.importorskip("zarr", minversion="3")
+    xarray = pytest.importorskip("xarray")
+    import sleek.numcodecs
+    import sleek.zarr
+
+    a = field()
+    a[::7, 3::5] = np.nan
+    t = xarray.DataArray(a, dims=("y", "x"))
+    t.encoding[name] = np.float32(-9999.9)
+    ours = {"compressors": sleek.numcodecs.Sleek.of(t, abs=0.05)} if version == 2 else {
+        "serializer": sleek.zarr.Sleek.of(t, "abs=0.05"), "compressors": None,
+    }  # fmt: skip
+    data = xarray.Dataset({"t": t})
+    data.to_zarr(tmp_path / "z", encoding={"t": {**ours, "chunks": (100, 400)}}, zarr_format=version, consolidated=False)
+    with xarray.open_zarr(tmp_path / "z", consolidated=False) as back:
+        assert np.array_equal(np.isnan(back["t"].values), np.isnan(a))
+        assert 0 < np.nanmax(np.abs(back["t"].values.astype("f8") - a)) <= 0.05
+    assert sleek.zarr.Sleek.of(t, abs=1, fill=False) == sleek.zarr.Sleek(abs=1)
+
+
 def delta(zarr, version):
     """What a filter of both formats is called, which makes a sum of errors out of each of them."""
     if version == 2:

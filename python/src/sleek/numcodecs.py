@@ -9,6 +9,7 @@ from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ensure_ndarray, ndarray_copy
 
 from ._array import compress_chunk, decompress
+from ._attributes import with_declared
 from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
 
@@ -51,6 +52,15 @@ class Sleek(Codec):  # type: ignore[misc]
         profile: str = "adaptive",
     ) -> None:
         self.request = arguments(in_words(request, rate, precision), abs, noa, rel, lossless, range, fill, profile)
+
+    @classmethod
+    def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
+        """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
+
+        Where `fill` names some, or is False for none, they are not read.
+        """
+        request, given = with_declared(variable, request, arguments)
+        return cls(request, **given)
 
     def get_config(self) -> dict[str, Any]:
         refuse_filters(self, self.request)
