@@ -188,6 +188,16 @@ def test_xarray_masks_what_it_masked(tmp_path, field, engine, fill, request_):
         assert abs(float(back["t"].mean()) - float(data["t"].mean())) < 0.01
 
 
+def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):
+    """docs/hdf5.md says so: HDF5 rounds to that type before the filter gets the values."""
+    a = 1e5 + np.random.default_rng(1).random(50_000)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=a, dtype="f4", chunks=(9000,), **sleek.h5(abs=1e-4))
+    with h5py.File(tmp_path / "f.h5") as f:
+        back = f["t"][...]
+    assert worst(a.astype("f4"), back) <= 1e-4 and 30e-4 < worst(a, back) <= 41e-4
+
+
 MARKS = [
     ({"_FillValue": np.float32(-9999.9)}, [-9999.9]),
     ({"missing_value": np.float64(-9999.9)}, [-9999.9]),
