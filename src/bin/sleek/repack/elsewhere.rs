@@ -74,7 +74,8 @@ impl Elsewhere {
     fn stuck(&self, why: &str) -> String {
         let folder = self.old.as_deref().unwrap_or(Path::new(".")).display();
         format!(
-            "a view of files in {folder}, which HDF5 cannot make again in another folder ({why}); write OUT into that folder"
+            "a view of files in {folder}, which HDF5 cannot make again in another folder ({why}); write OUT into that \
+             folder"
         )
     }
 }
