@@ -339,30 +339,42 @@ def other_filters_beside():
             assert 0 < worst_error(a, f[f"after {flag}"][:]) <= Fraction(1e-3)
 
 
-def shuffle_in_front_does_nothing():
-    """Programs set it by themselves: it is told of elements of one byte, which are where they are."""
+def shuffle_in_front_is_taken_out():
+    """Programs set it by themselves. Where other filters follow it is put behind, and they get their parameters still."""
     a = field((200, 200))
-    bits = np.arange(40_000, dtype="i4").reshape(200, 200)
-    shuffle = lambda p: p.set_shuffle()
+    numbers = np.arange(40_000, dtype="i4").reshape(200, 200)
+    shuffle, deflate, fletcher = (lambda p: p.set_shuffle()), (lambda p: p.set_deflate(1)), (lambda p: p.set_fletcher32())
+
+    def ids(dset):
+        plist = dset.id.get_create_plist()
+        return [plist.get_filter(n)[0] for n in range(plist.get_nfilters())]
+
     with h5py.File("f.h5", "w") as f:
         for flag in (OPTIONAL, MANDATORY):
             lossy = create(f, f"lossy {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle])
             without = create(f, f"without {flag}", a, (100, 100), opts(ABS, 1e-3), flag)
-            assert stream(lossy) == stream(without) and stored_cd(lossy) == stored_cd(without)
-            assert lossy.id.get_create_plist().get_filter_by_id(h5py.h5z.FILTER_SHUFFLE)[1] == (1,)
+            assert ids(lossy) == [SLEEK] and stream(lossy) == stream(without) and stored_cd(lossy) == stored_cd(without)
             create(f, f"lossless {flag}", a, (100, 100), opts(LOSSLESS), flag, before=[shuffle])
-            create(f, f"integers {flag}", bits, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle])
+            create(f, f"integers {flag}", numbers, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle])
             create(f, f"copied {flag}", a, (100, 100), None, dcpl=lossy.id.get_create_plist())
+            more = create(f, f"more {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle], after=[deflate, fletcher])
+            assert ids(more) == [SLEEK, 2, 1, 3] and more.id.get_create_plist().get_filter_by_id(2)[1] == (4,)
+            twice = create(f, f"twice {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle], after=[shuffle])
+            assert ids(twice) == [SLEEK, 2, 2]
         words = opts(ABS, 1e-3)
         high = f.create_dataset("h5py", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=words, shuffle=True)
+        text = create(f, "of text", np.full(100, b"text"), (10,), opts(ABS, 1e-3), before=[shuffle])
+        assert not high.shuffle and ids(text) == [2, SLEEK]
         list_ = h5p.create(h5p.DATASET_CREATE)
-        create(f, "of text", np.full(100, b"text"), (10,), opts(ABS, 1e-3), dcpl=list_, before=[shuffle])
-        assert high.shuffle
+        for n in range(2):
+            create(f, f"list {n}", a, (100, 100), opts(ABS, 1e-3) if n == 0 else None, dcpl=list_, before=[] if n else [shuffle])
+            assert list_.get_nfilters() == 2
     with h5py.File("f.h5") as f:
-        for name in [f"{kind} {flag}" for kind in ("lossy", "copied") for flag in (OPTIONAL, MANDATORY)] + ["h5py"]:
-            assert 0 < worst_error(a, f[name][:]) <= Fraction(1e-3), name
+        for name in f:
+            if name.startswith(("lossy", "copied", "more", "twice", "h5py", "list")):
+                assert 0 < worst_error(a, f[name][:]) <= Fraction(1e-3), name
         for flag in (OPTIONAL, MANDATORY):
-            assert same_bits(a, f[f"lossless {flag}"][:]) and same_bits(bits, f[f"integers {flag}"][:])
+            assert same_bits(a, f[f"lossless {flag}"][:]) and same_bits(numbers, f[f"integers {flag}"][:])
         assert (f["of text"][:] == b"text").all()
 
 
