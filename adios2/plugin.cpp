@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,10 @@ using Lengths = std::vector<std::uint64_t>;
 void check(std::int32_t code) {
     if (code != SLEEK_OK) throw std::runtime_error(std::string("SLEEK: ") + sleek_last_error());
 }
+
+// The same to standard error: after an exception ADIOS2's Stream in Python closes its engine, which ends the process before anyone
+// has seen the text.
+void say(const char* text) { std::fprintf(stderr, "sleek: error: %s\n", text); }
 
 // How sleek.h takes an element of ADIOS2: so many numbers of a type.
 struct Element {
@@ -56,8 +61,12 @@ bool is_float(const Element& e) { return e.dtype == SLEEK_F32 || e.dtype == SLEE
 
 class Sleek : public adios2::plugin::PluginOperatorInterface {
 public:
-    // ADIOS2 lets no exception out while an operator is made: what is wrong with the request is said when there is data.
-    explicit Sleek(const adios2::Params& parameters) : PluginOperatorInterface(parameters), request(words(parameters)) {}
+    // ADIOS2 lets no exception out while an operator is made: what is wrong with the request is said here, and thrown when there is data.
+    explicit Sleek(const adios2::Params& parameters) : PluginOperatorInterface(parameters), request(words(parameters)) {
+        std::string why;
+        // A reader makes operators too, without a request. What suits one type of floats may not suit the other.
+        if (!request.empty() && !suits(SLEEK_F32, why) && !suits(SLEEK_F64, why)) say(why.c_str());
+    }
 
     size_t GetEstimatedSize(const size_t count, const size_t bytes, const size_t rank, const size_t* dims) const override {
         // The type is not told: the most that any of this size takes.
@@ -107,13 +116,26 @@ private:
         return text;
     }
 
+    // Whether the library takes the request for this type, and why not.
+    bool suits(std::int32_t dtype, std::string& why) const {
+        try {
+            return room({dtype, 1}, 1, {1}) > 0;
+        } catch (const std::exception& e) {
+            why = e.what();
+            return false;
+        }
+    }
+
     sleek_params params_for(const Element& element) const {
         sleek_params params;
         check(sleek_params_init(&params));
         params.dtype = element.dtype;
         // An operator that was made by a reader has no request.
-        if (request.empty())
-            throw std::runtime_error("SLEEK: no request; give the operator a parameter: abs=1e-3, noa=1e-4, rel=1e-2, lossless=true");
+        if (request.empty()) {
+            const char* text = "SLEEK: no request; give the operator a parameter: abs=1e-3, noa=1e-4, rel=1e-2, lossless=true";
+            say(text);
+            throw std::runtime_error(text);
+        }
         check(sleek_params_parse(&params, request.c_str()));
         const bool bounds = params.mode == SLEEK_ABS || params.mode == SLEEK_NOA || params.mode == SLEEK_REL;
         if (!is_float(element) && bounds) {    // every bit keeps any bound

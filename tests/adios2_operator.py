@@ -82,6 +82,12 @@ def modes():
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, __file__, "refused", folder, json.dumps(request)], capture_output=True, text=True)
             assert part in done.stdout and "SLEEK: " in done.stdout, (request, done)
+            done = subprocess.run([sys.executable, __file__, "streamed", folder, json.dumps(request)], capture_output=True, text=True)
+            assert done.returncode != 0 and "sleek: error: SLEEK: " in done.stderr and part in done.stderr, (request, done)
+    with tempfile.TemporaryDirectory() as folder:
+        for request, part in ({"abs": "1e-3", "fill": "0x7ff8000000000001"}, ""), ({}, "no request"):
+            done = subprocess.run([sys.executable, __file__, "streamed", folder, json.dumps(request)], capture_output=True, text=True)
+            assert part in done.stderr and (part or not done.stderr), (request, done)
     print("adios2: what cannot be is refused by name")
 
     with tempfile.TemporaryDirectory() as folder:
@@ -99,6 +105,15 @@ def modes():
         except RuntimeError as e:
             assert "SLEEK: " in str(e) and "checksum" in str(e), e
     print("adios2: damage is seen")
+
+
+def streamed(folder, request):
+    """By the class that closes its engine after an exception, which no process survives."""
+    import adios2
+
+    a = np.linspace(0, 1, 5000)
+    with adios2.Stream(folder + "/a.bp", "w") as out:
+        out.write("a", a, a.shape, [0], a.shape, operations=[("plugin", sleek(**json.loads(request)))])
 
 
 def refused(folder, request):
@@ -160,4 +175,4 @@ def openpmd():
 
 
 if __name__ == "__main__":
-    {"modes": modes, "openpmd": openpmd, "refused": refused}[sys.argv[1]](*sys.argv[2:])
+    {"modes": modes, "openpmd": openpmd, "refused": refused, "streamed": streamed}[sys.argv[1]](*sys.argv[2:])

@@ -1,5 +1,6 @@
 """numpy arrays in memory."""
 
+import contextlib
 import pickle
 import threading
 import warnings
@@ -97,7 +98,11 @@ def test_masked_arrays_keep_their_masks():
     whole = np.ma.array(field())
     assert sleek.compress(whole, abs=1e-3) == sleek.compress(field(), abs=1e-3)
     integers = np.ma.masked_equal(np.arange(1000, dtype="i4"), 7)
-    assert same_bits(sleek.decompress(sleek.compress(integers, lossless=True)), integers.filled())
+    for call in (sleek.compress, sleek.choose):
+        with pytest.raises(TypeError, match=r"masked array of int32: .* compress array.filled\(7\)"):
+            call(integers, lossless=True)
+    unmasked = np.ma.array(np.arange(1000, dtype="i4"))
+    assert same_bits(sleek.decompress(sleek.compress(unmasked, lossless=True)), unmasked.data)
 
 
 @pytest.mark.parametrize("mark", [-9999.0, -999.0, 1e20, -1e34, 9.96921e36])
@@ -127,9 +132,18 @@ def test_shapes_and_layouts():
     assert same_bits(a, sleek.decompress(sleek.compress(a, lossless=True), a.shape))
     for view in (a[::2, 1:, ::-3], np.asfortranarray(a), a.T):
         assert same_bits(np.ascontiguousarray(view), sleek.decompress(sleek.compress(view, lossless=True), view.shape))
-    for small in (np.empty(0, "f4"), np.float64(2.5), [1.0, 2.0]):
-        flat = np.asarray(small).reshape(-1)
-        assert same_bits(flat, sleek.decompress(sleek.compress(small, lossless=True)))
+    for small in (np.empty(0, "f4"), np.float64(2.5), [1.0, 2.0], [2.5], [[2.5]], np.array(7, "i4"), np.array(2.5, ">f4")):
+        stream = sleek.compress(small, lossless=True)
+        assert same_bits(np.asarray(small), sleek.decompress(stream)) and sleek.inspect(stream).shape == np.shape(small)
+        out = np.empty_like(np.asarray(small))
+        assert same_bits(np.asarray(small), sleek.decompress(stream, out=out))
+    scalar = sleek.compress(np.float32(2.4), abs=0.1)
+    assert sleek.decompress(scalar, masked=True).shape == () == sleek.decompress_box(scalar, (), ()).shape
+    assert abs(sleek.decompress(scalar, 1)[0] - 2.4) <= 0.1
+    with contextlib.suppress(ImportError):
+        import sleek_decode
+
+        assert same_bits(sleek_decode.decode(scalar), sleek.decompress(scalar)) and sleek_decode.inspect(scalar).shape == ()
     with pytest.raises(ValueError, match="reshape"):
         sleek.decompress(sleek.compress(a, lossless=True), (7, 7))
 
@@ -301,12 +315,42 @@ def test_targets_are_met(dtype):
         one = (2 * ma * mb + c1) * (2 * cov + c2) / ((ma**2 + mb**2 + c1) * (a.var(axis=1) + b.var(axis=1) + c2))
         similar.append(one.mean())
     assert 0.985 < similar[0] < 0.995 and similar[1] < similar[0], (bound, similar)
-    assert sleek.find_bound(np.full(10, 3.5), ratio=10) == {"lossless": True}
+    assert sleek.find_bound(np.full(1000, 3.5), ratio=10) == {"lossless": True}
     with pytest.raises(ValueError, match="gives ratio"):
         sleek.find_bound(field, ratio=1e9)
     for wrong in {}, {"ratio": 3, "psnr": 3}, {"ratio": -1}, {"ssim": 1}:
         with pytest.raises(ValueError, match="needed"):
             sleek.find_bound(field, **wrong)
+
+
+def test_targets_that_nothing_meets_name_the_nearest():
+    rng = np.random.default_rng(1)
+    noise = rng.random(20_000, "f4")
+    nan = (rng.integers(1, 1 << 22, 20_000, "u4") | np.uint32(0x7F800000)).view("f4")
+    for a, target in (np.full(10, 3.5), {"ratio": 10}), (np.full(10, 3.5), {"size": 20}), (nan, {"ratio": 10}), (noise, {"ratio": 1e5}):
+        with pytest.raises(ValueError, match="the nearest that can be met is ") as e:
+            sleek.find_bound(a, **target)
+        name, nearest = str(e.value).rsplit(" ", 1)[1].split("=")
+        bound = sleek.find_bound(a, **{name: float(nearest)})
+        size = len(sleek.compress(a, **bound))
+        assert size <= float(nearest) if name == "size" else a.nbytes / size >= float(nearest)
+    spike = noise.copy()
+    spike[77] = 3e38
+    for ratio in 2, 10:
+        assert ratio <= noise.nbytes / len(sleek.compress(spike, **sleek.find_bound(spike, ratio=ratio))) < 1.1 * ratio
+    assert sleek.find_bound(np.empty(0, "f4"), ratio=10) == {"lossless": True}
+
+
+def test_targets_of_the_largest_numbers():
+    """Squares of them are no f64."""
+    usual = np.sin(np.arange(40_000) * 1e-2).reshape(200, 200) + np.arange(200) % 7 * 0.01
+    for target in {"psnr": 60}, {"ssim": 0.9999}:
+        bound = sleek.find_bound(usual, **target)["abs"]
+        for size in 2.0**600, 2.0**900, 2.0**-600:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = sleek.find_bound(usual * size, **target)["abs"] / size
+            assert abs(found / bound - 1) < 0.2, (target, size)
 
 
 def test_what_suits_an_array():

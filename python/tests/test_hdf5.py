@@ -188,6 +188,59 @@ def test_xarray_masks_what_it_masked(tmp_path, field, engine, fill, request_):
         assert abs(float(back["t"].mean()) - float(data["t"].mean())) < 0.01
 
 
+def test_the_bound_is_to_the_value_in_the_type_of_the_dataset(tmp_path):
+    """docs/hdf5.md says so: HDF5 rounds to that type before the filter gets the values."""
+    a = 1e5 + np.random.default_rng(1).random(50_000)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=a, dtype="f4", chunks=(9000,), **sleek.h5(abs=1e-4))
+    with h5py.File(tmp_path / "f.h5") as f:
+        back = f["t"][...]
+    assert worst(a.astype("f4"), back) <= 1e-4 and 30e-4 < worst(a, back) <= 41e-4
+
+
+MARKS = [
+    ({"_FillValue": np.float32(-9999.9)}, [-9999.9]),
+    ({"missing_value": np.float64(-9999.9)}, [-9999.9]),
+    ({"missing_value": np.array([-9999.9, 1e20], "f4"), "_FillValue": np.float32(1e20)}, [-9999.9, 1e20]),
+    ({"missing_value": "-9999.9f"}, [-9999.9]),
+    ({"missing_value": "none", "_FillValue": np.float32(np.nan)}, []),
+]
+
+
+@pytest.mark.parametrize(("attributes", "marks"), MARKS)
+@pytest.mark.parametrize("request_", [{"abs": 0.05}, {"noa": 1e-3, "profile": "fast"}, "rel=1e-4"])
+@pytest.mark.parametrize("place", ["attrs", "encoding"])
+def test_a_variable_of_xarray_declares_its_missing_values(tmp_path, field, attributes, marks, request_, place):
+    xarray = pytest.importorskip("xarray")
+    for n, mark in enumerate(marks):
+        field[n::7, 3::5] = mark
+    variable = xarray.Variable(("y", "x"), field)
+    getattr(variable, place).update(attributes)
+    words, arguments = (request_, {}) if isinstance(request_, str) else (None, request_)
+    with h5py.File(tmp_path / "f.h5", "w") as f:
+        f.create_dataset("t", data=field, chunks=(100, 100), **sleek.h5(words, **arguments, variable=variable))
+    with h5py.File(tmp_path / "f.h5") as f:
+        back = f["t"][...]
+    for mark in np.float32(marks):
+        assert np.array_equal(field == mark, back == mark), mark
+    assert not np.array_equal(field, back)
+
+
+def test_what_a_caller_names_goes_before_what_a_variable_declares():
+    xarray = pytest.importorskip("xarray")
+    variable = xarray.DataArray(np.zeros(9, "f4"), attrs={"missing_value": -9999.0})
+    assert sleek.h5(abs=1, variable=variable) == sleek.h5(abs=1, fill=-9999)
+    assert sleek.h5(abs=1, variable=variable, fill=-5) == sleek.h5("abs=1,fill=-5", variable=variable) == sleek.h5(abs=1, fill=-5)
+    none = sleek.h5(abs=1)
+    assert sleek.h5(abs=1, fill=False) == none
+    assert sleek.h5(abs=1, variable=variable, fill=False) == sleek.h5("abs=1", variable=variable, fill=False) == none
+    variable.attrs["missing_value"] = np.arange(5.0)
+    with pytest.raises(sleek.SleekError, match="up to 4 missing values"):
+        sleek.h5(abs=1, variable=variable)
+    with pytest.raises(TypeError, match="variable is a list"):
+        sleek.h5(abs=1, variable=[1.0])
+
+
 def test_netcdf4_finds_the_plugin_path(tmp_path, field):
     """Another HDF5 in the same process, which looks at the path when it is loaded."""
     pytest.importorskip("netCDF4")

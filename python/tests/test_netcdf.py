@@ -87,6 +87,14 @@ def variables_of_files(path):
         define(f.createGroup("g"), "n", "i4", "abs=1e-2")[:] = a.astype("i4")
         v = define(f, "late", "f4", "lossless")
         v[:] = a
+        mark = np.float32(-9999.9)
+        gaps = np.where(a == FILL, mark, a)
+        for name, more in ("attribute", {}), ("named", {"fill": -5}), ("none", {"fill": False}):
+            t = f.createVariable(name, "f4", ("time", "lat", "lon"), chunksizes=(5, 73, 72), fill_value=False)
+            t.missing_value = mark
+            t.set_auto_mask(False)
+            sleek.nc_def_var_filter(t, abs=0.05, **more)
+            t[:] = gaps
         for wrong in ({"abs": -1}, {}, {"abs": 1, "rel": 1}):
             with pytest.raises((sleek.SleekError, TypeError)):
                 sleek.nc_def_var_filter(v, **wrong)
@@ -98,8 +106,10 @@ def variables_of_files(path):
         f.set_auto_mask(False)
         back = f["a"][:]
         assert np.array_equal(back == FILL, a == FILL) and 0 < np.abs(back - a).max() <= 1e-2
+        assert [np.array_equal(f[name][:] == mark, gaps == mark) for name in ("attribute", "named", "none")] == [True, False, False]
+        assert 0 < np.abs(f["attribute"][:] - gaps).max() <= 0.05
         assert np.array_equal(f["g/n"][:], a.astype("i4")) and np.array_equal(f["late"][:], a)
-    assert os.path.getsize(path) < 0.8 * 3 * 15 / 12 * a.nbytes  # chunks have 15 times
+    assert os.path.getsize(path) < 0.8 * 6 * 15 / 12 * a.nbytes  # chunks have 15 times
 
 
 STORE = """

@@ -1,5 +1,7 @@
 """The numcodecs codec, and Zarr arrays of both formats."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,43 @@ def test_numcodecs_knows_the_codec_by_its_name():
         assert np.array_equal(out.reshape(-1), codec.decode(stream))
         assert (worst(a, out) == 0) == ("lossless" in config) and worst(a, out) < 0.01
         assert len(stream) < a.nbytes
+
+
+@pytest.mark.parametrize("dtype", ["f4", ">f8", "i2", "?"])
+def test_arrays_come_back_as_they_went_in(dtype):
+    """Whatever the order of their memory, by the library and by the decoder in Python."""
+    from sleek.numcodecs import Sleek
+
+    codecs = [Sleek(lossless=True)]
+    with contextlib.suppress(ImportError):
+        from sleek_decode.numcodecs import Sleek as Decoder
+
+        codecs.append(Decoder())
+    cube = (1000 * np.random.default_rng(1).random((6, 7, 8)) > 500 if dtype == "?" else field()[:6, :56] * 100).astype(dtype).reshape(6, 7, 8)
+    views = [
+        cube, cube.T, np.asfortranarray(cube), cube.transpose(1, 0, 2), cube[::2, 1:, ::-3], cube[3].T, cube[:1].T, cube[..., :1],
+        cube[:, :1, :1].T, cube[:1, :1], cube[:1, :1].T, cube[2, 3], cube[2, :0].T, cube[1, 2, 3],
+    ]  # fmt: skip
+    for view in views:
+        stream = codecs[0].encode(view)
+        for codec in codecs:
+            back = codec.decode(stream).reshape(view.shape)
+            assert np.array_equal(back.view(view.dtype), view), (view.shape, view.strides)
+            out = np.empty_like(view)
+            assert codec.decode(stream, out) is out and np.array_equal(out, view), (view.shape, view.strides)
+    stream = codecs[0].encode(cube.T)
+    out = np.zeros((8, 7, 6), cube.dtype)
+    assert all(np.array_equal(codec.decode(stream, out), cube.T) for codec in codecs)
+
+
+def test_bounds_hold_in_fortrans_order():
+    from sleek.numcodecs import Sleek
+
+    a = field()
+    for request in ("abs=1e-3", "noa=1e-4", "abs=1e-3,codec=zfp"):
+        codec = Sleek(request)
+        for view in (a.T, a[::2, ::3], np.asfortranarray(a)):
+            assert 0 < worst(view, codec.decode(codec.encode(view)).reshape(view.shape)) <= 3e-3, request
 
 
 def test_requests_in_words():
@@ -187,7 +226,60 @@ def test_profile_small_gets_the_shape(tmp_path, version, order):
     z[:] = a
     assert 0 < worst(a, zarr.open_array(str(tmp_path / "z"), mode="r")[:]) <= 1e-3
     first = (tmp_path / "z" / ("0.0" if version == 2 else "c/0/0")).read_bytes()
-    assert sleek.inspect(first).shape == ((200, 150) if (version, order) == (2, "F") else (150, 200))
+    assert sleek.inspect(first).shape == ((200, 150, 1, 1) if (version, order) == (2, "F") else (150, 200))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("name", ["_FillValue", "missing_value"])
+def test_xarray_keeps_its_masks(tmp_path, version, name):
+    """What xarray writes for NaN is no fill value of the array that the codec is told of."""
+    pytest.importorskip("zarr", minversion="3")
+    xarray = pytest.importorskip("xarray")
+    import sleek.numcodecs
+    import sleek.zarr
+
+    a = field()
+    a[::7, 3::5] = np.nan
+    t = xarray.DataArray(a, dims=("y", "x"))
+    t.encoding[name] = np.float32(-9999.9)
+    ours = {"compressors": sleek.numcodecs.Sleek.of(t, abs=0.05)} if version == 2 else {
+        "serializer": sleek.zarr.Sleek.of(t, "abs=0.05"), "compressors": None,
+    }  # fmt: skip
+    data = xarray.Dataset({"t": t})
+    data.to_zarr(tmp_path / "z", encoding={"t": {**ours, "chunks": (100, 400)}}, zarr_format=version, consolidated=False)
+    with xarray.open_zarr(tmp_path / "z", consolidated=False) as back:
+        assert np.array_equal(np.isnan(back["t"].values), np.isnan(a))
+        assert 0 < np.nanmax(np.abs(back["t"].values.astype("f8") - a)) <= 0.05
+    assert sleek.zarr.Sleek.of(t, abs=1, fill=False) == sleek.zarr.Sleek(abs=1)
+
+
+def delta(zarr, version):
+    """What a filter of both formats is called, which makes a sum of errors out of each of them."""
+    if version == 2:
+        return numcodecs.Delta(dtype="f4")
+    return pytest.importorskip("zarr.codecs.numcodecs").Delta(dtype="f4")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.filterwarnings("ignore:Numcodecs codecs are not in the Zarr version 3 specification")
+def test_no_bound_behind_a_filter(tmp_path, version):
+    """The errors of differences add up: the bound was broken 147-fold."""
+    zarr = pytest.importorskip("zarr", minversion="3")
+    import sleek
+
+    more = {"shape": (300, 400), "chunks": (100, 130), "filters": [delta(zarr, version)]}
+    for request in ({"abs": 1e-3}, {"noa": 1e-3}, {"rate": 8}):
+        path = tmp_path / "z"
+        with pytest.raises(sleek.SleekError, match="after the filter .*delta: the bound would not hold"):
+            zarr_array(zarr, path, version, request, dtype="f4", **more)
+        assert not path.exists() or not [p for p in path.rglob("*") if p.is_file()]
+    z = zarr_array(zarr, tmp_path / "lossless", version, {"lossless": True}, dtype="f4", **more)
+    z[:] = field()
+    assert worst(field(), z[:]) < 1e-3
+    z = zarr_array(zarr, tmp_path / "without", version, {"abs": 1e-3}, dtype="f4", **{**more, "filters": None})
+    z[:] = field()
+    assert 0 < worst(field(), z[:]) <= 1e-3
+    z.attrs["a"] = 1  # writes the metadata again
 
 
 def test_the_specification(tmp_path):

@@ -96,6 +96,72 @@ fn targets_that_need_no_bound_or_have_none() {
     assert!(rel.contains("rel=1.25e-1"), "{rel}");
 }
 
+/// A target that nothing meets names the nearest that can be met, which then is met. No exit code of 0 says less.
+#[test]
+fn targets_that_nothing_meets_name_the_nearest() {
+    let bench = Bench::new();
+    let mut state = 1u64;
+    let mut bits = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 32) as u32
+    };
+    let noise: Vec<f32> = (0..20_000).map(|_| (bits() >> 8) as f32).collect();
+    let mut spike: Vec<f32> = noise.iter().map(|v| v * 1e-7).collect();
+    spike[777] = 3e38;
+    bench.put("constant", &7f32.to_le_bytes().repeat(50));
+    bench.put("nan", &(0..20_000).flat_map(|_| (0x7f80_0001 | bits() >> 10).to_le_bytes()).collect::<Vec<_>>());
+    bench.put("noise", &bytes_of(&noise));
+    bench.put("spike", &bytes_of(&spike));
+    let compress = "compress -f --dtype f32 --no-fill";
+    for (name, target) in
+        [("constant", "--ratio 10"), ("constant", "--size 20"), ("nan", "--ratio 10"), ("noise", "--ratio 100000")]
+    {
+        let out = bench.run(&format!("{compress} {target} {name} out"));
+        let said = stderr(&out);
+        assert_eq!(out.status.code(), Some(2), "{name} {target}: {said}");
+        assert!(said.contains(&format!("{target}: cannot be met")), "{said}");
+        let nearest = said.trim_end().rsplit("the nearest that can be met is ").next().unwrap();
+        came_to(&bench, &format!("{compress} {nearest} {name} out"));
+    }
+    bench.put("empty", b"");
+    bench.ok(&format!("{compress} --ratio 10 empty out"));
+    // One value that is far from all others leaves the bounds that are a part of the range too coarse for these.
+    for (name, ratio) in [("noise", 2.0), ("noise", 10.0), ("spike", 2.0), ("spike", 10.0)] {
+        let bound = came_to(&bench, &format!("{compress} --ratio {ratio} {name} out"));
+        let found = 80_000.0 / bench.get("out").len() as f64;
+        assert!((ratio..1.1 * ratio).contains(&found), "{name} {ratio}: {found} by {bound}");
+    }
+    // Of quality without loss there is enough.
+    for name in ["noise", "nan", "constant"] {
+        came_to(&bench, &format!("{compress} --psnr 3000 {name} out"));
+        bench.ok("decompress -f out back");
+        assert!(bench.get("back") == bench.get(name), "{name}");
+    }
+}
+
+/// Squares of such values are no f64: what they give is no number, and meets nothing.
+#[test]
+fn targets_of_the_largest_numbers() {
+    let bench = Bench::new();
+    let field = |size: f64| -> Vec<u8> {
+        (0..40_000)
+            .flat_map(|i| (size * ((f64::from(i) * 1e-2).sin() + f64::from(i % 7) * 0.01)).to_le_bytes())
+            .collect()
+    };
+    bench.put("usual", &field(1.0));
+    for (name, size) in [("large", 2f64.powi(600)), ("largest", 2f64.powi(900)), ("small", 2f64.powi(-600))] {
+        bench.put(name, &field(size));
+        for target in ["--psnr 60", "--ssim 0.9999"] {
+            let found = [("usual", 1.0), (name, size)].map(|(file, size)| {
+                let bound =
+                    came_to(&bench, &format!("compress -f --dtype f64 --dims 200x200 --no-fill {target} {file} out"));
+                bound.strip_prefix("--abs ").unwrap_or_else(|| panic!("{bound}")).parse::<f64>().unwrap() / size
+            });
+            assert!((found[1] / found[0] - 1.0).abs() < 0.2, "{name} {target}: {found:?}");
+        }
+    }
+}
+
 /// The real fields: two per cent, or the smallest bound that is beyond; a PSNR never missed.
 #[test]
 fn targets_of_real_fields() {

@@ -92,6 +92,8 @@ fn functions_have_hdf5s_types() {
             std::mem::transmute::<FillValueDefined<h5d::H5D_fill_value_t>, FillValueDefined<i32>>(fill_value_defined)
         },
         H5Pget_fill_value: h5p::H5Pget_fill_value,
+        H5Premove_filter: Some(h5p::H5Premove_filter),
+        H5Pset_filter: Some(h5p::H5Pset_filter),
         H5Ecreate_stack: Some(h5e::H5Ecreate_stack),
         H5Eset_current_stack: Some(h5e::H5Eset_current_stack),
         H5Epush2: None,

@@ -153,6 +153,32 @@ fn verify_says_what_is_broken() {
     sleek_fails(&place, &["verify", "old.h5", "plain.f32"], "plain.f32: is not an HDF5 file, as old.h5 is");
 }
 
+/// A missing value that came back blurred is gone, whoever declares it: an attribute or HDF5's fill value, of either
+/// file, in the filter's parameters or not. `verify` and `diff` say the same.
+#[test]
+fn blurred_missing_values_are_broken() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["blurred", "old.h5", "new.h5"]);
+    let out = sleek(&place, &["verify", "--json", "old.h5", "new.h5"]);
+    assert_eq!(out.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&out.stdout).unwrap();
+    for d in report["datasets"].as_array().unwrap() {
+        let name = d["name"].as_str().unwrap();
+        let declared = name != "/nothing";
+        assert_eq!(d["verdict"], if declared { "broken" } else { "within bound" }, "{d}");
+        assert_eq!(d["missing_violations"].as_u64().unwrap() > 0, declared, "{d}");
+        let [a, b] = ["old.h5", "new.h5"].map(|file| format!("{file}:{name}"));
+        let diff = sleek(&place, &["diff", "--json", &a, &b]);
+        assert_eq!(diff.status.code(), Some(i32::from(declared)), "{name}");
+        let field = &serde_json::from_slice::<Value>(&diff.stdout).unwrap()["fields"][0];
+        assert_eq!(
+            (&field["violations"], &field["missing_values"]),
+            (&d["violations"], &d["missing_values"]),
+            "{name}"
+        );
+    }
+}
+
 /// `sleek diff` of datasets finds what `sleek verify` finds, and takes names, units and coordinates from the file.
 #[test]
 fn diff_shows_datasets_by_their_attributes() {

@@ -44,6 +44,7 @@ macro_rules! h5py {
             edges_and_fill_values
             special_values
             other_filters_beside
+            shuffle_in_front_is_taken_out
             damaged_chunks_are_noticed
             exceptions_say_why
             bad_requests_are_refused

@@ -266,6 +266,87 @@ def gaps(name):
         f["valid"][[7, 77]] = 3e6, -2e5
 
 
+def blurred(old, new):
+    """The filter is told of no missing value; whoever declares it, and in which file, is in the names."""
+    import h5py
+
+    mark = np.float32(-9999.9)
+    values = np.where(np.arange(20000) % 7 == 3, mark, np.arange(20000) % 100 + 0.25).astype("f4")
+    words = (1, 1, *np.array([0.01]).view("u4"), 0)
+    with h5py.File(old, "w") as f, h5py.File(new, "w") as g:
+        for where, file in ("old", f), ("new", g):
+            for how in "_FillValue", "missing_value", "fill":
+                for side, h in ("old", f), ("new", g):
+                    # HDF5's fill of the second file is known to the filter.
+                    filters = {} if side == "old" or (how, where) == ("fill", "new") else {"compression": 47474, "compression_opts": words}
+                    d = h.create_dataset(
+                        f"{how} of {where}", data=values, chunks=(5000,), fillvalue=mark if (how, where) == ("fill", side) else None, **filters
+                    )
+                    if how != "fill" and where == side:
+                        d.attrs[how] = mark
+                    if side == "new" and (how, where) == ("fill", "new"):
+                        d[3] = mark + 0.01
+        g.create_dataset("nothing", data=values, chunks=(5000,), compression=47474, compression_opts=words)
+        f["nothing"] = values
+
+
+def blocks(f, name, step):
+    """A view of as many files as there are, each of which has a row, one after the other or with room between them."""
+    import h5py
+
+    unlimited = h5py.h5s.UNLIMITED
+    list_ = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    own, there = h5py.h5s.create_simple((2 * step, 400), (unlimited, 400)), h5py.h5s.create_simple((400,))
+    own.select_hyperslab((0, 0), (unlimited, 1), stride=(step, 400), block=(1, 400))
+    list_.set_virtual(own, b"block-%b.h5", b"a", there)
+    h5py.h5d.create(f.id, name.encode(), h5py.h5t.IEEE_F32LE, own, list_)
+
+
+def others(folder):
+    """A file with parts that lie in others, by names that are relative to it, absolute, of the file itself, and of none."""
+    import os
+
+    import h5py
+
+    os.makedirs(folder, exist_ok=True)
+    field = np.cumsum(np.random.default_rng(1).normal(size=(300, 400)), axis=1).astype("f4")
+    with h5py.File(f"{folder}/other.h5", "w") as f:
+        f["a"] = field
+    for n in range(2):
+        with h5py.File(f"{folder}/block-{n}.h5", "w") as f:
+            f["a"] = field[n]
+    with h5py.File(f"{folder}/old.h5", "w") as f:
+        f.create_dataset("t", data=field, chunks=(100, 400))
+        f["link"] = h5py.ExternalLink("other.h5", "/a")
+        f["nowhere"] = h5py.ExternalLink("nowhere.h5", "/a")
+        f["absolute"] = h5py.ExternalLink(os.path.abspath(f"{folder}/other.h5"), "/a")
+        for name, file in ("view", "other.h5"), ("own", "."), ("none", "nowhere.h5"):
+            layout = h5py.VirtualLayout((300, 300), "f4")
+            layout[:] = h5py.VirtualSource(file, "t" if file == "." else "a", (300, 400))[:, 100:]
+            f.create_virtual_dataset(name, layout, fillvalue=-5)
+        layout = h5py.VirtualLayout((3, 300, 400), "f4")
+        for n, file in enumerate(["other.h5", "nowhere.h5", "other.h5"]):
+            layout[n] = h5py.VirtualSource(file, "a", (300, 400))
+        f.create_virtual_dataset("whole", layout, fillvalue=-5)
+        blocks(f, "stacked", 1)
+        blocks(f, "blocks", 2)
+        f.create_dataset("outside", (300, 400), "f4", external=[(f"{folder}/raw.bin", 0, h5py.h5f.UNLIMITED)])[...] = field
+
+
+def same_others(old, new):
+    """What the new file shows is what the old one shows, whichever folder it is in."""
+    import h5py
+
+    with h5py.File(old) as f, h5py.File(new) as g:
+        for name in "link", "absolute", "view", "whole", "blocks", "stacked", "outside", "none":
+            assert np.array_equal(f[name][...], g[name][...]) and f[name].shape == g[name].shape, name
+        assert (f["view"][...] == f["link"][:, 100:]).all() and f["blocks"].shape == (3, 400) and (f["none"][...] == -5).all()
+        assert np.array_equal(g["own"][...], g["t"][:, 100:]) and g["own"].virtual_sources()[0].file_name == "."
+        assert np.abs(f["t"][...].astype("f8") - g["t"][...]).max() <= 1e-2
+        links = [h.get("nowhere", getlink=True) for h in (f, g)]
+        assert links[0].filename == links[1].filename and links[0].path == links[1].path
+
+
 def too_many(name):
     import h5py
 

@@ -94,6 +94,32 @@ fn missing_values_as_a_dataset_declares_them() {
     );
 }
 
+/// What lies in other files is found from another folder too, and --verify says that it was not compared.
+#[test]
+fn parts_in_other_files_are_found_again() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["others", "in"]);
+    fs::create_dir_all(place.path("out/deep")).unwrap();
+    for new in ["in/new.h5", "out/deep/new.h5"] {
+        let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(!table.contains("every value"), "{table}");
+        let said = table.lines().last().unwrap();
+        assert!(said.starts_with("verified, but for what was not compared: "), "{table}");
+        for name in ["/view (a view", "/own (a view", "/blocks (a view", "/link (a link to", "/nowhere (a link to"] {
+            assert!(said.contains(name), "{said}");
+        }
+        assert!(!said.contains("/t ") && !said.contains("/outside"), "{said}");
+        for venv in [PYTHON, "venv-h5py-2"] {
+            python(&place, venv, &["same_others", "in/old.h5", new]);
+        }
+        let out = sleek(&place, &["repack", "-f", "--json", "--abs", "1e-2", "--verify", "in/old.h5", new]);
+        assert!(String::from_utf8_lossy(&out.stderr).contains("not compared: "), "{:?}", out.stderr);
+    }
+    python(&place, PYTHON, &["hundred", "plain.h5"]);
+    let table = sleek_ok(&place, &["repack", "--abs", "1e-2", "--verify", "plain.h5", "new.h5"]);
+    assert!(table.ends_with("verified: every value of the new file was compared with the old one\n"), "{table}");
+}
+
 /// A mark that nobody declared would be blurred, and would stretch the range.
 #[test]
 fn undeclared_missing_values_are_refused() {
@@ -606,6 +632,23 @@ fn targets_in_the_place_of_a_bound() {
     sleek_fails(&place, &["repack", "--ratio", "1e9", "old.h5", "none.h5"], "cannot be met");
     sleek_fails(&place, &["repack", "--size", "1000", "old.h5", "none.h5"], "--size 1000: all that takes no bound has");
     sleek_fails(&place, &["repack", "--dataset", "zz_t=ratio=x", "old.h5", "none.h5"], "'ratio=x' needs a number");
+}
+
+/// The first try at a size may miss it by little: then it is tried again. What cannot be met names the nearest.
+#[test]
+fn sizes_are_met() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    python(&place, PYTHON, &["make", "old.h5"]);
+    for size in (200_000..620_000).step_by(if common::short() { 90_000 } else { 30_000 }) {
+        sleek_ok(&place, &["repack", "-qf", "--size", &size.to_string(), "old.h5", "sized.h5"]);
+        let found = fs::metadata(place.path("sized.h5")).unwrap().len();
+        assert!((size * 8 / 10..=size).contains(&found), "{size}: {found}");
+    }
+    let out = sleek(&place, &["repack", "-qf", "--size", "78000", "old.h5", "none.h5"]);
+    let message = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(2), "{message}");
+    let nearest = message.trim_end().rsplit("the nearest that can be met is --size ").next().unwrap();
+    assert!(message.contains("--size 78000: cannot be met: /") && nearest.parse::<u64>().is_ok(), "{message}");
 }
 
 /// Chunks of another shape where that takes less, which the table says before and after; nothing else changes.

@@ -325,10 +325,11 @@ def other_filters_beside():
     shuffle, fletcher, deflate = (lambda p: p.set_shuffle()), (lambda p: p.set_fletcher32()), (lambda p: p.set_deflate(1))
     with h5py.File("f.h5", "w") as f:
         for flag in (OPTIONAL, MANDATORY):
-            for n, before in enumerate((shuffle, fletcher, deflate)):
-                assert refused(f, f"lossy {flag} {n}", a, (100, 100), opts(ABS, 1e-3), flag, before=[before])
+            for n, before in enumerate((fletcher, deflate, shuffle)):
+                assert n == 2 or refused(f, f"lossy {flag} {n}", a, (100, 100), opts(ABS, 1e-3), flag, before=[before])
                 create(f, f"lossless {flag} {n}", a, (100, 100), opts(LOSSLESS), flag, before=[before])
             create(f, f"after {flag}", a, (100, 100), opts(ABS, 1e-3), flag, after=[shuffle, deflate, fletcher])
+            assert refused(f, f"two {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle, shuffle])
             twice = lambda p: p.set_filter(SLEEK, flag, opts(ABS, 1e-3))
             assert refused(f, f"twice {flag}", a, (100, 100), opts(ABS, 1e-3), flag, after=[twice])
     with h5py.File("f.h5") as f:
@@ -336,6 +337,45 @@ def other_filters_beside():
             for n in range(3):
                 assert same_bits(a, f[f"lossless {flag} {n}"][:])
             assert 0 < worst_error(a, f[f"after {flag}"][:]) <= Fraction(1e-3)
+
+
+def shuffle_in_front_is_taken_out():
+    """Programs set it by themselves. Where other filters follow it is put behind, and they get their parameters still."""
+    a = field((200, 200))
+    numbers = np.arange(40_000, dtype="i4").reshape(200, 200)
+    shuffle, deflate, fletcher = (lambda p: p.set_shuffle()), (lambda p: p.set_deflate(1)), (lambda p: p.set_fletcher32())
+
+    def ids(dset):
+        plist = dset.id.get_create_plist()
+        return [plist.get_filter(n)[0] for n in range(plist.get_nfilters())]
+
+    with h5py.File("f.h5", "w") as f:
+        for flag in (OPTIONAL, MANDATORY):
+            lossy = create(f, f"lossy {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle])
+            without = create(f, f"without {flag}", a, (100, 100), opts(ABS, 1e-3), flag)
+            assert ids(lossy) == [SLEEK] and stream(lossy) == stream(without) and stored_cd(lossy) == stored_cd(without)
+            create(f, f"lossless {flag}", a, (100, 100), opts(LOSSLESS), flag, before=[shuffle])
+            create(f, f"integers {flag}", numbers, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle])
+            create(f, f"copied {flag}", a, (100, 100), None, dcpl=lossy.id.get_create_plist())
+            more = create(f, f"more {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle], after=[deflate, fletcher])
+            assert ids(more) == [SLEEK, 2, 1, 3] and more.id.get_create_plist().get_filter_by_id(2)[1] == (4,)
+            twice = create(f, f"twice {flag}", a, (100, 100), opts(ABS, 1e-3), flag, before=[shuffle], after=[shuffle])
+            assert ids(twice) == [SLEEK, 2, 2]
+        words = opts(ABS, 1e-3)
+        high = f.create_dataset("h5py", data=a, chunks=(100, 100), compression=SLEEK, compression_opts=words, shuffle=True)
+        text = create(f, "of text", np.full(100, b"text"), (10,), opts(ABS, 1e-3), before=[shuffle])
+        assert not high.shuffle and ids(text) == [2, SLEEK]
+        list_ = h5p.create(h5p.DATASET_CREATE)
+        for n in range(2):
+            create(f, f"list {n}", a, (100, 100), opts(ABS, 1e-3) if n == 0 else None, dcpl=list_, before=[] if n else [shuffle])
+            assert list_.get_nfilters() == 2
+    with h5py.File("f.h5") as f:
+        for name in f:
+            if name.startswith(("lossy", "copied", "more", "twice", "h5py", "list")):
+                assert 0 < worst_error(a, f[name][:]) <= Fraction(1e-3), name
+        for flag in (OPTIONAL, MANDATORY):
+            assert same_bits(a, f[f"lossless {flag}"][:]) and same_bits(numbers, f[f"integers {flag}"][:])
+        assert (f["of text"][:] == b"text").all()
 
 
 def damaged_chunks_are_noticed():
@@ -374,9 +414,9 @@ def exceptions_say_why():
         raise AssertionError("no exception")
 
     with h5py.File("f.h5", "w") as f:
-        shuffle = lambda p: p.set_shuffle()
+        deflate = lambda p: p.set_deflate(1)
         for flag in (OPTIONAL, MANDATORY):
-            text = said(lambda: create(f, "s", a, (50, 50), opts(ABS, 1e-3), flag, before=[shuffle]))
+            text = said(lambda: create(f, "s", a, (50, 50), opts(ABS, 1e-3), flag, before=[deflate]))
             assert "mode abs after another filter" in text, text
         # A text that would do harm if it were taken for a format.
         words_of_text = struct.unpack("<3I", b"100%s%n%n=1\0")

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _stream
 from ._library import Params, SleekError, StreamInfo, check, lib
-from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, params, shaped
+from ._params import CODECS, DTYPES, INVALID_ARGUMENT, MODES, PROFILES, capacity, gains_by_dims, in_words, numpy_dtype, of_chunk, own_shape, params, shaped
 from ._place import Place, of_gpu, of_host, of_output, on_gpu, part
 from ._sentinel import MissingValueWarning, undeclared
 
@@ -127,7 +127,7 @@ def compress(
         source = of_gpu(array, stream)
     else:
         array, request, fill = without_mask(array, request, fill)
-        source = of_host(np.ascontiguousarray(array))
+        source = of_host(np.asarray(array, order="C"))
     p = params(source.element, request, abs, noa, rel, lossless, range, fill, profile, threads)
     shaped(p, source.shape)
     if auto is not None:
@@ -189,12 +189,14 @@ def compress_with(p: Params, source: Place, out: Any = None, stream: int | None 
     return room[: written.value].tobytes() if out is None else part(out, written.value)
 
 
-def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> bytes:
-    """The stream of a chunk of an array, of any type: what is no number goes as bytes."""
+def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None, dims: tuple[int, ...] | None = None) -> bytes:
+    """The stream of a chunk of an array, of any type: what is no number goes as bytes. It says `dims`, if they are given."""
     a = chunk if on_gpu(chunk) else np.ascontiguousarray(chunk)
     a = a if a.dtype.name in DTYPES else a.reshape(-1).view("u1")
     p = of_chunk(request, a, fill)
-    if gains_by_dims(p):
+    if dims is not None:
+        shaped(p, dims)
+    elif gains_by_dims(p):
         shaped(p, a.shape)
     stream: bytes = compress_with(p, of_gpu(a, None) if on_gpu(a) else of_host(a))
     return stream
@@ -203,14 +205,20 @@ def compress_chunk(request: dict[str, Any], chunk: Any, fill: Any = None) -> byt
 def without_mask(
     array: npt.ArrayLike, request: str | None, fill: float | None
 ) -> tuple[npt.ArrayLike, str | None, float | None]:
-    """A masked array with its fill value, or the one that is given, where the mask is, and the request with that fill value."""
+    """A masked array with its fill value, or the one that is given, where the mask is, and the request with that fill value.
+
+    Streams of integers name no missing values.
+    """
     if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
         return array, request, fill
     if fill is None:
         fill = array.fill_value
+    if array.dtype.kind in "iub":
+        raise TypeError(
+            f"a masked array of {array.dtype}: a stream keeps masks of floats alone; "
+            f"compress array.filled({fill}), and mask what is equal to that again"
+        )
     filled = array.filled(fill)
-    if filled.dtype.kind in "iub":
-        return filled, request, None  # integers all come back anyway
     if isinstance(request, str):
         return filled, f"{request},fill={float(fill)!r}", None
     return filled, request, float(fill)
@@ -319,8 +327,9 @@ def decompress_box(
            [10, 11]])
     """
     info, source, work = _opened(stream, cuda_stream)
+    dims = _dims(source, info)
     corner, lengths = (tuple(operator.index(n) for n in given) for given in (start, count))
-    shape = _shape(source, info)
+    shape = own_shape(dims)
     if not len(shape) == len(corner) == len(lengths):
         raise ValueError(f"start is {corner} and count {lengths}; the array has the shape {shape}")
     for first, length, whole in zip(corner, lengths, shape):
@@ -328,9 +337,10 @@ def decompress_box(
             raise ValueError(f"the box of {lengths} elements from {corner} on is not inside the array of shape {shape}")
     array = np.empty(lengths, numpy_dtype(info.dtype, bool(info.big_endian))) if out is None else out
     to = _target(array, info, int(np.prod(lengths, dtype=object)), _first(work, source.stream))
-    numbers = [(ctypes.c_uint64 * len(shape))(*given) for given in (corner, lengths)]
+    box = (corner, lengths) if shape else ((0,) * len(dims), dims)
+    numbers = [(ctypes.c_uint64 * len(dims))(*given) for given in box]
     work = _first(work, source.stream, to.stream)
-    check(lib.sleek_decompress_box(source.address, source.nbytes, len(shape), *numbers, to.address, to.nbytes, work))
+    check(lib.sleek_decompress_box(source.address, source.nbytes, len(dims), *numbers, to.address, to.nbytes, work))
     return array
 
 
@@ -379,6 +389,10 @@ def _source(stream: Any, work: int | None) -> Place:
 
 
 def _shape(source: Place, info: StreamInfo) -> tuple[int, ...]:
+    return own_shape(_dims(source, info))
+
+
+def _dims(source: Place, info: StreamInfo) -> tuple[int, ...]:
     lengths, rank = (ctypes.c_uint64 * max(1, info.rank))(), ctypes.c_int32()
     check(lib.sleek_inspect_dims(source.address, source.nbytes, lengths, len(lengths), ctypes.byref(rank)))
     return tuple(lengths[: rank.value])

@@ -9,6 +9,7 @@ import struct
 import warnings
 from typing import Any
 
+from ._attributes import with_declared
 from ._library import lib
 from ._params import F32, in_words, params, refuse_if_wrong
 
@@ -31,12 +32,16 @@ def h5(
     range: float | None = None,
     fill: float | None = None,
     profile: str = "adaptive",
+    variable: Any = None,
 ) -> dict[str, Any]:
     """The arguments that make ``create_dataset`` of h5py use the filter; also for the ``encoding`` of xarray with h5netcdf.
 
     What they mean is said at `compress`, also in words, but for one thing: ``noa`` without `range` takes the value range of each HDF5 chunk, not
     that of the whole dataset, and spends up to two bits for each value more, so that chunks can be written again. The fill value that a
     dataset was given is known without `fill`. What can have no bound, integers and strings, is stored losslessly.
+
+    `variable` is one of xarray (or h5py, or netCDF4) that the arguments are for: what its ``_FillValue`` and ``missing_value`` name are
+    missing values, unless `fill` names some, or is False for none.
 
     >>> import sleek
     >>> sleek.h5(abs=1e-3)
@@ -45,7 +50,12 @@ def h5(
     True
     """
     request = in_words(request, rate, precision)
-    p = params(F32, request, abs, noa, rel, lossless, range, fill, profile)
+    given: dict[str, Any] = {"abs": abs, "noa": noa, "rel": rel, "lossless": lossless, "range": range, "fill": fill, "profile": profile}
+    if variable is not None:
+        request, given = with_declared(variable, request, given)
+    elif fill is False:
+        given["fill"] = None
+    p = params(F32, request, **given)
     refuse_if_wrong(p)
     if p.missing_count:
         text = (request or "").encode()

@@ -30,7 +30,8 @@ def nc_def_var_filter(
     """Makes a variable of netCDF4 use the filter, before anything is written to it; the arguments are those of `h5`.
 
     It may be of a netCDF-4 file, or of a Zarr store that netCDF writes (NCZarr), for which HDF5_PLUGIN_PATH must name
-    ``sleek.PLUGIN_PATH`` before netCDF4 is imported.
+    ``sleek.PLUGIN_PATH`` before netCDF4 is imported. What the attributes ``_FillValue`` and ``missing_value`` of the variable name by
+    now are missing values, unless `fill` names some, or is False for none.
 
     >>> import netCDF4, numpy as np, sleek
     >>> with netCDF4.Dataset("a.nc", "w", diskless=True) as file:
@@ -46,7 +47,8 @@ def nc_def_var_filter(
     if not isinstance(variable, netCDF4.Variable):
         raise TypeError(f"a variable of netCDF4 is needed, not {type(variable).__name__}")
     words = h5(
-        request, abs=abs, noa=noa, rel=rel, rate=rate, precision=precision, lossless=lossless, range=range, fill=fill, profile=profile
+        request, abs=abs, noa=noa, rel=rel, rate=rate, precision=precision, lossless=lossless, range=range, fill=fill, profile=profile,
+        variable=variable,
     )["compression_opts"]
     register()
     # What netCDF4 is linked to, of which there may be several in a process.

@@ -46,6 +46,8 @@ NAMED: dict[str, Any] = {
     "fill": None,
     "profile": PROFILES[0],
 }
+# The dimensions that tell of a stream that the array has none, as a stream has one at least: as many as there can be.
+_NO_DIMS = (1,) * 32
 INVALID_ARGUMENT = 2
 UNSUPPORTED_TYPE = 4
 
@@ -212,9 +214,15 @@ def _steady(p: Params, chunk: np.ndarray[Any, Any], outside: list[Any]) -> None:
 
 
 def shaped(p: Params, shape: tuple[int, ...]) -> None:
-    """Sets the lengths of the dimensions, where there is more than one."""
+    """Sets the lengths of the dimensions, where there is more than one, or none."""
+    shape = shape or _NO_DIMS
     if len(shape) > 1:
         p.dims, p.rank = (ctypes.c_uint64 * len(shape))(*shape), len(shape)
+
+
+def own_shape(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an array whose stream has these dimensions."""
+    return () if dims == _NO_DIMS else dims
 
 
 def gains_by_dims(p: Params) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from ._place import of_host
 # What a result may have beyond what was asked for: 2 % of its size, a tenth of a dB, 5 % of what an SSIM lacks to 1.
 _SLACK, _PSNR_SLACK, _SSIM_SLACK = math.log(1.02), 0.1, 0.05
 _SMALLEST = 1e-17
+# The smallest bound at all, for an array of which one value is so far from all others that a part of its range is coarse for these.
+_TINIEST = sys.float_info.min
 _SAMPLE_BYTES, _PIECE_BYTES = 8 << 20, 512 << 10
 _NEAR = 2e-3
 
@@ -42,7 +45,7 @@ def find_bound(
     - ``bits=N``: so many significant bits of every value: a relative bound of 2**-N.
 
     The bound is searched for on a sample and then tried on the whole array, in memory. NaN, infinities and `fill` do not count.
-    A ratio that no bound gives is a ValueError.
+    A ratio or a size that no bound gives is a ValueError, which names the nearest that can be met.
 
     >>> import numpy as np, sleek
     >>> wave = np.sin(np.linspace(0, 60, 100_000)) + np.random.default_rng(1).normal(size=100_000) * 1e-3
@@ -67,37 +70,63 @@ def find_bound(
         ratio = a.nbytes / size
     values = np.isfinite(a) if fill is None else np.isfinite(a) & (a != a.dtype.type(fill))
     counted = a[values].astype("f8")
-    value_range = float(counted.max() - counted.min()) if counted.size else 0.0
+    value_range = _range(counted)
+    scale = 0.5 ** min(max(math.frexp(value_range)[1], -1000), 1000)  # squares of values are numbers still
+
+    def reached(part: np.ndarray[Any, Any], bound: float | None) -> tuple[float, bytes]:
+        """The ratio that a bound gives, or no loss, and the stream."""
+        p = params(element(a.dtype), None, bound, None, None, bound is None, None, fill, profile, 0)
+        shaped(p, part.shape)
+        stream: bytes = compress_with(p, of_host(part))
+        return part.nbytes / len(stream), stream
+
+    def unmet(by: str, found: float) -> ValueError:
+        near = f"size={math.ceil(a.nbytes / found - 1e-6)}" if size is not None else f"ratio={math.floor(found * 100) / 100:.2f}"
+        return ValueError(f"{given}: cannot be met: {by} gives ratio {found:.2f}; the nearest that can be met is {near}")
+
     if value_range == 0.0:
+        found = reached(a, None)[0]
+        if ratio is not None and a.size and found < ratio:
+            raise unmet("the values have no range, of which a bound could be a part, and lossless=True", found)
         return {"lossless": True}
 
     def score(part: np.ndarray[Any, Any], bound: float) -> float:
-        """How far something is beyond the target; it grows with the bound."""
-        p = params(element(a.dtype), None, bound, None, None, False, None, fill, profile, 0)
-        shaped(p, part.shape)
-        stream = compress_with(p, of_host(part))
+        """How far something is beyond the target; it grows with the bound. What cannot be told is beyond any."""
+        found, stream = reached(part, bound)
         if ratio is not None:
-            return math.log(part.nbytes / len(stream) / ratio)
+            return math.log(found / ratio)
         back = decompress(stream, part.shape).astype("f8")
         counts = np.isfinite(part) if fill is None else np.isfinite(part) & (part != part.dtype.type(fill))
         if ssim is not None:
-            lacks = 1 - _similarity(part.astype("f8"), back, counts, value_range)
-            return math.log(max(lacks, 5e-324) / (1 - ssim))
-        rms = math.sqrt(float(np.mean((part[counts].astype("f8") - back[counts]) ** 2))) if counts.any() else 0.0
-        reached = 20 * math.log10(value_range / rms) if rms > 0 else 1e4
-        return float(psnr or 0) - reached
+            lacks = 1 - _similarity(scale * part.astype("f8"), scale * back, counts, scale * value_range)
+            return math.inf if math.isnan(lacks) else math.log(max(lacks, 5e-324) / (1 - ssim))
+        errors = scale * (part[counts].astype("f8") - back[counts])
+        rms = math.sqrt(float(np.mean(errors**2))) if counts.any() else 0.0
+        decibels = 20 * math.log10(scale * value_range / rms) if rms > 0 else 1e4
+        return math.inf if math.isnan(decibels) else float(psnr or 0) - decibels
 
     quality_slack = _PSNR_SLACK if ssim is None else _SSIM_SLACK
     low, high = (0.0, _SLACK) if ratio is not None else (-quality_slack, 0.0)
     sample = _sample(a.reshape(-1))
-    found, reached = _search(
-        (_SMALLEST * value_range, value_range), (low, high), ratio is not None, lambda b: score(sample, b), lambda b: score(a, b)
-    )
-    if ratio is not None and reached < low:
-        raise ValueError(f"{given}: a bound as large as the value range gives ratio {ratio * math.exp(reached):.2f}")
-    if reached > high and found <= 2 * _SMALLEST * value_range:
-        return {"lossless": True}
-    return {"abs": found}
+    smallest = _SMALLEST * value_range
+
+    def search(ends: tuple[float, float]) -> tuple[float, float]:
+        return _search(ends, (low, high), ratio is not None, lambda b: score(sample, b), lambda b: score(a, b))
+
+    bound, came_to = search((smallest, value_range))
+    if came_to > high and (ratio is None or bound <= 2 * smallest):
+        if ratio is None or reached(a, None)[0] >= ratio:
+            return {"lossless": True}
+        bound, came_to = search((_TINIEST, smallest))
+    if ratio is not None and came_to < low:
+        raise unmet("a bound as large as the value range", ratio * math.exp(came_to))
+    return {"abs": bound}
+
+
+def _range(values: np.ndarray[Any, Any]) -> float:
+    """The largest value minus the smallest, as far as there are such numbers."""
+    with np.errstate(over="ignore"):
+        return min(float(values.max() - values.min()), sys.float_info.max) if values.size else 0.0
 
 
 def _similarity(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], value_range: float) -> float:

@@ -159,9 +159,10 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def _elements(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements as which a tensor is compressed."""
+    """The elements as which a tensor is compressed; its shape is in the file's header."""
+    a = a if a.shape else a.reshape(1)
     if a.dtype.kind == "c":
-        return a.reshape(a.shape or (1,)).view("f4").reshape(*a.shape, 2)
+        return a.view("f4").reshape(*a.shape, 2)
     return a.view("u1") if a.dtype.name == "bool" or a.dtype.name.startswith("float8") else a
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from zarr.abc.codec import ArrayBytesCodec, BytesBytesCodec
 
 from ._array import compress, compress_chunk, decompress
+from ._attributes import with_declared
+from ._chain import refuse_filters
 from ._params import DTYPES, arguments, in_words
 from ._place import on_gpu
 
@@ -58,11 +60,21 @@ class Sleek(ArrayBytesCodec):
         object.__setattr__(self, "request", tuple(given.items()))
 
     @classmethod
+    def of(cls, variable: Any, request: str | None = None, /, **arguments: Any) -> Sleek:
+        """The codec for a variable of xarray: what its ``_FillValue`` and ``missing_value`` name are missing values.
+
+        Where `fill` names some, or is False for none, they are not read.
+        """
+        request, given = with_declared(variable, request, arguments)
+        return cls(request, **given)
+
+    @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Sleek:
         request = dict(data["configuration"])
         return cls(request.pop("request", None), **request)
 
     def to_dict(self) -> dict[str, Any]:
+        refuse_filters(self, dict(self.request))
         return {"name": "sleek", "configuration": dict(self.request)}
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:

@@ -159,6 +159,12 @@ table! {
     H5Pfill_value_defined: fn(Hid, *mut c_int) -> Herr;
     H5Pget_fill_value: fn(Hid, Hid, *mut c_void) -> Herr;
     [optional]
+    /// Property list, filter.
+    H5Premove_filter: fn(Hid, c_int) -> Herr;
+    [optional]
+    /// Property list, filter, flags, number of words, words.
+    H5Pset_filter: fn(Hid, c_int, c_uint, usize, *const c_uint) -> Herr;
+    [optional]
     H5Ecreate_stack: fn() -> Hid;
     [optional]
     /// Takes the place of this thread's error stack, and closes the id.

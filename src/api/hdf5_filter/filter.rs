@@ -60,19 +60,49 @@ unsafe fn complete(hdf5: &Functions, dcpl: Hid, type_id: Hid) -> Result<()> {
     let Some(ours) = ours else {
         return fail!(Hdf5, "filter {FILTER_ID} is not in the pipeline of {filters} filters");
     };
-    for (id, words) in &ours.behind {
-        neighbours::check_behind(*id, words)?;
+    for behind in &ours.behind {
+        neighbours::check_behind(behind.id, &behind.words)?;
     }
     // SAFETY: as above.
     let stored = unsafe { dataset::stored(hdf5, type_id)? };
     // SAFETY: as above.
     let (chunk, fills) = unsafe { (dataset::chunk(hdf5, dcpl)?, dataset::fills(hdf5, dcpl, type_id, &stored)?) };
-    let at = Place { preceded: ours.preceded, resized: ours.resized };
+    // Of bytes there are no numbers to be had without it, and it may help.
+    let moved = ours.shuffle.as_ref().filter(|_| !ours.preceded && stored.dtype.size() > 1);
+    let at = Place { preceded: ours.preceded || ours.shuffle.is_some() && moved.is_none(), resized: ours.resized };
     let words = completed(&ours.words, &stored, at, chunk, fills)?;
     // SAFETY: as above; `words` outlives the call.
     if unsafe { (hdf5.H5Pmodify_filter)(dcpl, FILTER_ID, ours.flags, words.len(), words.as_ptr()) } < 0 {
         return fail!(Hdf5, "H5Pmodify_filter failed");
     }
+    // SAFETY: as above.
+    moved.map_or(Ok(()), |shuffle| unsafe { move_shuffle(hdf5, dcpl, shuffle, &ours.behind) })
+}
+
+/// Takes a shuffle that comes before us out of the pipeline. HDF5 goes through that meanwhile, by the number of filters
+/// that it had: so where others follow, the shuffle gets the place right behind us, and each of them keeps its own.
+///
+/// # Safety
+/// `dcpl` is a dataset creation property list of the library of `hdf5`.
+unsafe fn move_shuffle(hdf5: &Functions, dcpl: Hid, shuffle: &Other, behind: &[Other]) -> Result<()> {
+    let (Some(remove), Some(set)) = (hdf5.H5Premove_filter, hdf5.H5Pset_filter) else {
+        return fail!(InvalidArgument, "a shuffle before SLEEK, and an HDF5 that lets none be taken out");
+    };
+    let after: &[&Other] = if behind.is_empty() { &[] } else { &[shuffle] };
+    for other in [shuffle].into_iter().chain(behind) {
+        // SAFETY: the contract.
+        if unsafe { remove(dcpl, other.id) } < 0 {
+            return fail!(Hdf5, "H5Premove_filter failed for filter {}", other.id);
+        }
+    }
+    for other in after.iter().copied().chain(behind) {
+        // SAFETY: the contract; HDF5 copies the words.
+        if unsafe { set(dcpl, other.id, other.flags, other.words.len(), other.words.as_ptr()) } < 0 {
+            return fail!(Hdf5, "H5Pset_filter failed for filter {}", other.id);
+        }
+    }
+    let how = if behind.is_empty() { "is taken out" } else { "is put behind it" };
+    report::log(format_args!("shuffle comes before SLEEK, which needs the numbers: it {how}"));
     Ok(())
 }
 
@@ -96,7 +126,7 @@ pub fn completed(words: &[u32], stored: &Stored, at: Place, chunk: Vec<u64>, fil
     if lossy && at.preceded && stored.dtype.is_float() {
         return fail!(
             InvalidArgument,
-            "mode {} after another filter: SLEEK must come first, before shuffle and the like",
+            "mode {} after another filter: SLEEK must come first, before checksums and compressors",
             request.mode.name()
         );
     }
@@ -160,12 +190,22 @@ pub struct Ours {
     flags: c_uint,
     /// Its `cd_values`.
     pub words: Vec<u32>,
-    /// Another filter comes before.
+    /// Another filter than one shuffle comes before.
     preceded: bool,
     /// One that gives chunks of another length than it gets.
     resized: bool,
-    /// The filters that come after, and their `cd_values`.
-    behind: Vec<(c_int, Vec<u32>)>,
+    /// A shuffle that comes before.
+    shuffle: Option<Other>,
+    /// The filters that come after.
+    behind: Vec<Other>,
+}
+
+/// Another filter's entry.
+#[derive(Clone)]
+struct Other {
+    id: c_int,
+    flags: c_uint,
+    words: Vec<c_uint>,
 }
 
 /// The filters of a dataset.
@@ -184,7 +224,7 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
     // SAFETY: the contract.
     let count = c_uint::try_from(unsafe { (hdf5.H5Pget_nfilters)(dcpl) }).unwrap_or(0);
     let (mut ours, mut other): (Option<Ours>, _) = (None, None);
-    let mut resized = false;
+    let (mut resized, mut shuffle) = (false, None);
     for i in 0..count {
         let (mut flags, mut len, mut config) = (0, MAX_WORDS, 0);
         let mut words = vec![0; MAX_WORDS];
@@ -204,7 +244,12 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
         if id != FILTER_ID {
             words.truncate(len);
             resized |= id != neighbours::SHUFFLE;
-            ours.iter_mut().for_each(|ours| ours.behind.push((id, words.clone())));
+            let entry = Other { id, flags, words: words.clone() };
+            match &mut ours {
+                Some(ours) => ours.behind.push(entry),
+                None if id == neighbours::SHUFFLE => shuffle = shuffle.or(Some(entry)),
+                None => {}
+            }
             other = Some((id, words));
             continue;
         }
@@ -215,7 +260,8 @@ pub unsafe fn pipeline(hdf5: &Functions, dcpl: Hid) -> Result<Pipeline> {
             return fail!(InvalidArgument, "{len} cd_values; at most {MAX_WORDS} are defined");
         }
         words.truncate(len);
-        ours = Some(Ours { flags, words, preceded: i > 0, resized, behind: Vec::new() });
+        let preceded = i > c_uint::from(shuffle.is_some());
+        ours = Some(Ours { flags, words, preceded, resized, shuffle: shuffle.take(), behind: Vec::new() });
     }
     Ok(Pipeline { ours, filters: count as usize, other })
 }

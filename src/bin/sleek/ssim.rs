@@ -8,6 +8,8 @@ const SIDE: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct Ssim {
     range: f64,
+    /// What every value is multiplied by, the range too.
+    scale: f64,
     sum: f64,
     count: u64,
 }
@@ -27,7 +29,8 @@ struct Window {
 impl Ssim {
     /// Nothing yet, of a field of this value range.
     pub fn new(range: f64) -> Ssim {
-        Ssim { range, ..Ssim::default() }
+        let scale = scale_of(range);
+        Ssim { range: range * scale, scale, ..Ssim::default() }
     }
 
     /// Takes in a part of these dimensions, the slowest first, in windows of its two fastest. What is not finite on one
@@ -46,7 +49,8 @@ impl Ssim {
                     for y in top..(top + tall).min(height) {
                         let row = plane + y * width;
                         let values = row + left..row + (left + wide).min(width);
-                        a[values.clone()].iter().zip(&b[values]).for_each(|(a, b)| window.take(*a, *b));
+                        let pairs = a[values.clone()].iter().zip(&b[values]);
+                        pairs.for_each(|(a, b)| window.take(*a * self.scale, *b * self.scale));
                     }
                     self.sum += window.count * window.similarity(self.range);
                     self.count += window.count as u64;
@@ -92,6 +96,15 @@ impl Window {
     }
 }
 
+/// The power of two that brings a range near to 1, so that squares of values neither overflow nor vanish: exact for all
+/// but the smallest.
+pub fn scale_of(range: f64) -> f64 {
+    match range > 0.0 && range.is_finite() {
+        true => 2f64.powi(-(range.log2() as i32).clamp(-1000, 1000)),
+        false => 1.0,
+    }
+}
+
 /// Of two sums that are both zero, as in a field without a range, nothing differs.
 fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 1.0 } else { a / b }
@@ -134,6 +147,13 @@ mod tests {
         assert_eq!(ssim(&[30, 30], 2.0, &gaps, &a), 1.0);
         assert_eq!(ssim(&[3], 0.0, &[5.0; 3], &[5.0; 3]), 1.0);
         assert_eq!(Ssim::default().value(), 1.0);
+        // Squares of these are no f64.
+        let twice: Vec<f64> = a.iter().map(|v| 1.1 * v).collect();
+        let usual = ssim(&[30, 30], 2.0, &a, &twice);
+        for power in [-1000, -600, 600, 1000] {
+            let times = |x: &[f64]| x.iter().map(|v| v * 2f64.powi(power)).collect::<Vec<_>>();
+            assert_eq!(ssim(&[30, 30], 2f64.powi(power + 1), &times(&a), &times(&twice)), usual, "{power}");
+        }
     }
 
     /// By the formula, of one window.

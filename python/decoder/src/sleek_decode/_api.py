@@ -38,7 +38,7 @@ def inspect(stream: Any) -> Info:
     """What the header and the extension of a stream say; its index is verified, its chunks are not looked at."""
     s = Stream(stream)
     return Info(
-        s.codec, s.element.name, s.shape, s.mode, s.bound, s.range, s.abs_bound, s.big_endian, s.missing, s.stream_bytes
+        s.codec, s.element.name, _own_shape(s.shape), s.mode, s.bound, s.range, s.abs_bound, s.big_endian, s.missing, s.stream_bytes
     )
 
 
@@ -46,7 +46,12 @@ def decode(stream: Any) -> npt.NDArray[Any]:
     """The array of a stream: anything with the buffer protocol. In the shape and the byte order that the stream tells."""
     s = Stream(stream)
     dtype = s.element.dtype(s.big_endian)
-    return _elements(s, _words(s), dtype).reshape(s.shape)
+    return _elements(s, _words(s), dtype).reshape(_own_shape(s.shape))
+
+
+def _own_shape(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """Of an array without dimensions a stream has as many of length 1 as there can be."""
+    return () if dims == (1,) * 32 else dims
 
 
 def decode_bytes(stream: Any) -> bytes:

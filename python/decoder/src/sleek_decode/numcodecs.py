@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numcodecs
+import numpy as np
 from numcodecs.abc import Codec
-from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
+from numcodecs.compat import ensure_contiguous_ndarray, ensure_ndarray, ndarray_copy
 
 from ._api import decode
 
@@ -36,8 +37,18 @@ class Sleek(Codec):  # type: ignore[misc]
         raise NotImplementedError("sleek_decode only reads; the package sleek-compress writes")
 
     def decode(self, buf: Any, out: Any = None) -> Any:
-        """The array, of one dimension, or `out` with its memory filled."""
-        return ndarray_copy(decode(ensure_contiguous_ndarray(buf)).reshape(-1), out)
+        """The array in one dimension, one of Fortran's order in its own shape, or `out` with the elements in it."""
+        a = _as_it_was(decode(ensure_contiguous_ndarray(buf)))
+        if out is not None and a.ndim > 1 and np.shape(out) == a.shape:
+            np.copyto(ensure_ndarray(out).view(a.dtype), a)
+            return out
+        return ndarray_copy(a, out)
+
+
+def _as_it_was(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements in one dimension; two more dimensions of 1 at the end tell the shape of an array in Fortran's order."""
+    is_fortran = a.ndim > 3 and a.shape[-2:] == (1, 1)
+    return a.reshape(a.shape[:-2]).T if is_fortran else a.reshape(-1)
 
 
 def register() -> None:

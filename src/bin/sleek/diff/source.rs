@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sleek::container::Header;
-use sleek::{DType, Dims, MissingValues, Mode};
+use sleek::{DType, Dims, Mode};
 
 use crate::element;
 use crate::frames::{self, FrameReader, Piece};
@@ -32,7 +32,7 @@ pub struct Pair<'a> {
     pub mode: Mode,
     /// In words.
     pub promise: String,
-    /// The bits of missing values: those of the restored form, and those that the original declares.
+    /// The bits of missing values: those of the restored form, and those that one of both declares.
     pub marks: Vec<u64>,
     pub original_bytes: u64,
     pub stored_bytes: u64,
@@ -68,10 +68,7 @@ impl<'a> Pair<'a> {
         let promise = Promise::of(&new)?;
         let mut about = old.about(files[0].0, files[0].1);
         let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
-        let mut marks = promise.missing.bits().to_vec();
-        let declared = old.declared(&MissingValues::default()).ok();
-        let declared = declared.and_then(|declared| declared.missing.of_type(dtype).ok());
-        marks.extend(declared.iter().flat_map(|missing| missing.bits()));
+        let marks = promise.marks(&old, &new)?;
         let mut dims = old.dims.clone();
         let inner = old.size / dtype.size() as u64;
         if inner > 1 {

@@ -35,8 +35,30 @@ impl Named {
 }
 
 impl Field<'_> {
+    /// The bits of all missing values that a dataset of floats declares, however many there are, of zero both.
+    pub fn marks(&self) -> Result<Vec<u64>, String> {
+        let dtype = self.stored.dtype;
+        if !dtype.is_float() {
+            return Ok(Vec::new());
+        }
+        let minus_zero = 1 << (8 * dtype.size() - 1);
+        let named = self.named(&MissingValues::default())?;
+        let bits = named.values.iter().map(|(value, _)| dtype.nearest(*value));
+        Ok(bits.flat_map(|bits| if bits & !minus_zero == 0 { vec![0, minus_zero] } else { vec![bits] }).collect())
+    }
+
     /// What the dataset says of its values, and `besides` that: missing values of which it knows nothing.
     pub fn declared(&self, besides: &MissingValues) -> Result<Declared, String> {
+        let (dtype, named) = (self.stored.dtype, self.named(besides)?);
+        let mut missing = MissingValues::default();
+        for (value, _) in &named.values {
+            let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.of_type(dtype));
+            room.map_err(|e| self.too_many(&named, &e.message))?;
+        }
+        Ok(Declared { missing, valid: self.valid()? })
+    }
+
+    fn named(&self, besides: &MissingValues) -> Result<Named, String> {
         let dtype = self.stored.dtype;
         let mut named = Named { dtype, values: Vec::new() };
         for value in besides.numbers(dtype).map_err(|e| format!("{}: --fill: {}", self.name, e.message))? {
@@ -53,12 +75,7 @@ impl Field<'_> {
         if self.stored.scalar || named.values.len() + own.len() <= MAX_MISSING {
             own.into_iter().for_each(|value| named.add(value, "HDF5's fill value"));
         }
-        let mut missing = MissingValues::default();
-        for (value, _) in &named.values {
-            let room = missing.push(MissingValue::Number(*value)).and_then(|()| missing.of_type(dtype));
-            room.map_err(|e| self.too_many(&named, &e.message))?;
-        }
-        Ok(Declared { missing, valid: self.valid()? })
+        Ok(named)
     }
 
     fn too_many(&self, named: &Named, why: &str) -> String {

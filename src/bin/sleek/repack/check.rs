@@ -3,40 +3,91 @@
 use std::path::Path;
 
 use sleek::bound::mul_down;
+use sleek::printable::printable;
 use sleek::{Mode, Params};
 
 use super::plan::{Decision, Item};
 use crate::element;
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
-use crate::hdf5::object::{Contents, Object};
+use crate::hdf5::object::{Contents, Object, Target};
 use crate::progress::Progress;
 use crate::verify::exact::{Marks, holds};
+use crate::verify::files::compare_bytes;
+use crate::verify::report::Verdict;
 
-/// A line for each dataset that is not what it should be.
+/// How many of what was not compared are named.
+const NAMED: usize = 20;
+
+/// What came of the comparison.
+#[derive(Default)]
+pub struct Checked {
+    /// A line for each dataset that is not what it should be.
+    pub violations: Vec<String>,
+    /// What was not compared, each with why.
+    pub others: Vec<String>,
+}
+
+impl Checked {
+    /// In a line, where nothing is violated.
+    pub fn words(&self) -> String {
+        if self.others.is_empty() {
+            return "verified: every value of the new file was compared with the old one".into();
+        }
+        let named: Vec<&str> = self.others.iter().map(String::as_str).take(NAMED).collect();
+        let more = self.others.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("verified, but for what was not compared: {}{more}", named.join(", "))
+    }
+}
+
+/// Compares all that the file itself holds.
 pub fn compare(
     old: &Id,
     path: &Path,
     contents: &Contents,
     items: &[Option<Item>],
     quiet: bool,
-) -> Result<Vec<String>, String> {
+) -> Result<Checked, String> {
     let new = old.hdf5.open(path)?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
     let mut progress = Progress::new("verifying", Some(total), quiet);
-    let mut violations = Vec::new();
+    let mut checked = Checked::default();
     for (object, item) in contents.objects.iter().zip(items) {
-        let Some(Item { field: Some(field), decision, .. }) = item else { continue };
+        let Some(Item { field: Some(field), decision, .. }) = item else {
+            let kept = item.as_ref().map(|item| &item.decision);
+            if let Some(Decision::Keep(why)) = kept {
+                compare_kept(old, &new, object, why, &mut checked)?;
+            }
+            continue;
+        };
         let lossless = Params::new(field.stored.dtype);
         let params = match decision {
             Decision::Compress(params) => params,
             Decision::Keep(_) => &lossless,
         };
         if let Some(violation) = violation(&new, object, field, params, &mut progress)? {
-            violations.push(format!("{}: {violation}", object.name()));
+            checked.violations.push(format!("{}: {violation}", object.name()));
         }
     }
-    Ok(violations)
+    for (group, links) in contents.objects.iter().zip(&contents.links) {
+        let outside = links.iter().filter(|link| matches!(link.to, Target::Other(..)));
+        checked.others.extend(outside.map(|link| {
+            let (group, name) = (group.name(), link.name.to_string_lossy());
+            format!("{}/{} (a link to another file)", group.trim_end_matches('/'), printable(&name))
+        }));
+    }
+    Ok(checked)
+}
+
+/// Compares a dataset that was copied as it is, and is no array of numbers.
+fn compare_kept(old: &Id, new: &Id, object: &Object, why: &str, checked: &mut Checked) -> Result<(), String> {
+    match compare_bytes(old, new, object)? {
+        Verdict::Broken(how) => checked.violations.push(format!("{}: {how}", object.name())),
+        Verdict::NotCompared(_) => checked.others.push(format!("{} ({why})", printable(&object.name()))),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The first element that broke its bound.

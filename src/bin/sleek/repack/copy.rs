@@ -10,6 +10,7 @@ use std::path::Path;
 use sleek::Params;
 use sleek::api::hdf5_filter::{FILTER_ID, cd_values_of, stream_of_chunk};
 
+use super::elsewhere::{EXTERNAL_LINK, Elsewhere};
 use super::plan::{Decision, Item};
 use super::zfp::{Maker, Way};
 use super::{attributes, provenance};
@@ -32,6 +33,8 @@ pub struct Copy<'a> {
     made: Vec<bool>,
     /// Where named types wait for their first link: datasets need them before.
     waiting_types: CString,
+    /// What becomes of names of other files.
+    elsewhere: Elsewhere,
 }
 
 /// Chunks smaller than this are written many at once, by HDF5.
@@ -61,7 +64,8 @@ pub fn file(
     let to = h5_id!(hdf5, H5Fcreate(name.as_ptr(), abi::TRUNCATE, creation.id, access.id))?;
     let mut made = vec![false; contents.objects.len()];
     made[0] = true;
-    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types: unused_name(contents)? };
+    let (waiting_types, elsewhere) = (unused_name(contents)?, Elsewhere::new(input, path));
+    let mut copy = Copy { hdf5, from, to, contents, made, waiting_types, elsewhere };
     copy.types()?;
     let total = items.iter().flatten().map(|i| i.raw_bytes).sum();
     let mut progress = Progress::new("writing", Some(total), how.quiet);
@@ -213,6 +217,8 @@ impl<'a> Copy<'a> {
                 h5!(hdf5, H5Lcreate_soft(target.as_ptr(), at.id, name, properties.id, DEFAULT)).map(drop)
             }
             Target::Other(class, value) => {
+                let led = Some(value).filter(|_| *class == EXTERNAL_LINK).and_then(|value| self.elsewhere.link(value));
+                let value = led.as_ref().unwrap_or(value);
                 let (start, len) = (value.as_ptr().cast(), value.len());
                 h5!(hdf5, H5Lcreate_ud(at.id, name, *class, start, len, properties.id, DEFAULT)).map(drop)
             }
@@ -275,8 +281,12 @@ impl<'a> Copy<'a> {
         let hdf5 = self.hdf5;
         let old = open_object(self.from, &object.path)?;
         let kind = h5_id!(hdf5, H5Dget_type(old.id))?;
+        if let Some(creation) = self.elsewhere.view(&old)? {
+            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
+        }
         if attributes::has_variable_fill(&old, &kind)? {
-            return self.empty(&old, &kind, at, link, properties);
+            let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
+            return self.empty(&old, &kind, &creation, &Place { at, link, properties });
         }
         let how = hdf5.properties(c"H5P_CLS_OBJECT_COPY_ID_g")?;
         let mut flags = abi::WITHOUT_ATTRIBUTES;
@@ -289,13 +299,12 @@ impl<'a> Copy<'a> {
         h5!(hdf5, H5Ocopy(from, path, at.id, name, how.id, properties.id)).map(drop)
     }
 
-    /// Makes a dataset like an old one, without its data.
-    fn empty(&self, old: &Id, kind: &Id, at: &Id, link: &Link, properties: &Id) -> Result<(), String> {
+    /// Makes a dataset of an old one's type and shape, without its data.
+    fn empty(&self, old: &Id, kind: &Id, creation: &Id, place: &Place) -> Result<(), String> {
         let hdf5 = self.hdf5;
-        let creation = h5_id!(hdf5, H5Dget_create_plist(old.id))?;
         let space = h5_id!(hdf5, H5Dget_space(old.id))?;
-        let (kind, name) = (self.type_for(kind)?, link.name.as_ptr());
-        h5_id!(hdf5, H5Dcreate2(at.id, name, kind.id, space.id, properties.id, creation.id, DEFAULT)).map(drop)
+        let (kind, name, at, by) = (self.type_for(kind)?, place.link.name.as_ptr(), place.at.id, place.properties.id);
+        h5_id!(hdf5, H5Dcreate2(at, name, kind.id, space.id, by, creation.id, DEFAULT)).map(drop)
     }
 
     /// Writes a dataset anew; the bytes that it takes, and the chunks that its filter could not have.

@@ -5,6 +5,7 @@ mod batch;
 mod check;
 mod child;
 mod copy;
+mod elsewhere;
 mod measure;
 mod plan;
 mod provenance;
@@ -83,7 +84,8 @@ pub struct Args {
     /// Show what would be done, with ratios estimated from samples, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read the new file and compare every value with the old one before it takes its place
+    /// Read the new file and compare its values with the old one's before it takes its place; what lies in other files
+    /// is named instead
     #[arg(long)]
     verify: bool,
     /// Of several files: the folder that the new ones go to. What is finished there is not done again
@@ -113,6 +115,9 @@ pub struct Args {
     /// In the child process: do the work, with this empty file for the result
     #[arg(long, hide = true)]
     child: Option<PathBuf>,
+    /// In the child process: aim at so many bytes less than --size says
+    #[arg(long, hide = true, default_value_t = 0)]
+    less: u64,
     /// Of several files: do this one
     #[arg(long, hide = true, num_args = 2, allow_hyphen_values = true)]
     only: Vec<PathBuf>,
@@ -161,7 +166,7 @@ fn one(args: &Args) -> Outcome {
         Some(output) if !args.dry_run => repack(args, output),
         _ => {
             // Nothing is written, so any name will do.
-            let table = child::run(Path::new("-"), &args.input)?.unwrap_or_default();
+            let table = child::run(Path::new("-"), &args.input, 0)?.unwrap_or_default();
             table.lines().for_each(|line| say!("{line}"));
             Ok(ExitCode::SUCCESS)
         }
@@ -215,8 +220,9 @@ fn repack(args: &Args, output: &Path) -> Outcome {
     let before = fs::metadata(&args.input).map_err(|e| format!("{}: {e}", args.input.display()))?.len();
     let name = output.display().to_string();
     let (new, staging) = Staging::named(&name, target, args.force, Model::at(&args.input).as_ref()).map_err(blame)?;
-    let Some(table) = child::run(&new, output)? else { return Ok(ExitCode::from(BROKEN)) };
-    let after = staging.file().metadata().map_err(blame)?.len();
+    let Some((table, after)) = written(args, output, &new, staging.file())? else {
+        return Ok(ExitCode::from(BROKEN));
+    };
     size::check(args, output, after)?;
     staging.finish()?;
     table.lines().for_each(|line| say!("{line}"));
@@ -229,4 +235,20 @@ fn repack(args: &Args, output: &Path) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has the new file written, once more where it is larger than it is to be; the table and its bytes.
+fn written(args: &Args, output: &Path, new: &Path, file: &fs::File) -> Result<Option<(String, u64)>, String> {
+    let blame = |e: std::io::Error| format!("{}: {e}", output.display());
+    let (mut less, mut tries) = (0, 1);
+    loop {
+        let Some(table) = child::run(new, output, less)? else { return Ok(None) };
+        let after = file.metadata().map_err(blame)?.len();
+        let excess = size::excess(args, after)?;
+        if excess == 0 || tries == size::TRIES {
+            return Ok(Some((table, after)));
+        }
+        file.set_len(0).map_err(blame)?;
+        (less, tries) = (less + excess, tries + 1);
+    }
 }

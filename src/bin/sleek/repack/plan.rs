@@ -12,6 +12,7 @@ use super::measure::{Chunks, rough_step};
 use super::rechunk::rechunk;
 use super::request::{Request, Wish};
 use super::rules::Rules;
+use super::size::Share;
 use super::zfp::{self, Maker, Way};
 use crate::auto::{self, Auto};
 use crate::element;
@@ -39,6 +40,8 @@ pub struct Requests {
     missing: MissingValues,
     /// Whether values that look like missing ones are data.
     no_fill: bool,
+    /// The size that the file is to have, if that is what is asked for.
+    pub share: Option<Share>,
     /// Whether datasets are converted that do not get smaller.
     pub even_if_larger: bool,
     /// Whether a part of each dataset tells enough of it: nothing is written.
@@ -70,6 +73,7 @@ impl Requests {
             general,
             missing,
             no_fill,
+            share: None,
             even_if_larger: false,
             is_rough: false,
             rechunk: false,
@@ -411,7 +415,14 @@ fn decide(
             Some("the filter's parameters have no room for its missing values".into()),
         ));
     }
-    let survey = Survey { field, params: &params, valid: declared.valid, no_fill: all.no_fill, is_rough: all.is_rough };
+    let survey = Survey {
+        field,
+        params: &params,
+        valid: declared.valid,
+        no_fill: all.no_fill,
+        is_rough: all.is_rough,
+        share: all.share.filter(|_| by == By::All),
+    };
     if let Some(target) = target {
         let (params, remark) = survey.meet(target)?;
         return Ok((Decision::Compress(params), Some(remark)));
@@ -457,6 +468,8 @@ struct Survey<'a> {
     no_fill: bool,
     /// Whether a part of it tells enough.
     is_rough: bool,
+    /// The size of the whole file, if its target is a part of that.
+    share: Option<Share>,
 }
 
 /// What was seen of values.
@@ -553,7 +566,10 @@ impl Survey<'_> {
         let quest = Quest { target, params: self.params, range, raw_bytes: self.field.bytes() };
         let answer = quest
             .solve(|params| measure(params, step), |params| measure(params, chunks.whole_step()))
-            .map_err(|e| format!("{}: {e}", self.field.name))?;
+            .map_err(|failed| match self.share {
+                Some(share) => share.unmet(&self.field.name, failed),
+                None => format!("{}: {}", self.field.name, failed.why),
+            })?;
         let reached = match target {
             _ if answer.measured.squares == 0.0 => String::new(),
             Target::Psnr(_) => format!("PSNR {:.2} dB ", answer.measured.psnr()),

@@ -27,7 +27,7 @@ const HISTORY: &CStr = c"history";
 /// A text of more bytes may not fit into an object's header.
 const LONG: usize = 60_000;
 /// Arguments of the processes that work for the one that was started; so many words follow.
-const OWN: [(&str, usize); 2] = [("--child", 1), ("--only", 2)];
+const OWN: [(&str, usize); 3] = [("--child", 1), ("--less", 1), ("--only", 2)];
 
 /// Says it in the new file.
 pub fn tell(copy: &Copy, items: &[Option<Item>]) -> Result<(), String> {
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_command_as_it_was_given() {
-        let words = "sleek repack --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
+        let words = "sleek repack --less 0 --child tmp --abs 1 -r in --only a b".split(' ').map(str::to_owned);
         assert_eq!(command(words), format!("sleek {} repack --abs 1 -r in", sleek::VERSION));
     }
 }

@@ -8,10 +8,35 @@ use super::plan::{By, Requests};
 use crate::hdf5::Id;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind};
-use crate::target::Target;
+use crate::target::{Failed, Target};
 
+/// How often a file is written until it has the size.
+pub const TRIES: u32 = 12;
 /// The share of the room for data that is aimed at: some of it goes to the new file's own records of chunks.
 const AIM: f64 = 0.995;
+
+/// The size of a file, and what it is shared out to.
+#[derive(Clone, Copy)]
+pub struct Share {
+    size: u64,
+    /// Bytes of all that takes no bound.
+    rest: u64,
+    /// Bytes of the data that do.
+    raw: u64,
+}
+
+impl Share {
+    /// What is to be said where a dataset cannot have its part.
+    pub fn unmet(&self, name: &str, failed: Failed) -> String {
+        let Some(ratio) = failed.ratio else { return format!("{name}: {}", failed.why) };
+        let nearest = self.rest + (self.raw as f64 / (AIM * ratio)).ceil() as u64;
+        let size = self.size;
+        format!(
+            "--size {size}: cannot be met: {name} has a ratio of {ratio:.2} at most, with which all of the file has \
+             {nearest} bytes; the nearest that can be met is --size {nearest}"
+        )
+    }
+}
 
 /// Puts the ratio that all these datasets need in the place of the size of the file.
 pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Contents) -> Result<(), String> {
@@ -29,7 +54,8 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     }
     let whole = fs::metadata(&args.input).map_err(|e| e.to_string())?.len();
     let rest = whole.saturating_sub(stored);
-    let room = size.saturating_sub(rest);
+    let room = size.saturating_sub(rest).saturating_sub(args.less);
+    requests.share = Some(Share { size, rest, raw });
     if room == 0 {
         return Err(format!("--size {size}: all that takes no bound has {rest} bytes; more are needed"));
     }
@@ -41,11 +67,19 @@ pub fn share_out(args: &Args, requests: &mut Requests, file: &Id, contents: &Con
     Ok(())
 }
 
+/// Bytes by which a new file is too large, and some of what steps in the ratio may add to them.
+pub fn excess(args: &Args, after: u64) -> Result<u64, String> {
+    match args.quality.target()? {
+        Some(Target::Size(size)) if after > size => Ok((after - size) + (after - size) / 4 + 64),
+        _ => Ok(0),
+    }
+}
+
 /// Refuses a new file that came out too large.
 pub fn check(args: &Args, output: &Path, after: u64) -> Result<(), String> {
     match args.quality.target()? {
         Some(target @ Target::Size(size)) if after > size => Err(format!(
-            "{}: {}: the file would have {after} bytes; a smaller size may do, or --profile small",
+            "{}: {}: the file would have {after} bytes; the nearest that can be met is --size {after}",
             output.display(),
             target.name()
         )),

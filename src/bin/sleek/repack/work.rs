@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::check::Checked;
 use super::plan::{Item, Requests};
 use super::request::Wish;
 use super::rules::Rules;
@@ -48,12 +49,15 @@ fn work(args: &Args, general: Option<Wish>, rules: &Rules, new: &Path) -> Result
     let quiet = args.verbosity.quiet;
     match &args.output {
         Some(output) if !args.dry_run => {
-            if !write(args, output, new, &file, &contents, &mut items)? {
+            let checked = write(args, output, new, &file, &contents, &mut items)?;
+            if checked.as_ref().is_some_and(|checked| !checked.violations.is_empty()) {
                 return Ok(BROKEN);
             }
             show(args, &items, "ratio");
-            if args.verify && !quiet && !args.json {
-                say!("verified: every value of the new file was compared with the old one");
+            match checked {
+                Some(checked) if !quiet && !args.json => say!("{}", checked.words()),
+                Some(checked) if !checked.others.is_empty() => tell(&format!("sleek: {}", checked.words())),
+                _ => {}
             }
         }
         _ => show(args, &items, "estimate"),
@@ -91,7 +95,7 @@ fn decide<'a>(
     Ok(items)
 }
 
-/// Writes the new file; false if it does not keep what was promised.
+/// Writes the new file; what came of its comparison with the old one, if that is asked for.
 fn write(
     args: &Args,
     output: &Path,
@@ -99,19 +103,19 @@ fn write(
     file: &Id,
     contents: &Contents,
     items: &mut [Option<Item>],
-) -> Result<bool, String> {
+) -> Result<Option<Checked>, String> {
     let quiet = args.verbosity.quiet;
     let how = copy::How { say_what_was_done: !args.no_attributes, quiet };
     copy::file(file, &args.input, new, contents, items, how)
         .map_err(|e| format!("{} -> {}: {e}", args.input.display(), output.display()))?;
     if !args.verify {
-        return Ok(true);
+        return Ok(None);
     }
-    let violations =
+    let checked =
         check::compare(file, new, contents, items, quiet).map_err(|e| format!("{}: {e}", output.display()))?;
-    violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
-    if !violations.is_empty() {
+    checked.violations.iter().for_each(|line| tell(&format!("sleek: BROKEN: {line}")));
+    if !checked.violations.is_empty() {
         tell(&format!("sleek: {} was not written", output.display()));
     }
-    Ok(violations.is_empty())
+    Ok(Some(checked))
 }

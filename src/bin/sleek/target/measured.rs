@@ -4,15 +4,17 @@ use sleek::Params;
 
 use super::Target;
 use crate::element;
-use crate::ssim::Ssim;
+use crate::ssim::{Ssim, scale_of};
 
 /// Bytes and errors of what was compressed.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     pub raw: u64,
     pub packed: u64,
-    /// Sum of the squares of all errors.
+    /// Sum of the squares of all errors, these times `scale`.
     pub squares: f64,
+    /// So that no square is too large or too small for an f64.
+    scale: f64,
     /// Values that count: finite ones that are not missing.
     pub count: u64,
     /// The value range of the whole field, for the PSNR.
@@ -25,7 +27,7 @@ impl Measured {
     /// Nothing yet, of a field of this value range.
     pub fn new(target: &Target, range: f64) -> Measured {
         let similarity = matches!(target, Target::Ssim(_)).then(|| Ssim::new(range));
-        Measured { range, similarity, ..Measured::default() }
+        Measured { range, scale: scale_of(range), similarity, ..Measured::default() }
     }
 
     pub fn ratio(&self) -> f64 {
@@ -34,7 +36,7 @@ impl Measured {
 
     /// In dB; infinite if there is no error.
     pub fn psnr(&self) -> f64 {
-        20.0 * (self.range / (self.squares / self.count.max(1) as f64).sqrt()).log10()
+        20.0 * (self.range * self.scale / (self.squares / self.count.max(1) as f64).sqrt()).log10()
     }
 
     /// 1 if nothing was measured: then nothing was lost.
@@ -55,7 +57,8 @@ impl Measured {
         element::for_each_pair(params.dtype, params.big_endian, data, back, |(_, v), (_, r)| {
             let counts = v.is_finite() && !fills.contains(&v);
             if counts {
-                self.squares += (v - r) * (v - r);
+                let error = (v - r) * self.scale;
+                self.squares += error * error;
                 self.count += 1;
             }
             if room > 0 {

@@ -21,6 +21,9 @@ const PSNR_SLACK: f64 = 0.1;
 const SSIM_SLACK: f64 = 0.05;
 /// The smallest bound that is tried, relative to the value range: no f64 has more digits.
 const SMALLEST: f64 = 1e-17;
+/// The smallest bound at all, for a field of which one value is so far from all others that a bound of its range is
+/// coarse for these.
+const TINIEST: f64 = f64::MIN_POSITIVE;
 /// A PSNR of what came back bit for bit, for arithmetic.
 const EXACT: f64 = 1e4;
 
@@ -65,13 +68,23 @@ impl Target {
         matches!(self, Target::Psnr(_) | Target::Ssim(_))
     }
 
-    /// How far something is beyond the target; it grows with the bound.
+    /// How far something is beyond the target; it grows with the bound. What cannot be told is beyond any.
     fn score(&self, m: &Measured) -> f64 {
         match self {
             Target::Ratio(ratio) => (m.ratio() / ratio).ln(),
             Target::Size(size) => (*size as f64 / m.packed.max(1) as f64).ln(),
+            Target::Psnr(_) if m.psnr().is_nan() => f64::INFINITY,
             Target::Psnr(db) => db - m.psnr().min(EXACT),
+            Target::Ssim(_) if m.ssim().is_nan() => f64::INFINITY,
             Target::Ssim(ssim) => ((1.0 - m.ssim()).max(f64::MIN_POSITIVE) / (1.0 - ssim)).ln(),
+        }
+    }
+
+    /// What was measured as a target, of a ratio or a size.
+    fn nearest(&self, m: &Measured) -> String {
+        match self {
+            Target::Size(_) => Target::Size(m.packed).name(),
+            _ => format!("--ratio {:.2}", (m.ratio() * 100.0).floor() / 100.0),
         }
     }
 
@@ -105,44 +118,92 @@ pub struct Quest<'a> {
 }
 
 impl Quest<'_> {
-    /// The parameters that meet the target, and what they give on the whole.
+    /// The parameters that meet the target, and what they give on the whole. One that no bound meets is an error.
     pub fn solve(
         &self,
         mut sample: impl FnMut(&Params) -> Result<Measured, String>,
         mut whole: impl FnMut(&Params) -> Result<Measured, String>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Answer, Failed> {
         let exact = self.params.clone().with_bound(Mode::Lossless, 0.0);
         if self.range <= 0.0 {
-            return Ok(Answer { measured: whole(&exact)?, params: exact, tries: 1 });
+            let answer = Answer { measured: whole(&exact)?, params: exact, tries: 1 };
+            let why = "its values have no range, of which a bound could be a part, and lossless";
+            return if self.is_met_by(&answer) { Ok(answer) } else { Err(self.unmet(why, &answer.measured)) };
         }
-        let (target, window) = (self.target.as_ratio(self.raw_bytes), self.target.window());
-        let found = search(
-            (SMALLEST * self.range, self.range),
-            &window,
+        let (smallest, window) = (SMALLEST * self.range, self.target.window());
+        let mut found = self.search((smallest, self.range), &mut sample, &mut whole)?;
+        let is_at_the_end = found.bound <= 2.0 * smallest;
+        if found.score > window.high && (is_at_the_end || window.side == Side::NotAbove) {
+            // A bound below the last bit of every value loses nothing, and says so better without a number.
+            let answer = Answer { measured: whole(&exact)?, params: exact, tries: found.tries + 1 };
+            if self.is_met_by(&answer) {
+                return Ok(answer);
+            }
+            let tries = answer.tries;
+            found = self.search((TINIEST, smallest), &mut sample, &mut whole)?;
+            found.tries += tries;
+        }
+        if found.score < window.low && window.side == Side::NotBelow {
+            let why = format!("a bound as large as the value range, {},", number(self.range));
+            return Err(self.unmet(&why, &found.measured));
+        }
+        Ok(Answer { params: self.with(found.bound), measured: found.measured, tries: found.tries })
+    }
+
+    /// The bound between two that comes nearest to the target.
+    fn search(
+        &self,
+        ends: (f64, f64),
+        sample: &mut impl FnMut(&Params) -> Result<Measured, String>,
+        whole: &mut impl FnMut(&Params) -> Result<Measured, String>,
+    ) -> Result<Found<Measured>, String> {
+        let target = self.target.as_ratio(self.raw_bytes);
+        search(
+            ends,
+            &self.target.window(),
             |bound| sample(&self.with(bound)).map(|m| target.score(&m)),
             |bound| whole(&self.with(bound)).map(|m| (target.score(&m), m)),
-        )?;
-        let Found { bound, score, measured, tries } = found;
-        // A bound below the last bit of every value loses nothing, and says so better without a number.
-        if score > window.high && bound <= 2.0 * SMALLEST * self.range {
-            return Ok(Answer { measured: whole(&exact)?, params: exact, tries: tries + 1 });
-        }
-        if score < window.low && window.side == Side::NotBelow {
-            return Err(format!(
-                "{}: cannot be met: a bound as large as the value range, {}, gives {}",
-                self.target.name(),
-                number(self.range),
-                match self.target {
-                    Target::Size(_) => format!("{} bytes", measured.packed),
-                    _ => format!("ratio {:.2}", measured.ratio()),
-                }
-            ));
-        }
-        Ok(Answer { params: self.with(bound), measured, tries })
+        )
+    }
+
+    /// Whether an answer without loss meets the target: every quality, but not every size. Of nothing all is met.
+    fn is_met_by(&self, exact: &Answer) -> bool {
+        self.target.is_of_quality()
+            || self.raw_bytes == 0
+            || self.target.as_ratio(self.raw_bytes).score(&exact.measured) >= 0.0
+    }
+
+    fn unmet(&self, by: &str, m: &Measured) -> Failed {
+        let gives = match self.target {
+            Target::Size(_) => format!("{} bytes", m.packed),
+            _ => format!("ratio {:.2}", m.ratio()),
+        };
+        let (name, nearest) = (self.target.name(), self.target.nearest(m));
+        let why = format!("{name}: cannot be met: {by} gives {gives}; the nearest that can be met is {nearest}");
+        Failed { why, ratio: Some(m.ratio()) }
     }
 
     fn with(&self, bound: f64) -> Params {
         Params { range: None, ..self.params.clone().with_bound(Mode::Abs, bound) }
+    }
+}
+
+/// Why there are no parameters that meet a target.
+pub struct Failed {
+    pub why: String,
+    /// The largest ratio that there is, where that is too small.
+    pub ratio: Option<f64>,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed { why, ratio: None }
+    }
+}
+
+impl From<Failed> for String {
+    fn from(failed: Failed) -> String {
+        failed.why
     }
 }
 

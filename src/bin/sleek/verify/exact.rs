@@ -11,6 +11,11 @@ impl Marks<'_> {
         Marks(missing.bits())
     }
 
+    /// Those with these bits.
+    pub fn of(bits: &[u64]) -> Marks<'_> {
+        Marks(bits)
+    }
+
     /// Whether an element with these bits is one.
     pub fn hold(&self, bits: u64) -> bool {
         self.0.contains(&bits)

@@ -81,7 +81,7 @@ pub struct Promise {
     pub mode: Mode,
     bound: f64,
     range: Option<f64>,
-    pub missing: Missing,
+    missing: Missing,
     /// The place of our filter in its pipeline.
     place: usize,
 }
@@ -126,6 +126,14 @@ impl Promise {
         Ok(header.map_or(0.0, |h| h.range))
     }
 
+    /// The bits of the missing values: those that the filter was told, and those that one of the datasets declares.
+    pub fn marks(&self, old: &Field, new: &Field) -> Result<Vec<u64>, String> {
+        let mut marks = [self.missing.bits().to_vec(), old.marks()?, new.marks()?].concat();
+        marks.sort_unstable();
+        marks.dedup();
+        Ok(marks)
+    }
+
     /// In words.
     pub fn words(&self) -> String {
         match (self.mode, self.range) {
@@ -141,7 +149,8 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
     let promise = Promise::of(new)?;
     let blocks = if promise.is_by_chunk() { new.blocks_of_all_chunks() } else { old.all_blocks() };
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
-    let marks = Marks::new(&promise.missing);
+    let known = promise.marks(old, new)?;
+    let marks = Marks::of(&known);
     let per_element = (old.size as usize / dtype.size()).max(1);
     let (mut expected, mut found) = (Vec::new(), Vec::new());
     let mut difference = Difference::new(promise.mode, promise.words());
@@ -150,7 +159,7 @@ fn compare_fields(old: &Field, new: &Field) -> Result<Verdict, String> {
         found.resize(expected.len(), 0);
         old.read(&block, &mut expected)?;
         new.read(&block, &mut found)?;
-        if expected == found && promise.missing.is_empty() {
+        if expected == found && known.is_empty() {
             continue;
         }
         let limit = promise.limit(new, &block)?;
@@ -181,7 +190,7 @@ fn place(block: &Block, mut n: usize) -> Vec<u64> {
 }
 
 /// Compares what is not made of numbers, or is a single one: byte by byte, strings of variable length as texts.
-fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
+pub fn compare_bytes(old: &Id, new: &Id, object: &Object) -> Result<Verdict, String> {
     // What a view shows is compared where it is stored.
     if is_view(old, object)? && is_view(new, object)? {
         return Ok(Verdict::NotCompared("a view of other datasets"));

@@ -4,7 +4,7 @@ pub mod exact;
 #[cfg(unix)]
 pub mod files;
 #[cfg(unix)]
-mod report;
+pub mod report;
 pub mod stream;
 
 use std::path::PathBuf;

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use sleek::MissingValues;
-
 use crate::diff::figures::Scale;
 use crate::diff::source::Values;
 use crate::diff::view::{Curves, Maps, SMALL, View};
@@ -87,10 +85,7 @@ fn values(old: &Field, new: &Field, block: &Block, promise: &Promise, limit: f64
     old.read(block, &mut expected)?;
     new.read(block, &mut found)?;
     let (dtype, big_endian) = (old.stored.dtype, old.stored.big_endian);
-    let mut marks = promise.missing.bits().to_vec();
-    let declared = old.declared(&MissingValues::default()).ok();
-    let declared = declared.and_then(|declared| declared.missing.of_type(dtype).ok());
-    marks.extend(declared.iter().flat_map(|missing| missing.bits()));
+    let marks = promise.marks(old, new)?;
     let (mut original, mut restored) = (Vec::new(), Vec::new());
     element::for_each_pair(dtype, big_endian, &expected, &found, |v, r| {
         let counts = v.1.is_finite() && r.1.is_finite() && !marks.contains(&v.0);
