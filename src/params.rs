@@ -116,6 +116,9 @@ pub struct Params {
     pub device: Device,
     /// Threads; 0 lets the library choose (`SLEEK_NUM_THREADS`, else the cores; one under MPI).
     pub threads: u32,
+    /// `Rate` and `Precision` are meant for integers too. For requests that serve datasets of any type, as those of
+    /// HDF5 do; where `dtype` is the element type it says that already.
+    pub integers: bool,
 }
 
 impl Params {
@@ -133,6 +136,7 @@ impl Params {
             big_endian: false,
             device: Device::Auto,
             threads: 0,
+            integers: false,
         }
     }
 
