@@ -15,6 +15,7 @@ mod mpi;
 mod programs;
 mod python;
 mod repack;
+mod sparse;
 mod tools;
 
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ use std::thread::{self, Builder};
 use super::dataset::{Block, Field};
 use super::filters::pipeline;
 use super::rim::Rim;
+use crate::io::{reserve, zeroed};
 
 /// Filters that are undone here.
 const DEFLATE: i32 = 1;
@@ -66,7 +67,7 @@ impl Decoder {
         for (i, step) in self.steps.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
             bytes = match step {
                 Step::Inflate => inflate(&bytes, right)?,
-                Step::Unshuffle(size) => unshuffled(&bytes, *size),
+                Step::Unshuffle(size) => unshuffled(&bytes, *size)?,
                 Step::Sleek => {
                     // Another filter may have come before ours; then the lengths differ.
                     let most = if i == 0 { right } else { usize::MAX };
@@ -82,23 +83,24 @@ impl Decoder {
 }
 
 fn inflate(bytes: &[u8], right: usize) -> Result<Vec<u8>, String> {
-    let mut plain = Vec::with_capacity(right + 1);
+    let mut plain = Vec::new();
+    reserve(&mut plain, right.saturating_add(1))?;
     let mut reader = flate2::read::ZlibDecoder::new(bytes).take(right as u64 + 1);
     reader.read_to_end(&mut plain).map_err(|e| format!("deflate: {e}"))?;
     Ok(plain)
 }
 
 /// All first bytes come first, then all second ones; what is no whole element stays at the end.
-fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
+fn unshuffled(bytes: &[u8], size: usize) -> Result<Vec<u8>, String> {
     let count = bytes.len() / size;
-    let mut plain = vec![0; bytes.len()];
+    let mut plain = zeroed(bytes.len())?;
     plain[count * size..].copy_from_slice(&bytes[count * size..]);
     for (i, plane) in bytes.chunks_exact(count.max(1)).take(size).enumerate() {
         for (element, byte) in plain.chunks_exact_mut(size).zip(plane) {
             element[i] = *byte;
         }
     }
-    plain
+    Ok(plain)
 }
 
 fn restored(stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
@@ -106,7 +108,7 @@ fn restored(stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
     if bytes > most {
         return Err(format!("a stream of {bytes} bytes, where {most} are right"));
     }
-    let mut plain = vec![0; bytes];
+    let mut plain = zeroed(bytes)?;
     sleek::decompress_into(stream, &mut plain).map_err(|e| e.to_string())?;
     Ok(plain)
 }
@@ -137,9 +139,7 @@ impl Field<'_> {
             {
                 return Ok(Reading::Stored(stored.bytes, stored.skipped));
             }
-            let mut bytes = vec![0; self.block_bytes(chunk)];
-            self.read(chunk, &mut bytes)?;
-            Ok::<_, String>(Reading::Plain(bytes))
+            Ok::<_, String>(Reading::Plain(self.bytes_of(chunk)?))
         };
         let whole_work = |chunk: &Block, read: Reading| match (read, &decoder) {
             (Reading::Stored(bytes, skipped), Some(decoder)) => {
@@ -211,6 +211,7 @@ mod tests {
 
     #[test]
     fn shuffled_bytes_come_back() {
+        let unshuffled = |bytes: &[u8], size| unshuffled(bytes, size).unwrap();
         assert_eq!(unshuffled(b"adgbehcfi", 3), b"abcdefghi");
         assert_eq!(unshuffled(b"acbdX", 2), b"abcdX");
         assert_eq!((unshuffled(b"", 4), unshuffled(b"ab", 4)), (vec![], b"ab".to_vec()));

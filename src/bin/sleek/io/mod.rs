@@ -1,6 +1,7 @@
 //! Where data comes from and goes to: files, pipes, `-`. A result file appears complete or not at all.
 
 mod input;
+mod memory;
 mod output;
 mod place;
 mod rights;
@@ -15,6 +16,7 @@ use std::sync::OnceLock;
 use sleek::printable::{printable, printable_lines};
 
 pub use input::Input;
+pub use memory::{is_there, reserve, zeroed};
 pub use output::{Output, check_place};
 pub use rights::Model;
 pub use signals::settle_signals;
