@@ -694,3 +694,13 @@ fn complex_numbers_by_their_parts() {
     let table = sleek_ok(&place, &["verify", "--json", "old.h5", "c.h5"]);
     assert!(table.contains("within bound") && !table.contains("BROKEN"), "{table}");
 }
+
+/// Filters behind one another, each of which makes noise a little longer.
+#[test]
+fn chains_of_filters_are_undone() {
+    let Some(place) = Place::with(&[&venv_python(PYTHON)]) else { return };
+    let script = source("chains.py");
+    place.run(&venv_python(PYTHON), &[&script, "make", "old.h5"]);
+    sleek_ok(&place, &["repack", "--lossless", "--even-if-larger", "--verify", "old.h5", "new.h5"]);
+    place.run(&venv_python(PYTHON), &[&script, "same", "old.h5", "new.h5"]);
+}

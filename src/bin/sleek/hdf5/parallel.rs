@@ -64,15 +64,13 @@ impl Decoder {
     /// A whole chunk of what is stored.
     fn decode(&self, mut bytes: Vec<u8>, skipped: u32) -> Result<Vec<u8>, String> {
         let right = self.rim.bytes();
+        // Another filter may have come before this one; what it gave may be longer than the chunk.
+        let most = |i: usize| self.steps[..i].iter().fold(right, |most, step| step.longest(most));
         for (i, step) in self.steps.iter().enumerate().rev().filter(|(i, _)| skipped >> i & 1 == 0) {
             bytes = match step {
-                Step::Inflate => inflate(&bytes, right)?,
+                Step::Inflate => inflate(&bytes, most(i))?,
                 Step::Unshuffle(size) => unshuffled(&bytes, *size)?,
-                Step::Sleek => {
-                    // Another filter may have come before ours; then the lengths differ.
-                    let most = if i == 0 { right } else { usize::MAX };
-                    restored(&bytes, most)?
-                }
+                Step::Sleek => restored(&bytes, most(i))?,
             };
         }
         match bytes.len() == right {
@@ -82,12 +80,25 @@ impl Decoder {
     }
 }
 
-fn inflate(bytes: &[u8], right: usize) -> Result<Vec<u8>, String> {
+impl Step {
+    /// The most bytes that its filter makes of so many: deflate and SLEEK add some where nothing gets smaller.
+    fn longest(self, bytes: usize) -> usize {
+        match self {
+            Step::Unshuffle(_) => bytes,
+            Step::Inflate | Step::Sleek => bytes.saturating_add(bytes / 8).saturating_add(64 << 10),
+        }
+    }
+}
+
+fn inflate(bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let mut plain = Vec::new();
-    reserve(&mut plain, right.saturating_add(1))?;
-    let mut reader = flate2::read::ZlibDecoder::new(bytes).take(right as u64 + 1);
+    reserve(&mut plain, most.saturating_add(1))?;
+    let mut reader = flate2::read::ZlibDecoder::new(bytes).take((most as u64).saturating_add(1));
     reader.read_to_end(&mut plain).map_err(|e| format!("deflate: {e}"))?;
-    Ok(plain)
+    match plain.len() > most {
+        true => Err(format!("deflate: more than {most} bytes")),
+        false => Ok(plain),
+    }
 }
 
 /// All first bytes come first, then all second ones; what is no whole element stays at the end.
