@@ -16,7 +16,7 @@ use sleek::{DType, Dims};
 use crate::Outcome;
 use crate::args::{self, Sentinels, Threads, Verbosity};
 use crate::hdf5::LibraryArg;
-use crate::io::{say, tell};
+use crate::io::{Model, say, tell};
 use crate::npy::Given;
 use crate::plot as pictures;
 use crate::progress::Progress;
@@ -102,7 +102,8 @@ pub fn run(args: &Args) -> Outcome {
     };
     let analysis = Analysis { sample, seen, floor, ladder, brief: args.brief };
     if let Some(plot) = &args.plot {
-        plot::write(&analysis, plot, args.force)?;
+        let like = Model::at(&sample::split(&args.field).0);
+        plot::write(&analysis, &pictures::Writing { path: plot, force: args.force, like })?;
     }
     match args.json {
         true => say!("{:#}", table::to_json(&analysis)),

@@ -1,13 +1,12 @@
 //! What a batch did, for people and programs.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::super::Args;
 use super::page;
-use crate::io::say;
+use crate::io::{Model, Output, say};
 use crate::progress::{bytes, ratio};
 
 /// Refuses the name of a report of which the form is not known, before any work.
@@ -37,14 +36,16 @@ fn form(path: &Path) -> Option<Form> {
     }
 }
 
-/// Writes the report.
-pub fn write(path: &Path, files: &[Value], args: &Args) -> Result<(), String> {
+/// Writes the report, which only those can read who can read `like`.
+pub fn write(path: &Path, files: &[Value], args: &Args, like: Option<&Model>) -> Result<(), String> {
     let text = match form(path) {
         Some(Form::Csv) => to_csv(files),
         Some(Form::Html) => page::page(files, args),
         _ => format!("{:#}\n", json!({"files": files, "totals": totals(files)})),
     };
-    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+    let mut output = Output::create(path, true, like)?;
+    output.write(text.as_bytes())?;
+    output.finish()
 }
 
 /// A line for each file, and one for all.
