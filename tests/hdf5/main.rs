@@ -12,6 +12,7 @@ mod direct;
 mod hostile;
 mod look;
 mod mpi;
+mod names;
 mod programs;
 mod python;
 mod repack;

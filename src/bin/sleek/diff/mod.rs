@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 use sleek::{Dims, Mode};
 
 use crate::Outcome;
@@ -20,7 +21,7 @@ use crate::hdf5::about::About;
 use crate::hdf5::dataset::Field;
 use crate::hdf5::object::{Contents, Kind, Object, open_object};
 use crate::hdf5::{Hdf5, Id, LibraryArg, c_string, expect_hdf5, is_hdf5};
-use crate::io::{Model, check_place, say, tell};
+use crate::io::{Model, check_place, say, say_json, tell};
 use crate::plot::{self, extension};
 use crate::progress::{Progress, bytes, figure, ratio};
 use crate::ssim::{Ssim, similarity};
@@ -277,7 +278,7 @@ fn write(args: &Args, to: &plot::Writing, all: &[Compared]) -> Result<(), String
 
 fn show(args: &Args, all: &[Compared]) {
     match args.json {
-        true => say!("{:#}", json!({"fields": all.iter().map(to_json).collect::<Vec<_>>()})),
+        true => say_json(&json!({"fields": all.iter().map(to_json).collect::<Vec<_>>()})),
         false => all.iter().for_each(print),
     }
     if let (Some(path), false, false) = (&args.plot, args.json, args.verbosity.quiet) {
@@ -305,9 +306,9 @@ fn psnr(f: &Figures) -> String {
 }
 
 fn print(of: &Compared) {
-    say!("{}", of.name);
+    say!("{}", printable(&of.name));
     for (label, value) in rows(of) {
-        say!("  {label:<18}{value}");
+        say!("  {label:<18}{}", printable(&value));
     }
 }
 

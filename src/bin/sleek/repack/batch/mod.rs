@@ -17,7 +17,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Args, BROKEN};
-use crate::io::{Model, end_with_parent, tell};
+use crate::io::{Model, end_with_parent, placed, tell};
 use crate::progress::Progress;
 use crate::{ERROR, Outcome};
 use list::Job;
@@ -50,6 +50,9 @@ pub fn run(args: &Args) -> Outcome {
     };
     let batch = Batch { args, to: &to, record: Mutex::new(record), jobs: &jobs };
     let files = batch.run();
+    if !args.dry_run {
+        placed(&to.display().to_string());
+    }
     if let Some(path) = &args.report {
         report::write(path, &files, args, like.as_ref())?;
     }

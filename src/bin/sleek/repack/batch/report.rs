@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sleek::printable::printable;
 
 use super::super::Args;
 use super::page;
@@ -50,7 +51,7 @@ pub fn write(path: &Path, files: &[Value], args: &Args, like: Option<&Model>) ->
 
 /// A line for each file, and one for all.
 pub fn print(files: &[Value], is_estimate: bool) {
-    let name = |file: &Value| file["input"].as_str().unwrap_or_default().to_owned();
+    let name = |file: &Value| printable(file["input"].as_str().unwrap_or_default()).into_owned();
     let widest = files.iter().map(|f| name(f).chars().count()).max().unwrap_or(0).clamp(5, 60);
     let label = if is_estimate { "estimate" } else { "ratio" };
     say!("{:<widest$} {:<7}{:>11}{:>11}{label:>10}", "file", "", "before", "after");
@@ -111,12 +112,12 @@ fn to_csv(files: &[Value]) -> String {
     text
 }
 
-/// RFC 4180.
+/// RFC 4180, but that line breaks are written out: each dataset has one line.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(s) if s.contains(['"', ',', '\n', '\r']) => format!("\"{}\"", s.replace('"', "\"\"")),
-        Value::String(s) => s.clone(),
+        Value::String(s) if s.contains(['"', ',']) => format!("\"{}\"", printable(s).replace('"', "\"\"")),
+        Value::String(s) => printable(s).into_owned(),
         other => other.to_string(),
     }
 }
