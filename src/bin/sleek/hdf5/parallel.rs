@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Builder};
 
+use sleek::api::hdf5_filter::bytes_of_chunk;
+
 use super::dataset::{Block, Field};
 use super::filters::pipeline;
 use super::rim::Rim;
@@ -23,6 +25,8 @@ const STACK_BYTES: usize = 2 << 20;
 /// How chunks come from what is stored.
 struct Decoder {
     steps: Vec<Step>,
+    /// SLEEK's words.
+    words: Vec<u32>,
     rim: Rim,
 }
 
@@ -48,17 +52,20 @@ impl Decoder {
         if !field.is_chunked {
             return Ok(None);
         }
-        let mut steps = Vec::new();
+        let (mut steps, mut words) = (Vec::new(), Vec::new());
         for filter in pipeline(&field.properties)? {
             steps.push(match (filter.id, filter.words.first()) {
                 (DEFLATE, _) => Step::Inflate,
                 (SHUFFLE, Some(size)) if *size > 0 => Step::Unshuffle(*size as usize),
-                _ if filter.is_sleek() => Step::Sleek,
+                _ if filter.is_sleek() => {
+                    words = filter.words;
+                    Step::Sleek
+                }
                 _ => return Ok(None),
             });
         }
         // Without filters HDF5 reads straight into place.
-        Ok((!steps.is_empty()).then(|| Decoder { steps, rim: Rim::of(field) }))
+        Ok((!steps.is_empty()).then(|| Decoder { steps, words, rim: Rim::of(field) }))
     }
 
     /// A whole chunk of what is stored.
@@ -70,7 +77,7 @@ impl Decoder {
             bytes = match step {
                 Step::Inflate => inflate(&bytes, most(i))?,
                 Step::Unshuffle(size) => unshuffled(&bytes, *size)?,
-                Step::Sleek => restored(&bytes, most(i))?,
+                Step::Sleek => restored(&self.words, &bytes, most(i))?,
             };
         }
         match bytes.len() == right {
@@ -114,8 +121,8 @@ fn unshuffled(bytes: &[u8], size: usize) -> Result<Vec<u8>, String> {
     Ok(plain)
 }
 
-fn restored(stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
-    let bytes = sleek::codec::raw_bytes(stream).map_err(|e| e.to_string())?;
+fn restored(words: &[u32], stream: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let bytes = bytes_of_chunk(words, stream).map_err(|e| e.to_string())?;
     if bytes > most {
         return Err(format!("a stream of {bytes} bytes, where {most} are right"));
     }
