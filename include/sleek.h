@@ -25,9 +25,6 @@
 // The filter's id in HDF5: the number that `H5Pset_filter` takes and that files carry.
 #define SLEEK_ID 47474
 
-// `H5Z_FILTER_SHUFFLE`.
-#define SHUFFLE 2
-
 // Status codes: what a function returns. A number is never reused.
 typedef enum sleek_status {
     // Success.
